@@ -1,0 +1,58 @@
+# Every target sets up what it needs first; `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-done
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test soak check format bench engine generate clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv with everything locked and the packages installed editable
+
+# The stamp names the interpreter, so that a moved checkout or a new Python sets up afresh.
+$(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
+	@echo "setting up $(VENV) (once; about a minute) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Sizewell needs Python 3.11 or later, this is %s; set PYTHON=" % sys.version.split()[0])'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup ## size, price and policy-check the example workloads on three clouds; no account needed
+	@$(BIN)/python -m cli.demo
+
+test: setup ## all tests, at most 12 minutes on two cores
+	@$(BIN)/python -m pytest -n 2 -q -m "not soak"
+
+soak: setup ## the long runs
+	@$(BIN)/python -m pytest -n 2 -q -m soak
+
+engine: setup ## only the tests under the real Pulumi engine
+	@$(BIN)/python -m pytest -q -m engine
+
+check: setup ## format, lint, types, import direction, generated files, dead links in docs
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo > .lint-imports.log 2>&1 || { cat .lint-imports.log; rm .lint-imports.log; exit 1; }; rm .lint-imports.log
+	@$(BIN)/python tools/generate.py --check
+	@$(BIN)/python tools/check_links.py
+
+format: setup ## format the code
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix-only .
+
+generate: setup ## write every generated file again (schemas, README output, docs tables)
+	@$(BIN)/python tools/generate.py
+
+bench: setup ## the benchmarks; prints medians and ratios
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove .venv and caches
+	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info

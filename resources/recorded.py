@@ -1,0 +1,74 @@
+"""A planned resource as it was recorded: from the evaluator, a `pulumi preview --json`, or a stack export.
+
+Every reader (facts, prices, diff, policies) works on this record and knows nothing of where it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+
+class Unknown:
+    """The value of an input that is known only after the cloud has answered. One instance: `UNKNOWN`."""
+
+    _instance: Unknown | None = None
+
+    def __new__(cls) -> Unknown:
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __bool__(self) -> bool:
+        raise TypeError("an unknown value is neither true nor false; test `value is UNKNOWN` first")
+
+    def __copy__(self) -> Unknown:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Unknown:
+        return self
+
+
+UNKNOWN: Final = Unknown()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedResource:
+    """One resource of a plan. `inputs` and `outputs` are plain JSON values in the provider's own camelCase spelling,
+    with `UNKNOWN` where a value is not known yet and secrets unwrapped into `secret_paths`."""
+
+    urn: str
+    type: str  # token: "aws:autoscaling/group:Group"
+    name: str
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    parent: str | None = None  # URN
+    custom: bool = True  # False: a component
+    protect: bool = False
+    retain_on_delete: bool = False
+    aliases: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()  # URNs
+    property_dependencies: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    provider: str | None = None  # URN::id of the provider, None for the default provider
+    ignore_changes: tuple[str, ...] = ()
+    delete_before_replace: bool = False
+    secret_paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All resources of one stack, in order of registration."""
+
+    project: str
+    stack: str
+    resources: tuple[RecordedResource, ...]
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict)
+    origin: str = ""  # "evaluated", "pulumi preview --json", "stack export", "base main@abc123"
+
+    def by_urn(self) -> dict[str, RecordedResource]:
+        return {resource.urn: resource for resource in self.resources}

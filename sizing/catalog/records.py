@@ -1,0 +1,190 @@
+"""The kinds of fact in the catalog, one frozen record each; bytes, seconds, FLOP/s and US dollars inside.
+
+What a machine is (`Shape`) and what it costs where and on which terms (`Offer`) are two records.
+`source` and `checked` (ISO date) stand on every record; "" never means 0, absence means "not offered" or "not known".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+Cloud = str  # aws | gcp | azure, else another GPU cloud ("lambda", "coreweave", ...), "on-premises" or "edge"
+PROVISIONABLE: tuple[str, ...] = ("aws", "gcp", "azure")
+
+Market = Literal[
+    "on-demand", "spot", "reserved-1y", "reserved-3y", "capacity-block", "flex-start", "calendar", "purchase"
+]
+Grade = Literal["high", "medium", "low", "estimate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator:
+    """One accelerator chip (or die sold as a device): datasheet facts, dense FLOP/s, never the sparse figures.
+
+    `memory_bytes` is what the driver reports where that is known, not the name on the box.
+    `link_bytes_per_s` is bidirectional per chip, over the scale-up fabric (NVLink, xGMI, ICI, NeuronLink) or PCIe.
+    """
+
+    key: str  # "h100-sxm"
+    vendor: str  # nvidia | amd | google | aws | intel | ...
+    name: str  # "H100 SXM5 80GB"
+    family: str  # hopper | ampere | ada | blackwell | turing | volta | tpu | trainium | inferentia | cdna3 | gaudi ...
+    memory_bytes: int
+    memory_bytes_per_s: float
+    flop_per_s: Mapping[str, float]  # dense, by precision: fp32 tf32 bf16 fp16 fp8 fp4 int8
+    link: str  # "NVLink 4", "PCIe 4.0 x16", "ICI 2D torus", ...
+    link_bytes_per_s: float | None
+    scale_up_max: int  # most chips in one scale-up domain; 1 where chips talk over PCIe only
+    tdp_w: float | None
+    year: int | None
+    purchase_usd: tuple[int, int] | None  # low, high
+    frameworks: tuple[str, ...]  # pytorch | jax | tensorflow
+    runtime: str  # cuda | rocm | tpu | neuron | gaudi | other
+    aliases: tuple[str, ...]  # other spellings in provider and published data
+    note: str
+    source: str
+    checked: str
+    confidence: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What a machine type is, in one cloud; what it costs is an `Offer`."""
+
+    cloud: Cloud
+    instance_type: str
+    accelerator: str  # key of an Accelerator; "" for a CPU machine
+    accelerators: int
+    vcpus: int | None
+    memory_bytes: int | None
+    network_bytes_per_s: float | None  # all interfaces together
+    fabric: str  # "efa", "infiniband", "gpudirect-tcpx", "gpudirect-tcpxo", "gpudirect-rdma", "ici", "" (plain)
+    rdma_interfaces: int  # EFA interfaces, RDMA NICs
+    scale_up: int  # accelerators of this machine in one fast domain; 1 where they talk over PCIe only
+    local_nvme_bytes: int
+    managed: frozenset[str]  # sagemaker uses: training hosting processing transform notebook hyperpod ...
+    markets: frozenset[str]  # markets the provider sells this type in, prices known or not
+    quota: Mapping[str, str]  # market -> quota code or metric
+    note: str
+    source: str
+    checked: str
+    confidence: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """One legal TPU slice."""
+
+    generation: str  # v4 | v5e | v5p | v6e | tpu7x
+    accelerator: str  # key of an Accelerator
+    machine_type: str  # "ct6e-standard-4t"
+    topology: str  # "4x4"
+    chips: int
+    chips_per_vm: int
+    vms: int
+    multi_host: bool
+    gke_label: str  # "tpu-v6e-slice"
+    api_type: str  # "v6e-16"
+    source: str
+    checked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A price for a shape: where, in which market, since when. `usd_per_hour` is for the whole machine."""
+
+    cloud: Cloud
+    instance_type: str
+    region: str  # "all" where the seller has one price
+    zone: str  # "" for the whole region
+    market: Market
+    usd_per_hour: Decimal
+    effective_from: str
+    effective_to: str  # "" while in force
+    basis: str  # "list", "observed", "estimate: ..."
+    source: str
+    confidence: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fee:
+    """Anything else that bills: storage, egress, gateways, control planes, managed premiums."""
+
+    cloud: Cloud
+    key: str  # stable: "eks.control_plane", "s3.standard", "nat.hour"
+    name: str
+    unit: str  # "hour", "GB-month", "GB", "percent", ...
+    region: str  # "all" or a region; prices of other regions are unknown, not equal
+    usd: Decimal  # per unit; a percentage for unit "percent"
+    from_quantity: Decimal  # lower bound of the tier this row prices; 0 for the first or only tier
+    effective_from: str
+    source: str
+    confidence: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """A provider quota: its code or metric, what it counts, what it covers."""
+
+    cloud: Cloud
+    scope: str
+    code: str
+    name: str
+    unit: str
+    applies_to: str
+    source: str
+    confidence: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SagemakerPremium:
+    """What SageMaker adds to the EC2 price of a type, in percent."""
+
+    instance_type: str
+    percent: Decimal
+    source: str
+    checked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Architecture:
+    """The dimensions of a model that sizing needs. 0 or () means "has none"; `None` means "not known".
+
+    Language models and encoders use the transformer fields; vision and diffusion models state FLOPs per sample.
+    """
+
+    key: str
+    kind: Literal["decoder", "encoder", "vision", "diffusion"] = "decoder"
+    layers: int = 0
+    hidden: int = 0
+    heads: int = 0
+    kv_heads: int = 0
+    head_dim: int = 0
+    ffn: int = 0
+    gated: bool = True  # SwiGLU and the like: three FFN matrices, not two
+    vocab: int = 0
+    tied_embeddings: bool = False
+    experts: int = 0
+    experts_per_token: int = 0
+    expert_ffn: int = 0
+    shared_experts: int = 0
+    dense_layers: int = 0  # leading layers without experts
+    kv_lora_rank: int = 0  # multi-head latent attention
+    q_lora_rank: int = 0
+    qk_rope_head_dim: int = 0
+    qk_nope_head_dim: int = 0
+    v_head_dim: int = 0
+    sliding_window: int = 0
+    max_sequence_length: int | None = None
+    params_stated: int | None = None  # parameter count as published, where it is; else computed from dimensions
+    params_active_stated: int | None = None
+    forward_flop_per_sample: float | None = None  # vision, diffusion: one forward pass at `resolution`
+    resolution: int = 0
+    extra_params: int = 0  # vision tower of a vision-language model, projector, ...
+    image_tokens: int = 0  # tokens that one image adds to the prompt
+    assumed: tuple[str, ...] = ()  # fields that were guessed because the source is silent
+    source: str = ""
+    checked: str = ""

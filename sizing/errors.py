@@ -1,0 +1,91 @@
+"""The exceptions that leave Sizewell's packages; everything else is a bug.
+
+    SizewellError                exit code
+    ├── UsageError                  64      the call's own words are wrong
+    ├── SpecError                   64      a workload spec is wrong; carries every fault at once
+    ├── ArgsError                   64      a component's arguments are wrong; carries every fault at once
+    ├── ConfigError                 64      a policy, discount or usage file is wrong
+    ├── CatalogError                64      a catalog row is wrong: file, row, column, value
+    ├── DecisionError                4      a decision file is missing, edited by hand or out of date
+    └── ServiceError                69      something outside (engine, cloud, network) failed
+
+"Nothing fits" is no exception: it is an answer (`Rejection` values and exit code 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that is wrong with an input: where, what was found, what is allowed, the way out.
+
+    >>> print(Fault(path="pools[0].nodes_min", found=0, allowed="1 to 64", fix="set replicas in the spec"))
+    pools[0].nodes_min: must be 1 to 64, got 0
+      fix: set replicas in the spec
+    """
+
+    path: str
+    found: object = None
+    allowed: str = ""
+    fix: str = ""
+    message: str = ""  # replaces the generated sentence where that would not read well
+
+    def __str__(self) -> str:
+        sentence = self.message or f"must be {self.allowed}, got {_shown(self.found)}"
+        line = f"{self.path}: {sentence}" if self.path else sentence
+        return f"{line}\n  fix: {self.fix}" if self.fix else line
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+class SizewellError(Exception):
+    """Base of all errors meant for a user; `str()` is the whole message, `exit_code` what the CLI returns."""
+
+    exit_code = 64
+
+
+class UsageError(SizewellError):
+    """The command line or a call's arguments are wrong."""
+
+
+class _FaultsError(SizewellError):
+    def __init__(self, faults: Sequence[Fault], *, subject: str = "") -> None:
+        self.faults = tuple(faults)
+        self.subject = subject
+        count = len(self.faults)
+        head = f"{subject}: {count} {'fault' if count == 1 else 'faults'}\n" if subject else ""
+        super().__init__(head + "\n".join(str(fault) for fault in self.faults))
+
+
+class SpecError(_FaultsError):
+    """A workload spec is wrong; `faults` has all of them."""
+
+
+class ArgsError(_FaultsError):
+    """A component's arguments are wrong; `faults` has all of them."""
+
+
+class ConfigError(_FaultsError):
+    """A configuration file (policy, discounts, usage) is wrong; `faults` has all of them."""
+
+
+class CatalogError(_FaultsError):
+    """Catalog rows are wrong; `faults` has all of them."""
+
+
+class DecisionError(SizewellError):
+    """A decision file is missing, unreadable, edited by hand or out of date."""
+
+    exit_code = 4
+
+
+class ServiceError(SizewellError):
+    """An outside service or program (engine, cloud, network) failed."""
+
+    exit_code = 69

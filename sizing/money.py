@@ -1,0 +1,161 @@
+"""Money: what is known, what is not, what recurs and what is paid once.
+
+There is no zero for "unknown": a price is `Priced` or `Unpriced`, sums carry the unpriced along, and a run-rate
+(US dollars per month) and a one-off purchase (US dollars) are types that cannot be added.
+One arithmetic, `LineItem`, feeds the decision, the preview, the policies and the stack outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Literal
+
+HOURS_PER_MONTH = Decimal(730)
+WEEKS_PER_MONTH = Decimal(52) / Decimal(12)
+CENT = Decimal("0.01")
+
+Cadence = Literal["monthly", "once"]
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A known price in US dollars per unit, with where it comes from and the date (ISO) it was true."""
+
+    amount: Decimal
+    source: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unpriced:
+    """A price nobody knows, with the reason."""
+
+    reason: str
+
+
+Price = Priced | Unpriced
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Floor (scaled to zero, what still bills), expected and ceiling (everything on, 24x7); always in that order.
+
+    Raises ValueError when they are out of order: such an interval is a bug of the caller.
+
+    >>> Interval(Decimal(0), Decimal(5), Decimal(7)) + Interval.exactly(Decimal(1))
+    Interval(floor=Decimal('1'), expected=Decimal('6'), ceiling=Decimal('8'))
+    """
+
+    floor: Decimal
+    expected: Decimal
+    ceiling: Decimal
+
+    def __post_init__(self) -> None:
+        if not self.floor <= self.expected <= self.ceiling:
+            raise ValueError(f"floor <= expected <= ceiling does not hold: {self}")
+
+    @classmethod
+    def exactly(cls, amount: Decimal) -> Interval:
+        return cls(amount, amount, amount)
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.floor + other.floor, self.expected + other.expected, self.ceiling + other.ceiling)
+
+    def times(self, factor: Decimal) -> Interval:
+        """Each bound times a factor that is not negative."""
+        return Interval(self.floor * factor, self.expected * factor, self.ceiling * factor)
+
+    def cents(self) -> Interval:
+        """Each bound rounded to whole cents, half to even."""
+        return Interval(
+            *(v.quantize(CENT, rounding=ROUND_HALF_EVEN) for v in (self.floor, self.expected, self.ceiling))
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineItem:
+    """One line of a bill: a quantity of a unit at a price, monthly or once.
+
+    `quantity` is per month for `cadence="monthly"` and in total for `"once"`. `component` groups lines for a reader
+    (the pool or store that causes them); `what` says it in words; `how` says how the figure was got.
+
+    >>> item = LineItem(component="chat", what="1 x g6.xlarge", unit="machine-hour", cadence="monthly",
+    ...     quantity=Interval(Decimal(0), Decimal(300), Decimal(730)), price=Priced(Decimal("0.8048"), "list", "2026-07-20"))
+    >>> item.cost()
+    Interval(floor=Decimal('0.00'), expected=Decimal('241.44'), ceiling=Decimal('587.50'))
+    """
+
+    component: str
+    what: str
+    unit: str
+    quantity: Interval
+    price: Price
+    cadence: Cadence = "monthly"
+    how: str = ""
+    resource: str = ""  # URN or address of the resource that bills, where there is one
+    confidence: str = ""  # "" (list price and stated usage) or why the line is weaker, e.g. "assumed usage"
+
+    def cost(self) -> Interval | Unpriced:
+        """US dollars, to the cent: rounding happens here, so rows always sum to the headline."""
+        if isinstance(self.price, Unpriced):
+            return self.price
+        return self.quantity.times(self.price.amount).cents()
+
+
+ZERO = Interval.exactly(Decimal("0.00"))
+
+
+@dataclass(frozen=True, slots=True)
+class RunRate:
+    """US dollars per month; cannot be added to a `OneOff`. `unpriced` names the lines that are in no sum."""
+
+    usd_per_month: Interval = ZERO
+    unpriced: tuple[str, ...] = ()
+
+    def __add__(self, other: RunRate) -> RunRate:
+        if not isinstance(other, RunRate):
+            return NotImplemented
+        return RunRate(self.usd_per_month + other.usd_per_month, self.unpriced + other.unpriced)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOff:
+    """US dollars paid once; cannot be added to a `RunRate`. `unpriced` names the lines that are in no sum."""
+
+    usd: Interval = ZERO
+    unpriced: tuple[str, ...] = ()
+
+    def __add__(self, other: OneOff) -> OneOff:
+        if not isinstance(other, OneOff):
+            return NotImplemented
+        return OneOff(self.usd + other.usd, self.unpriced + other.unpriced)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Sum of line items: what recurs and what is paid once, apart."""
+
+    run_rate: RunRate = field(default_factory=RunRate)
+    one_off: OneOff = field(default_factory=OneOff)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        return self.run_rate.unpriced + self.one_off.unpriced
+
+
+def total(items: Iterable[LineItem]) -> Cost:
+    """Add line items up; lines without a price are listed, never counted as 0."""
+    sums = {"monthly": ZERO, "once": ZERO}
+    unpriced: dict[str, list[str]] = {"monthly": [], "once": []}
+    for item in items:
+        cost = item.cost()
+        if isinstance(cost, Unpriced):
+            unpriced[item.cadence].append(f"{item.component}: {item.what}: {cost.reason}")
+        else:
+            sums[item.cadence] += cost
+    return Cost(
+        RunRate(sums["monthly"], tuple(unpriced["monthly"])),
+        OneOff(sums["once"], tuple(unpriced["once"])),
+    )

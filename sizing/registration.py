@@ -1,0 +1,49 @@
+"""What a component of ours registers about itself as Pulumi inputs, beside its own arguments.
+
+Policies and prices read inputs only (outputs are unknown at preview), so a component states there what its resources
+cannot say: the market that was decided, the hours it is expected to run, the environment, the decision it follows.
+The keys are camelCase, as they stand in the plan. Written by `components`, read by `resources` and `policy`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NotRequired, TypedDict
+
+REGISTRATION_KEY: Final = "sizewell"  # the input of a component under which the record stands
+
+
+class Hours(TypedDict):
+    """Machine-hours per month of the whole pool; floor <= expected <= ceiling."""
+
+    floor: float
+    expected: float
+    ceiling: float
+
+
+class Registration(TypedDict):
+    """One component's statement about itself. Absent keys mean "does not apply"."""
+
+    kind: str  # "pool" | "checkpoints" | "network" | "storage" | "cluster" | "endpoint" | "notebook"
+    name: str  # as the reader knows it: the workload's or store's name
+    environment: str  # dev | staging | prod
+    owner: NotRequired[str]
+    costCenter: NotRequired[str]
+    expires: NotRequired[str]  # ISO date
+    decisionDigest: NotRequired[str]
+    workloadKind: NotRequired[str]  # training | fine-tuning | inference | batch-inference | notebook
+    cloud: NotRequired[str]
+    region: NotRequired[str]
+    instanceType: NotRequired[str]
+    accelerator: NotRequired[str]
+    acceleratorsPerNode: NotRequired[int]
+    market: NotRequired[str]
+    capacityMode: NotRequired[str]
+    nodesMin: NotRequired[int]
+    nodesInitial: NotRequired[int]
+    nodesMax: NotRequired[int]
+    nodeHoursPerMonth: NotRequired[Hours]
+    interruptible: NotRequired[bool]
+    checkpointStore: NotRequired[str]  # "" or absent: none
+    guard: NotRequired[dict[str, Any]]  # as `sizing.decision.Guard`
+    schedule: NotRequired[str]
+    bytesExpected: NotRequired[dict[str, float]]  # storage: floor, expected, ceiling in bytes
