@@ -1,0 +1,62 @@
+"""How this folder measures: whole processes, run in turn after a warm-up, quoted as medians and ratios of one run.
+
+Machines are noisy: a pair of commands is run A B A B ..., so that a change of the machine's speed meets both.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = sys.executable
+
+
+def wall_s(command: Sequence[str]) -> float:
+    """Seconds that one whole process takes, start to exit; its output is thrown away, a failure raises."""
+    started = time.perf_counter()
+    subprocess.run(
+        command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "NO_COLOR": "1"}, timeout=600
+    )
+    return time.perf_counter() - started
+
+
+def paired(a: Sequence[str], b: Sequence[str], *, runs: int = 7) -> tuple[float, float, float]:
+    """Median seconds of A and of B, and the median of the ratios A/B pair by pair; one warm-up of each first."""
+    wall_s(a)
+    wall_s(b)
+    pairs = [(wall_s(a), wall_s(b)) for _ in range(runs)]
+    return (
+        statistics.median(x for x, _ in pairs),
+        statistics.median(y for _, y in pairs),
+        statistics.median(x / y for x, y in pairs),
+    )
+
+
+def median_s(call: Callable[[], object], *, runs: int = 7) -> float:
+    """Median seconds of an in-process call, after one warm-up."""
+    call()
+    times = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def peak_memory_bytes() -> int:
+    """Peak resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def report(what: str, seen: float, limit: float, unit: str) -> bool:
+    """Print one figure against its limit; True when it is missed."""
+    missed = seen > limit
+    print(f"   {what:<66} {seen:9.3f} {unit:<5} limit {limit:g}{'   MISSED' if missed else ''}")
+    return missed

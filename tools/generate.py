@@ -1,0 +1,102 @@
+"""Write every generated file, or with --check say which of them are out of date.
+
+Generated are: JSON Schemas, tables in docs/reference, the accuracy report, and the output blocks in Markdown files, which
+stand between `<!-- output: COMMAND -->` and `<!-- /output -->` and hold what COMMAND prints in the repository's root.
+Run by `make generate`; `make check` runs it with --check.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"(?P<open><!-- output: (?P<command>.+?) -->\n)(?P<body>.*?)(?P<close><!-- /output -->)", re.DOTALL)
+Files = dict[str, str]
+
+
+def _schema(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def spec_schema() -> Files:
+    from sizing.spec import spec_schema
+
+    return {"docs/reference/spec.schema.json": _schema(spec_schema())}
+
+
+def decision_schema() -> Files:
+    from sizing.decision import Decision
+
+    return {"docs/reference/decision.schema.json": _schema(Decision.model_json_schema(by_alias=True))}
+
+
+def markdown_outputs() -> Files:
+    """What the commands in Markdown print, put back where it stands."""
+    files: Files = {}
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = path.read_text(encoding="utf-8")
+        if BLOCK.search(text):
+            files[str(path.relative_to(ROOT))] = BLOCK.sub(_filled, text)
+    return files
+
+
+def _filled(block: re.Match[str]) -> str:
+    command = block["command"]
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    if done.returncode not in {0, 1, 2, 3, 5}:
+        sys.exit(f"`{command}` exits with {done.returncode}:\n{done.stderr}")
+    body = "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    return f"{block['open']}```text\n{body}\n```\n{block['close']}"
+
+
+GENERATORS: tuple[Callable[[], Files], ...] = (spec_schema, decision_schema, markdown_outputs)
+
+
+def _differences(files: Files) -> Iterator[str]:
+    for name, wanted in files.items():
+        path = ROOT / name
+        found = path.read_text(encoding="utf-8") if path.exists() else ""
+        if found != wanted:
+            yield from difflib.unified_diff(
+                found.splitlines(), wanted.splitlines(), f"{name} (as it stands)", f"{name} (generated)", lineterm="", n=1
+            )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing; fail when a file is out of date")
+    check = parser.parse_args().check
+    stale = False
+    for generator in GENERATORS:
+        files = generator()
+        if check:
+            lines = list(_differences(files))
+            if lines:
+                stale = True
+                print("\n".join(lines[:40]))
+            continue
+        for name, content in files.items():
+            path = ROOT / name
+            if not path.exists() or path.read_text(encoding="utf-8") != content:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content, encoding="utf-8")
+                print(f"wrote {name}")
+    if stale:
+        print("generated files are out of date; run: make generate")
+    return int(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
