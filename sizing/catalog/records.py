@@ -172,12 +172,16 @@ class Architecture:
     expert_ffn: int = 0
     shared_experts: int = 0
     dense_layers: int = 0  # leading layers without experts
+    moe_every: int = 1  # after them, each n-th layer has experts
     kv_lora_rank: int = 0  # multi-head latent attention
     q_lora_rank: int = 0
     qk_rope_head_dim: int = 0
     qk_nope_head_dim: int = 0
     v_head_dim: int = 0
     sliding_window: int = 0
+    global_attention_every: int = 0  # with a sliding window: each n-th layer sees everything; 0: no layer does
+    biases: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
+    learned_positions: int = 0  # rows of a learned position table
     max_sequence_length: int | None = None
     params_stated: int | None = None  # parameter count as published, where it is; else computed from dimensions
     params_active_stated: int | None = None
