@@ -53,6 +53,7 @@ class ServingJob:
     max_sequence_length: int = 0  # 0: input + output
     engine: str = "vllm"
     memory_fraction: float = 0.9  # of the device, that the engine may use
+    passes_per_sample: float = 1.0  # forward passes: denoising steps, twice with guidance; 1 elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
