@@ -1,6 +1,7 @@
-"""Write every generated file, or with --check say which of them are out of date.
+"""
+Write every generated file, or with --check say which of them are out of date.
 
-Generated are: JSON Schemas, tables in docs/reference, the accuracy report, and the output blocks in Markdown files, which
+Generated are: JSON Schemas, tables in docs/reference, the accuracy report, and the output blocks in Markdown files: those
 stand between `<!-- output: COMMAND -->` and `<!-- /output -->` and hold what COMMAND prints in the repository's root.
 Run by `make generate`; `make check` runs it with --check.
 """
@@ -51,7 +52,12 @@ def markdown_outputs() -> Files:
 
 def _filled(block: re.Match[str]) -> str:
     command = block["command"]
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
+    }
     done = subprocess.run(
         ["bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
@@ -70,7 +76,12 @@ def _differences(files: Files) -> Iterator[str]:
         found = path.read_text(encoding="utf-8") if path.exists() else ""
         if found != wanted:
             yield from difflib.unified_diff(
-                found.splitlines(), wanted.splitlines(), f"{name} (as it stands)", f"{name} (generated)", lineterm="", n=1
+                found.splitlines(),
+                wanted.splitlines(),
+                f"{name} (as it stands)",
+                f"{name} (generated)",
+                lineterm="",
+                n=1,
             )
 
 

@@ -1,0 +1,108 @@
+"""Run the real Pulumi engine on a copy of the project, with a file backend and the stand-in providers on PATH."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+PACKAGES = ("aws", "gcp", "azure-native", "kubernetes")
+
+
+def missing() -> str:
+    """Why the engine tests cannot run here; "" where they can."""
+    absent = [name for name in ("pulumi", "pulumi-language-python") if shutil.which(name) is None]
+    return f"{' and '.join(absent)} not on PATH" if absent else ""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A project under the engine: its folder, the environment of the commands, the stand-ins' folder."""
+
+    project: Path
+    environment: dict[str, str]
+    clouds: Path
+
+    def run(self, *arguments: str, check: bool = True, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            ["pulumi", *arguments, "--non-interactive"],
+            cwd=self.project,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        if check and done.returncode != 0:
+            raise AssertionError(
+                f"pulumi {' '.join(arguments)} exits with {done.returncode}\n{done.stdout}{done.stderr}"
+            )
+        return done
+
+    def preview(self, stack: str, *more: str) -> dict[str, Any]:
+        text = self.run("preview", "-s", stack, "--json", "--show-sames", *more).stdout
+        return json.loads(text)  # type: ignore[no-any-return]
+
+    def up(self, stack: str, *more: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self.run("up", "-s", stack, "--yes", "--skip-preview", *more, check=check)
+
+    def destroy(self, stack: str, *more: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self.run("destroy", "-s", stack, "--yes", "--skip-preview", *more, check=check)
+
+    def export(self, stack: str) -> list[dict[str, Any]]:
+        text = self.run("stack", "export", "-s", stack).stdout
+        return json.loads(text)["deployment"].get("resources") or []  # type: ignore[no-any-return]
+
+    def cloud(self, package: str) -> dict[str, Any]:
+        """What stands in the stand-in's cloud: id -> {type, name, inputs, urn}."""
+        path = self.clouds / f"{package}.json"
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def order(self, *orders: dict[str, Any]) -> None:
+        """Tell the stand-ins what to do at their next calls; see standin.py."""
+        (self.clouds / "orders.json").write_text(json.dumps(orders))
+
+
+def project(folder: Path, *, source: Path = ROOT) -> Engine:
+    """A copy of the project's Pulumi side in `folder`, ready for `pulumi`; nothing is written to `source`."""
+    work = folder / "project"
+    work.mkdir(parents=True)
+    shutil.copytree(source / "stacks", work / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
+    text = (source / "Pulumi.yaml").read_text(encoding="utf-8")
+    (work / "Pulumi.yaml").write_text(text, encoding="utf-8")
+    (work / ".venv").symlink_to(Path(sys.prefix), target_is_directory=True)
+    return Engine(project=work, environment=environment(folder), clouds=folder / "clouds")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    plugins, backend, clouds = folder / "plugins", folder / "backend", folder / "clouds"
+    for path in (plugins, backend, clouds, folder / "home"):
+        path.mkdir(parents=True, exist_ok=True)
+    for package in PACKAGES:
+        script = plugins / f"pulumi-resource-{package}"
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "standin.py"}" {package}\n', encoding="utf-8")
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return {
+        **{
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("PULUMI_", "AWS_", "GOOGLE_", "ARM_"))
+        },
+        "PATH": f"{plugins}:{os.environ['PATH']}",
+        "PULUMI_HOME": str(folder / "home"),
+        "PULUMI_BACKEND_URL": backend.as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE": "stand-in",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "PULUMI_OPTION_COLOR": "never",
+        "SIZEWELL_STANDIN": str(clouds),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

@@ -1,0 +1,285 @@
+"""A stand-in for a cloud provider's plugin: `python standin.py PACKAGE` speaks the provider protocol over gRPC.
+
+It keeps its cloud in a JSON file, `$SIZEWELL_STANDIN/<package>.json`, checks inputs against the SDK's own types, refuses
+what the cloud would refuse (a second bucket of a name, deleting what is protected or still in use) and does as
+`$SIZEWELL_STANDIN/orders.json` tells: `[{"call": "create", "type": "aws:ec2/...", "then": "fail|hang|lose", "times": 1,
+"message": "InsufficientInstanceCapacity"}]`. "lose": the cloud has done it, but the answer never arrives.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf import json_format, struct_pb2
+from google.protobuf.empty_pb2 import Empty
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sdk_types
+
+# Inputs whose change the cloud can only follow by building a new one.
+REPLACES = {
+    "bucket", "name", "location", "region", "accountName", "resourceGroupName", "containerName", "vmScaleSetName",
+    "launchTemplateName", "namePrefix", "availabilityZone", "cidrBlock", "ipCidrRange", "cluster", "tpuTopology",
+}  # fmt: skip
+# Types of which the cloud refuses a second one of the same name, and the input that carries the name.
+UNIQUE = {
+    "aws:s3/bucket:Bucket": "bucket",
+    "aws:iam/role:Role": "name",
+    "gcp:storage/bucket:Bucket": "name",
+    "gcp:container/cluster:Cluster": "name",
+    "gcp:serviceaccount/account:Account": "accountId",
+    "azure-native:storage:StorageAccount": "accountName",
+    "azure-native:resources:ResourceGroup": "resourceGroupName",
+    "azure-native:compute:VirtualMachineScaleSet": "vmScaleSetName",
+}
+DELETION_PROTECTION = ("deletionProtection", "deletionProtectionEnabled")
+
+
+class Cloud:
+    """The resources of one package, in a file that survives the plugin's process."""
+
+    def __init__(self, folder: Path, package: str) -> None:
+        self.path = folder / f"{package}.json"
+        self.orders_path = folder / "orders.json"
+        self.lock_path = folder / "lock"
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def open(self) -> Iterator[dict[str, Any]]:
+        with self.lock_path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            resources = json.loads(self.path.read_text()) if self.path.exists() else {}
+            yield resources
+            temporary = self.path.with_suffix(".tmp")
+            temporary.write_text(json.dumps(resources, indent=1, sort_keys=True))
+            temporary.replace(self.path)
+
+    def order(self, call: str, token: str) -> dict[str, Any] | None:
+        """The order for this call, if there is one; it is used up `times` times."""
+        if not self.orders_path.exists():
+            return None
+        with self.lock_path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            orders = json.loads(self.orders_path.read_text())
+            for order in orders:
+                if order["call"] == call and order.get("type", token) == token and order.get("times", 1) > 0:
+                    order["times"] = order.get("times", 1) - 1
+                    self.orders_path.write_text(json.dumps(orders))
+                    return dict(order)
+        return None
+
+
+def plain(struct: struct_pb2.Struct) -> dict[str, Any]:
+    return json_format.MessageToDict(struct)
+
+
+def wire(value: dict[str, Any]) -> struct_pb2.Struct:
+    struct = struct_pb2.Struct()
+    struct.update(value)
+    return struct
+
+
+class StandIn(provider_pb2_grpc.ResourceProviderServicer):
+    def __init__(self, package: str, cloud: Cloud) -> None:
+        self.package = package
+        self.cloud = cloud
+
+    def Handshake(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.ProviderHandshakeResponse(
+            accept_secrets=False, accept_resources=False, accept_outputs=False
+        )
+
+    def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return plugin_pb2.PluginInfo(version=sdk_types.version(self.package))
+
+    def Attach(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return Empty()
+
+    def GetSchema(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.GetSchemaResponse(schema=json.dumps({"name": self.package}))
+
+    def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.DiffResponse(changes=provider_pb2.DiffResponse.DIFF_NONE)
+
+    def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return provider_pb2.ConfigureResponse(acceptSecrets=False, supportsPreview=False)
+
+    def Cancel(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return Empty()
+
+    def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
+        answers: dict[str, dict[str, Any]] = {
+            "aws:index/getAvailabilityZones:getAvailabilityZones": {
+                "names": [f"us-east-1{letter}" for letter in "abcdf"],
+                "zoneIds": [f"use1-az{n}" for n in range(1, 6)],
+                "id": "us-east-1",
+                "region": "us-east-1",
+                "groupNames": [],
+            },
+            "aws:index/getCallerIdentity:getCallerIdentity": {
+                "accountId": "123456789012",
+                "arn": "arn:aws:iam::123456789012:user/stand-in",
+                "id": "123456789012",
+                "userId": "AIDASTANDIN",
+            },
+            "aws:index/getPartition:getPartition": {"partition": "aws", "dnsSuffix": "amazonaws.com", "id": "aws"},
+            "aws:index/getRegion:getRegion": {"name": "us-east-1", "region": "us-east-1", "id": "us-east-1"},
+            "aws:ssm/getParameter:getParameter": {"value": "ami-0123456789abcdef0", "type": "String", "id": "ami"},
+            "gcp:organizations/getProject:getProject": {"projectId": "stand-in", "number": "123456789012", "id": "p"},
+            "gcp:organizations/getClientConfig:getClientConfig": {"project": "stand-in", "region": "us-central1"},
+            "azure-native:authorization:getClientConfig": {
+                "clientId": "00000000-0000-0000-0000-000000000001",
+                "objectId": "00000000-0000-0000-0000-000000000002",
+                "subscriptionId": "00000000-0000-0000-0000-000000000003",
+                "tenantId": "00000000-0000-0000-0000-000000000004",
+            },
+        }
+        if request.tok not in answers:
+            return provider_pb2.InvokeResponse(
+                failures=[provider_pb2.CheckFailure(property="", reason=f"the stand-in does not know {request.tok}")]
+            )
+        return provider_pb2.InvokeResponse(**{"return": wire({**plain(request.args), **answers[request.tok]})})
+
+    def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
+        token = request.urn.split("::")[2].split("$")[-1]
+        inputs = plain(request.news)
+        failures = [
+            provider_pb2.CheckFailure(property=where, reason=reason)
+            for where, reason in sdk_types.faults(token, inputs)
+        ]
+        name_key = UNIQUE.get(token)
+        if name_key and name_key not in inputs:  # autonaming, deterministic here
+            name = request.urn.split("::")[-1]
+            inputs[name_key] = f"{name}-{hashlib.sha256(request.urn.encode()).hexdigest()[:7]}".replace("_", "-")
+        return provider_pb2.CheckResponse(inputs=wire(inputs), failures=failures)
+
+    def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802
+        old, new = plain(request.old_inputs), plain(request.news)
+        keys = sorted(
+            key for key in old.keys() | new.keys() if old.get(key) != new.get(key) and not key.startswith("__")
+        )
+        replaces = [key for key in keys if key in REPLACES]
+        result = provider_pb2.DiffResponse.DIFF_SOME if keys else provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=result, diffs=keys, replaces=replaces)
+
+    def Create(self, request: Any, context: Any) -> Any:  # noqa: N802
+        token, inputs = request.type or request.urn.split("::")[2].split("$")[-1], plain(request.properties)
+
+        name = request.urn.split("::")[-1]
+        if request.preview:
+            unknown = dict.fromkeys(sdk_types.computed_outputs(token, name, inputs), sdk_types.UNKNOWN)
+            return provider_pb2.CreateResponse(properties=wire({**unknown, **inputs}))
+
+        def do() -> tuple[str, dict[str, Any]]:
+            with self.cloud.open() as resources:
+                name_key = UNIQUE.get(token)
+                for other in resources.values():
+                    if name_key and other["type"] == token and other["inputs"].get(name_key) == inputs.get(name_key):
+                        context.abort(grpc.StatusCode.ALREADY_EXISTS, f"{token} {inputs.get(name_key)} exists already")
+                identity = f"{name}-{len(resources):04d}{os.getpid():x}{time.monotonic_ns() % 65536:04x}"
+                resources[identity] = {"type": token, "name": name, "inputs": inputs, "urn": request.urn}
+            return identity, {**sdk_types.computed_outputs(token, name, inputs), **inputs}
+
+        identity, outputs = self._obey("create", token, context, do)
+        return provider_pb2.CreateResponse(id=identity, properties=wire(outputs))
+
+    def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
+        token = request.urn.split("::")[2].split("$")[-1]
+        with self.cloud.open() as resources:
+            found = resources.get(request.id)
+        if found is None:
+            return provider_pb2.ReadResponse()
+        outputs = {**sdk_types.computed_outputs(token, found["name"], found["inputs"]), **found["inputs"]}
+        return provider_pb2.ReadResponse(id=request.id, properties=wire(outputs), inputs=wire(found["inputs"]))
+
+    def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
+        token, inputs = request.urn.split("::")[2].split("$")[-1], plain(request.news)
+
+        if request.preview:
+            return provider_pb2.UpdateResponse(properties=wire({**plain(request.olds), **inputs}))
+
+        def do() -> dict[str, Any]:
+            with self.cloud.open() as resources:
+                if request.id not in resources:
+                    context.abort(grpc.StatusCode.NOT_FOUND, f"{request.id} is not there")
+                resources[request.id]["inputs"] = inputs
+            return {**sdk_types.computed_outputs(token, request.urn.split("::")[-1], inputs), **inputs}
+
+        return provider_pb2.UpdateResponse(properties=wire(self._obey("update", token, context, do)))
+
+    def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
+        token = request.urn.split("::")[2].split("$")[-1]
+
+        def do() -> Empty:
+            with self.cloud.open() as resources:
+                found = resources.get(request.id)
+                if found is None:
+                    return Empty()
+                if any(found["inputs"].get(key) is True for key in DELETION_PROTECTION):
+                    context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"{request.id} has deletion protection on")
+                users = [
+                    other["urn"]
+                    for identity, other in resources.items()
+                    if identity != request.id and request.id in _strings(other["inputs"])
+                ]
+                if users:
+                    context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"DependencyViolation: in use by {users[0]}")
+                del resources[request.id]
+            return Empty()
+
+        return self._obey("delete", token, context, do)
+
+    def _obey(self, call: str, token: str, context: Any, do: Callable[[], Any]) -> Any:
+        order = self.cloud.order(call, token)
+        if order is None:
+            return do()
+        if order["then"] == "fail":
+            context.abort(grpc.StatusCode.UNKNOWN, order.get("message", "told to fail"))
+        if order["then"] == "lose":
+            do()
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the answer was lost")
+        do()  # "hang": the cloud does it, the answer takes for ever
+        time.sleep(3600)
+        return None
+
+
+def _strings(value: Any) -> set[str]:
+    if isinstance(value, str):
+        return {value}
+    if isinstance(value, dict):
+        return {text for item in value.values() for text in _strings(item)}
+    if isinstance(value, list):
+        return {text for item in value for text in _strings(item)}
+    return set()
+
+
+def main() -> None:
+    package = sys.argv[1]
+    server = grpc.server(
+        futures.ThreadPoolExecutor(max_workers=32), options=[("grpc.max_receive_message_length", 1 << 28)]
+    )
+    cloud = Cloud(Path(os.environ["SIZEWELL_STANDIN"]), package)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(StandIn(package, cloud), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    print(port, flush=True)
+    server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    main()
