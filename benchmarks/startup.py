@@ -1,0 +1,58 @@
+"""Whole processes: `sizewell size --json` and `sizewell preview` against the bare imports that they cannot do without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from benchmarks.measure import PYTHON, ROOT, paired, report
+
+SIZEWELL = str(ROOT / ".venv/bin/sizewell")
+FLOOR = """
+import numpy, yaml, pydantic
+class Spec(pydantic.BaseModel):
+    name: str
+    replicas: int = 1
+Spec(name="x")
+"""
+SPEC = "examples/petsnap-vlm-int4.yaml"
+STACK = "dev-aws"
+FORBIDDEN = ("pulumi", "boto3", "botocore", "google.cloud", "azure", "grpc")
+
+
+def provider_modules(stack: str) -> list[str]:
+    """The top modules of the Pulumi SDKs that evaluating a stack loads."""
+    code = (
+        "import sys; from pathlib import Path; from preview.evaluate import evaluate; "
+        f"evaluate(Path('.'), {stack!r}); "
+        "print(*sorted(n for n in sys.modules if n.startswith('pulumi_') and n.count('.') == 1 "
+        "and hasattr(sys.modules[n], '__path__')))"
+    )
+    return subprocess.run([PYTHON, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+
+
+def main() -> int:
+    a, b, ratio = paired([SIZEWELL, "size", SPEC, "--json"], [PYTHON, "-c", FLOOR])
+    print(f"   sizewell size {SPEC} --json: {a:.3f} s; python with numpy, yaml and one model: {b:.3f} s; {ratio:.2f} x")
+    missed = report("sizewell size --json", a, 1.7 * b + 0.150, "s")
+
+    loaded = subprocess.run(
+        [PYTHON, "-X", "importtime", SIZEWELL, "size", SPEC, "--json"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stderr  # fmt: skip
+    imported = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in loaded.splitlines()}
+    found = sorted(imported & set(FORBIDDEN))
+    print(f"   imported by size that must not be: {', '.join(found) or 'nothing'}")
+    missed |= bool(found)
+
+    modules = provider_modules(STACK)
+    a, b, ratio = paired(
+        [SIZEWELL, "preview", STACK, "--engine", "offline"], [PYTHON, "-c", "import " + ", ".join(["pulumi", *modules])]
+    )
+    print(f"   sizewell preview {STACK}: {a:.3f} s; bare import of {', '.join(modules)}: {b:.3f} s")
+    missed |= report("sizewell preview of one stack / bare import of its modules", ratio, 1.3, "x")
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
