@@ -1,5 +1,4 @@
-"""
-How this folder measures: whole processes, run in turn after a warm-up, quoted as medians and ratios of one run.
+"""How this folder measures: whole processes, run in turn after a warm-up, quoted as medians and ratios of one run.
 
 Machines are noisy: a pair of commands is run A B A B ..., so that a change of the machine's speed meets both.
 """

@@ -1,4 +1,4 @@
-"""Whole processes: `sizewell size --json` and `sizewell preview` against the bare imports that they cannot do without."""
+"""Whole processes: `sizewell size --json` and `sizewell preview` against the imports that they cannot do without."""
 
 from __future__ import annotations
 

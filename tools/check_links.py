@@ -13,8 +13,7 @@ HEADING = re.compile(r"^#+ +(?P<title>.+?) *$", re.MULTILINE)
 
 
 def anchors(path: Path) -> set[str]:
-    """
-    The anchors that GitHub makes of a file's headings.
+    """The anchors that GitHub makes of a file's headings.
 
     >>> sorted(anchors(ROOT / "CHANGELOG.md"))[0]
     'changelog'

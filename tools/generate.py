@@ -1,6 +1,6 @@
 """Write every generated file, or with --check say which of them are out of date.
 
-Generated are JSON Schemas, tables in docs/reference, the accuracy report, and the output blocks in Markdown files: those
+Generated are JSON Schemas, tables in docs/reference, the accuracy report, and output blocks in Markdown files: those
 stand between `<!-- output: COMMAND -->` and `<!-- /output -->` and hold what COMMAND prints in the repository's root.
 Run by `make generate`; `make check` runs it with --check.
 """
