@@ -1,0 +1,117 @@
+"""Which layout a job should have on a cluster: exhaustive over what is legal, best and next best, or a refusal.
+
+Every legal layout is evaluated, as columns; those whose model state alone is larger than the device are left out before
+(a lower bound, so nothing that fits is lost). The rest is visited in the order of time until `best` of them fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizing import calibration
+from sizing.jobs import Cluster, Layout, MemoryEstimate, TrainingEstimate, TrainingJob
+from sizing.layout_space import Space, space
+from sizing.performance.training import step_s, training_time
+from sizing.performance.training_compute import local_params
+from sizing.performance.training_rows import Rows, cluster_facts, job_facts, rows
+
+GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A layout with what it needs and how long its step takes."""
+
+    layout: Layout
+    memory: MemoryEstimate
+    time: TrainingEstimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayoutRefusal:
+    """Why no layout serves, with numbers: `cause` is "layout" (none is legal) or "memory" (none fits)."""
+
+    cause: str
+    reason: str
+    need_bytes: int = 0  # the least that any legal layout needs per device
+    usable_bytes: int = 0
+    layouts: int = 0  # how many were legal
+
+
+def search(job: TrainingJob, cluster: Cluster, *, best: int = 2) -> tuple[Plan, ...] | LayoutRefusal:
+    """The `best` fastest layouts that fit, fastest first; or why there is none.
+
+    A layout fits when the upper edge of its memory band does. Ties go to the simpler layout (less tensor, pipeline and
+    context parallelism, lower ZeRO stage), so the answer does not depend on the order of anything.
+    """
+    from sizing.memory import training_memory, usable_bytes
+
+    fast, domain = max(1, cluster.scale_up), max(cluster.scale_up, cluster.per_node)
+    legal = space(job, cluster.devices, fast, domain)
+    if not len(legal):
+        return LayoutRefusal(cause="layout", reason=_why_none(job, cluster))
+    usable = usable_bytes(cluster.accelerator)
+    k = calibration.values("training")
+    table = _table(job, cluster, legal)
+    floor = state_floor_bytes(job, table)
+    possible = np.flatnonzero(floor <= usable)
+    seconds = np.broadcast_to(step_s(table, k), (len(legal),))
+    ranked = possible[np.lexsort((*_simplicity(legal, possible), seconds[possible]))]
+    found: list[Plan] = []
+    least = int(floor.min())
+    for row in ranked:
+        layout = legal.layout(int(row))
+        memory = training_memory(job, layout, cluster.accelerator)
+        least = memory.high_bytes if row == ranked[0] else min(least, memory.high_bytes)
+        if memory.high_bytes > usable:
+            continue
+        found.append(Plan(layout=layout, memory=memory, time=training_time(job, layout, cluster)))
+        if len(found) == best:
+            break
+    if found:
+        return tuple(found)
+    return LayoutRefusal(
+        cause="memory",
+        reason=f"needs {least / GIB:.1f} GiB per device in the leanest of {len(legal)} layouts on {cluster.devices} x "
+        f"{cluster.accelerator.name}, {usable / GIB:.1f} GiB usable",
+        need_bytes=least,
+        usable_bytes=usable,
+        layouts=len(legal),
+    )
+
+
+def _table(job: TrainingJob, cluster: Cluster, legal: Space) -> Rows:
+    k = calibration.values("training")
+    return rows({**job_facts(job), **cluster_facts(cluster, job.precision, k), **legal.columns})
+
+
+def state_floor_bytes(job: TrainingJob, table: Rows) -> np.ndarray:
+    """A lower bound of memory per device: weights, and gradients and optimizer state of what is trained."""
+    params = local_params(table)
+    weights = params * table.weight_bytes / np.where(table.zero >= 3, table.shard, 1.0)
+    trained = params * table.trained_share
+    gradients = trained * 2.0 / np.where(table.zero >= 2, table.shard, 1.0)
+    state = trained * (2.0 if "8bit" in job.optimizer else 8.0) / np.where(table.zero >= 1, table.shard, 1.0)
+    if job.optimizer not in ("adam", "adamw"):
+        state = state * 0.0
+    if job.cpu_offload:
+        state = state * 0.0
+    if job.optimizer_in_backward:
+        gradients = gradients * 0.0
+    return np.asarray(0.9 * (weights + gradients + state))
+
+
+def _simplicity(legal: Space, index: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Keys that break ties of time, least significant first (as `lexsort` wants them)."""
+    return tuple(
+        legal.columns[name][index] for name in ("recompute", "shard", "vp", "ep", "micro", "zero", "cp", "pp", "tp")
+    )
+
+
+def _why_none(job: TrainingJob, cluster: Cluster) -> str:
+    return (
+        f"{cluster.devices} devices divide neither into replicas for a batch of {job.global_batch} samples nor into tensor "
+        f"({cluster.scale_up} share a fast link), pipeline ({job.architecture.layers} layers) and context parallel groups"
+    )

@@ -1,0 +1,1 @@
+"""How long work takes: training steps, serving, and the collectives that both wait for."""

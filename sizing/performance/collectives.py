@@ -1,0 +1,103 @@
+"""Time of collective operations by size, group and link: alpha-beta, hierarchical over the scale-up domain.
+
+Every function takes floats or arrays and broadcasts. `payload_bytes` is what one device ends up holding (all-gather),
+starts with (reduce-scatter, all-reduce) or sends in all (all-to-all). Devices of a group stand `stride` apart: a group
+of data-parallel replicas over tensor-parallel sets of 8 has stride 8, so none of its members share a domain of 8.
+
+Inside a domain (NVLink, xGMI, NeuronLink, PCIe) a device sends at `inner_bytes_per_s`; between domains it has its own
+share of the network, `outer_bytes_per_s`. Both stages run at once in pipelined rings, so the slower one decides
+(Thakur et al. 2005; NCCL's hierarchical rings). On a torus a group that spans some of the axes has their links only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Values = Any  # a numpy array of float64 or a scalar: operators of numpy lose the type, so it is not claimed
+Number = Any  # a float or `Values`; every function here broadcasts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """What a device can send, one direction, as achieved: inside its scale-up domain and out of it."""
+
+    inner_bytes_per_s: Number
+    host_bytes_per_s: Number  # devices of one machine that share no fast link: over PCIe
+    outer_bytes_per_s: Number
+    inner_latency_s: Number
+    outer_latency_s: Number
+    fast: Number  # devices that the fast link joins; 1 where there is none
+    domain: Number  # devices in one scale-up domain or one machine, whichever is more
+    axes: Number  # torus dimensions; 1 for a switch or full mesh
+
+
+def inside(group: Number, stride: Number, fabric: Fabric) -> Values:
+    """How many members of a group share one scale-up domain.
+
+    >>> f = Fabric(inner_bytes_per_s=3e11, host_bytes_per_s=2e10, outer_bytes_per_s=4e10, inner_latency_s=0,
+    ...     outer_latency_s=0, fast=8, domain=8, axes=1)
+    >>> float(inside(16, 1, f)), float(inside(16, 8, f)), float(inside(4, 2, f))
+    (8.0, 1.0, 4.0)
+    """
+    return np.minimum(group, np.maximum(1.0, np.asarray(fabric.domain, float) / stride))
+
+
+def _inner_bandwidth(group: Number, stride: Number, fabric: Fabric) -> Values:
+    """The fast link where it joins the whole group, else PCIe.
+
+    On a torus of `axes` dimensions a group spans as many of them as its share of the domain, at least one.
+    """
+    domain = np.maximum(2.0, np.asarray(fabric.domain, float))
+    share = np.clip(np.log(np.maximum(2.0, group)) / np.log(domain), 1.0 / np.asarray(fabric.axes, float), 1.0)
+    fast = np.where(np.asarray(fabric.axes) > 1, share, 1.0) * fabric.inner_bytes_per_s
+    return np.where(np.asarray(group) * stride <= fabric.fast, fast, np.minimum(fast, fabric.host_bytes_per_s))
+
+
+def _latency(local: Values, remote: Values, fabric: Fabric) -> Values:
+    """Tree depth times the latency of a hop, inside and between domains."""
+    return np.log2(local) * fabric.inner_latency_s + np.log2(np.maximum(1.0, remote)) * fabric.outer_latency_s
+
+
+def all_gather(payload_bytes: Number, group: Number, stride: Number, fabric: Fabric) -> Values:
+    """Seconds until each device of the group holds all `payload_bytes`.
+
+    >>> f = Fabric(inner_bytes_per_s=3e11, host_bytes_per_s=2e10, outer_bytes_per_s=4e10, inner_latency_s=0,
+    ...     outer_latency_s=0, fast=8, domain=8, axes=1)
+    >>> round(float(all_gather(8e9, 8, 1, f)), 6), round(float(all_gather(8e9, 16, 1, f)), 6), float(all_gather(8e9, 1, 1, f))
+    (0.023333, 0.023333, 0.0)
+    """
+    local = inside(group, stride, fabric)
+    remote = np.asarray(group, float) / local
+    within = payload_bytes * (local - 1) / local / _inner_bandwidth(local, stride, fabric)
+    between = payload_bytes / local * (remote - 1) / remote / fabric.outer_bytes_per_s
+    return np.maximum(within, between) + _latency(local, remote, fabric)
+
+
+reduce_scatter = all_gather  # the same traffic the other way round
+
+
+def all_reduce(payload_bytes: Number, group: Number, stride: Number, fabric: Fabric) -> Values:
+    """Seconds of a reduce-scatter followed by an all-gather."""
+    return 2 * all_gather(payload_bytes, group, stride, fabric)
+
+
+def all_to_all(payload_bytes: Number, group: Number, stride: Number, fabric: Fabric) -> Values:
+    """Seconds until each device has sent `payload_bytes`, spread evenly, to the others of its group."""
+    local = inside(group, stride, fabric)
+    remote = np.asarray(group, float) / local
+    within = payload_bytes * (local - 1) / group / _inner_bandwidth(local, stride, fabric)
+    between = payload_bytes * (group - local) / group / fabric.outer_bytes_per_s
+    return np.maximum(within, between) + _latency(local, remote, fabric)
+
+
+def send(payload_bytes: Number, stride: Number, fabric: Fabric) -> Values:
+    """Seconds to hand `payload_bytes` to the device `stride` further on, inside the domain if it lies there."""
+    near = np.asarray(stride, float) < fabric.domain
+    return np.where(
+        near,
+        payload_bytes / _inner_bandwidth(np.asarray(2.0), stride, fabric) + fabric.inner_latency_s,
+        payload_bytes / fabric.outer_bytes_per_s + fabric.outer_latency_s,
+    )

@@ -1,0 +1,184 @@
+"""Time of one optimizer step, as a waterfall that sums to it.
+
+Method: compute from the shape of the work (`training_compute`), traffic by collective, size and link
+(`training_comm`), what overlaps, the pipeline's bubble (1F1B, interleaved), stragglers, the optimizer; efficiencies from
+`sizing/calibration/training.json`. Failures at scale are apart, in `availability`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sizing import calibration
+from sizing.jobs import Cluster, Grade, Layout, TrainingEstimate, TrainingJob
+from sizing.performance import training_comm as comm
+from sizing.performance import training_compute as compute
+from sizing.performance.collectives import Values
+from sizing.performance.training_rows import Rows, one_row, rows
+
+ITEMS = (
+    "matrix products",
+    "attention",
+    "memory-bound",
+    "recompute",
+    "optimizer",
+    "tensor parallel",
+    "expert parallel",
+    "context parallel",
+    "weight shards",
+    "gradients",
+    "pipeline sends",
+    "pipeline bubble",
+    "stragglers",
+    "fixed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingEfficiency:
+    """Throughput per device on twice the devices over that on these, with the same global batch."""
+
+    devices: int
+    efficiency: float
+    warning: str  # "" from 60 % up
+
+
+def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
+    """Seconds by item of the waterfall, for every row of the table; their sum is the step."""
+    layer = compute.layer_time(r, k)
+    head = compute.head_time(r, k)
+    traffic = comm.layer_traffic(r)
+    tensor_hides, expert_hides, context_hides, shards_hide, gradients_hide = comm.overlaps(k)
+    micro_batches = np.maximum(1.0, r.global_batch / (r.dp * r.micro))
+
+    # The slowest stage sets the pace: an even share of the layers and the head, or, where stages do not divide the
+    # layers, the longer share without it.
+    share = r.layers / r.pp
+    even = share == np.floor(share)
+    layers_slow = np.ceil(share)
+    busy = layer.linear + layer.attention + layer.memory + layer.recompute
+    tensor = comm.exposed(traffic.tensor, layer.linear, tensor_hides)
+    expert = comm.exposed(traffic.expert, layer.linear, expert_hides)
+    context = comm.exposed(traffic.context, layer.attention, context_hides)
+    shards = comm.exposed(traffic.shards, busy + tensor + expert, shards_hide)
+    per_layer = busy + tensor + expert + context + shards
+    with_head = np.where(even, layers_slow, layers_slow - 1.0)
+    head_leads = with_head * per_layer + head >= layers_slow * per_layer
+    slow_layers = np.where(head_leads, with_head, layers_slow)
+    slow_head = np.where(head_leads, head, 0.0)
+    sends = comm.pipeline_send(r) * (1 - k["overlap.pipeline"])
+    sample = compute.sample_time(r, k)
+    slow = slow_layers * per_layer + slow_head + sends + sample
+    all_stages = r.layers * per_layer + head + (r.pp - 1.0) * sends
+    bubble = np.where(r.pp > 1, np.maximum(0.0, all_stages - slow) / r.vp, 0.0)
+
+    sync = comm.exposed(comm.gradient_sync(r), slow * (2.0 / 3.0), gradients_hide)
+    optimizer = compute.optimizer_time(r, k)
+    fixed = np.where(r.fused > 0, k["step_overhead_s.fused"], k["step_overhead_s.eager"])
+    scale = micro_batches * slow_layers
+    items = {
+        "matrix products": scale * layer.linear + micro_batches * (slow_head + sample),
+        "attention": scale * layer.attention,
+        "memory-bound": scale * layer.memory,
+        "recompute": scale * layer.recompute,
+        "optimizer": optimizer,
+        "tensor parallel": scale * tensor,
+        "expert parallel": scale * expert,
+        "context parallel": scale * context,
+        "weight shards": scale * shards,
+        "gradients": sync,
+        "pipeline sends": micro_batches * sends,
+        "pipeline bubble": bubble,
+    }
+    total = sum(items.values())
+    domains = np.maximum(1.0, r.devices / r.domain)
+    items["stragglers"] = total * k["straggler_per_doubling"] * np.log2(domains)
+    items["fixed"] = fixed + 0.0 * total
+    return items
+
+
+def step_s(r: Rows, k: Mapping[str, float]) -> Values:
+    """Seconds of a step for every row of the table."""
+    return np.asarray(sum(step_items(r, k).values()))
+
+
+def training_time(job: TrainingJob, layout: Layout, cluster: Cluster) -> TrainingEstimate:
+    """Time of one optimizer step of `job`, split as `layout`, on `cluster`, with its waterfall and 80 % band."""
+    k = calibration.values("training")
+    facts = one_row(job, layout, cluster, k)
+    items = tuple((name, float(value)) for name, value in step_items(rows(facts), k).items())
+    step = sum(seconds for _, seconds in items)
+    per_sample = facts["seq"] or 1.0
+    grade, low, high = band(job, cluster)
+    return TrainingEstimate(
+        step_s=step,
+        waterfall=tuple((name, seconds) for name, seconds in items if seconds > 0),
+        bottleneck=bottleneck(dict(items)),
+        mfu=facts["model_flop"] * job.global_batch / (step * cluster.devices * max(1.0, facts["peak"])),
+        tokens_per_s=job.global_batch * per_sample / step,
+        low_s=step * low,
+        high_s=step * high,
+        grade=grade,
+    )
+
+
+def bottleneck(items: Mapping[str, float]) -> str:
+    """What a faster machine would have to be faster at: the largest of compute, memory, links, bubble."""
+    groups = {
+        "compute": ("matrix products", "attention", "recompute"),
+        "memory bandwidth": ("memory-bound", "optimizer"),
+        "interconnect": (
+            "tensor parallel",
+            "expert parallel",
+            "context parallel",
+            "weight shards",
+            "gradients",
+            "pipeline sends",
+        ),
+        "pipeline bubble": ("pipeline bubble",),
+        "fixed": ("stragglers", "fixed"),
+    }
+    sums = {name: sum(items.get(item, 0.0) for item in members) for name, members in groups.items()}
+    return max(sums, key=lambda name: sums[name])
+
+
+def band(job: TrainingJob, cluster: Cluster) -> tuple[Grade, float, float]:
+    """Grade and the factors of the 80 % band, from the errors of the published cases nearest to this one."""
+    bands = calibration.table("training")["bands"]
+    for key in band_keys(job, cluster):
+        if key in bands:
+            row = bands[key]
+            return row["grade"], row["low"], row["high"]
+    row = bands["any"]
+    return row["grade"], row["low"], row["high"]
+
+
+def band_keys(job: TrainingJob, cluster: Cluster) -> tuple[str, ...]:
+    """Groups that errors are kept for, the narrowest first."""
+    a = job.architecture
+    kind = "vision" if a.kind in ("vision", "diffusion") else "moe" if a.experts else a.kind
+    method = "adapters" if job.method in ("lora", "qlora") else "full"
+    width = job.precision if job.precision in ("fp8", "fp4") else "16bit"
+    family = cluster.accelerator.family.lower()
+    return (f"{family}/{kind}/{method}/{width}", f"{kind}/{method}/{width}", f"{kind}/{method}", kind)
+
+
+def scaling_efficiency(job: TrainingJob, cluster: Cluster) -> ScalingEfficiency:
+    """How well twice the nodes would be used, the global batch kept: best layout here against best layout there."""
+    from sizing import layouts
+
+    here = layouts.search(job, cluster, best=1)
+    there = layouts.search(job, replace(cluster, nodes=cluster.nodes * 2), best=1)
+    if isinstance(here, layouts.LayoutRefusal) or isinstance(there, layouts.LayoutRefusal):
+        return ScalingEfficiency(cluster.devices, math.nan, "no legal layout on one of the two sizes")
+    efficiency = here[0].time.step_s / (2 * there[0].time.step_s)
+    warning = ""
+    if efficiency < 0.6:
+        warning = (
+            f"{2 * cluster.devices} devices reach {efficiency:.0%} of the throughput per device of {cluster.devices}"
+        )
+    return ScalingEfficiency(cluster.devices, efficiency, warning)

@@ -1,0 +1,84 @@
+"""Seconds of communication: what each kind of parallelism moves, over which link, and how much compute hides.
+
+Devices are placed tensor innermost, then context, experts and data, pipeline outermost (Megatron's order), so a group's
+stride is the product of the factors inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from sizing.performance import collectives as c
+from sizing.performance.collectives import Number, Values
+from sizing.performance.training_compute import local_params, tokens
+from sizing.performance.training_rows import Rows
+
+ACTIVATION_BYTES = 2.0
+
+
+class LayerTraffic(NamedTuple):
+    """Seconds that one layer and micro-batch spend on each kind of traffic before anything is hidden."""
+
+    tensor: Values
+    expert: Values
+    context: Values
+    shards: Values
+
+
+def layer_traffic(r: Rows) -> LayerTraffic:
+    """Traffic of an average layer, forward, backward and recomputation."""
+    t = tokens(r)
+    again = np.asarray(r.recompute == 1.0, float)
+    activation = ACTIVATION_BYTES * t * r.hidden
+    # Two all-reduces forward and two backward, or as many pairs of gather and scatter with sequence parallelism, which
+    # gathers once more in backward (Korthikanti et al. 2022).
+    gathers = 8.0 + 4.0 * again + np.where(r.sp > 0, 2.0, 0.0) * (1 - r.frozen)
+    tensor = np.where(r.tp > 1, gathers * c.all_gather(activation, r.tp, 1.0, r.fabric), 0.0)
+
+    routed = ACTIVATION_BYTES * np.where(r.ep > 1, t / r.tp, t) * r.topk * r.hidden
+    trips = 4.0 + 2.0 * again
+    expert = np.where(r.ep > 1, r.moe_share * trips * c.all_to_all(routed, r.ep, r.tp * r.cp * 0 + r.tp, r.fabric), 0.0)
+
+    key_values = ACTIVATION_BYTES * t * np.maximum(0.0, r.qkv_width - r.out_width) / r.tp
+    context = np.where(r.cp > 1, (3.0 + again) * c.all_gather(key_values * r.cp, r.cp, r.tp, r.fabric), 0.0)
+
+    weights = r.weight_bytes * (r.dense_params / r.tp + r.expert_params / np.where(r.ep > 1, r.ep, r.tp))
+    reduce = (2.0 * weights / r.weight_bytes) * (1 - r.frozen)
+    gather = c.all_gather(weights, r.shard, r.tp * r.cp, r.fabric)
+    scatter = c.reduce_scatter(reduce, r.shard, r.tp * r.cp, r.fabric)
+    shards = np.where((r.zero >= 3) & (r.shard > 1), 2.0 * gather + scatter, 0.0)
+    return LayerTraffic(tensor, expert, context, shards)
+
+
+def exposed(traffic: Values, cover: Values, overlap: Number) -> Values:
+    """What is left of traffic when a share of it may hide behind `cover` seconds of compute."""
+    hidden = np.minimum(overlap * traffic, cover)
+    return traffic - hidden
+
+
+def pipeline_send(r: Rows) -> Values:
+    """Seconds of handing activations and their gradients to the next stage, per micro-batch and device."""
+    size = ACTIVATION_BYTES * tokens(r) * r.hidden / np.where(r.sp > 0, r.tp, 1.0)
+    stride = r.tp * r.cp * r.dp
+    return np.where(r.pp > 1, 2.0 * r.vp * c.send(size, stride, r.fabric), 0.0)
+
+
+def gradient_sync(r: Rows) -> Values:
+    """Seconds of reducing gradients once per step (and gathering updated weights, with sharded state), unhidden."""
+    params = local_params(r) * r.trained_share
+    grads = c.reduce_scatter(r.gradient_bytes * params, r.dp * r.cp, r.tp, r.fabric)
+    updated = c.all_gather(np.minimum(r.gradient_bytes, 2.0) * params, r.dp * r.cp, r.tp, r.fabric)
+    plain = 2.0 * grads
+    # With FSDP in groups, the groups still agree once per step.
+    replicas = np.maximum(1.0, r.dp / r.shard)
+    between_groups = c.all_reduce(2.0 * params / r.shard, replicas, r.tp * r.cp * r.shard, r.fabric)
+    sharded = np.where(r.zero >= 3, np.where(replicas > 1, between_groups, 0.0), grads + updated)
+    return np.where(r.dp * r.cp > 1, np.where(r.zero >= 1, sharded, plain), 0.0)
+
+
+def overlaps(k: Mapping[str, float]) -> tuple[float, float, float, float, float]:
+    """Shares that may hide: tensor, expert, context, shards, gradients."""
+    return tuple(k[f"overlap.{name}"] for name in ("tensor", "expert", "context", "shards", "gradients"))  # type: ignore[return-value]

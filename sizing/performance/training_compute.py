@@ -1,0 +1,132 @@
+"""Seconds of compute: matrix products, attention and memory-bound work of one micro-batch, the optimizer of one step.
+
+A product of (m, k) by (k, n) takes its FLOPs over the achievable rate, stretched where a side is small against the tile
+of the unit, plus its operands over the memory bandwidth, plus a fixed gap between kernels. The three products of a
+linear layer (forward, gradient of the input, gradient of the weight) have the same three sides and so the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from sizing.performance.collectives import Number, Values
+from sizing.performance.training_rows import Rows
+
+OPTIMIZER_BYTES_PER_PARAM = (
+    30.0  # AdamW, fp32 state: reads gradient, master weight and two moments, writes three and a copy
+)
+FLASH_BACKWARD = 2.5  # FLOPs of flash attention's backward over its forward (Dao 2023): it recomputes the scores
+EAGER_SCORE_PASSES = 7.0  # times that the score matrix crosses memory in forward where attention is not fused
+
+
+class LayerTime(NamedTuple):
+    """Seconds of one average layer for one micro-batch, forward and backward together, recomputation apart."""
+
+    linear: Values
+    attention: Values
+    memory: Values
+    recompute: Values
+
+
+def product(m: Number, n: Number, inner: Number, rate: Number, r: Rows, k: Mapping[str, float]) -> Values:
+    """Seconds of one matrix product with 16-bit operands at `rate` FLOP/s."""
+    m, n, inner = np.maximum(m, 1.0), np.maximum(n, 1e-9), np.maximum(inner, 1e-9)
+    tile = k["tile"]
+    stretch = (1 + tile / m) * (1 + tile / np.maximum(n, 1.0)) * (1 + tile / np.maximum(inner, 1.0))
+    moved = 2.0 * (m * inner + inner * n + m * n)
+    return 2.0 * m * n * inner / rate * stretch + moved / r.hbm
+
+
+def tokens(r: Rows) -> Values:
+    """Tokens of a micro-batch that one tensor-parallel group works on."""
+    return np.asarray(r.micro * r.seq / r.cp, float)
+
+
+def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
+    """Seconds of an average layer; dense and expert feed-forward blocks by their share of the layers."""
+    t = tokens(r)
+    per_rank = np.where(r.sp > 0, t / r.tp, t)
+    linear = (
+        product(t, r.qkv_width / r.tp, r.hidden, r.rate, r, k)
+        + product(t, r.hidden, r.out_width / r.tp, r.rate, r, k)
+        + product(t, r.ffn_up / r.tp, r.hidden, r.rate, r, k)
+        + product(t, r.hidden, r.ffn_down / r.tp, r.rate, r, k)
+    )
+    # Experts: with expert parallelism each tensor rank routes its own tokens, else each expert is split over them.
+    spread = r.ep > 1
+    routed = np.where(spread, t / r.tp, t) * r.topk
+    split = np.where(spread, 1.0, r.tp)
+    local = np.maximum(1.0, r.experts / r.ep)
+    rate = r.rate * k["grouped_gemm_fraction"]
+    experts = local * (
+        product(routed / local, r.expert_up / split, r.hidden, rate, r, k)
+        + product(routed / local, r.hidden, r.expert_down / split, rate, r, k)
+    )
+    linear = np.where(r.layers > 0, linear + r.moe_share * experts, 0.0)
+
+    score_flop = t * r.attention_flop / r.tp
+    head_fill = r.head_dim / (r.head_dim + k["head_dim_half"])
+    scores = t * r.heads / r.tp * r.seq * 2.0 * EAGER_SCORE_PASSES / r.hbm * r.eager_attention
+    attention = score_flop / (np.where(r.eager_attention > 0, r.rate16, r.attention_rate * head_fill)) + scores
+    attention_backward = np.where(r.eager_attention > 0, 2.0, FLASH_BACKWARD) * attention
+
+    passes = np.where(r.fused > 0, k["elementwise_passes.fused"], k["elementwise_passes.eager"])
+    moe_bytes = r.moe_share * r.topk * (8.0 * per_rank * r.hidden + 3.0 * routed / np.maximum(r.topk, 1) * r.expert_up)
+    narrow_bytes = (
+        r.narrow * k["cast_passes"] * t * (2 * r.hidden + (r.qkv_width + r.out_width + r.ffn_up + r.ffn_down) / r.tp)
+    )
+    memory = (
+        2.0 * passes * (10.0 * per_rank * r.hidden + t / r.tp * (1.5 * r.qkv_width + 2.0 * r.ffn_up) + moe_bytes)
+        + narrow_bytes
+    ) / r.hbm
+    # The gradient of the weights is added to an accumulator in memory each micro-batch.
+    weights = (r.dense_params + r.expert_params / r.ep * np.where(spread, r.tp, 1.0)) / r.tp
+    accumulate = 2.0 * r.gradient_bytes * weights * (1 - r.frozen) / r.hbm
+    dequantise = r.dequantised * 3.0 * (0.5 + 2.0 + 2.0) * weights / r.hbm
+    kernels = k["kernels_per_layer"] * (1 + r.moe_share) * np.where(r.fused > 0, 1.0, 2.0)
+    gap = r.gap * kernels
+
+    trained = 2.0 - r.frozen  # products in backward for each one in forward
+    full = np.asarray(r.recompute == 1.0, float)
+    selective = np.asarray(r.recompute == 0.5, float)
+    again = full * (linear + attention + memory + gap) + selective * (
+        memory + attention * r.eager_attention + 0.5 * linear * r.selective_matmuls
+    )
+    return LayerTime(
+        linear=linear * (1 + trained),
+        attention=attention + attention_backward,
+        memory=3.0 * memory + accumulate + dequantise + 3.0 * gap,
+        recompute=again,
+    )
+
+
+def head_time(r: Rows, k: Mapping[str, float]) -> Values:
+    """Seconds of the projection onto the vocabulary and of the loss, on the last stage, per micro-batch."""
+    t = tokens(r)
+    width = r.vocab / r.tp
+    logits = 16.0 * t * width / r.hbm
+    return np.where(r.layers > 0, (3.0 - r.frozen) * product(t, width, r.hidden, r.rate16, r, k) + logits, 0.0)
+
+
+def sample_time(r: Rows, k: Mapping[str, float]) -> Values:
+    """Seconds of a micro-batch of a vision or diffusion model, known by its FLOPs: compute and activations moved."""
+    flop = 3.0 * r.micro * r.sample_flop
+    moved = flop * np.where(r.diffusion > 0, k["bytes_per_flop.diffusion"], k["bytes_per_flop.vision"])
+    return flop / r.rate16 + moved / r.hbm
+
+
+def optimizer_time(r: Rows, k: Mapping[str, float]) -> Values:
+    """Seconds of the update: memory-bound over the parameters whose state this device holds."""
+    stored = local_params(r) * r.trained_share / np.where(r.zero >= 1, r.shard, 1.0)
+    speed = np.where(r.offload > 0, k["offload_bytes_per_s"], r.hbm)
+    return stored * OPTIMIZER_BYTES_PER_PARAM / speed
+
+
+def local_params(r: Rows) -> Values:
+    """Parameters of a device before ZeRO divides them further: over tensor, pipeline and expert parallelism."""
+    spread = np.where(r.ep > 1, r.ep, r.tp)
+    inside = r.layers * (r.dense_params / r.tp + r.expert_params / spread) / r.pp
+    return np.where(r.layers > 0, inside + r.table_params / r.tp / np.minimum(r.pp, 2.0), r.params)
