@@ -1,0 +1,469 @@
+"""The records of a workload spec: YAML's keys are the aliases, attributes carry their unit; all frozen.
+
+`sizing.spec` reads, checks and digests them. Every default has its reason beside it (`why`), for `--show-spec`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
+
+from sizing import units
+from sizing.spec_fields import (
+    Bytes,
+    Count,
+    CountOrZero,
+    CountRange,
+    PerSecond,
+    Seconds,
+    SecondsOrZero,
+    Share,
+    SizeRange,
+    Text,
+    Usd,
+    items,
+    reading,
+    refuse,
+)
+from sizing.spec_schedule import ALLOWED as ALLOWED_SCHEDULE
+from sizing.spec_schedule import WeeklySchedule, parse_schedule
+
+Kind = Literal["training", "fine-tuning", "inference", "batch-inference", "notebook"]
+Residency = Literal["eu", "uk", "ch", "us", "ca", "in", "jp", "au"]
+
+NAME = r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?"
+Label = Annotated[
+    str, Text(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, - and _, legal as a tag on every cloud")
+]
+Word = Annotated[str, Text(r"[A-Za-z0-9][A-Za-z0-9._:/ +-]{0,99}", "a name as the provider writes it")]
+
+
+def default(value: Any, why: str, **more: Any) -> Any:
+    """A field's default with the reason that `--show-spec` prints beside it."""
+    return Field(value, json_schema_extra={"x-why": why}, **more)
+
+
+class Section(BaseModel):
+    """A part of a spec: unknown keys are refused, nothing changes after reading."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, arbitrary_types_allowed=True, ser_json_inf_nan="constants"
+    )
+
+
+class Dimensions(Section):
+    """A model by its numbers, where the catalog does not know it; what is left out is estimated from `params`."""
+
+    params: Count | None = None
+    active_params: Count | None = None
+    family: Literal["decoder", "encoder", "vision", "diffusion"] = default("decoder", "most models served are")
+    layers: Count | None = None
+    hidden: Count | None = None
+    heads: Count | None = None
+    kv_heads: Count | None = None
+    head_dim: Count | None = None
+    ffn: Count | None = None
+    gated: bool | None = None
+    vocab: Count | None = None
+    tied_embeddings: bool | None = None
+    experts: Count | None = None
+    experts_per_token: Count | None = None
+    expert_ffn: Count | None = None
+    shared_experts: CountOrZero | None = None
+    dense_layers: CountOrZero | None = None
+    kv_lora_rank: Count | None = None
+    q_lora_rank: Count | None = None
+    qk_rope_head_dim: Count | None = None
+    qk_nope_head_dim: Count | None = None
+    v_head_dim: Count | None = None
+    sliding_window: Count | None = None
+    max_sequence_length: Count | None = None
+    forward_flop_per_sample: Count | None = None
+    resolution: Count | None = None
+    extra_params: CountOrZero | None = None
+    image_tokens: CountOrZero | None = None
+
+
+class Model(Section):
+    """Which model: exactly one of a catalog name, a Hugging Face config.json (its content is kept), or dimensions."""
+
+    name: str | None = None
+    config_path: str | None = Field(None, alias="config")
+    config: dict[str, Any] | None = Field(None, alias="config_content")
+    dimensions: Dimensions | None = None
+    precision: Literal["bf16", "fp16", "fp8", "fp4", "tf32", "fp32"] = default(
+        "bf16", "16-bit with the range of fp32 is what frameworks train in"
+    )
+    weights: Literal["fp32", "bf16", "fp16", "fp8", "fp4", "int8", "int4", "nf4"] | None = default(
+        None, "as the precision; nf4 for qlora"
+    )
+    kv: Literal["fp16", "bf16", "fp8", "int8"] | None = default(None, "16-bit KV cache, the serving engines' default")
+
+    @property
+    def label(self) -> str:
+        """What a reader calls it."""
+        if self.name or self.config_path:
+            return self.name or str(self.config_path)
+        params = self.dimensions.params if self.dimensions else None
+        return f"{units.show_count(params)} parameters" if params else "own dimensions"
+
+
+class Images(Section):
+    """Images of one request (serving), sample (training) or record (batch)."""
+
+    resolution: Count | None = default(None, "the model's own")
+    per_request: Count = default(1, "one image a request")
+
+
+class Traffic(Section):
+    """Load on a service, in exactly one of the first three; tokens are means per request."""
+
+    rps: PerSecond | None = None
+    requests_per_hour: Count | None = None
+    concurrent_users: Count | None = None
+    think_time_s: SecondsOrZero = default(0.0, "each user sends the next request at once", alias="think_time")
+    input_tokens: CountOrZero | None = None
+    output_tokens: CountOrZero | None = None
+    images: Images | None = None
+
+    @property
+    def requests_per_s(self) -> float | None:
+        """Open-loop rate; None where the load is stated in concurrent users."""
+        if self.rps is not None:
+            return self.rps
+        return None if self.requests_per_hour is None else self.requests_per_hour / 3600
+
+
+class Slo(Section):
+    """Upper bounds that hold at `percentile`: first token, each further token, whole answer."""
+
+    ttft_s: Seconds | None = Field(None, alias="ttft")
+    tpot_s: Seconds | None = Field(None, alias="tpot")
+    latency_s: Seconds | None = Field(None, alias="latency")
+    percentile: Literal["p50", "p90", "p95", "p99"] = default("p95", "what most services promise")
+
+
+def _target(value: object) -> str:
+    known = ("all-linear", "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj", "lm_head")
+    if value not in known:
+        raise refuse(f"among {', '.join(known)}")
+    return str(value)
+
+
+class Lora(Section):
+    """Adapter shape."""
+
+    rank: Annotated[Count, Field(le=4096)] = default(16, "the usual rank of published recipes")
+    targets: Annotated[
+        tuple[str, ...],
+        items(_target, "a list of projection names such as [q_proj, v_proj], or all-linear"),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+    ] = default((), "the framework's default targets")
+
+
+class Training(Section):
+    """One run, as long as `tokens`, or `samples` x `epochs`, or `steps`.
+
+    `global_batch` counts tokens; for a vision model, images.
+    """
+
+    tokens: Count | None = None
+    samples: Count | None = None
+    epochs: Count | None = None
+    steps: Count | None = None
+    sequence_length: Count | None = None
+    global_batch: Count | None = default(None, "chosen so that every device is busy")
+    method: Literal["full", "lora", "qlora"] = default("full", "every weight is trained")
+    optimizer: Literal["adamw", "adam", "adamw-8bit", "adafactor", "lion", "muon", "sgd", "lamb"] = default(
+        "adamw", "the optimizer of nearly every published recipe"
+    )
+    lora: Lora | None = None
+    activation_checkpointing: Literal["auto", "none", "selective", "full"] = default(
+        "auto", "none where it fits, for speed; more where it does not"
+    )
+    attention: Literal["flash", "eager"] = default("flash", "current frameworks use it")
+    packed: bool = default(True, "samples are packed to the sequence length")
+    images: Images | None = None
+
+
+class Batch(Section):
+    """Offline inference over a set of records, to be done within a window."""
+
+    records: Count
+    tokens_per_record: Count | None = None
+    output_tokens_per_record: CountOrZero = default(0, "records are classified or embedded, not answered")
+    window_s: Seconds = Field(alias="window")
+    every_s: Seconds | None = default(86_400.0, "once a day", alias="every")
+    images: Images | None = None
+
+
+class Data(Section):
+    """What the workload reads, and where it may be."""
+
+    location: (
+        Annotated[
+            str,
+            Text(
+                r"(?:(?:s3|gs|az|abfss|hf|https|file|nfs)://|/)[^\s]{1,500}",
+                "a URL (s3://, gs://, az://, abfss://, https://, hf://, nfs://) or a path from /",
+                600,
+            ),
+        ]
+        | None
+    ) = None
+    region: str | None = None
+    size_bytes: Bytes | None = Field(None, alias="size")
+    residency: Residency | None = None
+
+
+class Tpu(Section):
+    """A TPU slice."""
+
+    type: Literal["v4", "v5e", "v5p", "v6e", "tpu7x"]
+    topology: (
+        Annotated[str, Text(r"[1-9]\d*x[1-9]\d*(?:x[1-9]\d*)?", "chips along each side, such as 4x4 or 4x4x8")] | None
+    ) = None
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/ +-]{0,99}", value):
+        raise refuse("a name as the provider writes it")
+    return value
+
+
+class Resources(Section):
+    """Limits on the hardware; everything that is not said is open."""
+
+    accelerators: Annotated[
+        tuple[str, ...],
+        items(_word, "a list of accelerator names such as [H100, H200]"),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+    ] = default((), "any that fits")
+    instance_types: Annotated[
+        tuple[str, ...],
+        items(_word, "a machine type or a list of them, such as [p5.48xlarge]"),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+    ] = default((), "any that fits", alias="instance_type")
+    nodes: CountRange | None = default(None, "as many as the work needs")
+    gpu_memory: SizeRange | None = default(None, "as much as the model needs", alias="gpu")
+    tpu: Tpu | None = None
+
+
+PLACE: Final = {
+    "type": "string",
+    "pattern": r"^[a-z0-9-]{1,40}(/[a-z0-9-]{1,40}){0,2}$",
+    "description": "a cloud, or cloud/region, or cloud/region/zone",
+    "examples": ["gcp", "aws/us-east-1"],
+}
+
+
+class Place(Section):
+    """A cloud, or one region or zone of it."""
+
+    cloud: str
+    region: str | None = None
+    zone: str | None = None
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.cloud, self.region, self.zone) if part)
+
+
+def _place(value: object) -> dict[str, str | None]:
+    allowed = "a cloud, or cloud/region, or cloud/region/zone, such as gcp or aws/us-east-1"
+    if isinstance(value, Place):
+        return value.model_dump()
+    if not isinstance(value, str) or not re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", value):
+        raise refuse(allowed)
+    cloud, region, zone = (*value.split("/"), None, None)[:3]
+    return {"cloud": cloud, "region": region, "zone": zone}
+
+
+class Block(Section):
+    """A capacity block: bought once, for a window, never unless `purchase` says confirmed."""
+
+    duration_s: Seconds = Field(alias="duration")
+    start: (
+        Annotated[
+            str,
+            Text(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?", "an ISO date or time"),
+        ]
+        | None
+    ) = default(None, "the earliest offered")
+    max_price_usd: Usd | None = Field(None, alias="max_price")
+    purchase: Literal["confirmed", "unconfirmed"] = default("unconfirmed", "nothing is bought without a clear word")
+    id: Word | None = None
+
+
+class FlexStart(Section):
+    """Capacity that starts when there is some (Dynamic Workload Scheduler), for a bounded time."""
+
+    max_run_s: Seconds | None = Field(None, alias="max_run")
+
+
+class SavingsPlan(Section):
+    """A commitment to spend, for a term."""
+
+    term: Literal["1y", "3y"]
+
+
+class Capacity(Section):
+    """How the machines are got hold of: at most one of these."""
+
+    block: Block | None = None
+    reservation: Word | None = None
+    flex_start: Annotated[FlexStart | None, BeforeValidator(lambda v: {} if v is True else v)] = None
+    savings_plan: Annotated[SavingsPlan | None, BeforeValidator(lambda v: {"term": v} if isinstance(v, str) else v)] = (
+        None
+    )
+
+
+def _interval(value: object) -> float | None:
+    if value is None or value == "auto":
+        return None
+    try:
+        seconds = units.duration_s(value)
+    except units.UnitError as error:
+        raise refuse(f"auto, or {error.allowed}", error.fix) from None
+    if seconds < 1:
+        raise refuse("auto, or at least 1s")
+    return seconds
+
+
+class Checkpoint(Section):
+    """How often training state is kept; checkpoints outlive their cluster."""
+
+    interval_s: Annotated[
+        float | None,
+        BeforeValidator(_interval),
+        WithJsonSchema({"type": "string", "description": "auto, or " + units.ALLOWED_DURATION}),
+    ] = default(None, "auto: the interval that loses least, by Young and Daly", alias="interval")
+    keep: Annotated[Count, Field(le=1000)] = default(2, "one good one while the next is written")
+    on_destroy: Literal["retain"] = default("retain", "checkpoints outlive their cluster")
+
+
+class Budget(Section):
+    """Upper limits; over them, `sizewell size` answers with exit code 2."""
+
+    per_run_usd: Usd | None = Field(None, alias="per_run")
+    monthly_usd: Usd | None = Field(None, alias="monthly")
+
+
+class Idle(Section):
+    """When accelerators count as idle, and what happens then."""
+
+    min_gpu_utilization: Share = default(0.05, "a working accelerator is above it")
+    window_s: Seconds = default(2700.0, "longer than loading a model or a pause between epochs", alias="window")
+    grace_s: Seconds = default(3600.0, "time for a person to object", alias="grace")
+    action: Literal["scale-to-zero", "notify"] = default("scale-to-zero", "idle accelerators are the largest waste")
+
+
+class Schedule(Section):
+    """When it may run."""
+
+    on: Annotated[
+        WeeklySchedule,
+        reading(parse_schedule),
+        WithJsonSchema({"type": "string", "description": ALLOWED_SCHEDULE, "examples": ["Mon-Fri 07:00-21:00 UTC"]}),
+    ]
+
+
+class Team(Section):
+    """Who runs it; with `utilization`, what `managed: auto` goes by."""
+
+    platform_engineers: Annotated[CountOrZero, Field(le=10_000)] = default(1, "someone looks after the clusters")
+
+
+def model_form(value: object) -> object:
+    """Any of the three forms of `model` as the fields of `Model`."""
+    if isinstance(value, Model) or value is None:
+        return value
+    allowed = "a model name, a path to a Hugging Face config.json, or a mapping with name, config, or params and layers"
+    if isinstance(value, str):
+        if not re.fullmatch(r"[A-Za-z0-9~./][A-Za-z0-9._~/ +:-]{0,300}", value):
+            raise refuse(allowed)
+        return {"config": value} if value.endswith(".json") else {"name": value}
+    if not isinstance(value, dict):
+        raise refuse(allowed, "write model: NAME")
+    own = {"name", "config", "config_content", "precision", "weights", "kv"}
+    dimensions = {key: item for key, item in value.items() if key in Dimensions.model_fields}
+    rest = {key: item for key, item in value.items() if key not in Dimensions.model_fields}
+    forms = [key for key in ("name", "config") if key in value]
+    if len(forms) == 2:
+        raise refuse("one of name and config, not both", "remove one of them")
+    if forms and dimensions:
+        raise refuse(f"{forms[0]} or dimensions, not both", f"remove {', '.join(sorted(dimensions))}")
+    if not forms and not dimensions and set(rest) <= own:
+        raise refuse(allowed, "add name, config or params")
+    for key in forms:
+        if not isinstance(value[key], str) or not value[key].strip():
+            raise refuse(allowed, f"write {key} as text")
+    return {**rest, **({"dimensions": dimensions} if dimensions else {})}
+
+
+class WorkloadSpec(Section):
+    """What is wanted, as `sizing.spec.read_spec` read it: base units, defaults filled in, contradictions refused."""
+
+    model_config = ConfigDict(title="Sizewell workload spec")
+
+    name: Annotated[str, Text(NAME, "1 to 40 of a-z, 0-9 and -, starting with a letter")]
+    kind: Kind
+    model: Annotated[Model, BeforeValidator(model_form)] | None = None
+    framework: Literal["pytorch", "jax", "tensorflow"] = default("pytorch", "runs on every GPU in the catalog")
+    traffic: Traffic | None = None
+    slo: Slo | None = None
+    training: Training | None = None
+    batch: Batch | None = None
+    data: Data | None = None
+    deadline_s: Seconds | None = Field(None, alias="deadline")
+    resources: Resources = Field(default_factory=Resources)
+    infra: Annotated[
+        tuple[Place, ...],
+        items(_place, "a list of clouds or cloud/region, such as [aws/us-east-1, gcp]"),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    PLACE,
+                    {"type": "array", "items": PLACE, "minItems": 1},
+                ],
+                "description": "where it may run: clouds, regions or zones",
+            }
+        ),
+    ] = default((), "every cloud that a component can build on")
+    spot_policy: Literal["spot", "on-demand", "auto"] = default("auto", "spot where interruption costs only time")
+    capacity: Capacity | None = None
+    checkpoint: Checkpoint | None = None
+    utilization: Share | None = default(None, "what the traffic, run or schedule implies")
+    managed: Literal["sagemaker", "vertex", "azureml", "raw", "auto"] = default("auto", "by price and team")
+    scheduler: Literal["kubernetes", "ray", "slurm", "none", "auto"] = default("auto", "by kind and number of nodes")
+    budget: Budget | None = None
+    idle: Idle | None = None
+    schedule: Schedule | None = None
+    ttl_s: Seconds | None = default(None, "the stack does not expire", alias="ttl")
+    owner: Label = default("unassigned", "nobody is named; the owner policy will say so")
+    cost_center: Label = default("unassigned", "none is named")
+    team: Team | None = None
+    objective: Literal["cost", "time", "balanced"] = default("cost", "the cheapest that meets deadline and slo")
+
+    _given: frozenset[str] = PrivateAttr(default=frozenset())
+    _origin: str = PrivateAttr(default="")
+
+    @property
+    def origin(self) -> str:
+        """The file (or other origin) that the spec was read from, as it was named."""
+        return self._origin
+
+    def digest(self) -> str:
+        """sha256 of the resolved content: the same for `1h` and `60m`, other when a default changes."""
+        import hashlib
+
+        from sizing.spec import canonical_json
+
+        return hashlib.sha256(canonical_json(self).encode()).hexdigest()
+
+    def resolved(self) -> dict[str, dict[str, Any]]:
+        """Dotted key -> {"value", "origin"}, where origin is "spec" or "default: reason"."""
+        from sizing.spec_resolved import resolved
+
+        return resolved(self, self._given)
