@@ -238,7 +238,7 @@ def fee(
 def hours_in_words(hours: Interval, price: Price) -> str:
     """How a machine line was got, as a reviewer reads it.
 
-    >>> hours_in_words(Interval(Decimal(0), Decimal(300), Decimal(730)), Priced(Decimal("0.8048"), "list", "2026-07-20"))
+    >>> hours_in_words(Interval(Decimal(0), Decimal(300), Decimal(730)), Priced(Decimal("0.8048"), "list", ""))
     '0.8048/h x 300 h, 0 to 730'
     """
     rate = f"{price.amount.normalize():f}/h" if isinstance(price, Priced) else "?/h"

@@ -1,0 +1,182 @@
+"""Inference on one replica: how fast under a load, and the most load that it takes within its service levels.
+
+`serving` predicts; `largest_rate` inverts it; `sequences_that_fit` is the batch that memory allows. A model that does
+not fit is a `ServingRefusal` with its numbers. Latencies are at the percentile asked for, rates are for the replica.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizing.jobs import Cluster, Grade, ServingEstimate, ServingJob
+from sizing.memory import serving_memory, usable_bytes
+from sizing.performance.serving_constants import Constants, constants
+from sizing.performance.serving_level import ServiceLevel
+from sizing.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
+from sizing.performance.serving_replica import Replica, replica
+from sizing.performance.serving_samples import SampleServer, sample_server, samples_arriving, samples_saturated
+
+GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingRefusal:
+    """Why a replica cannot serve at all, with the numbers."""
+
+    reason: str
+    needed_bytes: int
+    usable_bytes: int
+
+
+def sequences_that_fit(job: ServingJob, cluster: Cluster, *, tensor: int, using: Constants | None = None) -> int:
+    """The most sequences (or samples) in flight that memory and the engine allow; 0 when the weights do not fit."""
+    c = using or constants()
+    usable = usable_bytes(cluster.accelerator) * job.memory_fraction
+    empty = serving_memory(job, tensor=tensor, sequences=0, accelerator=cluster.accelerator).total_bytes
+    each = serving_memory(job, tensor=tensor, sequences=1, accelerator=cluster.accelerator).total_bytes - empty
+    if empty >= usable:
+        return 0
+    room = int((usable - empty) / each) if each > 0 else 1 << 20
+    return min(room, c.sequences_max.get(job.engine, c.sequences_max["*"]))
+
+
+def serving(
+    job: ServingJob,
+    cluster: Cluster,
+    *,
+    tensor: int = 1,
+    rps: float | None = None,
+    concurrency: float | None = None,
+    think_s: float = 0.0,
+    batch: float | None = None,
+    percentile: float = 0.95,
+    using: Constants | None = None,
+) -> ServingEstimate | ServingRefusal:
+    """One replica over `tensor` devices under one load: arrivals at `rps`, `concurrency` clients in a closed loop, one
+    fixed `batch` at a time, or (none of them) as much as it can take."""
+    c = using or constants()
+    fit = sequences_that_fit(job, cluster, tensor=tensor, using=c)
+    if fit < 1:
+        return refusal(job, cluster, tensor=tensor)
+    if is_language_model(job):
+        r = replica(job, cluster, tensor=tensor, using=c)
+        load = _language_load(r, job, fit, c, rps, concurrency, think_s, batch, percentile)
+        return _estimate(job, cluster, load, bottleneck(r, job, load), c)
+    server = sample_server(job, cluster, using=c)
+    if rps is not None:
+        load = samples_arriving(server, rate=rps, fit=fit, percentile=percentile)
+    else:
+        load = samples_saturated(server, batch=min(float(fit), batch or concurrency or fit))
+    return _estimate(job, cluster, load, _sample_bottleneck(server, load), c)
+
+
+def largest_rate(
+    job: ServingJob, cluster: Cluster, *, tensor: int, level: ServiceLevel, using: Constants | None = None
+) -> float:
+    """The most requests per second that one replica takes within its service level; 0 when none at all."""
+    c = using or constants()
+    fit = sequences_that_fit(job, cluster, tensor=tensor, using=c)
+    if fit < 1:
+        return 0.0
+    if is_language_model(job):
+        r = replica(job, cluster, tensor=tensor, using=c)
+        high = saturated(r, job, batch=float(fit)).requests_per_s
+
+        def at(rate: float) -> Load:
+            return arriving(r, job, rate=rate, fit=fit, percentile=level.percentile)
+    else:
+        server = sample_server(job, cluster, using=c)
+        high = 1.0 / server.sample_s
+
+        def at(rate: float) -> Load:
+            return samples_arriving(server, rate=rate, fit=fit, percentile=level.percentile)
+
+    if not level.met(at(high * 1e-6), job.output_tokens):
+        return 0.0
+    low = high * 1e-6
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if level.met(at(middle), job.output_tokens) else (low, middle)
+    return low
+
+
+def refusal(job: ServingJob, cluster: Cluster, *, tensor: int) -> ServingRefusal:
+    """The numbers of a replica whose weights leave no room for one sequence."""
+    needed = serving_memory(job, tensor=tensor, sequences=1, accelerator=cluster.accelerator).total_bytes
+    usable = int(usable_bytes(cluster.accelerator) * job.memory_fraction)
+    over = f" over {tensor} devices" if tensor > 1 else ""
+    return ServingRefusal(
+        reason=f"needs {needed / GIB:.1f} GiB per device{over} for one request, {usable / GIB:.1f} GiB usable",
+        needed_bytes=needed,
+        usable_bytes=usable,
+    )
+
+
+def is_language_model(job: ServingJob) -> bool:
+    """Whether answers are generated token by token; encoders, vision and diffusion models answer in one go."""
+    return job.architecture.kind == "decoder" and job.output_tokens > 0
+
+
+def bottleneck(r: Replica, job: ServingJob, load: Load) -> str:
+    """What most of a second goes into at this load."""
+    context = job.input_tokens + job.output_tokens / 2
+    batch = max(1.0, load.sequences)
+    step = max(load.tpot_s, 1e-9) if load.stable else r.decode_s(batch, context)
+    shares = {
+        "prefill compute": load.requests_per_s * r.prompt_s(job.input_tokens),
+        "memory bandwidth (weights)": r.read_s(batch) / step,
+        "memory bandwidth (cache)": batch * context * r.cache_s_per_token / step,
+        "decode compute": batch * (r.linear_s_per_token + r.head_s_per_token + context * r.decode_pair_s) / step,
+        "interconnect": (r.collective_s + batch * r.collective_s_per_token) / step,
+        "engine": (r.step_s + batch * r.sequence_s) / step,
+    }
+    return max(shares, key=lambda name: (shares[name], name))
+
+
+def _language_load(
+    r: Replica,
+    job: ServingJob,
+    fit: int,
+    c: Constants,
+    rps: float | None,
+    concurrency: float | None,
+    think_s: float,
+    batch: float | None,
+    percentile: float,
+) -> Load:
+    if rps is not None:
+        return arriving(r, job, rate=rps, fit=fit, percentile=percentile)
+    if concurrency is not None:
+        return circulating(r, job, clients=concurrency, fit=fit, think_s=think_s)
+    if batch is not None:
+        return fixed_batch(r, job, batch=batch)
+    return saturated(r, job, batch=max(1.0, fit * c.occupancy))
+
+
+def _sample_bottleneck(server: SampleServer, load: Load) -> str:
+    return "compute" if load.sequences * server.sample_s >= server.fixed_s else "engine"
+
+
+def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str, c: Constants) -> ServingEstimate:
+    low, high = c.band(band_group(job, cluster))
+    grade: Grade = "calibrated" if c.family(cluster.accelerator.family).fitted else "roofline"
+    rate = load.requests_per_s
+    return ServingEstimate(
+        batch=load.sequences,
+        output_tokens_per_s=rate * job.output_tokens,
+        requests_per_s=rate,
+        ttft_s=load.ttft_s,
+        tpot_s=load.tpot_s,
+        e2e_s=load.e2e_s(job.output_tokens),
+        low=rate * low,
+        high=rate * high,
+        bottleneck=limit,
+        grade=grade,
+    )
+
+
+def band_group(job: ServingJob, cluster: Cluster) -> str:
+    """The group of published cases whose error is the band: language models by device family, the rest by kind."""
+    if is_language_model(job) or job.architecture.kind == "decoder":
+        return f"language|{cluster.accelerator.family}"
+    return job.architecture.kind

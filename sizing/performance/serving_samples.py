@@ -1,0 +1,60 @@
+"""Vision, encoder and diffusion models: FLOPs per sample over what the accelerator family reaches, and batching.
+
+A sample costs `passes` forward passes (one image, one sequence, or each denoising step, twice with guidance). A batch
+of n takes a fixed part (reading the weights, the engine's step) and n times the work of one; under load the batch grows
+until the device keeps up, and latency is the rest of the batch that runs plus the own one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sizing.architecture import forward_flop_per_sample, params_total
+from sizing.jobs import Cluster, ServingJob
+from sizing.performance.serving_constants import Constants, constants
+from sizing.performance.serving_load import INFINITE, Load, deviations
+from sizing.performance.serving_replica import BYTES, peak_flop_per_s
+
+
+@dataclass(frozen=True, slots=True)
+class SampleServer:
+    """One device: seconds of a batch that do not depend on its size, and seconds per sample."""
+
+    fixed_s: float
+    sample_s: float
+
+    def batch_s(self, batch: float) -> float:
+        return self.fixed_s + batch * self.sample_s
+
+
+def sample_server(job: ServingJob, cluster: Cluster, *, using: Constants | None = None) -> SampleServer:
+    """Times of one device of `cluster`; an architecture that states no FLOPs has none and takes no time, so ask first."""
+    c = using or constants()
+    a, accelerator = job.architecture, cluster.accelerator
+    family, engine = c.family(accelerator.family), c.engine("compiled")
+    kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind
+    speed = peak_flop_per_s(accelerator, job.weights) * family.samples * c.sample_kinds[kind]
+    speed *= c.eager if job.engine == "eager" else 1.0
+    flop = job.passes_per_sample * forward_flop_per_sample(a, job.input_tokens)
+    read = params_total(a) * BYTES.get(job.weights, 2.0) / (accelerator.memory_bytes_per_s * family.memory)
+    return SampleServer(fixed_s=job.passes_per_sample * (read + engine.step_s), sample_s=flop / speed)
+
+
+def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5) -> Load:
+    """Poisson arrivals of `rate` samples per second; a batch is whatever has come while the last one ran."""
+    if fit < 1 or rate * server.sample_s >= 1.0:
+        return Load(float(fit), float(fit), rate, INFINITE, 0.0)
+    batch = max(1.0, rate * server.fixed_s / (1.0 - rate * server.sample_s))
+    busy = min(1.0, rate * server.batch_s(1.0))
+    peak = batch + deviations(percentile) * math.sqrt(batch) if busy >= 1.0 - percentile else 1.0
+    if peak > fit:
+        return Load(batch, peak, rate, INFINITE, 0.0)
+    waiting = server.batch_s(peak) if busy >= 1.0 - percentile else 0.0
+    return Load(batch, peak, rate, waiting + server.batch_s(peak), 0.0)
+
+
+def samples_saturated(server: SampleServer, *, batch: float) -> Load:
+    """Batches of `batch` one after the other."""
+    whole = server.batch_s(batch)
+    return Load(batch, batch, batch / whole, whole, 0.0)

@@ -1,0 +1,321 @@
+"""What has to hold: a workload spec as jobs, limits and places, with every assumption that was needed said aloud.
+
+`requirements(spec, catalog)` is the first step of a decision. It chooses nothing: it turns the spec's words into the
+records that memory and time predictions take, and into the limits that a machine must meet to be a candidate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from sizing.catalog.records import PROVISIONABLE, Architecture
+from sizing.errors import Fault, SpecError
+from sizing.jobs import ServingJob, TrainingJob
+from sizing.performance.serving_level import ServiceLevel
+from sizing.units import Range
+
+if TYPE_CHECKING:
+    from sizing.catalog import Catalog
+    from sizing.spec import WorkloadSpec
+
+# Where a spec is silent about its requests: a chat turn, and what a reader finds prompt and fluent.
+INPUT_TOKENS: Final = 512
+OUTPUT_TOKENS: Final = 256
+TTFT_S: Final = 2.0
+TPOT_S: Final = 0.1
+SAMPLE_LATENCY_S: Final = 1.0
+NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
+NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
+FINE_TUNING_SAMPLES_PER_STEP: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrivals:
+    """Load on a service: a rate, or users who wait for their answer and think."""
+
+    requests_per_s: float | None
+    users: float | None
+    think_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchWork:
+    """Offline inference: so many samples within a window, again and again."""
+
+    samples: float
+    window_s: float
+    every_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """Everything that candidates are tried against; exactly one of `training`, `arrivals`, `batch` or none (notebook)."""
+
+    name: str
+    kind: str
+    training: TrainingJob | None = None
+    serving: ServingJob | None = None
+    arrivals: Arrivals | None = None
+    level: ServiceLevel | None = None
+    batch: BatchWork | None = None
+    deadline_s: float | None = None
+    framework: str = "pytorch"
+    accelerators: frozenset[str] | None = None  # catalog keys; None: any
+    accelerator_words: tuple[str, ...] = ()  # as the spec names them
+    instance_types: frozenset[str] = frozenset()  # (): any
+    memory_bytes_min: int = 0  # of one accelerator, as sold
+    memory_bytes_max: int | None = None
+    nodes: Range | None = None
+    tpu: tuple[str, str] | None = None  # (generation, topology or "")
+    places: tuple[tuple[str, str, str], ...] = ()  # (cloud, region, zone), "" for any; (): anywhere
+    residency: str = ""
+    interruptible: bool = False
+    markets: tuple[str, ...] = ("on-demand",)
+    objective: str = "cost"
+    hours_per_week: Decimal = Decimal(168)
+    utilization: Decimal | None = None
+    budget_monthly_usd: Decimal | None = None
+    budget_per_run_usd: Decimal | None = None
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def architecture(self) -> Architecture | None:
+        job = self.training or self.serving
+        return job.architecture if job else None
+
+    def wants_tpu(self) -> bool:
+        return self.tpu is not None or any(word.lower().startswith(("tpu", "v4", "v5", "v6e")) for word in self.accelerator_words)
+
+
+def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
+    """The requirements of a spec. SpecError where a name is unknown to the catalog or the model cannot exist."""
+    notes: list[str] = []
+    architecture = model_architecture(spec, catalog, notes)
+    interruptible = spec.kind in ("training", "fine-tuning", "batch-inference")
+    limits = spec.resources
+    base = Requirements(
+        name=spec.name,
+        kind=spec.kind,
+        framework=spec.framework,
+        accelerators=_accelerator_keys(spec, catalog),
+        accelerator_words=limits.accelerators,
+        instance_types=frozenset(limits.instance_types),
+        memory_bytes_min=limits.gpu_memory.low if limits.gpu_memory else 0,
+        memory_bytes_max=limits.gpu_memory.high if limits.gpu_memory else None,
+        nodes=limits.nodes,
+        tpu=(limits.tpu.type, limits.tpu.topology or "") if limits.tpu else None,
+        places=tuple((place.cloud, place.region or "", place.zone or "") for place in spec.infra),
+        residency=(spec.data.residency or "") if spec.data else "",
+        interruptible=interruptible,
+        markets=_markets(spec, interruptible=interruptible),
+        objective=spec.objective,
+        hours_per_week=spec.schedule.on.hours_per_week if spec.schedule else Decimal(168),
+        utilization=Decimal(str(spec.utilization)) if spec.utilization is not None else None,
+        deadline_s=spec.deadline_s,
+        budget_monthly_usd=spec.budget.monthly_usd if spec.budget else None,
+        budget_per_run_usd=spec.budget.per_run_usd if spec.budget else None,
+    )
+    if architecture is not None:
+        notes += [f"{architecture.key}: {note}" for note in architecture.assumed]
+    if spec.kind in ("training", "fine-tuning") and architecture is not None:
+        base = replace(base, training=_training_job(spec, architecture, notes))
+    elif spec.kind == "inference" and architecture is not None:
+        base = _inference(base, spec, architecture, notes)
+    elif spec.kind == "batch-inference" and architecture is not None:
+        base = _batch(base, spec, architecture, notes)
+    else:
+        base = _notebook(base, spec, architecture, notes)
+    return replace(base, assumptions=tuple(notes))
+
+
+def model_architecture(spec: WorkloadSpec, catalog: Catalog, notes: list[str]) -> Architecture | None:
+    """The model's dimensions, by the catalog, its config.json or the spec's own figures; None where there is no model."""
+    model = spec.model
+    if model is None:
+        return None
+    if model.name is not None:
+        try:
+            return catalog.model(model.name)
+        except KeyError as error:
+            fix = "name a model of the catalog, a config.json, or give params and layers"
+            raise SpecError([Fault(path="model", message=str(error.args[0]), fix=fix)], subject=spec.name) from None
+    if model.config is not None:
+        from sizing.architecture import from_hf_config
+
+        return from_hf_config(model.config, model.config_path or spec.name)
+    if model.dimensions is None:
+        return None
+    from sizing.model_dimensions import from_dimensions
+
+    architecture = from_dimensions(model.dimensions, f"{spec.name} model")
+    if architecture.assumed:
+        notes.append("the model's dimensions are partly estimated from its parameter count")
+    return architecture
+
+
+def _accelerator_keys(spec: WorkloadSpec, catalog: Catalog) -> frozenset[str] | None:
+    if not spec.resources.accelerators:
+        return None
+    keys: set[str] = set()
+    for name in spec.resources.accelerators:
+        found = {accelerator.key for accelerator in catalog.accelerators_named(name)}
+        if not found:
+            try:
+                found = {catalog.accelerator(name).key}
+            except KeyError as error:
+                fault = Fault(path="resources.accelerators", message=str(error.args[0]), fix="use a name of the catalog")
+                raise SpecError([fault], subject=spec.name) from None
+        keys |= found
+    return frozenset(keys)
+
+
+def _markets(spec: WorkloadSpec, *, interruptible: bool) -> tuple[str, ...]:
+    """The markets that the chosen option may be bought in; others are alternatives at most."""
+    capacity = spec.capacity
+    if capacity is not None:
+        if capacity.block is not None and capacity.block.purchase == "confirmed":
+            return ("capacity-block",)
+        if capacity.flex_start is not None:
+            return ("flex-start",)
+        if capacity.savings_plan is not None:
+            return (f"reserved-{capacity.savings_plan.term}",)
+        if capacity.reservation is not None:
+            return ("on-demand",)
+    if spec.spot_policy == "spot":
+        return ("spot",)
+    return ("on-demand", "spot") if interruptible and spec.spot_policy == "auto" else ("on-demand",)
+
+
+def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> TrainingJob:
+    run = spec.training
+    model = spec.model
+    assert run is not None and model is not None  # noqa: S101, PT018 - `sizing.spec` has refused the spec otherwise
+    language = architecture.kind in ("decoder", "encoder")
+    sequence = (run.sequence_length or architecture.max_sequence_length or 2048) if language else 0
+    if language and run.sequence_length is None:
+        notes.append(f"sequences of {sequence} tokens (training.sequence_length is not stated)")
+    per_sample = sequence if language else 1
+    if run.global_batch is not None:
+        batch = max(1, round(run.global_batch / per_sample))
+    elif spec.kind == "training" and language:
+        from sizing.architecture import params_total
+
+        # Brown et al. 2020, table 2.1: about 1M tokens a step at 2.7B parameters, 2M at 6.7B, 3.2M at 175B.
+        tokens = 2**20 if params_total(architecture) < 5e9 else 2**21 if params_total(architecture) < 3e10 else 2**22
+        batch = max(1, tokens // per_sample)
+        notes.append(f"{tokens:,} tokens per step (training.global_batch is not stated)")
+    else:
+        batch = FINE_TUNING_SAMPLES_PER_STEP if language else 1024
+        notes.append(f"{batch} samples per step (training.global_batch is not stated)")
+    if run.tokens is not None:
+        samples = run.tokens / per_sample
+    elif run.samples is not None:
+        samples = float(run.samples) * (run.epochs or 1)
+    else:
+        samples = float(run.steps or 0) * batch
+    adapter = run.method in ("lora", "qlora")
+    return TrainingJob(
+        architecture=architecture,
+        method=run.method if adapter else "pretrain" if spec.kind == "training" else "full",  # type: ignore[arg-type]
+        precision=model.precision,
+        weights=(model.weights or "nf4") if run.method == "qlora" else "",
+        optimizer=run.optimizer,
+        sequence_length=sequence,
+        global_batch=batch,
+        samples=samples,
+        checkpointing=None if run.activation_checkpointing == "auto" else run.activation_checkpointing,
+        attention=run.attention,
+        packed=run.packed,
+        lora_rank=run.lora.rank if run.lora else 0,
+        lora_targets=run.lora.targets if run.lora else (),
+        framework=spec.framework,
+    )
+
+
+def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
+    traffic = spec.traffic
+    assert traffic is not None  # noqa: S101 - `sizing.spec` has refused the spec otherwise
+    language = architecture.kind == "decoder"
+    prompt, answer = float(traffic.input_tokens or 0), float(traffic.output_tokens or 0)
+    if traffic.images is not None:
+        prompt += architecture.image_tokens * traffic.images.per_request
+    if language and not prompt:
+        prompt = float(INPUT_TOKENS)
+        notes.append(f"{INPUT_TOKENS} tokens in a request (traffic.input_tokens is not stated)")
+    if language and traffic.output_tokens is None:
+        answer = float(OUTPUT_TOKENS)
+        notes.append(f"{OUTPUT_TOKENS} tokens in an answer (traffic.output_tokens is not stated)")
+    slo = spec.slo
+    percentile = float(slo.percentile[1:]) / 100 if slo else 0.95
+    ttft, tpot, latency = (slo.ttft_s, slo.tpot_s, slo.latency_s) if slo else (None, None, None)
+    if ttft is None and tpot is None and latency is None:
+        if language and answer:
+            ttft, tpot = TTFT_S, TPOT_S
+            notes.append(f"first token within {TTFT_S:g} s, each further within {TPOT_S * 1000:g} ms (slo is not stated)")
+        else:
+            latency = SAMPLE_LATENCY_S
+            notes.append(f"an answer within {SAMPLE_LATENCY_S:g} s (slo is not stated)")
+    notes.append("arrivals at random (Poisson), request lengths near their means")
+    return replace(
+        base,
+        serving=_serving_job(spec, architecture, prompt, answer),
+        arrivals=Arrivals(
+            requests_per_s=traffic.requests_per_s,
+            users=float(traffic.concurrent_users) if traffic.concurrent_users is not None else None,
+            think_s=traffic.think_time_s,
+        ),
+        level=ServiceLevel(ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile),
+    )
+
+
+def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
+    work = spec.batch
+    assert work is not None  # noqa: S101 - `sizing.spec` has refused the spec otherwise
+    prompt = float(work.tokens_per_record or 0)
+    if work.images is not None:
+        prompt += architecture.image_tokens * work.images.per_request
+    if architecture.kind in ("decoder", "encoder") and not prompt:
+        prompt = float(INPUT_TOKENS)
+        notes.append(f"{INPUT_TOKENS} tokens in a record (batch.tokens_per_record is not stated)")
+    images = work.images.per_request if work.images is not None and architecture.kind == "vision" else 1
+    return replace(
+        base,
+        serving=_serving_job(spec, architecture, prompt, float(work.output_tokens_per_record)),
+        batch=BatchWork(samples=float(work.records) * images, window_s=work.window_s, every_s=work.every_s),
+        deadline_s=work.window_s,
+    )
+
+
+def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, answer: float) -> ServingJob:
+    model = spec.model
+    steps = 40.0 if architecture.kind == "diffusion" else 1.0  # 20 denoising steps, each with and without the prompt
+    return ServingJob(
+        architecture=architecture,
+        weights=(model.weights or model.precision) if model else "bf16",
+        kv=(model.kv or "") if model else "",
+        input_tokens=prompt,
+        output_tokens=answer,
+        passes_per_sample=steps,
+    )
+
+
+def _notebook(
+    base: Requirements, spec: WorkloadSpec, architecture: Architecture | None, notes: list[str]
+) -> Requirements:
+    limits = spec.resources
+    floor = base.memory_bytes_min
+    if not (limits.accelerators or limits.instance_types or limits.gpu_memory or limits.tpu):
+        floor = NOTEBOOK_GPU_BYTES
+        notes.append("one accelerator of 16 GB or more (resources says nothing)")
+    serving = _serving_job(spec, architecture, float(INPUT_TOKENS), 1.0) if architecture is not None else None
+    hours = base.hours_per_week
+    if spec.schedule is None and spec.utilization is None:
+        hours = NOTEBOOK_HOURS_PER_WEEK
+        notes.append(f"open {NOTEBOOK_HOURS_PER_WEEK} hours a week (neither schedule nor utilization is stated)")
+    return replace(base, serving=serving, memory_bytes_min=floor, hours_per_week=hours)
+
+
+def provisionable(cloud: str) -> bool:
+    return cloud in PROVISIONABLE
