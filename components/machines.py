@@ -1,0 +1,19 @@
+"""Finding a machine in the catalog. Pure."""
+
+from sizing.catalog.records import Shape
+from sizing.decision import Pool, Workload
+
+
+def find_shape(cloud: str, instance_type: object) -> Shape | None:
+    """The catalog's record of a machine type; None where it has none, which a component then refuses."""
+    from sizing import catalog
+
+    try:
+        return catalog.load().shape(cloud, str(instance_type))
+    except KeyError:
+        return None
+
+
+def pool_name(workload: Workload, pool: Pool) -> str:
+    """The name of a pool's component: the workload's, and the role where the workload has several pools."""
+    return workload.spec.name if len(workload.pools) == 1 else f"{workload.spec.name}-{pool.role}"

@@ -1,0 +1,50 @@
+"""What a stack's configuration says beyond its decision: which accounts it may touch, and an existing network."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+
+from sizing.errors import ConfigError, Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """`accounts` are AWS account ids, Google Cloud projects or Azure subscriptions; empty: whatever is logged in."""
+
+    project: str
+    stack: str
+    organization: str = ""
+    accounts: tuple[str, ...] = ()
+    network: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def salt(self) -> str:
+        """What keeps our bucket names apart from everybody else's; the same for a cluster and its checkpoints."""
+        return "/".join((self.project, self.organization, *self.accounts[:1]))
+
+
+KEYS = ("organization", "accounts", "network")
+
+
+def read_settings() -> Settings:
+    """Settings of the running program, from `sizewell:*` in the stack's configuration."""
+    config = pulumi.Config("sizewell")
+    accounts = config.get_object("accounts") or []
+    network = config.get_object("network") or {}
+    faults = []
+    if not isinstance(accounts, list) or not all(isinstance(account, str) and account for account in accounts):
+        faults.append(
+            Fault(path="sizewell:accounts", found=accounts, allowed="a list of account ids, each quoted as a string")
+        )
+    if not isinstance(network, dict):
+        faults.append(Fault(path="sizewell:network", found=network, allowed="a mapping of an existing network's ids"))
+    if faults:
+        raise ConfigError(faults, subject=f"configuration of {pulumi.get_stack()}")
+    return Settings(
+        project=pulumi.get_project(),
+        stack=pulumi.get_stack(),
+        organization=config.get("organization") or "",
+        accounts=tuple(accounts),
+        network=network,
+    )

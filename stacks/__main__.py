@@ -1,0 +1,28 @@
+"""Every stack of the project: its name finds the decision, the decision's clouds find the components.
+
+`dev-aws` builds what `decisions/dev-aws.json` says; `checkpoints-dev-aws` builds the checkpoint stores of that
+decision, so that a cluster's destroy cannot reach them.
+"""
+
+import importlib
+from pathlib import Path
+
+import pulumi
+
+from components.settings import read_settings
+from sizing.decision import Decision
+
+stack = pulumi.get_stack()
+cluster = stack.removeprefix("checkpoints-")
+decision = Decision.from_json(Path(__file__).parent / "decisions" / f"{cluster}.json")
+settings = read_settings()
+
+for cloud in sorted({pool.cloud for workload in decision.workloads for pool in workload.pools}):
+    program = importlib.import_module(f"components.{cloud}.program")
+    workloads = [w for w in decision.workloads if any(pool.cloud == cloud for pool in w.pools)]
+    if cluster == stack:
+        outputs = program.build(decision, workloads, settings)
+    else:
+        outputs = program.build_checkpoints(decision, [w for w in workloads if w.checkpoint], settings)
+    for name, value in outputs.items():
+        pulumi.export(name, value)
