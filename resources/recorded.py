@@ -69,6 +69,7 @@ class Plan:
     outputs: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""  # "evaluated", "pulumi preview --json", "stack export", "base main@abc123"
+    notes: tuple[str, ...] = ()  # what was assumed or left out on the way to this plan
 
     def by_urn(self) -> dict[str, RecordedResource]:
         return {resource.urn: resource for resource in self.resources}

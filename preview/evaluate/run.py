@@ -1,0 +1,249 @@
+"""One evaluation: set the SDK's runtime up on a thread of its own, run the program, collect what was registered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import linecache
+import runpy
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pulumi
+from pulumi.runtime import resource as pulumi_resource
+from pulumi.runtime import settings as pulumi_settings
+from pulumi.runtime.config import set_all_config
+from pulumi.runtime.proto import source_pb2
+from pulumi.runtime.stack import run_in_stack
+
+from preview.evaluate.isolation import isolated
+from preview.evaluate.monitor import Engine, Monitor, Unsupported
+from preview.evaluate.project import Project, read_project
+from resources.recorded import Plan
+from sizing.errors import ServiceError, SizewellError, UsageError
+
+_SDK = str(Path(pulumi.__file__).parent)
+
+
+def run(
+    project_dir: Path,
+    stack: str,
+    *,
+    program: Path | str | Callable[[], Any] | None,
+    config: Mapping[str, str] | None,
+    answers: Mapping[str, Mapping[str, Any]] | None,
+    replaces: Path | None,
+) -> Plan:
+    """See `preview.evaluate.evaluate`."""
+    if callable(program):
+        project = read_project(project_dir, stack, program=project_dir)
+        entry: Callable[[], Any] = program
+    else:
+        project = read_project(project_dir, stack, program=None if program is None else Path(program))
+        entry = _program(project.program)
+    case = _Case(project, stack.rpartition("/")[2], entry, {**project.config, **(config or {})}, answers or {})
+    try:
+        return _attempt(case, replaces, scalars_only=False)
+    except _Mismatch:  # an output of some type cannot hold what its input was
+        return _attempt(case, replaces, scalars_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is run: everything that stays the same between two attempts."""
+
+    project: Project
+    stack: str
+    entry: Callable[[], Any]
+    config: Mapping[str, str]
+    answers: Mapping[str, Mapping[str, Any]]
+
+
+class _Mismatch(Exception):  # noqa: N818 - a signal between attempts
+    """The SDK could not read an echoed input as the output of the same name."""
+
+
+def _program(path: Path) -> Callable[[], Any]:
+    main = path / "__main__.py" if path.is_dir() else path
+    if not main.is_file():
+        raise UsageError(f"{main}: no such program\n  fix: see `main:` in Pulumi.yaml")
+    return lambda: (runpy.run_path(str(path), run_name="__main__"), None)[1]
+
+
+def _attempt(case: _Case, replaces: Path | None, *, scalars_only: bool) -> Plan:
+    project, stack = case.project, case.stack
+    loop = asyncio.new_event_loop()
+    engine = Engine()
+    monitor = Monitor(
+        project=project.name,
+        stack=stack,
+        config=case.config,
+        answers=case.answers,
+        loop=loop,
+        scalars_only=scalars_only,
+    )
+    outcome: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            _run_program(loop, monitor, engine, case)
+        except BaseException as error:  # noqa: BLE001 - judged below, on the caller's thread
+            outcome.append(error)
+
+    directory = project.program if project.program.is_dir() else project.program.parent
+    with isolated(directory, project.root, replaces=replaces), _quick():
+        # A new thread has an empty context: settings, configuration and root resource of the SDK start from nothing.
+        thread = threading.Thread(target=body, name=f"evaluate {stack}", daemon=True)
+        thread.start()
+        thread.join()
+    error = outcome[0] if outcome else None
+    if error is not None and not scalars_only and _is_mismatch(error):
+        raise _Mismatch
+    if error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0)):
+        raise _explained(error, project, stack, monitor) from None
+    if engine.errors:
+        raise ServiceError(f"stack {stack}: the program reported an error: {engine.errors[0]}")
+    return Plan(
+        project=project.name,
+        stack=stack,
+        resources=monitor.recorded(),
+        outputs=monitor.outputs,
+        config=dict(case.config),
+        origin="evaluated",
+        notes=(*project.notes, *monitor.notes, *(f"warning: {text}" for text in engine.warnings)),
+    )
+
+
+@contextlib.contextmanager
+def _quick() -> Iterator[None]:
+    """Leave out what only an engine reads (the stack trace of each registration) and garbage collection meanwhile.
+
+    Together they are half the time; a program's objects live until it ends anyway.
+    """
+    collecting, trace = gc.isenabled(), pulumi_resource._get_stack_trace  # noqa: SLF001
+    gc.disable()
+    pulumi_resource._get_stack_trace = source_pb2.StackTrace  # noqa: SLF001
+    try:
+        yield
+    finally:
+        pulumi_resource._get_stack_trace = trace  # noqa: SLF001
+        if collecting:
+            gc.enable()
+
+
+def _run_program(loop: asyncio.AbstractEventLoop, monitor: Monitor, engine: Engine, case: _Case) -> None:
+    project = case.project
+    asyncio.set_event_loop(loop)
+    executor = _Executor(monitor)
+    loop.set_default_executor(executor)
+    pulumi_settings.configure(
+        pulumi_settings.Settings(
+            project=project.name,
+            stack=case.stack,
+            monitor=monitor,
+            engine=engine,
+            dry_run=True,
+            organization="organization",
+            root_directory=str(project.root),
+        )
+    )
+    pulumi_settings.ROOT.set(None)
+    pulumi_settings.SETTINGS.callbacks = monitor.callbacks
+    set_all_config(dict(case.config), list(project.secret_keys))
+    try:
+        loop.run_until_complete(run_in_stack(case.entry))
+    finally:
+        pending = asyncio.all_tasks(loop)
+        for task in pending:
+            task.cancel()
+        if pending:
+            loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+        executor.shutdown(wait=True)
+        loop.close()
+        asyncio.set_event_loop(None)
+
+
+class _Executor(ThreadPoolExecutor):
+    """Runs the SDK's calls of the monitor in place: they are dictionary work, a thread each would cost more.
+
+    With transforms registered they go to threads, because the monitor then waits for the program's loop.
+    """
+
+    def __init__(self, monitor: Monitor) -> None:
+        super().__init__(max_workers=32, thread_name_prefix="evaluate")
+        self._monitor = monitor
+        self._numbers = count()
+        self._local = threading.local()
+        monitor.sequence = lambda: int(self._local.number)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        number = next(self._numbers)
+
+        def numbered() -> Any:
+            self._local.number = number
+            return fn(*args, **kwargs)
+
+        if self._monitor.callbacks.in_use or getattr(fn, "__module__", "") != "pulumi.runtime._context":
+            return super().submit(numbered)
+        future: Future[Any] = Future()
+        try:
+            future.set_result(numbered())
+        except BaseException as error:  # noqa: BLE001 - handed on
+            future.set_exception(error)
+        return future
+
+
+def _is_mismatch(error: BaseException) -> bool:
+    """Whether the SDK could not read an echoed input as the output of the same name."""
+    return isinstance(error, AssertionError | ValueError | TypeError) and any(
+        frame.name == "resolve_outputs" and frame.filename.startswith(_SDK)
+        for frame in traceback.extract_tb(error.__traceback__)
+    )
+
+
+def _explained(error: BaseException, project: Project, stack: str, monitor: Monitor) -> SizewellError:
+    """The error as the user is told: a refusal of ours as it is, else the program's own last line."""
+    if isinstance(error, SizewellError):
+        return error
+    if isinstance(error, SystemExit):
+        return ServiceError(f"stack {stack}: the program called sys.exit({error.code!r})")
+    if isinstance(error, Unsupported | pulumi.RunError):
+        return ServiceError(f"stack {stack}: {error}")
+    where = _last_line(error, project)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    message = f"stack {stack}: the program failed{where}\n  {what}"
+    if monitor.unanswered:
+        calls = ", ".join(dict.fromkeys(monitor.unanswered))
+        message += f"\n  it had asked the cloud for {calls}, which is unknown offline"
+    return ServiceError(message)
+
+
+def _last_line(error: BaseException, project: Project) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" in {_relative(error.filename, project)}, line {error.lineno}: {(error.text or '').strip()}"
+    own = [
+        frame
+        for frame in frames
+        if frame.filename.startswith(f"{project.root}/")
+        and "site-packages" not in frame.filename
+        and not frame.filename.startswith((_SDK, str(Path(__file__).parent)))
+    ]
+    if not own:
+        return ""
+    frame = own[-1]
+    linecache.checkcache(frame.filename)
+    line = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip()
+    return f" in {_relative(frame.filename, project)}, line {frame.lineno}: {line}"
+
+
+def _relative(filename: str, project: Project) -> str:
+    path = Path(filename)
+    return str(path.relative_to(project.root)) if path.is_relative_to(project.root) else path.name
