@@ -1,0 +1,27 @@
+"""Memory per device, predicted: of a training step and of a serving replica, and what a device has to give."""
+
+from sizing.memory.device import usable_bytes
+from sizing.memory.serving import (
+    ServingParts,
+    kv_cache_tokens,
+    serving_budget_bytes,
+    serving_memory,
+    serving_parts,
+    weight_bytes,
+)
+from sizing.memory.states import ModelStates, adapter_params
+from sizing.memory.training import model_states, training_memory
+
+__all__ = [
+    "ModelStates",
+    "ServingParts",
+    "adapter_params",
+    "kv_cache_tokens",
+    "model_states",
+    "serving_budget_bytes",
+    "serving_memory",
+    "serving_parts",
+    "training_memory",
+    "usable_bytes",
+    "weight_bytes",
+]

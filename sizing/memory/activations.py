@@ -1,0 +1,139 @@
+"""Activations kept for the backward pass, per layer and token, and the logits of the loss.
+
+The tensors are those of Korthikanti et al. 2022 (section 4: 34 x s x b x h bytes and 5 x a x s x s x b for attention in
+16 bits), listed one by one so that grouped heads, gated feed-forwards, experts, adapters over frozen matrices (whose
+inputs need not be kept) and kernels (flash attention keeps no scores) fall out of the same list. Tensor parallelism
+divides what lies between its two collectives; sequence parallelism the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizing.architecture import expert_layers
+from sizing.jobs import Layout, TrainingJob
+from sizing.memory.states import MEGATRON, QUANTIZED, lora_targets
+
+FUSED_ENGINES = MEGATRON | {"unsloth", "maxtext", "liger"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerActivations:
+    """Bytes per token of one layer on one device."""
+
+    kept: float  # everything that the backward pass needs
+    boundary: float  # the input alone, kept by full checkpointing
+    selective: float  # kept by selective checkpointing
+    gradients: float  # live gradients of activations while the layer runs backward
+
+
+def value_bytes(job: TrainingJob) -> float:
+    """Bytes of an activation value."""
+    return 4.0 if job.precision in ("fp32", "tf32") else 2.0
+
+
+def is_fused(job: TrainingJob) -> bool:
+    """Whether normalisation, rotary embedding and activation function run as fused kernels that keep no copies."""
+    return job.compiled or job.framework == "jax" or job.engine in FUSED_ENGINES
+
+
+def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -> LayerActivations:
+    """Bytes per token of one layer: norms, attention and the feed-forward block, dense or experts."""
+    a = job.architecture
+    size = value_bytes(job)
+    frozen = job.method in ("lora", "qlora")
+    quantised = frozen and (job.method == "qlora" or job.weights in QUANTIZED)
+    targets = lora_targets(job) if frozen else ()
+    fused = is_fused(job)
+    autocast = frozen and job.weights == "fp32"
+    stream = 4.0 if autocast else size  # under autocast the residual stream stays fp32
+
+    def saved(*matrices: str) -> bool:  # whether the input of one of these matrices is kept
+        return not frozen or quantised or any(matrix in targets for matrix in matrices)
+
+    query, kv = a.heads * a.head_dim, a.kv_heads * a.head_dim
+    if a.kv_lora_rank:
+        query, kv = a.heads * (a.qk_nope_head_dim + a.qk_rope_head_dim), a.heads * a.v_head_dim
+    h = a.hidden
+    outside = 2 * h * stream  # inputs of the two norms
+    outside += h * size * (saved("q", "k", "v") + saved("gate", "up"))  # their outputs
+    if not fused:
+        outside += 2 * 4.0 * h if a.biases != "all" else 0.0  # RMS norm written out keeps an fp32 copy of its input
+    inside = size * (query + 2 * kv)  # q, k, v
+    if not fused:
+        inside += size * (query + kv)  # q and k before the rotary embedding
+    attention_out = size * (a.heads * a.v_head_dim if a.kv_lora_rank else query)
+    inside += attention_out
+    if job.attention == "eager":
+        inside += 5.0 * a.heads * job.sequence_length / max(1, layout.context) * (size / 2.0)
+    width = a.ffn
+    copies = 1.0
+    if with_experts:
+        width, copies = a.expert_ffn, float(a.experts_per_token + a.shared_experts)
+        outside += 2 * size * h * a.experts_per_token  # tokens as dispatched to the experts, and as they come back
+    branches = 2 if a.gated else 1
+    ffn_values = branches + (1 if a.gated and not fused else 0) + (1 if saved("down") else 0)
+    inside += size * width * copies * ffn_values
+    divide = layout.tensor
+    outside_divide = layout.tensor if layout.sequence_parallel else 1
+    boundary = h * stream / outside_divide
+    kept = outside / outside_divide + inside / divide
+    if job.engine in MEGATRON or job.attention == "eager":  # recompute the attention core only
+        scores = 5.0 * a.heads * job.sequence_length / max(1, layout.context) * (size / 2.0) / divide
+        selective = kept - (scores if job.attention == "eager" else 0.0)
+    else:  # keep the attention output and every second product
+        products = size * (query + 2 * kv + h + (branches * width * copies) + h)
+        selective = boundary + (attention_out + products / 2) / divide
+    gradients = size * (branches * width * copies / divide + 2 * h / outside_divide)
+    return LayerActivations(
+        kept=kept,
+        boundary=boundary,
+        selective=min(selective, kept),
+        gradients=gradients,
+    )
+
+
+def stage_activations(job: TrainingJob, layout: Layout, layers: range) -> tuple[float, float]:
+    """(kept between forward and backward, live while one layer runs) in bytes per token, for the layers of a stage."""
+    a = job.architecture
+    with_experts = expert_layers(a, layers)
+    dense = layer_activations(job, layout, with_experts=False)
+    moe = layer_activations(job, layout, with_experts=True) if with_experts else dense
+    of = {
+        "none": (dense.kept, moe.kept),
+        "selective": (dense.selective, moe.selective),
+        "full": (dense.boundary, moe.boundary),
+    }[job.checkpointing or layout.checkpointing]
+    kept = of[0] * (len(layers) - with_experts) + of[1] * with_experts
+    largest = moe if with_experts and moe.kept >= dense.kept else dense
+    recomputed = {"none": 0.0, "selective": largest.kept - largest.selective, "full": largest.kept}[
+        job.checkpointing or layout.checkpointing
+    ]
+    if job.activation_offload:  # two layers' worth stays while the rest travels
+        kept = min(kept, 2 * max(of))
+    return kept, recomputed + largest.gradients
+
+
+def loss_bytes_per_token(job: TrainingJob, layout: Layout) -> float:
+    """Peak bytes per token of logits and loss, at the start of the backward pass.
+
+    Written out: 16-bit logits, fp32 log-probabilities, two fp32 gradients (14 bytes per entry; Hugging Face's shifted
+    copy makes it 18); compiled 10; a chunked loss keeps the 16-bit logits and works on a chunk at a time; fused losses
+    keep none.
+    """
+    a = job.architecture
+    if a.kind in ("vision", "diffusion") or not a.vocab:
+        return 0.0
+    if job.engine == "unsloth":
+        per_value = 0.0
+    elif job.chunked_loss:
+        per_value = 2.5
+    elif is_fused(job):
+        per_value = 10.0
+    elif job.engine == "litgpt":
+        per_value = 8.0
+    elif job.engine in ("transformers", "peft", "llama-factory", "trl", "axolotl"):
+        per_value = 18.0
+    else:
+        per_value = 14.0
+    return per_value * a.vocab / layout.tensor

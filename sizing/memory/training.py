@@ -1,0 +1,192 @@
+"""Peak memory of a training step on the fullest device: model states, activations, loss, buffers, context.
+
+Two moments compete for the peak: the start of the backward pass (all kept activations and the logits, gradients not
+there yet unless they are accumulated) and its end (all gradients, almost no activations).
+"""
+
+from __future__ import annotations
+
+from sizing.architecture import embedding_params, forward_flop_per_sample, output_params
+from sizing.catalog.records import Accelerator
+from sizing.errors import Fault, SpecError
+from sizing.jobs import Grade, Layout, MemoryEstimate, TrainingJob
+from sizing.memory.activations import loss_bytes_per_token, stage_activations, value_bytes
+from sizing.memory.constants import constants
+from sizing.memory.states import (
+    MEGATRON,
+    QUANTIZED,
+    ModelStates,
+    largest_matrix,
+    layer_params,
+    micro_batches,
+    recipe,
+    stage_states,
+    stages,
+)
+
+# Estimate: bytes of 16-bit activations kept per forward FLOP of a convolutional network. ResNet-50 keeps about 85 MB
+# per 224 x 224 image for 8.2 GFLOP.
+_CONVOLUTION_BYTES_PER_FLOP = 0.0104
+_BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
+
+
+def training_memory(job: TrainingJob, layout: Layout, accelerator: Accelerator) -> MemoryEstimate:
+    """Peak bytes per device of `job` split by `layout`; the worst pipeline stage counts.
+
+    Raises SpecError for an unknown optimizer or precision and for negative or missing tokens.
+    """
+    _check(job, layout)
+    items = max(
+        (_stage_items(job, layout, accelerator, stage) for stage in sorted({0, layout.pipeline - 1})),
+        key=lambda found: sum(found.values()),
+    )
+    breakdown = tuple((name, round(size)) for name, size in items.items() if size >= 1)
+    total = sum(size for _, size in breakdown)
+    low, high = constants().bands[_group(job)]
+    grade: Grade = "calibrated" if job.architecture.layers else "roofline"
+    return MemoryEstimate(
+        breakdown=breakdown,
+        low_bytes=round(total * low),
+        high_bytes=round(total * high),
+        grade=grade,
+        assumptions=tuple(_assumptions(job, layout)),
+    )
+
+
+def model_states(job: TrainingJob, layout: Layout) -> ModelStates:
+    """Weights, gradients and optimizer state of the fullest device."""
+    return max(
+        (stage_states(job, layout, stage) for stage in sorted({0, layout.pipeline - 1})),
+        key=lambda states: states.total,
+    )
+
+
+def _check(job: TrainingJob, layout: Layout) -> None:
+    faults = []
+    if job.architecture.kind in ("decoder", "encoder") and job.sequence_length < 1:
+        faults.append(Fault(path="training.sequence_length", found=job.sequence_length, allowed="1 or more"))
+    limit = job.architecture.max_sequence_length
+    if limit and job.sequence_length > limit and job.architecture.learned_positions:
+        faults.append(
+            Fault(
+                path="training.sequence_length",
+                found=job.sequence_length,
+                allowed=f"at most {limit}, the positions learned",
+            )
+        )
+    if layout.micro_batch < 1:
+        faults.append(Fault(path="layout.micro_batch", found=layout.micro_batch, allowed="1 or more"))
+    if faults:
+        raise SpecError(faults, subject=job.architecture.key)
+
+
+def _group(job: TrainingJob) -> str:
+    if job.method in ("lora", "qlora"):
+        return "adapters"
+    return "training" if job.architecture.layers else "vision"
+
+
+def _stage_items(job: TrainingJob, layout: Layout, accelerator: Accelerator, stage: int) -> dict[str, float]:
+    fitted = constants()
+    states = stage_states(job, layout, stage)
+    kept, working, loss = _activation_bytes(job, layout, stage)
+    buffers = _buffer_bytes(job, layout, stage)
+    accumulated = _gradients_stay(job, layout)
+    early = kept + max(loss, working) + (states.gradients if accumulated else 0.0)
+    late = working + states.gradients
+    if job.optimizer_in_backward:
+        early, late = kept + max(loss, working), working + 2.0 * largest_matrix(job.architecture, layout)
+    items = {
+        "weights": states.weights,
+        "adapters": states.adapters,
+        "optimizer": states.optimizer,
+    }
+    if early >= late:
+        gradients = states.gradients if accumulated and not job.optimizer_in_backward else 0.0
+        items |= {
+            "gradients": gradients,
+            "activations": kept + max(0.0, working - loss),
+            "logits and loss": min(loss, early),
+        }
+        if working > loss:
+            items["logits and loss"] = 0.0
+            items["activations"] = kept + working
+    else:
+        items |= {"gradients": late - working, "activations": working, "logits and loss": 0.0}
+    items["buffers"] = buffers
+    items["allocator"] = fitted.caching * (items["activations"] + items["logits and loss"] + buffers)
+    items["communicators"] = fitted.collective_bytes if layout.devices > 1 else 0.0
+    items["context"] = fitted.context_bytes.get(accelerator.runtime, fitted.context_bytes["other"])
+    return items
+
+
+def _gradients_stay(job: TrainingJob, layout: Layout) -> bool:
+    """Whether gradients exist throughout the step: accumulated over micro-batches or in a buffer of their own."""
+    if job.method in ("lora", "qlora"):
+        return True
+    return micro_batches(job, layout) > 1 or job.engine in MEGATRON or layout.pipeline > 1
+
+
+def _activation_bytes(job: TrainingJob, layout: Layout, stage: int) -> tuple[float, float, float]:
+    """(kept, working, loss) bytes of a stage, micro-batches in flight counted."""
+    a = job.architecture
+    last = stage == layout.pipeline - 1
+    if not a.layers:
+        flop = forward_flop_per_sample(a) / layout.tensor
+        kept = flop * layout.micro_batch * _CONVOLUTION_BYTES_PER_FLOP * value_bytes(job) / 2
+        if (job.checkpointing or layout.checkpointing) == "full":
+            kept = kept**0.5 * (flop * _CONVOLUTION_BYTES_PER_FLOP) ** 0.5 if layout.micro_batch > 1 else kept / 4
+        return kept, kept * 0.05, 0.0
+    tokens = layout.micro_batch * (job.sequence_length or _patches(job)) / layout.context
+    kept, working = stage_activations(job, layout, stages(a, layout)[stage])
+    in_flight = _in_flight(job, layout, stage)
+    loss = loss_bytes_per_token(job, layout) * tokens if last else 0.0
+    return kept * tokens * in_flight, working * tokens, loss
+
+
+def _patches(job: TrainingJob) -> int:
+    return max(1, (job.architecture.resolution // 16) ** 2 + 1)
+
+
+def _in_flight(job: TrainingJob, layout: Layout, stage: int) -> float:
+    """Micro-batches whose activations a stage holds under 1F1B (Narayanan et al. 2021); interleaving adds a share."""
+    depth = float(
+        min(layout.pipeline - stage, micro_batches(job, layout)) if job.global_batch > 1 else layout.pipeline - stage
+    )
+    if layout.virtual_pipeline > 1 and layout.pipeline > 1:
+        depth *= 1 + (layout.pipeline - 1) / (layout.pipeline * layout.virtual_pipeline)
+    return depth
+
+
+def _buffer_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
+    """Gathered layers, gradient buckets, dequantised matrices and casts."""
+    a = job.architecture
+    per = recipe(job, layout)
+    frozen = job.method in ("lora", "qlora")
+    buffers = 0.0
+    layer = layer_params(a, layout)
+    table = max(embedding_params(a), output_params(a)) / layout.tensor
+    if layout.zero_stage >= 3 and layout.data * layout.context > 1:
+        unit = per.weights if frozen and per.weights < 2 else 2.0
+        buffers += 2 * unit * layer + 2.0 * 2 * table  # this layer, the next, and the root's tables
+        if not frozen:
+            buffers += per.gradients * max(layer, table)  # gradients of one unit before they are scattered
+    elif layout.zero_stage >= 1 and layout.data > 1 and not frozen:
+        held = stage_states(job, layout, stage)
+        buffers += 2 * 2.0 * min(_BUCKET_VALUES, held.weights / per.weights) + held.optimizer / 3
+    elif layout.data > 1 and not frozen and job.engine not in MEGATRON and job.framework == "pytorch":
+        buffers += stage_states(job, layout, stage).gradients  # DDP's buckets are a second copy
+    if per.gathered and layout.zero_stage < 3:  # autocast keeps its 16-bit copies until the backward pass
+        buffers += per.gathered * stage_states(job, layout, stage).weights / per.weights
+    if frozen and per.weights < 2.0 and (job.method == "qlora" or job.weights in QUANTIZED):
+        buffers += 2 * 2.0 * max(largest_matrix(a, layout), 0.0)
+    return buffers
+
+
+def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:
+    found = list(job.architecture.assumed)
+    if job.checkpointing is None and layout.checkpointing == "none":
+        found.append("no activation checkpointing")
+    if not job.architecture.layers:
+        found.append("activations estimated from FLOPs, as the layers are not known")
+    return found
