@@ -72,6 +72,9 @@ class Shape:
     source: str
     checked: str
     confidence: Grade
+    fabric_bytes_per_s: float | None = None  # the RDMA or GPUDirect part of the network; None where there is none
+    purchase_usd: tuple[int, int] | None = None  # low, high for the whole machine; on-premises and edge
+    power_w: float | None = None  # at full load, for the whole machine; on-premises and edge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +110,35 @@ class Offer:
     basis: str  # "list", "observed", "estimate: ..."
     source: str
     confidence: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withheld:
+    """A price that some list shows but that is no offer, and why: retired, not sold that way, no spot capacity."""
+
+    cloud: Cloud
+    instance_type: str
+    region: str
+    zone: str
+    market: str
+    listed_usd_per_hour: Decimal | None
+    date: str
+    reason: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """Where a provider's region is and who may use it."""
+
+    cloud: Cloud
+    region: str
+    area: str  # eu | europe | us | canada | latin-america | asia-pacific | middle-east | africa
+    country: str  # ISO 3166 alpha-2
+    access: Literal["open", "restricted", "government"]
+    place: str
+    source: str
+    checked: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +179,7 @@ class SagemakerPremium:
     percent: Decimal
     source: str
     checked: str
+    confidence: Grade = "high"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +212,7 @@ class Architecture:
     qk_nope_head_dim: int = 0
     v_head_dim: int = 0
     sliding_window: int = 0
+    sliding_window_layers: int = 0  # layers that use the window where not all do; 0 = all, if there is a window
     global_attention_every: int = 0  # with a sliding window: each n-th layer sees everything; 0: no layer does
     biases: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
     learned_positions: int = 0  # rows of a learned position table
@@ -190,5 +224,7 @@ class Architecture:
     extra_params: int = 0  # vision tower of a vision-language model, projector, ...
     image_tokens: int = 0  # tokens that one image adds to the prompt
     assumed: tuple[str, ...] = ()  # fields that were guessed because the source is silent
+    aliases: tuple[str, ...] = ()
+    note: str = ""
     source: str = ""
     checked: str = ""
