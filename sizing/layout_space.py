@@ -48,7 +48,7 @@ class Space:
             data=int(get["dp"]),
             expert=int(get["ep"]),
             zero_stage=int(get["zero"]),
-            shard_group=0 if get["shard"] == get["dp"] else int(get["shard"]),
+            shard_group=0 if get["shard"] == get["dp"] * get["cp"] else int(get["shard"]),
             sequence_parallel=bool(get["sp"]),
             micro_batch=int(get["micro"]),
             checkpointing=names[float(get["recompute"])],
@@ -120,8 +120,11 @@ def micro_batches(job: TrainingJob, data: int, context: int) -> tuple[int, ...]:
     return tuple(sorted(set(sizes)))
 
 
-def shardings(job: TrainingJob, data: int, pipeline: int, stride: int, domain: int) -> tuple[tuple[int, int], ...]:
-    """(ZeRO stage, ranks it shards over): nothing sharded, optimizer, all, and all within a domain (hybrid)."""
+def shardings(data: int, pipeline: int, stride: int, domain: int) -> tuple[tuple[int, int], ...]:
+    """(ZeRO stage, ranks it shards over): nothing sharded, optimizer, all, and all within a domain (hybrid).
+
+    `data` counts context-parallel ranks too: they hold the same weights.
+    """
     if data == 1:
         return ((0, 1),)
     if pipeline > 1:
@@ -165,7 +168,7 @@ def space(job: TrainingJob, devices: int, fast: int, domain: int) -> Space:
                         continue
                     for vp in virtual_sizes(job, pp, count):
                         for ep in expert_sizes(job, dp * cp):
-                            for zero, shard in shardings(job, dp, pp, tp * cp, domain):
+                            for zero, shard in shardings(dp * cp, pp, tp, domain):
                                 for again in recompute:
                                     table.append((tp, pp, vp, cp, dp, ep, zero, shard, tp > 1, micro, again))
     grid = np.array(table, dtype=np.float64).reshape(-1, len(FIELDS))

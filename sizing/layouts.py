@@ -6,18 +6,23 @@ Every legal layout is evaluated, as columns; those whose model state alone is la
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sizing import calibration
 from sizing.jobs import Cluster, Layout, MemoryEstimate, TrainingEstimate, TrainingJob
-from sizing.layout_space import Space, space
+from sizing.layout_space import Column, Space, space
+from sizing.memory import training_memory, usable_bytes
 from sizing.performance.training import step_s, training_time
 from sizing.performance.training_compute import local_params
 from sizing.performance.training_rows import Rows, cluster_facts, job_facts, rows
 
 GIB = 2**30
+LIGHTER = {"none": ("none",), "selective": ("none", "selective"), "full": ("none", "selective", "full")}
+"""By mode of recomputation: the modes that keep at least as much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,32 +45,35 @@ class LayoutRefusal:
     layouts: int = 0  # how many were legal
 
 
-def search(job: TrainingJob, cluster: Cluster, *, best: int = 2) -> tuple[Plan, ...] | LayoutRefusal:
+def search(
+    job: TrainingJob, cluster: Cluster, *, best: int = 2, known: Mapping[str, float] | None = None
+) -> tuple[Plan, ...] | LayoutRefusal:
     """The `best` fastest layouts that fit, fastest first; or why there is none.
 
-    A layout fits when the upper edge of its memory band does. Ties go to the simpler layout (less tensor, pipeline and
-    context parallelism, lower ZeRO stage), so the answer does not depend on the order of anything.
+    `known` fixes columns of the space by name ("tp", "micro", ...). A layout fits when the upper edge of its memory
+    band does. Ties go to the simpler layout (less tensor, pipeline and context parallelism, lower ZeRO stage), so the
+    answer does not depend on the order of anything.
     """
-    from sizing.memory import training_memory, usable_bytes
-
     fast, domain = max(1, cluster.scale_up), max(cluster.scale_up, cluster.per_node)
-    legal = space(job, cluster.devices, fast, domain)
+    legal = matching(space(job, cluster.devices, fast, domain), known or {})
     if not len(legal):
         return LayoutRefusal(cause="layout", reason=_why_none(job, cluster))
     usable = usable_bytes(cluster.accelerator)
     k = calibration.values("training")
-    table = _table(job, cluster, legal)
-    floor = state_floor_bytes(job, table)
-    possible = np.flatnonzero(floor <= usable)
+    table = rows({**job_facts(job), **cluster_facts(cluster, job.precision, k), **legal.columns})
+    floor = np.broadcast_to(state_floor_bytes(job, table), (len(legal),))
     seconds = np.broadcast_to(step_s(table, k), (len(legal),))
-    ranked = possible[np.lexsort((*_simplicity(legal, possible), seconds[possible]))]
     found: list[Plan] = []
     least = int(floor.min())
-    for row in ranked:
+    refused = _Refused()
+    for row in ranked(legal, seconds, np.flatnonzero(floor <= usable)):
         layout = legal.layout(int(row))
+        if refused.implies(layout):
+            continue
         memory = training_memory(job, layout, cluster.accelerator)
-        least = memory.high_bytes if row == ranked[0] else min(least, memory.high_bytes)
         if memory.high_bytes > usable:
+            least = memory.high_bytes if refused.empty else min(least, memory.high_bytes)
+            refused.add(layout)
             continue
         found.append(Plan(layout=layout, memory=memory, time=training_time(job, layout, cluster)))
         if len(found) == best:
@@ -82,9 +90,43 @@ def search(job: TrainingJob, cluster: Cluster, *, best: int = 2) -> tuple[Plan, 
     )
 
 
-def _table(job: TrainingJob, cluster: Cluster, legal: Space) -> Rows:
-    k = calibration.values("training")
-    return rows({**job_facts(job), **cluster_facts(cluster, job.precision, k), **legal.columns})
+class _Refused:
+    """Layouts that do not fit, and what follows: nor does the same with a larger micro-batch or less recomputation."""
+
+    def __init__(self) -> None:
+        self._least: dict[tuple[object, ...], int] = {}
+
+    @property
+    def empty(self) -> bool:
+        return not self._least
+
+    @staticmethod
+    def _key(layout: Layout, checkpointing: str) -> tuple[object, ...]:
+        return (replace(layout, micro_batch=1, checkpointing="none"), checkpointing)
+
+    def add(self, layout: Layout) -> None:
+        for lighter in LIGHTER[layout.checkpointing]:
+            key = self._key(layout, lighter)
+            self._least[key] = min(layout.micro_batch, self._least.get(key, layout.micro_batch))
+
+    def implies(self, layout: Layout) -> bool:
+        least = self._least.get(self._key(layout, layout.checkpointing))
+        return least is not None and layout.micro_batch >= least
+
+
+def matching(legal: Space, known: Mapping[str, float]) -> Space:
+    """The part of a space whose columns have the known values."""
+    keep = np.ones(len(legal), dtype=bool)
+    for name, value in known.items():
+        keep &= legal.columns[name] == value
+    return legal.take(keep)
+
+
+def ranked(legal: Space, seconds: Column, among: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Rows by time, ties by simplicity."""
+    keys = tuple(legal.columns[name][among] for name in ("recompute", "shard", "vp", "ep", "micro", "zero", "cp", "pp", "tp"))
+    order: NDArray[np.intp] = among[np.lexsort((*keys, seconds[among]))]
+    return order
 
 
 def state_floor_bytes(job: TrainingJob, table: Rows) -> np.ndarray:
@@ -101,13 +143,6 @@ def state_floor_bytes(job: TrainingJob, table: Rows) -> np.ndarray:
     if job.optimizer_in_backward:
         gradients = gradients * 0.0
     return np.asarray(0.9 * (weights + gradients + state))
-
-
-def _simplicity(legal: Space, index: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Keys that break ties of time, least significant first (as `lexsort` wants them)."""
-    return tuple(
-        legal.columns[name][index] for name in ("recompute", "shard", "vp", "ep", "micro", "zero", "cp", "pp", "tp")
-    )
 
 
 def _why_none(job: TrainingJob, cluster: Cluster) -> str:

@@ -40,15 +40,15 @@ def layer_traffic(r: Rows) -> LayerTraffic:
 
     routed = ACTIVATION_BYTES * np.where(r.ep > 1, t / r.tp, t) * r.topk * r.hidden
     trips = 4.0 + 2.0 * again
-    expert = np.where(r.ep > 1, r.moe_share * trips * c.all_to_all(routed, r.ep, r.tp * r.cp * 0 + r.tp, r.fabric), 0.0)
+    expert = np.where(r.ep > 1, r.moe_share * trips * c.all_to_all(routed, r.ep, r.tp, r.fabric), 0.0)
 
     key_values = ACTIVATION_BYTES * t * np.maximum(0.0, r.qkv_width - r.out_width) / r.tp
     context = np.where(r.cp > 1, (3.0 + again) * c.all_gather(key_values * r.cp, r.cp, r.tp, r.fabric), 0.0)
 
     weights = r.weight_bytes * (r.dense_params / r.tp + r.expert_params / np.where(r.ep > 1, r.ep, r.tp))
     reduce = (2.0 * weights / r.weight_bytes) * (1 - r.frozen)
-    gather = c.all_gather(weights, r.shard, r.tp * r.cp, r.fabric)
-    scatter = c.reduce_scatter(reduce, r.shard, r.tp * r.cp, r.fabric)
+    gather = c.all_gather(weights, r.shard, r.tp, r.fabric)
+    scatter = c.reduce_scatter(reduce, r.shard, r.tp, r.fabric)
     shards = np.where((r.zero >= 3) & (r.shard > 1), 2.0 * gather + scatter, 0.0)
     return LayerTraffic(tensor, expert, context, shards)
 
@@ -73,8 +73,8 @@ def gradient_sync(r: Rows) -> Values:
     updated = c.all_gather(np.minimum(r.gradient_bytes, 2.0) * params, r.dp * r.cp, r.tp, r.fabric)
     plain = 2.0 * grads
     # With FSDP in groups, the groups still agree once per step.
-    replicas = np.maximum(1.0, r.dp / r.shard)
-    between_groups = c.all_reduce(2.0 * params / r.shard, replicas, r.tp * r.cp * r.shard, r.fabric)
+    replicas = np.maximum(1.0, r.dp * r.cp / r.shard)
+    between_groups = c.all_reduce(2.0 * params / r.shard, replicas, r.tp * r.shard, r.fabric)
     sharded = np.where(r.zero >= 3, np.where(replicas > 1, between_groups, 0.0), grads + updated)
     return np.where(r.dp * r.cp > 1, np.where(r.zero >= 1, sharded, plain), 0.0)
 

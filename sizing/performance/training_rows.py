@@ -144,7 +144,7 @@ def layout_facts(layout: Layout) -> dict[str, float]:
         "dp": float(layout.data),
         "ep": float(layout.expert),
         "zero": float(layout.zero_stage),
-        "shard": float(layout.shard_group or layout.data),
+        "shard": float(layout.shard_group or layout.data * layout.context),
         "sp": float(layout.sequence_parallel),
         "micro": float(layout.micro_batch),
         "recompute": CHECKPOINTING[layout.checkpointing],
