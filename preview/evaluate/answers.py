@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from preview.evaluate.project import UNKNOWN_MARK
+from preview.wire import UNKNOWN_MARK
 
 # Not equal to the mark itself: the SDK would turn that into None, and a program into the text "None".
 MARK: Final = f"?{UNKNOWN_MARK}?"

@@ -10,10 +10,8 @@ from typing import Any
 
 import yaml
 
+from preview.wire import UNKNOWN_MARK
 from sizing.errors import UsageError
-
-# The SDK's own mark for "not known yet". A string that contains it is unknown: it survives formatting in a program.
-UNKNOWN_MARK = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from google.protobuf import struct_pb2
 
-from preview.evaluate.project import UNKNOWN_MARK
+from preview.wire import RESOURCE, SIGNATURE, UNKNOWN_MARK, special
 from resources.recorded import UNKNOWN
-
-SIGNATURE = "4dabf18193072939515e22adb298388d"
-_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of a secret, not one
-_RESOURCE = "5cf8f73096256a8f31e491e813e4eb8e"
-_OUTPUT = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
-_ASSETS = ("c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7")
 
 
 def plain_fields(fields: struct_pb2.Struct) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -22,22 +15,6 @@ def plain_fields(fields: struct_pb2.Struct) -> tuple[dict[str, Any], tuple[str, 
     secrets: list[str] = []
     values = {key: _plain(value, key, secrets) for key, value in sorted(fields.fields.items())}
     return values, tuple(secrets)
-
-
-def plain_json(value: Any, path: str, secrets: list[str]) -> Any:
-    """The same for values that were read from JSON (`pulumi preview --json`, a stack export)."""
-    if isinstance(value, str):
-        return UNKNOWN if UNKNOWN_MARK in value else value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else value
-    if isinstance(value, list):
-        return [plain_json(item, f"{path}[{i}]", secrets) for i, item in enumerate(value)]
-    if isinstance(value, dict):
-        kind = value.get(SIGNATURE)
-        if kind is not None:
-            return _special(kind, value, path, secrets)
-        return {key: plain_json(item, f"{path}.{key}", secrets) for key, item in value.items()}
-    return value
 
 
 def _plain(value: struct_pb2.Value, path: str, secrets: list[str]) -> Any:
@@ -55,33 +32,10 @@ def _plain(value: struct_pb2.Value, path: str, secrets: list[str]) -> Any:
     if kind == "struct_value":
         fields = value.struct_value.fields
         if SIGNATURE in fields:
-            special = {key: _raw(item) for key, item in fields.items()}
-            return _special(special[SIGNATURE], special, path, secrets)
+            raw = {key: _raw(item) for key, item in fields.items()}
+            return special(raw[SIGNATURE], raw, path, secrets)
         return {key: _plain(item, f"{path}.{key}", secrets) for key, item in sorted(fields.items())}
     return None
-
-
-def _special(kind: Any, value: Mapping[str, Any], path: str, secrets: list[str]) -> Any:
-    if kind == _SECRET:
-        secrets.append(path)
-        inner = value.get("value", value.get("plaintext"))
-        # State that was not exported with --show-secrets has ciphertext only.
-        return UNKNOWN if inner is None else plain_json(inner, path, secrets)
-    if kind == _RESOURCE:
-        if "id" not in value:
-            return value.get("urn")  # a component
-        return UNKNOWN if not value["id"] or UNKNOWN_MARK in str(value["id"]) else value["id"]
-    if kind == _OUTPUT:
-        if value.get("secret"):
-            secrets.append(path)
-        return plain_json(value["value"], path, secrets) if "value" in value else UNKNOWN
-    if kind in _ASSETS:  # the hash is the engine's; what a person wrote is the rest
-        return {
-            key: plain_json(item, f"{path}.{key}", secrets)
-            for key, item in value.items()
-            if key not in {SIGNATURE, "hash"} and item not in (None, "", {})
-        }
-    return {key: plain_json(item, f"{path}.{key}", secrets) for key, item in value.items()}
 
 
 def _raw(value: struct_pb2.Value) -> Any:
@@ -101,13 +55,13 @@ def echo(fields: struct_pb2.Struct, *, scalars_only: bool) -> struct_pb2.Struct:
     answer = struct_pb2.Struct()
     for key, value in fields.fields.items():
         kind = value.WhichOneof("kind")
-        if scalars_only and kind in ("struct_value", "list_value") and not _is_special(value):
+        if scalars_only and kind in ("struct_value", "list_value") and not _isspecial(value):
             continue
         _copy(value, answer.fields[key])
     return answer
 
 
-def _is_special(value: struct_pb2.Value) -> bool:
+def _isspecial(value: struct_pb2.Value) -> bool:
     return value.WhichOneof("kind") == "struct_value" and SIGNATURE in value.struct_value.fields
 
 
@@ -119,7 +73,7 @@ def _copy(value: struct_pb2.Value, to: struct_pb2.Value) -> None:
             _copy(item, to.list_value.values.add())
     elif kind == "struct_value":
         fields = value.struct_value.fields
-        if SIGNATURE in fields and fields[SIGNATURE].string_value == _RESOURCE:
+        if SIGNATURE in fields and fields[SIGNATURE].string_value == RESOURCE:
             to.string_value = (
                 (fields["id"].string_value or UNKNOWN_MARK) if "id" in fields else fields["urn"].string_value
             )

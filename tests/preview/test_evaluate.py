@@ -5,6 +5,7 @@ import os
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -297,12 +298,12 @@ def test_evaluations_do_not_leak(project, tmp_path):
         helper__dot__py="SEEN = []\n",
     )
     os.environ["STAYS"] = "1"
-    before = (list(sys.path), dict(os.environ), os.getcwd(), list(sys.argv), sys.stdout, set(sys.modules))
+    before = (list(sys.path), dict(os.environ), Path.cwd(), list(sys.argv), sys.stdout, set(sys.modules))
     one = evaluate(directory, "one", config={"demo:other": "x"})
     two = evaluate(directory, "two")
     assert [r.inputs for r in one.resources if r.name == "a-one"] == [{"seen": ["one"]}]
     assert [r.name for r in two.resources] == ["demo-two", "a-two"]
-    assert (list(sys.path), dict(os.environ), os.getcwd(), list(sys.argv), sys.stdout) == before[:5]
+    assert (list(sys.path), dict(os.environ), Path.cwd(), list(sys.argv), sys.stdout) == before[:5]
     assert not {name for name in set(sys.modules) - before[5] if "helper" in name}
     del os.environ["STAYS"]
 
@@ -356,8 +357,7 @@ def test_forty_resources_in_a_tenth_of_a_second_and_no_worse_than_linear(project
     directory = project("for i in range(pulumi.Config().require_int('n')): Thing(f't{i}', size=i, label=f'l{i}')")
 
     def seconds(count):
-        best = min(_timed(directory, count) for _ in range(3))
-        return best
+        return min(_timed(directory, count) for _ in range(3))
 
     seconds(10)
     small, large = seconds(200), seconds(2000)
@@ -372,7 +372,7 @@ def _timed(directory, count):
 
 
 def test_secrets_of_configuration_are_never_read(project):
-    directory = project("", **{"Pulumi__dot__dev__dot__yaml": "config:\n  demo:k: {secure: v1:cipher}\n"})
+    directory = project("", Pulumi__dot__dev__dot__yaml="config:\n  demo:k: {secure: v1:cipher}\n")
     assert "cipher" not in str(read_project(directory, "dev"))
 
 
