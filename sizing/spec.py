@@ -150,7 +150,9 @@ def _leaf_paths(value: Mapping[str, Any], prefix: str = "") -> list[str]:
     paths = []
     for key, item in value.items():
         path = f"{prefix}.{key}" if prefix else key
-        paths += _leaf_paths(item, path) if isinstance(item, dict) else [path]
+        if path == "model" and isinstance(item, str):
+            path = "model.config" if item.endswith(".json") else "model.name"
+        paths += _leaf_paths(item, path) if isinstance(item, dict) and item else [path]
     return paths
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from sizing import units
-from sizing.spec_model import Dimensions, Place, Section, WorkloadSpec
+from sizing.spec_model import Dimensions, Place, Resources, Section, WorkloadSpec
 from sizing.spec_schedule import WeeklySchedule
 
 SHARES: Final = ("utilization", "min_gpu_utilization")
@@ -52,7 +52,10 @@ def _walk(section: Section, prefix: str, given: Collection[str], spec: WorkloadS
         if key == "config_content":
             continue
         if isinstance(value, Section) and not isinstance(value, Place):
+            before = len(rows)
             _walk(value, prefix if isinstance(value, Dimensions) else path, given, spec, rows)
+            if len(rows) == before and not isinstance(value, Resources):
+                rows[path] = {"value": {}, "origin": "spec"}
             continue
         stated = any(path == other or path.startswith(f"{other}.") for other in given)
         extra = field.json_schema_extra

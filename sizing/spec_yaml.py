@@ -144,7 +144,7 @@ def _check_nodes(node: Any, origin: str, seen: set[int]) -> None:
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _refusal(_at(origin, key), "a key must be a word, not a list or mapping", "")
-            if key.tag.endswith(":merge"):
+            if key.value == "<<":
                 raise _refusal(_at(origin, key), "merge keys (<<) are not allowed", "write the values out")
             if key.value in keys:
                 first = keys[key.value]
