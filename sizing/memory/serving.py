@@ -25,7 +25,7 @@ from sizing.memory.device import usable_bytes
 from sizing.memory.states import QUANTIZED, bytes_of
 
 GIB = 2**30
-_PAGED = frozenset({"vllm", "vllm-v0", "sglang", "tensorrt-llm", "trtllm", "tgi", "jetstream", "lmdeploy"})
+PAGED = frozenset({"vllm", "vllm-v0", "sglang", "tensorrt-llm", "trtllm", "tgi", "jetstream", "lmdeploy"})
 _PREFILL_CHUNK = 8192  # tokens per step that vLLM schedules at most, by default, on large devices
 _SMALL_DEVICE_CHUNK = 2048
 _LARGE_DEVICE = 70 * GIB
@@ -76,7 +76,7 @@ def serving_memory(
 
 def serving_budget_bytes(job: ServingJob, accelerator: Accelerator) -> int:
     """What the engine may use of a device: its fraction where it has one."""
-    share = job.memory_fraction if job.engine in _PAGED else 1.0
+    share = job.memory_fraction if job.engine in PAGED else 1.0
     return int(usable_bytes(accelerator) * share)
 
 
@@ -96,7 +96,7 @@ def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pip
     a = job.architecture
     _check(a, tensor, pipeline)
     fitted = constants()
-    paged = job.engine in _PAGED
+    paged = job.engine in PAGED
     parallel = tensor > 1
     return ServingParts(
         weights=weight_bytes(job, tensor=tensor, pipeline=pipeline),
