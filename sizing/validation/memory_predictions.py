@@ -70,7 +70,7 @@ def _training(case: Case) -> Prediction:
 
 
 def counted_bytes(estimate: MemoryEstimate, measure: str) -> int:
-    """The part of the estimate that a published peak counts: the device's, or what the framework's allocator reports."""
+    """The part of the estimate that a published peak counts: the whole device, or what the allocator reports."""
     left_out: tuple[str, ...] = ()
     if measure != "device":
         left_out = _TORCH_ITEMS_OUTSIDE

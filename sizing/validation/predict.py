@@ -1,0 +1,46 @@
+"""One case, one prediction: which kind of figure it is, and who predicts it."""
+
+from __future__ import annotations
+
+from sizing.errors import SizewellError
+from sizing.validation.cases import Case
+from sizing.validation.describe import CannotPredictError
+from sizing.validation.memory_predictions import Prediction, predict_memory
+from sizing.validation.serving_predictions import predict_serving
+from sizing.validation.time_predictions import predict_time
+
+MEMORY = frozenset(
+    {
+        "peak_memory_per_device",
+        "weights_per_device",
+        "kv_cache_tokens",
+        "kv_cache_per_device",
+        "max_sequence_length",
+        "activation_memory_per_device",
+        "fits",
+    }
+)
+SERVING = frozenset({"llm_serving", "llm_latency", "vision_infer", "encoder_infer"})
+
+
+def predict(case: Case) -> Prediction | str:
+    """The prediction, or why there is none."""
+    try:
+        if case.metric in MEMORY:
+            return predict_memory(case)
+        if case.kind in SERVING:
+            return predict_serving(case)
+        return predict_time(case)
+    except (CannotPredictError, SizewellError) as refusal:
+        return str(refusal)
+
+
+def area(case: Case) -> str:
+    """One of: training time | training memory | adapter memory | serving memory | fits | serving."""
+    if case.metric == "fits":
+        return "fits"
+    if case.metric in MEMORY:
+        if case.kind in ("finetune_lora", "finetune_qlora"):
+            return "adapter memory"
+        return "training memory" if case.kind in ("train", "finetune_full", "train_formula") else "serving memory"
+    return "serving" if case.kind in SERVING else "training time"

@@ -1,0 +1,203 @@
+"""Predictions of inference cases: throughput, latencies, samples per second.
+
+MLPerf's Offline scenario is unlimited load; Server and Interactive are random arrivals within the latency limits.
+A case without its tensor-parallel degree is predicted with the one that gives most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sizing.jobs import Cluster, ServingEstimate, ServingJob
+from sizing.performance.serving import ServingRefusal, largest_rate, serving
+from sizing.performance.serving_level import ServiceLevel
+from sizing.validation.cases import Case
+from sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
+from sizing.validation.memory_predictions import Prediction
+from sizing.validation.training_cases import cluster_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Level:
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+
+
+# Latency limits of MLPerf Inference's Server and Interactive scenarios, p99 (mlcommons inference policies; memory).
+_MLPERF_LIMITS = {
+    ("llama2-70b", "server"): _Level(ttft_s=2.0, tpot_s=0.2),
+    ("llama2-70b", "interactive"): _Level(ttft_s=0.45, tpot_s=0.04),
+    ("llama3.1-8b", "server"): _Level(ttft_s=2.0, tpot_s=0.1),
+    ("llama3.1-8b", "interactive"): _Level(ttft_s=0.5, tpot_s=0.03),
+    ("llama3.1-405b", "server"): _Level(ttft_s=6.0, tpot_s=0.175),
+    ("mixtral-8x7b", "server"): _Level(ttft_s=2.0, tpot_s=0.2),
+    ("deepseek-r1", "server"): _Level(ttft_s=2.0, tpot_s=0.08),
+}
+# Mean input and output tokens of MLPerf's data sets, where a case states the outputs only.
+_MLPERF_TOKENS = {
+    "llama2-70b": (294.0, 294.0),
+    "llama3.1-8b": (778.0, 73.0),
+    "llama3.1-405b": (9400.0, 680.0),
+    "mixtral-8x7b": (283.0, 145.0),
+    "deepseek-r1": (800.0, 3880.0),
+    "gptj": (870.0, 69.0),
+}
+
+
+def predict_serving(case: Case) -> Prediction:
+    """The case's figure, predicted; CannotPredictError where the source says too little."""
+    device = device_of(case)
+    count = int(case.hardware.get("count") or 1)
+    cluster = cluster_of(case, device, count)
+    job = _job(case)
+    estimate, replicas = max(
+        (_run(case, job, cluster, tensor, count) for tensor in _tensors(case, job, count)),
+        key=lambda found: found[0].requests_per_s * found[1] if isinstance(found[0], ServingEstimate) else -1.0,
+    )
+    if isinstance(estimate, ServingRefusal):
+        raise CannotPredictError(f"does not fit: {estimate.reason}")
+    value = _figure(case, job, estimate, replicas, count)
+    low, high = estimate.low / estimate.requests_per_s, estimate.high / estimate.requests_per_s
+    if case.unit.startswith("ms"):
+        low, high = 1 / high, 1 / low
+    return Prediction(value=value, low=value * low, high=value * high, grade=estimate.grade, group="serving speed")
+
+
+def _run(
+    case: Case, job: ServingJob, cluster: Cluster, tensor: int, count: int
+) -> tuple[ServingEstimate | ServingRefusal, float]:
+    w = case.workload
+    replicas = count / tensor
+    one = replace(cluster, per_node=min(cluster.per_node, tensor), nodes=max(1, tensor // cluster.per_node))
+    batch = w.get("batch") or w.get("batch_size")
+    concurrency = w.get("concurrency")
+    limits = _limits(case)
+    if isinstance(concurrency, int | float):
+        return serving(job, one, tensor=tensor, concurrency=concurrency / replicas, percentile=0.5), replicas
+    if case.metric in ("decode_tokens_per_sec_batch1", "prefill_tokens_per_sec"):
+        return serving(job, one, tensor=tensor, batch=1, percentile=0.5), replicas
+    if isinstance(batch, int | float):
+        return serving(job, one, tensor=tensor, batch=float(batch), percentile=0.5), replicas
+    if limits is not None:
+        level = ServiceLevel(ttft_s=limits.ttft_s, tpot_s=limits.tpot_s, percentile=0.99)
+        rate = largest_rate(job, one, tensor=tensor, level=level)
+        if rate > 0:
+            return serving(job, one, tensor=tensor, rps=rate, percentile=0.99), replicas
+    return serving(job, one, tensor=tensor, percentile=0.5), replicas
+
+
+def _limits(case: Case) -> _Level | None:
+    w = case.workload
+    scenario = str(w.get("scenario") or "").lower()
+    if scenario not in ("server", "interactive"):
+        return None
+    if w.get("slo_ttft_ms") or w.get("slo_tpot_ms"):
+        return _Level(
+            ttft_s=(w.get("slo_ttft_ms") or 0) / 1000 or None, tpot_s=(w.get("slo_tpot_ms") or 0) / 1000 or None
+        )
+    name = str(w.get("benchmark") or "")
+    return next((level for (word, kind), level in _MLPERF_LIMITS.items() if word in name and kind == scenario), None)
+
+
+def _tensors(case: Case, job: ServingJob, count: int) -> tuple[int, ...]:
+    p = case.parallelism
+    if p.get("tp"):
+        return (min(int(p["tp"]), count),)
+    if p.get("tp_cores"):
+        return (count,)
+    heads = job.architecture.heads
+    if p or job.architecture.kind != "decoder":
+        return (1,)
+    return tuple(t for t in (1, 2, 4, 8, 16) if t <= count and count % t == 0 and (not heads or heads % t == 0))
+
+
+def _job(case: Case) -> ServingJob:
+    w = case.workload
+    a = architecture_of(case)
+    prompt, output = _tokens(case)
+    kv = "fp8" if "fp8" in str(w.get("kv_precision") or "") else ""
+    return ServingJob(
+        architecture=a,
+        weights=_weights(case),
+        kv=kv,
+        input_tokens=prompt,
+        output_tokens=output,
+        engine=_engine(case),
+        passes_per_sample=_passes(case),
+    )
+
+
+def _passes(case: Case) -> float:
+    steps = case.model.get("steps")
+    return 2.0 * float(steps) if steps else 1.0
+
+
+def _tokens(case: Case) -> tuple[float, float]:
+    w = case.workload
+    isl, osl = _mean(w.get("isl")), _mean(w.get("osl"))
+    if isl is not None or osl is not None:
+        return isl or 0.0, osl or 0.0
+    name = str(w.get("benchmark") or "")
+    for word, (prompt, output) in _MLPERF_TOKENS.items():
+        if word in name:
+            return prompt, float(w.get("mean_output_tokens") or output)
+    length = w.get("seq_len") or case.model.get("seq_len") or 0
+    return float(length), 0.0
+
+
+def _mean(said: Any) -> float | None:
+    if isinstance(said, int | float):
+        return float(said)
+    numbers = [float(word) for word in str(said or "").split() if word.replace(".", "").isdigit()]
+    return numbers[0] if numbers else None
+
+
+def _weights(case: Case) -> str:
+    said = str(case.workload.get("precision") or "").lower()
+    if "gemm" in said:
+        said = str(case.workload.get("gemm_quant_mode") or "")
+    for word, name in (
+        ("fp4", "fp4"),
+        ("q4", "int4"),
+        ("uint4", "int4"),
+        ("int4", "int4"),
+        ("fp8", "fp8"),
+        ("int8", "int8"),
+        ("q8", "int8"),
+        ("bf16", "bf16"),
+        ("fp16", "fp16"),
+        ("f16", "fp16"),
+        ("fp32", "fp32"),
+        ("amp", "fp16"),
+    ):
+        if word in said:
+            return name
+    return "bf16"
+
+
+def _engine(case: Case) -> str:
+    if "eager" in str(case.workload.get("engine") or ""):
+        return "eager"
+    return engine_of(case) or "vllm"
+
+
+def _figure(case: Case, job: ServingJob, estimate: ServingEstimate, replicas: float, count: int) -> float:
+    match case.metric:
+        case "output_tokens_per_sec":
+            return estimate.output_tokens_per_s * replicas
+        case "output_tokens_per_sec_per_device":
+            return estimate.output_tokens_per_s * replicas / count
+        case "samples_per_sec" | "requests_per_sec":
+            return estimate.requests_per_s * replicas
+        case "tpot_ms":
+            return estimate.tpot_s * 1000
+        case "ttft_ms":
+            return estimate.ttft_s * 1000
+        case "e2e_latency_ms":
+            return estimate.e2e_s * 1000
+        case "decode_tokens_per_sec_batch1":
+            return 1 / estimate.tpot_s
+        case "prefill_tokens_per_sec":
+            return job.input_tokens / estimate.ttft_s
+    raise CannotPredictError(f"metric {case.metric!r} is not one that serving gives")
