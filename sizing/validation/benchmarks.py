@@ -1,0 +1,122 @@
+"""What MLPerf's training rules fix and its logs leave out: samples per epoch, evaluations, sequence lengths; model shapes.
+
+Rules: mlcommons/training_policies training_rules.adoc (evaluation frequency and size), reference implementations in
+mlcommons/training (shapes, data sets), as remembered; each figure is marked in `source` of the model it makes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sizing.catalog.records import Architecture
+from sizing.jobs import Layout, TrainingJob
+
+REFERENCE = "mlcommons/training reference implementation (from memory)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """One run to accuracy: how many samples it takes and how much is evaluated on the way."""
+
+    samples: float
+    sequence_length: int = 0
+    evaluate_every: float = 0.0  # samples
+    evaluate_on: float = 0.0  # samples
+    skip_evaluations: int = 0
+
+    def run_s(self, samples_per_s: float, job: TrainingJob, layout: Layout) -> float:
+        """Seconds to accuracy; evaluating a sample costs its forward pass, a third of training it (half with LoRA)."""
+        forward = 1 / 2 if job.method in ("lora", "qlora") else 1 / 3
+        evaluations = 0.0
+        if self.evaluate_every:
+            evaluations = max(0.0, self.samples / self.evaluate_every - self.skip_evaluations)
+        at_once = layout.data * layout.micro_batch
+        extra = math.ceil(self.evaluate_on / at_once) * at_once if at_once < 4 * self.evaluate_on else self.evaluate_on
+        return (self.samples + forward * evaluations * extra) / samples_per_s
+
+
+def benchmark(case: Mapping[str, Any]) -> Benchmark | None:
+    """The rules of the case's benchmark, with the samples that its runs took; None for anything but time to train."""
+    runs = case["also"].get("samples_to_converge_runs")
+    if case["metric"] != "time_to_train_min" or not runs:
+        return None
+    runs = sorted(float(run) for run in runs)
+    kept = runs[1:-1] if len(runs) > 4 else runs
+    count = sum(kept) / len(kept)
+    name = case["model"]["name"].lower()
+    batch = float(case["workload"].get("global_batch") or 1)
+    if "gpt-3" in name:
+        return Benchmark(samples=count / 2048, sequence_length=2048, evaluate_every=24576, evaluate_on=5760)
+    if "405b" in name:
+        return Benchmark(samples=count, sequence_length=8192, evaluate_every=46080, evaluate_on=5760)
+    if "8b" in name:
+        return Benchmark(samples=count, sequence_length=8192, evaluate_every=12288, evaluate_on=1024)
+    if "70b" in name:
+        skipped = math.floor(0.125 * batch + 2)
+        return Benchmark(
+            samples=count, sequence_length=8192, evaluate_every=384, evaluate_on=173, skip_evaluations=skipped
+        )
+    if "bert" in name:
+        every = 0.05 * (230.23 * batch + 3_000_000)
+        return Benchmark(samples=count, sequence_length=256, evaluate_every=every, evaluate_on=10000)
+    if "resnet" in name:
+        return Benchmark(samples=count * 1_281_167, evaluate_every=4 * 1_281_167, evaluate_on=50000)
+    if "retinanet" in name or "ssd" in name:
+        return Benchmark(samples=count * 1_170_301, evaluate_every=1_170_301, evaluate_on=24781)
+    if "flux" in name:
+        return Benchmark(samples=count, evaluate_every=262_144, evaluate_on=29696)
+    return Benchmark(samples=count)
+
+
+def known_model(name: str) -> Architecture | None:
+    """Shape of a model that cases name without its dimensions."""
+    text = name.lower()
+    for word, a in KNOWN:
+        if word in text:
+            return a
+    return None
+
+
+def _decoder(
+    key: str, layers: int, hidden: int, heads: int, vocab: int, ffn: int = 0, source: str = ""
+) -> Architecture:
+    return Architecture(
+        key=key,
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=heads,
+        head_dim=hidden // heads,
+        ffn=ffn or 4 * hidden,
+        gated=False,
+        vocab=vocab,
+        source=source,
+        checked="2026-11-21",
+    )
+
+
+NEMO = "NVIDIA/NeMo recipe of that name (from memory)"
+LEVANTER = "stanford-crfm/levanter config of that size (from memory)"
+KNOWN: tuple[tuple[str, Architecture], ...] = (
+    (
+        "bert-large",
+        Architecture(
+            key="bert-large", kind="encoder", layers=24, hidden=1024, heads=16, kv_heads=16, head_dim=64, ffn=4096,
+            gated=False, vocab=30522, tied_embeddings=True, biases="all", learned_positions=512, max_sequence_length=512,
+            source=REFERENCE, checked="2026-11-21",
+        ),
+    ),
+    ("gpt3-5b", _decoder("gpt3-5b", 24, 4096, 32, 51200, source=NEMO)),
+    ("nemotron-8b", _decoder("nemotron-8b", 32, 4096, 32, 256000, source=NEMO)),
+    ("nemotron-22b", _decoder("nemotron-22b", 40, 6144, 48, 256000, source=NEMO)),
+    ("gpt-2-style-345m", _decoder("gpt2-345m", 24, 1024, 16, 50257, source=LEVANTER)),
+    ("gpt-2-style-6.7b", _decoder("gpt2-6.7b", 32, 4096, 32, 50257, source=LEVANTER)),
+    ("gpt-2-style-13b", _decoder("gpt2-13b", 40, 5120, 40, 50257, source=LEVANTER)),
+    ("resnet-50", Architecture(key="resnet-50", kind="vision", forward_flop_per_sample=8.2e9, resolution=224, params_stated=25_557_032, source=REFERENCE, checked="2026-11-21")),
+    ("retinanet", Architecture(key="retinanet", kind="vision", forward_flop_per_sample=3.0e11, resolution=800, params_stated=37_969_000, source=REFERENCE, checked="2026-11-21")),
+    ("stable diffusion", Architecture(key="stable-diffusion-v2", kind="diffusion", forward_flop_per_sample=6.8e11, resolution=512, params_stated=865_910_724, source=REFERENCE, checked="2026-11-21")),
+    ("flux.1", Architecture(key="flux.1-schnell", kind="diffusion", forward_flop_per_sample=9.0e12, resolution=256, params_stated=11_901_408_320, source=REFERENCE, checked="2026-11-21")),
+)  # fmt: skip
