@@ -23,11 +23,9 @@ BILLED_GIGABYTE: Final = 2**30
 _STEP = Decimal("0.0001")
 
 # Which fee of the catalog prices a thing that every cloud has. Only keys: the prices are the catalog's.
-BOOT_DISK: Final = {"aws": "ebs.gp3", "gcp": "pd.balanced", "azure": "disk.premium_ssd_v2"}
+BOOT_DISK: Final = {"aws": "ebs.gp3.gb_month", "gcp": "pd.balanced"}  # on Azure it is ephemeral
 OBJECT_STORAGE: Final = {"aws": "s3.standard", "gcp": "gcs.standard", "azure": "blob.hot_lrs"}
-CONTROL_PLANE: Final = {"aws": "eks.control_plane", "gcp": "gke.management", "azure": "aks.standard"}
-NAT_HOUR: Final = {"aws": "nat.hour", "gcp": "nat.vm_hour", "azure": "nat.hour"}
-NAT_GIGABYTE: Final = {"aws": "nat.data", "gcp": "nat.data", "azure": "nat.data"}
+CONTROL_PLANE: Final = {"aws": "eks.control_plane", "gcp": "gke.control_plane", "azure": "aks.control_plane"}
 
 
 def amount(value: float | Decimal) -> Decimal:

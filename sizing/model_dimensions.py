@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def from_dimensions(dims: Dimensions, name: str) -> Architecture:
     """The architecture; SpecError with everything that is impossible about it."""
-    stated = {key: value for key, value in dims if value is not None and key not in ("params", "active_params", "family")}
+    stated = {
+        key: value for key, value in dims if value is not None and key not in ("params", "active_params", "family")
+    }
     architecture = Architecture(
         key=name,
         kind=dims.family,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizing.catalog.records import PROVISIONABLE, Architecture
+from sizing.catalog.records import Architecture
 from sizing.errors import Fault, SpecError
 from sizing.jobs import ServingJob, TrainingJob
 from sizing.performance.serving_level import ServiceLevel
@@ -76,6 +76,7 @@ class Requirements:
     objective: str = "cost"
     hours_per_week: Decimal = Decimal(168)
     utilization: Decimal | None = None
+    block_s: float | None = None  # length of the capacity block that the spec asks for
     budget_monthly_usd: Decimal | None = None
     budget_per_run_usd: Decimal | None = None
     assumptions: tuple[str, ...] = ()
@@ -86,7 +87,9 @@ class Requirements:
         return job.architecture if job else None
 
     def wants_tpu(self) -> bool:
-        return self.tpu is not None or any(word.lower().startswith(("tpu", "v4", "v5", "v6e")) for word in self.accelerator_words)
+        return self.tpu is not None or any(
+            word.lower().startswith(("tpu", "v4", "v5", "v6e")) for word in self.accelerator_words
+        )
 
 
 def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
@@ -114,6 +117,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         hours_per_week=spec.schedule.on.hours_per_week if spec.schedule else Decimal(168),
         utilization=Decimal(str(spec.utilization)) if spec.utilization is not None else None,
         deadline_s=spec.deadline_s,
+        block_s=spec.capacity.block.duration_s if spec.capacity and spec.capacity.block else None,
         budget_monthly_usd=spec.budget.monthly_usd if spec.budget else None,
         budget_per_run_usd=spec.budget.per_run_usd if spec.budget else None,
     )
@@ -165,7 +169,9 @@ def _accelerator_keys(spec: WorkloadSpec, catalog: Catalog) -> frozenset[str] | 
             try:
                 found = {catalog.accelerator(name).key}
             except KeyError as error:
-                fault = Fault(path="resources.accelerators", message=str(error.args[0]), fix="use a name of the catalog")
+                fault = Fault(
+                    path="resources.accelerators", message=str(error.args[0]), fix="use a name of the catalog"
+                )
                 raise SpecError([fault], subject=spec.name) from None
         keys |= found
     return frozenset(keys)
@@ -253,7 +259,9 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     if ttft is None and tpot is None and latency is None:
         if language and answer:
             ttft, tpot = TTFT_S, TPOT_S
-            notes.append(f"first token within {TTFT_S:g} s, each further within {TPOT_S * 1000:g} ms (slo is not stated)")
+            notes.append(
+                f"first token within {TTFT_S:g} s, each further within {TPOT_S * 1000:g} ms (slo is not stated)"
+            )
         else:
             latency = SAMPLE_LATENCY_S
             notes.append(f"an answer within {SAMPLE_LATENCY_S:g} s (slo is not stated)")
@@ -315,7 +323,3 @@ def _notebook(
         hours = NOTEBOOK_HOURS_PER_WEEK
         notes.append(f"open {NOTEBOOK_HOURS_PER_WEEK} hours a week (neither schedule nor utilization is stated)")
     return replace(base, serving=serving, memory_bytes_min=floor, hours_per_week=hours)
-
-
-def provisionable(cloud: str) -> bool:
-    return cloud in PROVISIONABLE

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sizing.jobs import Cluster, Grade, ServingEstimate, ServingJob
-from sizing.memory import serving_memory, usable_bytes
+from sizing.memory import serving_budget_bytes, serving_parts
 from sizing.performance.serving_constants import Constants, constants
 from sizing.performance.serving_level import ServiceLevel
 from sizing.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
@@ -17,6 +17,7 @@ from sizing.performance.serving_replica import Replica, replica
 from sizing.performance.serving_samples import SampleServer, sample_server, samples_arriving, samples_saturated
 
 GIB = 2**30
+SAMPLES_MAX = 256  # images or sequences in one batch; activations are small beside the weights up to there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +32,15 @@ class ServingRefusal:
 def sequences_that_fit(job: ServingJob, cluster: Cluster, *, tensor: int, using: Constants | None = None) -> int:
     """The most sequences (or samples) in flight that memory and the engine allow; 0 when the weights do not fit."""
     c = using or constants()
-    usable = usable_bytes(cluster.accelerator) * job.memory_fraction
-    empty = serving_memory(job, tensor=tensor, sequences=0, accelerator=cluster.accelerator).total_bytes
-    each = serving_memory(job, tensor=tensor, sequences=1, accelerator=cluster.accelerator).total_bytes - empty
-    if empty >= usable:
+    parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator)
+    room = serving_budget_bytes(job, cluster.accelerator) - parts.fixed
+    if room <= 0:
         return 0
-    room = int((usable - empty) / each) if each > 0 else 1 << 20
-    return min(room, c.sequences_max.get(job.engine, c.sequences_max["*"]))
+    most = c.sequences_max.get(job.engine, c.sequences_max["*"])
+    each = parts.kv_per_token * (job.max_sequence_length or job.input_tokens + job.output_tokens)
+    if not is_language_model(job) or each <= 0:
+        return min(most, SAMPLES_MAX)
+    return min(most, int(room / each))
 
 
 def serving(
@@ -102,8 +105,9 @@ def largest_rate(
 
 def refusal(job: ServingJob, cluster: Cluster, *, tensor: int) -> ServingRefusal:
     """The numbers of a replica whose weights leave no room for one sequence."""
-    needed = serving_memory(job, tensor=tensor, sequences=1, accelerator=cluster.accelerator).total_bytes
-    usable = int(usable_bytes(cluster.accelerator) * job.memory_fraction)
+    parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator)
+    needed = int(parts.fixed + parts.kv_per_token * (job.max_sequence_length or job.input_tokens + job.output_tokens))
+    usable = serving_budget_bytes(job, cluster.accelerator)
     over = f" over {tensor} devices" if tensor > 1 else ""
     return ServingRefusal(
         reason=f"needs {needed / GIB:.1f} GiB per device{over} for one request, {usable / GIB:.1f} GiB usable",

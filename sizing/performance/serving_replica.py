@@ -156,7 +156,10 @@ def weight_counts(a: Architecture) -> WeightCounts:
     lookup = embedding_params(a) if output_params(a) else 0
     head = float(a.vocab * a.hidden) if a.kind == "decoder" else 0.0
     return WeightCounts(
-        dense=params_total(a) - experts - lookup - a.extra_params, experts=experts, matmul=float(matmul_params(a)), head=head
+        dense=params_total(a) - experts - lookup - a.extra_params,
+        experts=experts,
+        matmul=float(matmul_params(a)),
+        head=head,
     )
 
 

@@ -1,0 +1,270 @@
+"""Every machine type of the catalog, tried against the requirements: a `Candidate` with its fleets, or a `Rejection`.
+
+Each shape ends up in one of the two, exactly once. Checks go from cheap to dear: place, constraints, runtime, price,
+then memory and speed, which are worked out once per kind of machine and not once per offer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from sizing import residency
+from sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
+from sizing.fleets import Fleet, FleetRefusal, Machine, Rates, fleets_for
+from sizing.requirements import Requirements
+
+if TYPE_CHECKING:
+    from sizing.catalog import Catalog
+
+
+ELSEWHERE_MARKETS = ("on-demand", "purchase")  # other sellers and own hardware: alternatives, whatever is asked for
+
+
+class Cause(Enum):
+    """Why a shape does not serve, in the order in which it is found out."""
+
+    REGION = "region"  # not where the spec allows it
+    CONSTRAINT = "constraint"  # not what the spec's resources allow
+    ACCELERATOR = "accelerator"  # has none
+    RUNTIME = "runtime"  # framework or weight format does not run there
+    NO_PRICE = "no-price"
+    MARKET = "market"  # not sold in the market that the spec asks for
+    MEMORY = "memory"
+    LAYOUT = "layout"  # no legal way to split the work over it
+    SLO = "slo"
+    TOO_SLOW = "too-slow"
+    NODES = "nodes"
+    DEARER = "dearer"  # cannot beat what was found, by a lower bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deal:
+    """The cheapest offer of a shape in one market of one region."""
+
+    market: str
+    region: str
+    zone: str
+    usd_per_hour: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A shape that serves: the fleets of it that would do, and what it costs where."""
+
+    shape: Shape
+    accelerator: Accelerator
+    fleets: tuple[Fleet, ...]
+    deals: tuple[Deal, ...]
+
+    @property
+    def buildable(self) -> bool:
+        """Whether a component can build it; else it is an alternative at most."""
+        return self.shape.cloud in PROVISIONABLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """A shape that does not serve, and why, with its numbers. `shortfall` is needed / available where that is known."""
+
+    cloud: str
+    instance_type: str
+    accelerator: str
+    cause: Cause
+    reason: str
+    shortfall: float = math.inf
+    relax: str = ""
+
+    @property
+    def shape(self) -> str:
+        return f"{self.cloud}/{self.instance_type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """All shapes, each in one of the two."""
+
+    candidates: tuple[Candidate, ...]
+    rejections: tuple[Rejection, ...]
+
+
+@dataclass(slots=True)
+class _Context:
+    need: Requirements
+    catalog: Catalog
+    on: date
+    slices: Mapping[str, tuple[Slice, ...]]
+    memo: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)
+    rates: Rates = field(default_factory=dict)
+
+
+def try_all(need: Requirements, catalog: Catalog, on: date) -> Trial:
+    """Every shape of the catalog as a candidate or a rejection, in the catalog's order."""
+    slices: dict[str, list[Slice]] = {}
+    for item in catalog.slices:
+        slices.setdefault(item.machine_type, []).append(item)
+    context = _Context(need, catalog, on, {name: tuple(items) for name, items in slices.items()})
+    candidates: list[Candidate] = []
+    rejections: list[Rejection] = []
+    for shape in catalog.shapes:
+        outcome = _try(shape, context)
+        if isinstance(outcome, Candidate):
+            candidates.append(outcome)
+        else:
+            rejections.append(outcome)
+    return Trial(tuple(candidates), tuple(rejections))
+
+
+def _try(shape: Shape, context: _Context) -> Candidate | Rejection:
+    need, catalog = context.need, context.catalog
+
+    def no(cause: Cause, reason: str, shortfall: float = math.inf, relax: str = "") -> Rejection:
+        return Rejection(
+            cloud=shape.cloud,
+            instance_type=shape.instance_type,
+            accelerator=shape.accelerator,
+            cause=cause,
+            reason=reason,
+            shortfall=shortfall,
+            relax=relax,
+        )
+
+    if need.places and all(cloud != shape.cloud for cloud, _, _ in need.places):
+        return no(Cause.REGION, f"infra allows {_places(need)}", relax=f"add {shape.cloud} to infra")
+    if not shape.accelerator:
+        return no(Cause.ACCELERATOR, "has no accelerator; CPU machines are not sized for models")
+    accelerator = catalog.accelerators[shape.accelerator]
+    wrong = _constraint(shape, accelerator, context)
+    if wrong:
+        return no(Cause.CONSTRAINT, wrong, relax="widen resources")
+    unfit = _runtime(accelerator, need)
+    if unfit:
+        return no(Cause.RUNTIME, unfit, relax="change framework or model.weights")
+    offers = catalog.offers(shape.cloud, shape.instance_type, on=context.on)
+    if not offers:
+        return no(Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
+    placed = [offer for offer in offers if _allowed(offer, need)]
+    if not placed:
+        where = f"residency {need.residency}" if need.residency else f"infra {_places(need)}"
+        sold = ", ".join(sorted({offer.region for offer in offers})[:4])
+        return no(Cause.REGION, f"priced in {sold}, none within {where}", relax="widen infra or data.residency")
+    markets = need.markets if shape.cloud in PROVISIONABLE else ELSEWHERE_MARKETS
+    if not any(offer.market in markets for offer in placed):
+        sold = ", ".join(sorted({offer.market for offer in placed}))
+        wanted = " or ".join(markets)
+        return no(Cause.MARKET, f"priced {sold}, not {wanted}", relax="change spot_policy or capacity")
+    machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
+    found = context.memo.get(machine.key)
+    if found is None:
+        found = context.memo[machine.key] = fleets_for(machine, need, context.rates)
+    if isinstance(found, FleetRefusal):
+        return no(Cause(found.cause), found.reason, found.shortfall, found.relax)
+    return Candidate(shape=shape, accelerator=accelerator, fleets=found, deals=tuple(_deals(placed)))
+
+
+def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], need: Requirements) -> Machine:
+    """What of a shape decides memory and speed; shapes that agree in it share their fleets."""
+    legal = tuple(item for item in slices if not need.tpu or not need.tpu[1] or item.topology == need.tpu[1])
+    fabric = shape.fabric_bytes_per_s or shape.network_bytes_per_s
+    return Machine(
+        accelerator=accelerator,
+        count=shape.accelerators,
+        scale_up=shape.scale_up,
+        fabric=shape.fabric,
+        network_bytes_per_s=fabric / shape.accelerators if fabric and shape.accelerators else None,
+        host_memory_bytes=shape.memory_bytes,
+        slices=tuple((item.vms, item.chips, item.topology) for item in legal),
+    )
+
+
+def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> str:
+    """Which of the spec's limits on the hardware the shape breaks; "" for none."""
+    need = context.need
+    if need.instance_types and shape.instance_type not in need.instance_types:
+        return f"resources.instance_type asks for {', '.join(sorted(need.instance_types))}"
+    if need.accelerators is not None and accelerator.key not in need.accelerators:
+        return f"resources.accelerators asks for {', '.join(need.accelerator_words)}"
+    if need.tpu is not None:
+        generations = {item.generation for item in context.slices.get(shape.instance_type, ())}
+        topologies = {item.topology for item in context.slices.get(shape.instance_type, ())}
+        if need.tpu[0] not in generations:
+            return f"resources.tpu asks for {need.tpu[0]}"
+        if need.tpu[1] and need.tpu[1] not in topologies:
+            return f"has no {need.tpu[1]} slice"
+    sold_gb = accelerator.memory_bytes * 1.04  # "24 GB" on the box is a little less for a program
+    if need.memory_bytes_min and sold_gb < need.memory_bytes_min:
+        return f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator, {need.memory_bytes_min / 1e9:.0f} asked for"
+    if need.memory_bytes_max is not None and accelerator.memory_bytes > need.memory_bytes_max * 1.08:
+        return f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator, at most {need.memory_bytes_max / 1e9:.0f} allowed"
+    return ""
+
+
+# Accelerators that a runtime's name promises and its released builds leave out.
+_NO_BUILDS: Mapping[str, str] = {
+    "t4g": "the released CUDA builds for arm64 start at compute capability 8.0, T4G has 7.5",
+    "p100": "the frameworks' current builds start at compute capability 7.0, P100 has 6.0",
+    "p4": "the frameworks' current builds start at compute capability 7.0, P4 has 6.1",
+}
+# Weight formats with kernels in the runtimes' usual serving and training stacks; CUDA has all.
+_FORMATS: Mapping[str, frozenset[str]] = {
+    "rocm": frozenset({"fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"}),
+    "tpu": frozenset({"fp32", "bf16", "fp16", "fp8", "int8"}),
+    "neuron": frozenset({"fp32", "bf16", "fp16", "fp8", "int8"}),
+    "gaudi": frozenset({"fp32", "bf16", "fp16", "fp8"}),
+}
+
+
+def _runtime(accelerator: Accelerator, need: Requirements) -> str:
+    """Why the software cannot run on the accelerator; "" when it can."""
+    runtime = accelerator.runtime
+    if accelerator.key in _NO_BUILDS:
+        return _NO_BUILDS[accelerator.key]
+    if runtime == "cuda":
+        pass
+    elif runtime not in _FORMATS:
+        return f"{accelerator.name} runs none of the frameworks' released builds ({runtime})"
+    elif need.framework not in accelerator.frameworks:
+        return f"{need.framework} does not run on {accelerator.name} ({', '.join(accelerator.frameworks) or runtime})"
+    elif runtime == "tpu" and need.framework == "pytorch" and not need.wants_tpu():
+        return f"{accelerator.name} is chosen for framework: jax or tensorflow, or when resources names a TPU"
+    job = need.training or need.serving
+    weights = (job.weights or getattr(job, "precision", "bf16")) if job else "bf16"
+    if runtime != "cuda" and weights not in _FORMATS[runtime]:
+        return f"{weights} weights have no released kernels on {runtime}"
+    if need.training is not None:
+        precision = need.training.precision
+        native = {"bf16": ("bf16",), "fp8": ("fp8",), "fp4": ("fp4",)}.get(precision, ())
+        if native and not any(accelerator.flop_per_s.get(name) for name in native):
+            return f"{accelerator.name} has no {precision} units"
+        if need.training.method == "qlora" and runtime != "cuda":
+            return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}"
+    return ""
+
+
+def _allowed(offer: Offer, need: Requirements) -> bool:
+    if need.places and not any(
+        cloud == offer.cloud and region in ("", offer.region) and (not zone or offer.zone in ("", zone))
+        for cloud, region, zone in need.places
+    ):
+        return False
+    return not need.residency or residency.of(offer.cloud, offer.region) == need.residency
+
+
+def _deals(offers: Iterable[Offer]) -> list[Deal]:
+    """The cheapest offer in each market of each region, dearest last within a market."""
+    best: dict[tuple[str, str], Offer] = {}
+    for offer in offers:
+        key = (offer.market, offer.region)
+        if key not in best or (offer.usd_per_hour, offer.zone) < (best[key].usd_per_hour, best[key].zone):
+            best[key] = offer
+    deals = [Deal(market=o.market, region=o.region, zone=o.zone, usd_per_hour=o.usd_per_hour) for o in best.values()]
+    return sorted(deals, key=lambda deal: (deal.market, deal.usd_per_hour, deal.region, deal.zone))
+
+
+def _places(need: Requirements) -> str:
+    return ", ".join("/".join(part for part in place if part) for place in need.places)

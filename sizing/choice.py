@@ -1,0 +1,261 @@
+"""Choosing among priced options, and saying why the others lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sizing.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
+from sizing.decision import Alternative, Fallback, RejectionGroup
+from sizing.pricing import Option, Setting, make_option, options_of, unpriced_lines
+from sizing.requirements import Requirements
+
+if TYPE_CHECKING:
+    from sizing.spec import WorkloadSpec
+
+ALTERNATIVES_BUILDABLE = 5
+ALTERNATIVES_ELSEWHERE = 3
+FALLBACKS = 3
+OTHER_MARKETS = ("on-demand", "spot", "flex-start", "capacity-block", "reserved-1y", "reserved-3y")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizing:
+    """One workload, tried against the whole catalog: every option that serves, best first, and every rejection."""
+
+    spec: WorkloadSpec
+    setting: Setting
+    trial: Trial
+    options: tuple[Option, ...]  # best first; those that no component builds among them
+    rejections: tuple[Rejection, ...]
+
+    @property
+    def need(self) -> Requirements:
+        return self.setting.need
+
+    def best(self, cloud: str | None = None) -> Option | None:
+        """The best option that a component can build, in one cloud or in any."""
+        return next(
+            (o for o in self.options if o.candidate.buildable and (cloud is None or o.cloud == cloud)),
+            None,
+        )
+
+
+def size(spec: WorkloadSpec, setting: Setting) -> Sizing:
+    """All options of a spec, by its objective, and all rejections."""
+    need = setting.need
+    trial = try_all(need, setting.catalog, setting.on)
+    options: list[Option] = []
+    rejections = list(trial.rejections)
+    for candidate in trial.candidates:
+        found = options_of(candidate, setting, need.markets if candidate.buildable else ELSEWHERE_MARKETS)
+        if not found:
+            rejections.append(_too_late(candidate, need))
+        options += found
+    return Sizing(
+        spec=spec,
+        setting=setting,
+        trial=trial,
+        options=tuple(ordered(options, need)),
+        rejections=tuple(rejections),
+    )
+
+
+def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
+    """Best first by the objective: the cheapest; or within the budget the fastest, or the least cost x time.
+
+    A budget limits what `time` and `balanced` may spend; where nothing is inside it, the cheapest comes first.
+    """
+    if need.objective == "cost" or need.kind == "notebook":
+        return sorted(options, key=lambda option: option.order)
+
+    def key(option: Option) -> tuple[object, ...]:
+        inside = within_budget(option, need)
+        merit = option.seconds if need.objective == "time" else option.seconds * option.total_usd
+        return (not option.complete, not inside, merit if inside else 0.0, *option.order)
+
+    return sorted(options, key=key)
+
+
+def within_budget(option: Option, need: Requirements) -> bool:
+    """Whether the option costs no more than the spec's limits."""
+    monthly, per_run = need.budget_monthly_usd, need.budget_per_run_usd
+    if monthly is not None and option.cost.run_rate.usd_per_month.expected > monthly:
+        return False
+    return per_run is None or option.run_usd is None or option.run_usd <= per_run
+
+
+def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
+    """Runner-ups: other types that components build, the same type in other markets, and offers elsewhere."""
+    seen = {(chosen.cloud, chosen.instance_type)}
+    buildable: list[Option] = []
+    elsewhere: list[Option] = []
+    for option in sizing.options:
+        name = (option.cloud, option.instance_type)
+        if name in seen:
+            continue
+        group, most = (
+            (buildable, ALTERNATIVES_BUILDABLE) if option.candidate.buildable else (elsewhere, ALTERNATIVES_ELSEWHERE)
+        )
+        if len(group) < most:
+            seen.add(name)
+            group.append(option)
+    others = _other_markets(chosen, sizing.setting)
+    ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
+    return tuple(_alternative(option, chosen, sizing.need) for option in [*ranked, *others])
+
+
+def _alternative(option: Option, chosen: Option, need: Requirements) -> Alternative:
+    unpriced = unpriced_lines(option)
+    monthly = None if option.prepaid or unpriced else option.cost.run_rate.usd_per_month.expected
+    return Alternative(
+        cloud=option.cloud,
+        region=option.deal.region,
+        instance_type=option.instance_type,
+        accelerator=option.candidate.accelerator.key,
+        nodes=option.fleet.nodes,
+        market=option.deal.market,
+        usd_per_month=monthly,
+        usd_per_run=option.run_usd,
+        performance=performance_value(option),
+        why_not=why_not(option, chosen, need),
+    )
+
+
+def why_not(option: Option, chosen: Option, need: Requirements) -> str:
+    """Why an option that serves was not taken."""
+    reasons = []
+    if not option.candidate.buildable:
+        reasons.append(f"no component builds {option.cloud}")
+    if option.deal.market not in need.markets and option.candidate.buildable:
+        reasons.append(_market_reason(option.deal.market, need))
+    missing = unpriced_lines(option)
+    if missing:
+        reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
+    difference = option.total_usd - chosen.total_usd
+    unit = "a run" if option.run_s is not None else "a month"
+    if not missing and difference > 0.005:
+        reasons.append(f"{difference:,.2f} USD {unit} dearer")
+    elif not missing and difference < -0.005 and reasons:
+        reasons.append(f"{-difference:,.2f} USD {unit} cheaper")
+    if option.run_s and chosen.run_s and option.run_s > chosen.run_s * 1.05:
+        reasons.append(f"{option.run_s / chosen.run_s:.1f} x as long")
+    return "; ".join(reasons) or "the same cost, later by name"
+
+
+def _market_reason(market: str, need: Requirements) -> str:
+    if market == "spot":
+        return (
+            "spot_policy is on-demand"
+            if need.interruptible
+            else "an interruption takes requests with it"
+            if need.kind == "inference"
+            else "an interruption loses work"
+        )
+    return {
+        "capacity-block": "bought in advance, needs capacity: {block: {purchase: confirmed}}",
+        "flex-start": "starts when there is capacity, needs capacity: {flex_start: true}",
+        "reserved-1y": "a commitment for one year",
+        "reserved-3y": "a commitment for three years",
+    }.get(market, f"market {market} is not asked for")
+
+
+def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
+    found = []
+    for market in OTHER_MARKETS:
+        if market == chosen.deal.market:
+            continue
+        deals = [deal for deal in chosen.candidate.deals if deal.market == market]
+        same = [deal for deal in deals if deal.region == chosen.deal.region]
+        if not deals or (market in ("capacity-block", "flex-start") and chosen.run_s is None):
+            continue
+        option = make_option(chosen.candidate, chosen.fleet, (same or deals)[0], setting)
+        if option is not None:
+            found.append(option)
+    return found
+
+
+def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
+    """Where the same pool finds machines when the first choice has none: types that do it with no more nodes, then other
+    regions of the same type. The machines of one training job have to be of one kind."""
+    found: list[Fallback] = []
+    for option in sizing.options:
+        if option.cloud != chosen.cloud or option.fleet.nodes > chosen.fleet.nodes or not option.candidate.buildable:
+            continue
+        if option.instance_type == chosen.instance_type or option.deal.region != chosen.deal.region:
+            continue
+        if chosen.setting.need.training is not None and not _same_machine(option, chosen):
+            continue
+        entry = Fallback(
+            instance_type=option.instance_type, region=option.deal.region, zones=(), market=option.deal.market
+        )
+        if entry not in found and len(found) < FALLBACKS:
+            found.append(entry)
+    places = [d for d in chosen.candidate.deals if d.market == chosen.deal.market and d.region != chosen.deal.region]
+    for deal in places[: max(0, FALLBACKS - len(found))]:
+        found.append(Fallback(instance_type=chosen.instance_type, region=deal.region, zones=(), market=deal.market))
+    return tuple(found)
+
+
+def _same_machine(option: Option, chosen: Option) -> bool:
+    mine, other = option.candidate.shape, chosen.candidate.shape
+    return mine.accelerator == other.accelerator and mine.accelerators == other.accelerators
+
+
+def rejection_groups(rejections: Iterable[Rejection]) -> tuple[RejectionGroup, ...]:
+    """Rejections by cause, in the order of the causes; the example is the one that came nearest."""
+    groups: list[RejectionGroup] = []
+    found = list(rejections)
+    for cause in Cause:
+        same = [rejection for rejection in found if rejection.cause is cause]
+        if not same:
+            continue
+        nearest = min(same, key=lambda r: (r.shortfall, r.shape))
+        groups.append(
+            RejectionGroup(
+                cause=cause.value,
+                count=len(same),
+                example=f"{nearest.shape}: {nearest.reason}",
+                shapes=tuple(sorted(r.shape for r in same)),
+            )
+        )
+    return tuple(groups)
+
+
+def performance_value(option: Option) -> float | None:
+    """The figure of `sizing.decision.Performance.value` for an option."""
+    if option.run_s is not None:
+        return significant(option.run_s)
+    if option.fleet.replica_rate:
+        return significant(option.fleet.replica_rate * option.fleet.replicas)
+    return None
+
+
+def significant(value: float, digits: int = 6) -> float:
+    """A float to six significant digits: what lies beyond is arithmetic, not knowledge.
+
+    >>> significant(1234.56789)
+    1234.57
+    """
+    return float(f"{value:.{digits}g}")
+
+
+def _too_late(candidate: Candidate, need: Requirements) -> Rejection:
+    fleet = min(candidate.fleets, key=lambda f: f.run_s or 0.0)
+    allowed = need.deadline_s or need.block_s or 0.0
+    return Rejection(
+        cloud=candidate.shape.cloud,
+        instance_type=candidate.shape.instance_type,
+        accelerator=candidate.accelerator.key,
+        cause=Cause.TOO_SLOW,
+        reason=f"{(fleet.run_s or 0.0) / 3600:.1f} h on {fleet.nodes} nodes without interruptions, with them more than "
+        f"the {allowed / 3600:.1f} h allowed",
+        shortfall=1.01,
+        relax="allow a later deadline or more nodes",
+    )
+
+
+def usd(value: Decimal | None) -> str:
+    return "?" if value is None else f"{value:,.2f} USD"

@@ -1,0 +1,415 @@
+"""How many machines of one kind do the work, split how, and how fast that is: the fleets that a candidate offers.
+
+A fleet is a number of equal nodes with the memory and the performance of one layout on them. Prices play no part here,
+so that machines which agree in accelerator, count and links are worked out once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sizing.catalog.records import Accelerator
+from sizing.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, ServingJob, TrainingEstimate, TrainingJob
+from sizing.memory import serving_budget_bytes, serving_memory, usable_bytes
+from sizing.performance.serving import (
+    is_language_model,
+    largest_rate,
+    refusal,
+    sequences_that_fit,
+    serving,
+    ServingRefusal,
+)
+from sizing.performance.serving_level import ServiceLevel
+from sizing.requirements import Arrivals, Requirements
+from sizing.units import Range
+
+NODES_MAX = 128
+START_UP_S = 600.0  # booting a machine, pulling an image, loading weights: once per run
+REPLICAS_MAX = 100_000
+GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What of a machine type decides memory and speed."""
+
+    accelerator: Accelerator
+    count: int
+    scale_up: int
+    fabric: str
+    network_bytes_per_s: float | None  # per accelerator
+    host_memory_bytes: int | None
+    slices: tuple[tuple[int, int, str], ...] = ()  # legal TPU slices: (VMs, chips, topology)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (self.accelerator.key, self.count, self.scale_up, self.fabric, self.network_bytes_per_s, self.slices)
+
+    def cluster(self, nodes: int, topology: str = "") -> Cluster:
+        """`nodes` of this machine; on TPU the whole slice is one fast domain."""
+        whole = self.scale_up
+        if self.accelerator.runtime == "tpu":
+            whole = self.count * nodes if topology else self.count
+        elif self.accelerator.scale_up_max > self.count > 1 and self.scale_up > self.count:
+            whole = min(self.accelerator.scale_up_max, self.count * nodes)
+        return Cluster(
+            accelerator=self.accelerator,
+            per_node=self.count,
+            nodes=nodes,
+            scale_up=max(1, whole),
+            link_bytes_per_s=self.accelerator.link_bytes_per_s,
+            network_bytes_per_s=self.network_bytes_per_s,
+            fabric=self.fabric,
+            topology=topology,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """So many equal nodes, and what they do."""
+
+    nodes: int
+    memory: MemoryEstimate
+    usable_bytes: int
+    topology: str = ""
+    layout: Layout | None = None
+    training: TrainingEstimate | None = None
+    next_layout: Layout | None = None
+    next_step_s: float | None = None
+    serving: ServingEstimate | None = None  # one replica at its share of the load
+    replicas: int = 0
+    devices_per_replica: int = 1
+    replica_rate: float = 0.0  # the most that one replica takes within its service level, or offline
+    run_s: float | None = None  # wall time of one run on these nodes, without interruptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRefusal:
+    """Why no fleet of this machine does; `cause` is a value of `sizing.candidates.Cause`."""
+
+    cause: str
+    reason: str
+    shortfall: float = math.inf
+    relax: str = ""
+
+
+Rates = dict[tuple[str, int, bool], float]
+"""Largest rate of a replica by accelerator, devices and whether they share a fast link, kept over one decision."""
+
+
+def fleets_for(machine: Machine, need: Requirements, rates: Rates) -> tuple[Fleet, ...] | FleetRefusal:
+    """The fleets of `machine` that meet `need`, smallest first; or why there is none."""
+    if need.training is not None:
+        return training_fleets(machine, need)
+    if need.arrivals is not None and need.serving is not None and need.level is not None:
+        return online_fleet(machine, need, need.serving, need.arrivals, need.level, rates)
+    if need.batch is not None and need.serving is not None:
+        return batch_fleets(machine, need, need.serving)
+    return notebook_fleet(machine, need)
+
+
+# Online serving ----------------------------------------------------------------------------------------------------
+
+
+def online_fleet(
+    machine: Machine, need: Requirements, job: ServingJob, arrivals: Arrivals, level: ServiceLevel, rates: Rates
+) -> tuple[Fleet, ...] | FleetRefusal:
+    """The fewest nodes whose replicas take the load within the service level."""
+    best: tuple[int, int, int, float] | None = None  # nodes, tensor, replicas, rate of a replica
+    fits = False
+    for tensor in tensor_sizes(machine, job):
+        cluster = machine.cluster(1)
+        if not _room(job, cluster, tensor):
+            continue
+        fits = True
+        key = (machine.accelerator.key, tensor, cluster.scale_up > 1)
+        if key not in rates:
+            rates[key] = largest_rate(job, cluster, tensor=tensor, level=level)
+        rate = rates[key]
+        if rate <= 0:
+            continue
+        replicas = replicas_for(job, cluster, tensor, rate, arrivals, level)
+        nodes = math.ceil(replicas / (machine.count // tensor))
+        if best is None or (nodes, tensor) < best[:2]:
+            best = (nodes, tensor, replicas, rate)
+    if not fits:
+        return _memory_refusal(machine, job)
+    if best is None:
+        return _slo_refusal(machine, job, level)
+    nodes, tensor, replicas, rate = best
+    wanted = within(need.nodes, nodes)
+    if wanted is None:
+        return _too_many(nodes, need.nodes)
+    share = load_per_replica(job, machine.cluster(1), tensor, rate, arrivals, replicas, level)
+    estimate = serving(job, machine.cluster(1), tensor=tensor, rps=share, percentile=level.percentile)
+    assert isinstance(estimate, ServingEstimate)  # noqa: S101 - it had room above
+    memory = serving_memory(job, tensor=tensor, sequences=max(1.0, estimate.batch), accelerator=machine.accelerator)
+    fleet = Fleet(
+        nodes=wanted,
+        memory=memory,
+        usable_bytes=serving_budget_bytes(job, machine.accelerator),
+        serving=estimate,
+        replicas=replicas,
+        devices_per_replica=tensor,
+        replica_rate=rate,
+    )
+    return (fleet,)
+
+
+def tensor_sizes(machine: Machine, job: ServingJob) -> tuple[int, ...]:
+    """Devices that one replica may span: inside one machine, dividing the heads; a sample model takes one device."""
+    if not is_language_model(job):
+        return (1,)
+    heads = job.architecture.heads or 1
+    return tuple(t for t in (1, 2, 4, 8, 16) if t <= machine.count and heads % t == 0)
+
+
+def replicas_for(
+    job: ServingJob, cluster: Cluster, tensor: int, rate: float, arrivals: Arrivals, level: ServiceLevel
+) -> int:
+    """Replicas that take the whole load: by rate, or by the users that one replica at its limit keeps served."""
+    if arrivals.requests_per_s is not None:
+        return min(REPLICAS_MAX, max(1, math.ceil(arrivals.requests_per_s / rate)))
+    at_limit = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile)
+    assert isinstance(at_limit, ServingEstimate)  # noqa: S101 - asked only where there is room
+    users = rate * (arrivals.think_s + at_limit.e2e_s)
+    return min(REPLICAS_MAX, max(1, math.ceil((arrivals.users or 1.0) / users)))
+
+
+def load_per_replica(
+    job: ServingJob,
+    cluster: Cluster,
+    tensor: int,
+    rate: float,
+    arrivals: Arrivals,
+    replicas: int,
+    level: ServiceLevel,
+) -> float:
+    """Requests per second that reach one of `replicas`; users send the next one when they have read the last."""
+    if arrivals.requests_per_s is not None:
+        return arrivals.requests_per_s / replicas
+    users = (arrivals.users or 1.0) / replicas
+    low, high = 0.0, rate
+    for _ in range(40):
+        middle = (low + high) / 2
+        estimate = serving(job, cluster, tensor=tensor, rps=middle, percentile=level.percentile)
+        assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room
+        low, high = (middle, high) if middle * (arrivals.think_s + estimate.e2e_s) < users else (low, middle)
+    return high
+
+
+def _room(job: ServingJob, cluster: Cluster, tensor: int) -> bool:
+    return sequences_that_fit(job, cluster, tensor=tensor) >= 1
+
+
+def _memory_refusal(machine: Machine, job: ServingJob) -> FleetRefusal:
+    tensor = tensor_sizes(machine, job)[-1]
+    found: ServingRefusal = refusal(job, machine.cluster(1), tensor=tensor)
+    return FleetRefusal(
+        cause="memory",
+        reason=found.reason,
+        shortfall=found.needed_bytes / max(1, found.usable_bytes),
+        relax="use smaller weights (model.weights: int8 or int4) or machines with more accelerators",
+    )
+
+
+def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> FleetRefusal:
+    cluster, tensor = machine.cluster(1), tensor_sizes(machine, job)[-1]
+    alone = serving(job, cluster, tensor=tensor, rps=1e-6, percentile=level.percentile)
+    if isinstance(alone, ServingRefusal):
+        return FleetRefusal(cause="memory", reason=alone.reason)
+    pairs = (
+        ("first token", alone.ttft_s, level.ttft_s),
+        ("each token", alone.tpot_s, level.tpot_s),
+        ("the answer", alone.e2e_s, level.e2e_s),
+    )
+    missed = [(name, is_s, most) for name, is_s, most in pairs if most is not None and is_s > most]
+    words = ", ".join(f"{name} after {is_s * 1000:.0f} ms, {most * 1000:.0f} allowed" for name, is_s, most in missed)
+    worst = max((is_s / most for _, is_s, most in missed), default=math.inf)
+    return FleetRefusal(
+        cause="slo",
+        reason=f"even a single request misses the slo: {words}" if words else "no load at all meets the slo",
+        shortfall=worst,
+        relax="allow more time in slo",
+    )
+
+
+# Offline inference -------------------------------------------------------------------------------------------------
+
+
+def batch_fleets(machine: Machine, need: Requirements, job: ServingJob) -> tuple[Fleet, ...] | FleetRefusal:
+    """The nodes that finish the records inside the window, and some more of them for whoever wants it sooner."""
+    assert need.batch is not None  # noqa: S101 - asked only for batch work
+    cluster = machine.cluster(1)
+    best: tuple[float, int, ServingEstimate] | None = None
+    for tensor in tensor_sizes(machine, job):
+        estimate = serving(job, cluster, tensor=tensor)
+        if isinstance(estimate, ServingRefusal):
+            continue
+        rate = estimate.requests_per_s * (machine.count // tensor)
+        if best is None or rate > best[0] * 1.001:
+            best = (rate, tensor, estimate)
+    if best is None:
+        return _memory_refusal(machine, job)
+    rate, tensor, estimate = best
+    memory = serving_memory(job, tensor=tensor, sequences=max(1.0, estimate.batch), accelerator=machine.accelerator)
+    window = need.batch.window_s - START_UP_S
+    if window <= 0:
+        return FleetRefusal(cause="too-slow", reason=f"start-up takes {START_UP_S / 60:.0f} min, as long as the window")
+    least = math.ceil(need.batch.samples / (rate * window))
+    wanted = within(need.nodes, least)
+    if wanted is None:
+        return _too_many(least, need.nodes)
+    counts = sorted({n for n in (wanted, wanted + 1, wanted * 2) if within(need.nodes, n) == n})
+    return tuple(
+        Fleet(
+            nodes=n,
+            memory=memory,
+            usable_bytes=serving_budget_bytes(job, machine.accelerator),
+            serving=estimate,
+            replicas=n * (machine.count // tensor),
+            devices_per_replica=tensor,
+            replica_rate=estimate.requests_per_s,
+            run_s=START_UP_S + need.batch.samples / (rate * n),
+        )
+        for n in counts
+    )
+
+
+# Training ----------------------------------------------------------------------------------------------------------
+
+
+def training_fleets(machine: Machine, need: Requirements) -> tuple[Fleet, ...] | FleetRefusal:
+    """Every number of nodes worth looking at, each with its best layout; those that miss the deadline are left out."""
+    from sizing.layouts import LayoutRefusal, search
+
+    job = need.training
+    assert job is not None  # noqa: S101 - asked only for training
+    found: list[Fleet] = []
+    last: FleetRefusal | None = None
+    slowest = math.inf
+    for nodes, topology in node_counts(machine, need):
+        devices = nodes * machine.count
+        ideal_s = ideal_run_s(job, machine.accelerator, devices)
+        if need.deadline_s is not None and ideal_s > need.deadline_s:
+            last = _slow(ideal_s, need.deadline_s, devices, "at full peak")
+            continue
+        cluster = machine.cluster(nodes, topology)
+        plans = search(job, cluster, best=2)
+        if isinstance(plans, LayoutRefusal):
+            shortfall = plans.need_bytes / plans.usable_bytes if plans.usable_bytes else math.inf
+            last = FleetRefusal(
+                cause=plans.cause, reason=plans.reason, shortfall=shortfall, relax="allow more nodes in resources.nodes"
+            )
+            continue
+        best = plans[0]
+        run_s = run_time_s(job, best.time) + START_UP_S
+        if need.deadline_s is not None and run_s > need.deadline_s:
+            last = _slow(run_s, need.deadline_s, devices, "predicted")
+            slowest = min(slowest, run_s / need.deadline_s)
+            continue
+        found.append(
+            Fleet(
+                nodes=nodes,
+                memory=best.memory,
+                usable_bytes=usable_bytes(machine.accelerator),
+                topology=topology,
+                layout=best.layout,
+                training=best.time,
+                next_layout=plans[1].layout if len(plans) > 1 else None,
+                next_step_s=plans[1].time.step_s if len(plans) > 1 else None,
+                run_s=run_s,
+            )
+        )
+        if need.objective == "cost" and len(found) >= 2 and need.deadline_s is None:
+            break  # more nodes only add communication
+    if found:
+        return tuple(found)
+    return last or FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
+
+
+def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:
+    """Numbers of nodes to look at: powers of two within the spec's range; on TPU the legal slices."""
+    if machine.accelerator.runtime == "tpu":
+        legal = [(vms, topology) for vms, chips, topology in machine.slices if chips <= NODES_MAX * 8]
+        return tuple(sorted((v, t) for v, t in set(legal) if within(need.nodes, v) == v))
+    high = min(NODES_MAX, need.nodes.high or NODES_MAX) if need.nodes else NODES_MAX
+    low = need.nodes.low if need.nodes else 1
+    counts = {1 << power for power in range(8) if low <= 1 << power <= high}
+    counts |= {n for n in (low, high) if need.nodes and low <= n <= high}
+    return tuple((n, "") for n in sorted(counts))
+
+
+@lru_cache(maxsize=256)
+def run_flop(job: TrainingJob) -> float:
+    """Model FLOPs of the whole run."""
+    from sizing.architecture import forward_flop_per_sample, train_flop_per_token
+
+    samples = job.samples or 0.0
+    if job.sequence_length:
+        share = 2 / 3 if job.method in ("lora", "qlora") else 1.0  # frozen weights have no gradient of their own
+        return samples * job.sequence_length * train_flop_per_token(job.architecture, job.sequence_length) * share
+    return 3.0 * samples * forward_flop_per_sample(job.architecture)
+
+
+def ideal_run_s(job: TrainingJob, accelerator: Accelerator, devices: int) -> float:
+    """A lower bound of the run's time: every device at its dense peak, nothing else."""
+    from sizing.performance.serving_replica import peak_flop_per_s
+
+    return run_flop(job) / (peak_flop_per_s(accelerator, job.precision) * devices)
+
+
+def run_time_s(job: TrainingJob, time: TrainingEstimate) -> float:
+    """Wall time of the run: steps, over the share of time that is useful work."""
+    steps = math.ceil((job.samples or 0.0) / job.global_batch)
+    return max(1, steps) * time.step_s / max(1e-9, time.availability)
+
+
+def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefusal:
+    return FleetRefusal(
+        cause="too-slow",
+        reason=f"{run_s / 3600:.1f} h on {devices} devices ({how}), {deadline_s / 3600:.1f} h allowed",
+        shortfall=run_s / deadline_s,
+        relax="allow a later deadline or more nodes",
+    )
+
+
+# Notebooks ---------------------------------------------------------------------------------------------------------
+
+
+def notebook_fleet(machine: Machine, need: Requirements) -> tuple[Fleet, ...] | FleetRefusal:
+    """One machine; where a model is named, its weights have to fit on one accelerator."""
+    usable = usable_bytes(machine.accelerator)
+    if need.serving is not None:
+        cluster = machine.cluster(1)
+        if not any(_room(need.serving, cluster, tensor) for tensor in tensor_sizes(machine, need.serving)):
+            return _memory_refusal(machine, need.serving)
+        tensor = next(t for t in tensor_sizes(machine, need.serving) if _room(need.serving, cluster, t))
+        memory = serving_memory(need.serving, tensor=tensor, sequences=1, accelerator=machine.accelerator)
+    else:
+        memory = MemoryEstimate(breakdown=(), low_bytes=0, high_bytes=usable, grade="roofline")
+    wanted = within(need.nodes, 1)
+    if wanted is None:
+        return _too_many(1, need.nodes)
+    return (Fleet(nodes=wanted, memory=memory, usable_bytes=usable),)
+
+
+def within(limits: Range | None, nodes: int) -> int | None:
+    """`nodes`, raised to the lower limit; None where it is above the upper one."""
+    if limits is None:
+        return nodes
+    if limits.high is not None and nodes > limits.high:
+        return None
+    return max(nodes, limits.low)
+
+
+def _too_many(nodes: int, limits: Range | None) -> FleetRefusal:
+    most = limits.high if limits and limits.high else 0
+    return FleetRefusal(
+        cause="nodes",
+        reason=f"needs {nodes:,} nodes, resources.nodes allows {most}",
+        shortfall=nodes / max(1, most),
+        relax="allow more in resources.nodes",
+    )
