@@ -1,6 +1,6 @@
 """Finding a machine in the catalog. Pure."""
 
-from sizing.catalog.records import Shape
+from sizing.catalog.records import Shape, Slice
 from sizing.decision import Pool, Workload
 
 
@@ -17,3 +17,10 @@ def find_shape(cloud: str, instance_type: object) -> Shape | None:
 def pool_name(workload: Workload, pool: Pool) -> str:
     """The name of a pool's component: the workload's, and the role where the workload has several pools."""
     return workload.spec.name if len(workload.pools) == 1 else f"{workload.spec.name}-{pool.role}"
+
+
+def find_slices(machine_type: object) -> tuple[Slice, ...]:
+    """All legal TPU slices on a machine type; none where it is no TPU machine."""
+    from sizing import catalog
+
+    return tuple(one for one in catalog.load().slices if one.machine_type == machine_type)

@@ -9,9 +9,9 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
+from components.machines import find_shape
 from components.owned import GuardArgs, OwnedArgs, ScheduleArgs
 from components.tags import store_name
-from sizing.catalog.records import Shape
 from sizing.decision import Decision, Pool, Workload
 
 
@@ -127,8 +127,9 @@ def network_args(decision: Decision, region: str, pools: Sequence[Pool]) -> Netw
     return {**owned_args(decision), "region": region, "zones": default_zones(region, pools)}  # type: ignore[typeddict-item]
 
 
-def node_group_args(decision: Decision, workload: Workload, pool: Pool, shape: Shape, salt: str) -> dict[str, Any]:
+def pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> dict[str, Any]:
     """Arguments of one pool, all but the network's ids, which only exist once the network does."""
+    shape = find_shape("aws", pool.instance_type)
     gang = workload.parallelism is not None and pool.nodes_max > 1
     args: dict[str, Any] = {
         **owned_args(decision),
@@ -155,7 +156,7 @@ def node_group_args(decision: Decision, workload: Workload, pool: Pool, shape: S
         }
         args["capacity_block"] = {key: value for key, value in wanted.items() if value is not None}
     same_place = [f for f in pool.fallbacks if f.region == pool.region and f.market == "spot"]
-    if pool.capacity.mode == "spot" and same_place and not (gang and shape.fabric == "efa"):
+    if pool.capacity.mode == "spot" and same_place and not (gang and shape is not None and shape.fabric == "efa"):
         args["fallback_types"] = list(dict.fromkeys(f.instance_type for f in same_place))
     if workload.checkpoint:
         bucket = bucket_name(decision, workload, salt)

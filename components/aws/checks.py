@@ -36,7 +36,7 @@ def check_network(name: str, args: NetworkArgs) -> None:
     faults.done()
 
 
-def check_node_group(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
+def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the instance type, None where the catalog does not know it."""
     faults = Faults(f"GpuNodeGroup {name}")
     faults.unknown_keys(args, GpuNodeGroupArgs)

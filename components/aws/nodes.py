@@ -8,7 +8,7 @@ from pulumi_aws import vpc as rules
 
 from components.aws import plans
 from components.aws.args import GpuNodeGroupArgs
-from components.aws.checks import check_node_group
+from components.aws.checks import check_pool
 from components.aws.network import encryption_key
 from components.machines import find_shape
 from components.owned import Owned
@@ -32,8 +32,8 @@ class GpuNodeGroup(Owned):
 
     def __init__(self, name: str, args: GpuNodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         shape = find_shape("aws", args.get("instance_type"))
-        check_node_group(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_node_group refuses an unknown type)
+        check_pool(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_pool refuses an unknown type)
         super().__init__(
             "sizewell-aws:index:GpuNodeGroup",
             name,

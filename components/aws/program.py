@@ -6,8 +6,8 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.args import checkpoint_store_args, network_args, node_group_args
-from components.machines import find_shape, pool_name
+from components.aws.args import checkpoint_store_args, network_args, pool_args
+from components.machines import pool_name
 from components.settings import Settings
 from sizing.decision import Decision, Pool, Workload
 
@@ -33,7 +33,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             }
         for workload, pool in here:
             name = pool_name(workload, pool)
-            args = node_group_args(decision, workload, pool, find_shape("aws", pool.instance_type), settings.salt)
+            args = pool_args(decision, workload, pool, settings.salt)
             if not settings.network:
                 args["subnet_ids"] = subnets_of(network.subnet_ids, here, args["zones"])
             group = GpuNodeGroup(name, {**args, **place}, options)  # type: ignore[typeddict-item]

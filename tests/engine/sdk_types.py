@@ -69,7 +69,7 @@ def args_class(token: str) -> type | None:
     if cls is None:
         return None
     module = sys.modules[cls.__module__]
-    for suffix in ("Args", "InitArgs"):
+    for suffix in ("InitArgs", "Args"):  # where "Args" is taken by a nested type of the module, the SDK says "InitArgs"
         found = getattr(module, cls.__name__ + suffix, None)
         if found is not None and _types.is_input_type(found):
             return typing.cast("type", found)

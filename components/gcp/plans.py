@@ -1,0 +1,141 @@
+"""The arithmetic behind Google Cloud resources: GPU types, node counts, placement, scheduler jobs. Pure."""
+
+import base64
+import json
+from typing import Any
+
+from components.gcp.args import AcceleratorPoolArgs
+from components.owned import ScheduleArgs
+from sizing.catalog.records import Shape, Slice
+
+# GKE's name of the accelerator, by machine family.
+GPU_TYPES = {
+    "g2-": "nvidia-l4",
+    "g4-": "nvidia-rtx-pro-6000",
+    "a2-highgpu": "nvidia-tesla-a100",
+    "a2-megagpu": "nvidia-tesla-a100",
+    "a2-ultragpu": "nvidia-a100-80gb",
+    "a3-highgpu": "nvidia-h100-80gb",
+    "a3-edgegpu": "nvidia-h100-80gb",
+    "a3-megagpu": "nvidia-h100-mega-80gb",
+    "a3-ultragpu": "nvidia-h200-141gb",
+    "a4-highgpu": "nvidia-b200",
+    "a4x-highgpu": "nvidia-gb200",
+}
+# Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
+FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
+COMPACT_FLEX = ("a3-ultragpu", "a4-highgpu", "h4d-")  # the families that flex-start may pack closely
+_HYPERDISK = ("a3-ultragpu", "a4-", "a4x-", "ct6e-", "tpu7x-", "g4-")
+
+
+def is_tpu(machine_type: str) -> bool:
+    return machine_type.startswith(("ct", "tpu"))
+
+
+def gpu_type(machine_type: str) -> str | None:
+    """GKE's name of the accelerator of a machine type; None where it has no GPU that GKE attaches.
+
+    >>> gpu_type("a3-megagpu-8g"), gpu_type("ct6e-standard-4t")
+    ('nvidia-h100-mega-80gb', None)
+    """
+    return next((name for family, name in GPU_TYPES.items() if machine_type.startswith(family)), None)
+
+
+def disk_type(machine_type: str) -> str:
+    """Newer families boot from Hyperdisk only."""
+    return "hyperdisk-balanced" if machine_type.startswith(_HYPERDISK) else "pd-balanced"
+
+
+def slices_of(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> int:
+    """How many node pools: one per multi-host slice, otherwise one."""
+    if tpu_slice is None or not tpu_slice.multi_host:
+        return 1
+    return args["nodes_max"] // tpu_slice.vms
+
+
+def counts(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
+    """Either a fixed number of nodes or autoscaling, never both.
+
+    A multi-host slice has exactly its machines or none: the autoscaler takes it up and down as a whole.
+    """
+    whole = tpu_slice is not None and tpu_slice.multi_host
+    if whole:
+        assert tpu_slice is not None  # noqa: S101  (for the reader: `whole` says so)
+        low, now, high = (tpu_slice.vms if args[key] else 0 for key in ("nodes_min", "nodes_initial", "nodes_max"))
+    else:
+        low, now, high = args["nodes_min"], args["nodes_initial"], args["nodes_max"]
+    if low == high and args["capacity_mode"] not in ("flex-start", "queued"):
+        return {"node_count": -(-high // len(args["zones"]))}
+    return {
+        "initial_node_count": -(-now // len(args["zones"])),  # both counts are per zone
+        "autoscaling": {"total_min_node_count": low, "total_max_node_count": high, "location_policy": "ANY"},
+    }
+
+
+def placement(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
+    """COMPACT with the topology for a multi-host slice; COMPACT for GPUs of one job where the mode allows it."""
+    if tpu_slice is not None:
+        if not tpu_slice.multi_host:
+            return {}
+        return {"placement_policy": {"type": "COMPACT", "tpu_topology": tpu_slice.topology}}
+    mode, machine_type = args["capacity_mode"], args["machine_type"]
+    packs = machine_type.startswith(("a2-", "a3-", "a4-", "g2-"))
+    allowed = mode in ("on-demand", "spot") or (mode == "flex-start" and machine_type.startswith(COMPACT_FLEX))
+    return {"placement_policy": {"type": "COMPACT"}} if args.get("gang") and packs and allowed else {}
+
+
+def capacity(args: AcceleratorPoolArgs) -> dict[str, Any]:
+    """Keys of the node configuration that get the machines, by mode."""
+    mode = args["capacity_mode"]
+    none = {"consume_reservation_type": "NO_RESERVATION"}
+    if mode == "reservation":
+        key = "compute.googleapis.com/reservation-name"
+        named = {"consume_reservation_type": "SPECIFIC_RESERVATION", "key": key, "values": [args.get("reservation")]}
+        return {"reservation_affinity": named}
+    if mode == "spot":
+        return {"spot": True, "reservation_affinity": none}
+    if mode in ("flex-start", "queued"):
+        limit = {"max_run_duration": f"{args.get('max_run_hours', 168) * 3600}s", "reservation_affinity": none}
+        return {**limit, "flex_start": True} if mode == "flex-start" else limit
+    return {}
+
+
+def node_labels(args: AcceleratorPoolArgs) -> dict[str, str]:
+    labels = dict(args.get("labels", {}))
+    if args["capacity_mode"] == "queued":
+        labels["cloud.google.com/gke-queued"] = "true"
+    return labels
+
+
+def guest_accelerators(shape: Shape) -> list[dict[str, Any]]:
+    """GPUs with the driver that Google installs: the driver is there exactly once."""
+    kind = gpu_type(shape.instance_type)
+    if kind is None or is_tpu(shape.instance_type):
+        return []
+    driver = {"gpu_driver_version": "LATEST"}
+    return [{"type": kind, "count": shape.accelerators, "gpu_driver_installation_config": driver}]
+
+
+def resize_jobs(schedule: ScheduleArgs, *, nodes_initial: int) -> dict[str, dict[str, Any]]:
+    """Two scheduler jobs per window that set the pool's size: up at its start, to zero at its end."""
+    jobs = {}
+    for number, window in enumerate(schedule["windows"]):
+        for edge, size in (("start", nodes_initial), ("end", 0)):
+            clock = window["start"] if edge == "start" else window["end"]
+            hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
+            jobs[f"{edge}-{number}"] = {
+                "schedule": f"{minute} {hour} * * {window['days'].upper()}",
+                "time_zone": schedule["time_zone"],
+                "body": base64.b64encode(json.dumps({"nodeCount": size}).encode()).decode(),
+            }
+    return jobs
+
+
+def idle_filter(*, cluster: str, pools: list[str]) -> str:
+    """Monitoring filter: duty cycle of the accelerators on the nodes of some pools."""
+    label = 'metadata.user_labels."cloud.google.com/gke-nodepool"'
+    names = ",".join(f'"{pool}"' for pool in pools)
+    return (
+        'metric.type="kubernetes.io/node/accelerator/duty_cycle" AND resource.type="k8s_node" '
+        f'AND resource.labels.cluster_name="{cluster}" AND {label}=one_of({names})'
+    )

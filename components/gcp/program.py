@@ -1,0 +1,94 @@
+"""From a decision to the resources of a stack on Google Cloud: one cluster per region, one pool component per pool."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+import pulumi_gcp as gcp
+
+from components.gcp.args import checkpoint_store_args, cluster_args, network_args, pool_args
+from components.gcp.plans import FABRIC_NETWORKS
+from components.machines import find_shape, pool_name
+from components.settings import Settings
+from sizing.decision import Decision, Pool, Workload
+
+
+def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
+    from components.gcp.cluster import GkeCluster
+    from components.gcp.network import PODS_RANGE, SERVICES_RANGE, Network
+    from components.gcp.nodes import AcceleratorPool
+
+    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "gcp"]
+    outputs: dict[str, Any] = {}
+    for region in dict.fromkeys(pool.region for _, pool in pools):
+        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        options = pulumi.ResourceOptions(provider=provider(region, settings))
+        fabric = fabric_of(here)
+        gangs = [pool for workload, pool in here if pool_fabric(workload, pool)]
+        fabric_networks: list[Any] = []
+        fabric_subnetworks: list[Any] = []
+        place = dict(settings.network)
+        if not place:
+            args = network_args(decision, region, gangs, fabric)
+            network = Network(f"network-{region}", args, options)  # type: ignore[arg-type]
+            fabric_networks, fabric_subnetworks = network.fabric()
+            place = {
+                "project": settings.accounts[0] if settings.accounts else network.project,
+                "network": network.network,
+                "subnetwork": network.subnetwork,
+                "pods_range": PODS_RANGE,
+                "services_range": SERVICES_RANGE,
+            }
+        cluster_place = {**place, "multi_networking": bool(fabric_networks)}
+        cluster = GkeCluster(
+            f"cluster-{region}",
+            {**cluster_args(decision, region, [pool for _, pool in here]), **cluster_place},  # type: ignore[typeddict-item]
+            options,
+        )
+        for workload, pool in here:
+            name = pool_name(workload, pool)
+            args = pool_args(decision, workload, pool, settings.salt)
+            args |= {"project": place["project"], "cluster": cluster.cluster_name}
+            args["service_account"] = cluster.node_service_account
+            if "kms_key_name" in place:
+                args["kms_key_name"] = place["kms_key_name"]
+            if pool_fabric(workload, pool) and fabric_networks:
+                args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
+            made = AcceleratorPool(name, args, options)  # type: ignore[arg-type]
+            outputs[name] = {"cluster": cluster.cluster_name, "pools": made.pool_names}
+    return outputs
+
+
+def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
+    from components.gcp.checkpoints import CheckpointStore
+
+    outputs: dict[str, Any] = {}
+    providers: dict[str, pulumi.ResourceOptions] = {}
+    for workload in workloads:
+        region = workload.pools[0].region
+        if region not in providers:
+            providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
+        name = workload.spec.name
+        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings.salt), providers[region])
+        outputs[name] = {"bucket": store.bucket, "writer": store.writer_email}
+    return outputs
+
+
+def provider(region: str, settings: Settings) -> gcp.Provider:
+    """The explicit provider of a region; it works in the project that the configuration names."""
+    project = settings.accounts[0] if settings.accounts else None
+    return gcp.Provider(region, region=region, project=project)
+
+
+def pool_fabric(workload: Workload, pool: Pool) -> str:
+    """The GPUDirect fabric that a pool's machines share; "" where each works for itself."""
+    shape = find_shape("gcp", pool.instance_type)
+    gang = workload.parallelism is not None and pool.nodes_max > 1
+    return shape.fabric if gang and shape is not None and shape.fabric in FABRIC_NETWORKS else ""
+
+
+def fabric_of(pools: Sequence[tuple[Workload, Pool]]) -> str:
+    """The one fabric of a region's pools; two in one region need two networks, which no decision has asked for yet."""
+    return next((fabric for fabric in (pool_fabric(workload, pool) for workload, pool in pools) if fabric), "")
