@@ -15,7 +15,7 @@ class Unknown:
 
     _instance: Unknown | None = None
 
-    def __new__(cls) -> Unknown:
+    def __new__(cls) -> Unknown:  # noqa: PYI034  (there is one instance)
         if cls._instance is None:
             cls._instance = super().__new__(cls)
         return cls._instance
@@ -39,7 +39,8 @@ UNKNOWN: Final = Unknown()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedResource:
     """One resource of a plan. `inputs` and `outputs` are plain JSON values in the provider's own camelCase spelling,
-    with `UNKNOWN` where a value is not known yet and secrets unwrapped into `secret_paths`."""
+    with `UNKNOWN` where a value is not known yet and secrets unwrapped into `secret_paths`.
+    """
 
     urn: str
     type: str  # token: "aws:autoscaling/group:Group"

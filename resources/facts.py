@@ -1,0 +1,91 @@
+"""From a plan to the facts that policies judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from resources.graph import Graph
+from resources.readers import identity, network, pools, services, stores
+from resources.readers.common import base, first_environment
+from resources.recorded import UNKNOWN, Plan
+from resources.stackfacts import StackFacts, Thing
+from resources.values import Flag, canonical, get
+
+if TYPE_CHECKING:
+    from resources.pricing import Pricing
+    from sizing.catalog import Catalog
+
+
+def facts(
+    plan: Plan,
+    catalog: Catalog | None,
+    *,
+    environment: str = "",
+    pricing: Pricing | None = None,
+    decision: Mapping[str, Any] | None = None,
+    changes: Mapping[str, str] | None = None,
+    on: date | None = None,
+    retention_visible: bool = True,
+) -> StackFacts:
+    """Everything that rules may ask about one stack.
+
+    Args:
+        plan: The recorded resources.
+        catalog: Names what machine types carry; None judges by the types' names alone.
+        environment: Overrides what components and the stack's name say.
+        pricing: For budgets; None leaves those rules undetermined.
+        decision: The committed decision as JSON with "sealed" (bool) beside its fields; None where there is none.
+        changes: URN -> create | update | replace | delete against what stands; empty where nothing is compared.
+        on: The day on which expiries count.
+        retention_visible: False where the recorder cannot see retain-on-delete.
+
+    """
+    graph = Graph(plan)
+    found = stores.stores(graph)
+    return StackFacts(
+        graph=graph,
+        project=plan.project,
+        stack=plan.stack,
+        environment=environment or first_environment(graph),
+        things=_things(graph),
+        pools=pools.pools(graph, catalog, checkpoints_in_stack=_any(store.checkpoints for store in found)),
+        stores=found,
+        disks=services.disks(graph),
+        openings=network.openings(graph),
+        grants=identity.grants(graph),
+        endpoints=services.endpoints(graph),
+        notebooks=services.notebooks(graph),
+        clusters=services.clusters(graph),
+        jobs=services.jobs(graph),
+        purchases=services.purchases(graph),
+        pricing=pricing,
+        decision=decision,
+        changes=changes or {},
+        on=on,
+        retention_visible=retention_visible,
+    )
+
+
+def _any(flags: Any) -> Flag:
+    values = list(flags)
+    if True in values:
+        return True
+    return UNKNOWN if UNKNOWN in values else False
+
+
+def _things(graph: Graph) -> tuple[Thing, ...]:
+    from resources.tables import PRICERS
+
+    return tuple(
+        Thing(**base(graph, resource), bills=_bills(canonical(resource.type), resource.inputs, PRICERS))
+        for resource in graph.plan.resources
+        if resource.custom and not resource.type.startswith("pulumi:")
+    )
+
+
+def _bills(kind: str, inputs: Mapping[str, Any], pricers: Mapping[str, Any]) -> bool:
+    if kind == "aws:ec2/vpcEndpoint:VpcEndpoint":
+        return bool(get(inputs, "vpcEndpointType", default="Gateway") != "Gateway")
+    return kind in pricers

@@ -1,0 +1,1 @@
+"""From recorded resources to facts, one module per kind of fact."""

@@ -1,0 +1,138 @@
+"""Grants: who may do what, from AWS policy documents, Google Cloud role bindings and Azure role assignments."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from resources.graph import Graph
+from resources.readers.common import base
+from resources.readers.stores import document_of
+from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.stackfacts import Grant
+from resources.values import canonical, get, items, text
+
+_POLICIES: Final = {
+    "aws:iam/policy:Policy": "policy",
+    "aws:iam/rolePolicy:RolePolicy": "policy",
+    "aws:iam/userPolicy:UserPolicy": "policy",
+    "aws:iam/groupPolicy:GroupPolicy": "policy",
+    "aws:s3/bucketPolicy:BucketPolicy": "policy",
+    "aws:sqs/queuePolicy:QueuePolicy": "policy",
+    "aws:sns/topicPolicy:TopicPolicy": "policy",
+    "aws:ecr/repositoryPolicy:RepositoryPolicy": "policy",
+}
+_ATTACHMENTS: Final = (
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+    "aws:iam/userPolicyAttachment:UserPolicyAttachment",
+    "aws:iam/groupPolicyAttachment:GroupPolicyAttachment",
+)
+# the SDK can give one policy to many principals at once; it is judged alike
+_KEY: Final = "aws:kms/key:Key"
+_ROLE: Final = "aws:iam/role:Role"
+_GCP_MEMBER: Final = ("IAMMember", "IamMember", "IAMBinding", "IamBinding")
+_ASSIGNMENT: Final = "azure-native:authorization:RoleAssignment"
+
+
+def grants(graph: Graph) -> tuple[Grant, ...]:
+    found: list[Grant] = []
+    for resource in graph.plan.resources:
+        kind = canonical(resource.type)
+        if kind in _POLICIES:
+            found.extend(_document(graph, resource, resource.inputs.get(_POLICIES[kind])))
+        elif kind == _ROLE:
+            found.extend(_document(graph, resource, resource.inputs.get("assumeRolePolicy"), trust=True))
+            found.extend(_managed(graph, resource))
+        elif kind == _KEY and resource.inputs.get("policy") is not None:
+            found.extend(_document(graph, resource, resource.inputs.get("policy"), key_policy=True))
+        elif kind in _ATTACHMENTS:
+            found.append(Grant(**base(graph, resource), role=_last(text(resource.inputs.get("policyArn")))))
+        elif kind.startswith("gcp:") and kind.endswith(_GCP_MEMBER):
+            found.extend(_gcp(graph, resource))
+        elif kind == _ASSIGNMENT:
+            found.append(_azure(graph, resource))
+    return tuple(found)
+
+
+def _last(value: Any) -> Any:
+    return value if isinstance(value, Unknown) else value.rsplit("/", 1)[-1]
+
+
+def _managed(graph: Graph, role: RecordedResource) -> list[Grant]:
+    listed = items(role.inputs.get("managedPolicyArns"))
+    if isinstance(listed, Unknown):
+        return [Grant(**base(graph, role), role=UNKNOWN)]
+    return [Grant(**base(graph, role), role=_last(text(arn))) for arn in listed]
+
+
+def _document(
+    graph: Graph, resource: RecordedResource, policy: Any, *, trust: bool = False, key_policy: bool = False
+) -> list[Grant]:
+    if policy is None:
+        return []
+    document = document_of(policy)
+    kind: dict[str, Any] = {"trust": trust, "key_policy": key_policy}
+    if document is UNKNOWN:
+        unknown: dict[str, Any] = {"actions": UNKNOWN, "targets": UNKNOWN, "principal": UNKNOWN, **kind}
+        return [Grant(**base(graph, resource), **unknown)]
+    statements = items(get(document, "Statement"))
+    if isinstance(statements, Unknown):
+        return [Grant(**base(graph, resource), actions=UNKNOWN, targets=UNKNOWN, **kind)]
+    return [
+        Grant(
+            **base(graph, resource),
+            effect=str(get(statement, "Effect", default="Allow")),
+            actions=_texts(get(statement, "Action", default="*" if get(statement, "NotAction") else None)),
+            targets=_texts(get(statement, "Resource")),
+            principal=_principal(get(statement, "Principal")),
+            conditions=get(statement, "Condition"),
+            **kind,
+        )
+        for statement in statements
+    ]
+
+
+def _texts(value: Any) -> tuple[str, ...] | Unknown:
+    listed = items(value)
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    # one target that is not known yet is one target: not everything
+    return tuple("(not known yet)" if entry is UNKNOWN else str(entry) for entry in listed)
+
+
+def _principal(value: Any) -> Any:
+    if value is None:
+        return ""
+    if value is UNKNOWN or isinstance(value, str):
+        return value
+    parts = [f"{kind}:{name}" for kind, names in value.items() for name in _texts(names) or ()]
+    return ",".join(parts)
+
+
+def _gcp(graph: Graph, resource: RecordedResource) -> list[Grant]:
+    members = items(resource.inputs.get("members", resource.inputs.get("member")))
+    role = text(resource.inputs.get("role"))
+    if isinstance(members, Unknown):
+        return [Grant(**base(graph, resource), role=role, principal=UNKNOWN)]
+    scope = canonical(resource.type).split(":")[1].split("/")[0]
+    return [
+        Grant(
+            **base(graph, resource),
+            role=role,
+            # a service account made in this plan is not known yet, and is not the public
+            principal="(not known yet)" if member is UNKNOWN else str(member),
+            targets=(scope,),
+            conditions=resource.inputs.get("condition"),
+        )
+        for member in members
+    ]
+
+
+def _azure(graph: Graph, resource: RecordedResource) -> Grant:
+    scope = text(resource.inputs.get("scope"))
+    return Grant(
+        **base(graph, resource),
+        role=_last(text(resource.inputs.get("roleDefinitionId"))),
+        principal=text(resource.inputs.get("principalId")),
+        targets=UNKNOWN if isinstance(scope, Unknown) else (scope,),
+        conditions=resource.inputs.get("condition"),
+    )

@@ -1,0 +1,22 @@
+"""The price tables: type token -> pure function, one table per cloud, and the types that are free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from resources.pricing import Pricer
+from resources.tables import aws_compute, aws_managed, aws_storage, azure_compute, azure_other, gcp_compute, gcp_other
+from resources.tables.free import FREE, NOT_CLOUD, free_reason
+
+PRICERS: Final[Mapping[str, Pricer]] = {
+    **aws_compute.TABLE,
+    **aws_storage.TABLE,
+    **aws_managed.TABLE,
+    **gcp_compute.TABLE,
+    **gcp_other.TABLE,
+    **azure_compute.TABLE,
+    **azure_other.TABLE,
+}
+
+__all__ = ["FREE", "NOT_CLOUD", "PRICERS", "free_reason"]

@@ -1,0 +1,147 @@
+"""Prices of AWS managed machine learning: SageMaker endpoints and notebooks, batch environments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Final
+
+from resources import pools
+from resources.pools import Size, fixed
+from resources.pricing import Context, Free, Outcome, Pricer
+from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.values import count, get, items, number, text
+from sizing.money import LineItem
+
+ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
+SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
+
+
+def ec2_type(ml_type: Any) -> Any:
+    """A SageMaker type such as "ml.g5.xlarge" as EC2 names it; UNKNOWN stays."""
+    kind = text(ml_type)
+    return kind if isinstance(kind, Unknown) else kind.removeprefix("ml.")
+
+
+def _machines(resource: RecordedResource, context: Context, ml_type: Any, size: Size) -> LineItem:
+    line = pools.machines(
+        resource, context, instance_type=ec2_type(ml_type), market="on-demand", size=size, premium="sagemaker"
+    )
+    return replace(line, what=f"ml.{line.what}") if not isinstance(ml_type, Unknown) else line
+
+
+def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
+    configurations = context.graph.referenced(resource, "endpointConfigName", ENDPOINT_CONFIGURATION)
+    if isinstance(configurations, Unknown) or not configurations:
+        return (context.unpriced(resource, "endpoint", "its configuration is not in this plan"),)
+    variants = items(configurations[0].inputs.get("productionVariants"))
+    if isinstance(variants, Unknown):
+        return (context.unpriced(resource, "endpoint", "its variants are known only after the cloud has answered"),)
+    lines: list[LineItem] = []
+    for variant in variants:
+        if get(variant, "serverlessConfig") is not None:
+            lines.append(context.unpriced(resource, "serverless endpoint", "bills by request and memory"))
+            continue
+        size = variant_size(context, variant)
+        lines.append(_machines(resource, context, get(variant, "instanceType", default=UNKNOWN), size))
+        gigabytes = number(get(variant, "volumeSizeInGb"))
+        if gigabytes is not None:
+            hours = pools.pool_hours(resource, context, size, str(ec2_type(get(variant, "instanceType"))))
+            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3", hours=hours))
+    return tuple(lines)
+
+
+def variant_size(context: Context, variant: Any) -> Size:
+    """Instances of one production variant: its own managed scaling, or a scaling target that names it, or fixed."""
+    initial = count(get(variant, "initialInstanceCount", default=1))
+    managed = get(variant, "managedInstanceScaling")
+    if managed is not None:
+        return Size(
+            least=count(get(managed, "minInstanceCount")), wanted=initial, most=count(get(managed, "maxInstanceCount"))
+        )
+    name = get(variant, "variantName")
+    for target in context.graph.of(SCALING_TARGET):
+        if target.inputs.get("serviceNamespace") != "sagemaker":
+            continue
+        target_id = target.inputs.get("resourceId")
+        if target_id is UNKNOWN or (isinstance(name, str) and str(target_id).endswith(f"variant/{name}")):
+            return Size(
+                least=count(target.inputs.get("minCapacity")),
+                wanted=initial,
+                most=count(target.inputs.get("maxCapacity")),
+            )
+    return fixed(initial)
+
+
+def _configuration(resource: RecordedResource, context: Context) -> Outcome:
+    del resource, context
+    return Free("priced with the endpoint that uses it")
+
+
+def _notebook(resource: RecordedResource, context: Context) -> Outcome:
+    gigabytes = number(resource.inputs.get("volumeSize"))
+    return (
+        _machines(resource, context, resource.inputs.get("instanceType"), fixed(1)),
+        pools.standing_disk(
+            resource,
+            context,
+            gigabytes=Decimal(5) if gigabytes is None else gigabytes,
+            key="ebs.gp2",
+            what="notebook disk",
+        ),
+    )
+
+
+def _app(resource: RecordedResource, context: Context) -> Outcome:
+    kind = get(resource.inputs, "resourceSpec", "instanceType")
+    if kind is None:
+        return Free("bills by the instance that a user starts")
+    return (_machines(resource, context, kind, fixed(1)),)
+
+
+def _batch(resource: RecordedResource, context: Context) -> Outcome:
+    """A Batch compute environment: from its smallest to its largest vCPU count; machines of its dearest type."""
+    compute = resource.inputs.get("computeResources")
+    kinds = items(get(compute, "instanceTypes"))
+    most = number(get(compute, "maxVcpus"))
+    if isinstance(kinds, Unknown) or not isinstance(most, Decimal) or not kinds or UNKNOWN in kinds:
+        return (context.unpriced(resource, "batch machines", "types or the largest vCPU count are not known"),)
+    kind = text(get(compute, "type"), "EC2")
+    if isinstance(kind, Unknown):
+        return (context.unpriced(resource, "batch machines", "the market is known only after the cloud has answered"),)
+    lines: list[LineItem] = []
+    for name in kinds:
+        vcpus = _vcpus(context, str(name))
+        if vcpus is None:
+            return (context.unpriced(resource, f"batch machines, {name}", "the machine type is not in the catalog"),)
+        least = number(get(compute, "minVcpus", default=0))
+        size = Size(
+            least=-(-int(least) // vcpus) if isinstance(least, Decimal) else UNKNOWN,
+            wanted=0 if least == 0 else (-(-int(least) // vcpus) if isinstance(least, Decimal) else UNKNOWN),
+            most=-(-int(most) // vcpus),
+        )
+        market = "spot" if kind.upper() == "SPOT" else "on-demand"
+        lines.append(pools.machines(resource, context, instance_type=str(name), market=market, size=size))
+    return (max(lines, key=_ceiling),)
+
+
+def _ceiling(line: LineItem) -> Decimal:
+    cost = line.cost()
+    return Decimal("Infinity") if not hasattr(cost, "ceiling") else cost.ceiling
+
+
+def _vcpus(context: Context, kind: str) -> int | None:
+    try:
+        shape = context.catalog.shape("aws", kind)
+    except KeyError:
+        return None
+    return shape.vcpus
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "aws:sagemaker/endpoint:Endpoint": _endpoint,
+    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": _configuration,
+    "aws:sagemaker/notebookInstance:NotebookInstance": _notebook,
+    "aws:sagemaker/app:App": _app,
+    "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
+}

@@ -1,0 +1,144 @@
+"""Prices of Google Cloud machines: node pools, clusters, instances, groups, TPU VMs, reservations."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from resources import gcp_nodes, pools
+from resources.gcp_nodes import CLUSTER, Machine
+from resources.pools import Size, fixed
+from resources.pricing import Context, Free, Outcome, Pricer
+from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.values import Text, count, either, flag, get, items, number, text
+from sizing.money import LineItem
+
+
+def disk_key(kind: Text) -> Text:
+    """The catalog's key for a disk type: "pd-balanced" is "pd.balanced", "hyperdisk-ml" is "hyperdisk.ml"."""
+    return kind if isinstance(kind, Unknown) else str(gcp_nodes.last_part(kind)).replace("-", ".", 1)
+
+
+def _machines(resource: RecordedResource, context: Context, machine: Machine, size: Size) -> list[LineItem]:
+    lines: list[LineItem] = []
+    if isinstance(machine.attached, Unknown):
+        lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
+    elif machine.attached and isinstance(machine.kind, str) and machine.kind.startswith(("n1-", "custom-")):
+        names = ", ".join(f"{get(a, 'count')} x {get(a, 'type')}" for a in machine.attached)
+        lines.append(
+            context.unpriced(resource, f"{names} on {machine.kind}", "accelerators attached apart have no price")
+        )
+    lines.append(pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size))
+    hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+    key = disk_key(machine.disk_type)
+    if isinstance(key, Unknown):
+        lines.append(
+            context.unpriced(resource, "boot disks", "the disk type is known only after the cloud has answered")
+        )
+    elif machine.disk_gigabytes is None:
+        context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
+    else:
+        lines.append(pools.disk(resource, context, gigabytes=number(machine.disk_gigabytes), key=key, hours=hours))
+    return lines
+
+
+def _node_pool(resource: RecordedResource, context: Context) -> Outcome:
+    clusters = context.graph.referenced(resource, "cluster", CLUSTER)
+    cluster = clusters[0] if isinstance(clusters, tuple) and clusters else None
+    machine = gcp_nodes.node_machine(
+        resource.inputs.get("nodeConfig"), queued=flag(get(resource.inputs, "queuedProvisioning", "enabled"))
+    )
+    size = gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
+    return tuple(_machines(resource, context, machine, size))
+
+
+def _cluster(resource: RecordedResource, context: Context) -> Outcome:
+    lines = [context.standing(resource, what="cluster control plane, gke.management", key="gke.management")]
+    autopilot = flag(resource.inputs.get("enableAutopilot"))
+    if autopilot is True:
+        lines.append(context.unpriced(resource, "Autopilot pods", "pods bill by what they request"))
+        return tuple(lines)
+    if flag(resource.inputs.get("removeDefaultNodePool")) is not True:
+        inline = items(resource.inputs.get("nodePools"))
+        if isinstance(inline, Unknown):
+            lines.append(
+                context.unpriced(resource, "node pools", "the pools are known only after the cloud has answered")
+            )
+        elif inline:
+            for pool in inline:
+                machine = gcp_nodes.node_machine(get(pool, "nodeConfig"))
+                wanted = count(get(pool, "nodeCount", default=get(pool, "initialNodeCount", default=1)))
+                most = count(get(pool, "autoscaling", "maxNodeCount", default=wanted))
+                least = count(get(pool, "autoscaling", "minNodeCount", default=wanted))
+                lines.extend(_machines(resource, context, machine, Size(least=least, wanted=wanted, most=most)))
+        else:
+            machine = gcp_nodes.node_machine(resource.inputs.get("nodeConfig"))
+            initial = count(get(resource.inputs, "initialNodeCount", default=1))
+            zones = gcp_nodes.pool_zones(resource)
+            total = initial * zones if isinstance(initial, int) and isinstance(zones, int) else UNKNOWN
+            lines.extend(_machines(resource, context, machine, fixed(total)))
+    return tuple(lines)
+
+
+def _instance(resource: RecordedResource, context: Context) -> Outcome:
+    machine = gcp_nodes.instance_machine(resource.inputs)
+    lines = _machines(resource, context, machine, fixed(1))
+    extra = items(resource.inputs.get("attachedDisks"))
+    if isinstance(extra, Unknown):
+        lines.append(context.unpriced(resource, "attached disks", "known only after the cloud has answered"))
+    return tuple(lines)
+
+
+def _group(resource: RecordedResource, context: Context) -> Outcome:
+    template = gcp_nodes.template_of(context.graph, resource)
+    inputs: Any = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
+    machine = gcp_nodes.instance_machine(inputs)
+    return tuple(_machines(resource, context, machine, gcp_nodes.group_size(context.graph, resource)))
+
+
+def _template(resource: RecordedResource, context: Context) -> Outcome:
+    del resource, context
+    return Free("priced with the group that uses it")
+
+
+def _tpu(resource: RecordedResource, context: Context) -> Outcome:
+    inputs: Any = resource.inputs
+    node = get(inputs, "tpu", "nodeSpecs", 0, "node")  # a queued resource wraps the node
+    inputs = node if node is not None else inputs
+    kind = text(get(inputs, "acceleratorType", default=get(inputs, "acceleratorConfig", "type")), "v2-8")
+    topology = text(get(inputs, "acceleratorConfig", "topology"))
+    scheduling = get(inputs, "schedulingConfig")
+    spot = either(
+        flag(get(scheduling, "preemptible")), flag(get(scheduling, "spot")), flag(get(resource.inputs, "spot"))
+    )
+    if isinstance(kind, Unknown) or isinstance(topology, Unknown):
+        return (context.unpriced(resource, "TPU VM", "the type is known only after the cloud has answered"),)
+    found = gcp_nodes.tpu_slice(context.catalog, kind, topology)
+    if found is None:
+        return (context.unpriced(resource, f"TPU VM {kind}", "no such slice in the catalog"),)
+    machine, vms = found
+    market: Text = UNKNOWN if spot is UNKNOWN else ("spot" if spot is True else "on-demand")
+    return (pools.machines(resource, context, instance_type=machine, market=market, size=fixed(vms)),)
+
+
+def _reservation(resource: RecordedResource, context: Context) -> Outcome:
+    """Reserved machines bill like running ones, used or not."""
+    specific = resource.inputs.get("specificReservation")
+    kind = text(get(specific, "instanceProperties", "machineType"))
+    line = pools.machines(
+        resource, context, instance_type=kind, market="on-demand", size=fixed(count(get(specific, "count")))
+    )
+    return (line,)
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "gcp:container/nodePool:NodePool": _node_pool,
+    "gcp:container/cluster:Cluster": _cluster,
+    "gcp:compute/instance:Instance": _instance,
+    "gcp:compute/instanceTemplate:InstanceTemplate": _template,
+    "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate": _template,
+    "gcp:compute/instanceGroupManager:InstanceGroupManager": _group,
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": _group,
+    "gcp:tpu/v2Vm:V2Vm": _tpu,
+    "gcp:tpu/v2QueuedResource:V2QueuedResource": _tpu,
+    "gcp:compute/reservation:Reservation": _reservation,
+}
