@@ -33,6 +33,7 @@ from sizing.money import Priced, Unpriced
 
 DATA = Path(__file__).parent / "data"
 EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
+BLOCK_FRESH_DAYS = 30  # capacity blocks were re-priced four times in 2026
 
 _Named = TypeVar("_Named")
 
@@ -76,7 +77,7 @@ class Catalog:
         """
         wanted = name.lower().replace(" ", "-").replace("_", "-")
         keys = {key for key in self.accelerators if key.startswith(wanted + "-") and "-share-" not in key}
-        exact = self.accelerator_names.get(_spelling(name))
+        exact = self.accelerator_names.get(spelling(name))
         if exact is not None:
             keys.add(exact)
         return tuple(self.accelerators[key] for key in sorted(keys))
@@ -190,6 +191,15 @@ class Catalog:
         return self.region_facts.get((cloud, region))
 
 
+def stale(offer: Offer, on: date) -> bool:
+    """Whether a capacity block's price is too old to trust: the seller moves it every few weeks.
+
+    Other prices only age: print `effective_from` beside them.
+    """
+    age = (on - date.fromisoformat(offer.effective_from)).days
+    return offer.market == "capacity-block" and age > BLOCK_FRESH_DAYS
+
+
 def load(directory: Path | None = None) -> Catalog:
     """The whole catalog, from the shipped data or another directory of the same form; the shipped one is cached.
 
@@ -213,7 +223,7 @@ def _read(directory: Path) -> Catalog:
         found: list[_Named] = []
         for path, text in texts.items():
             if path == f"{name}.csv" or path.startswith(f"{name}/"):
-                found += rows.read(path, text, columns, make, sources, faults)
+                found += rows.read(path, text, columns, make, sources=sources, faults=faults)
         return found
 
     accelerators = table("accelerators", rows.ACCELERATORS, rows.accelerator)
@@ -229,6 +239,16 @@ def _read(directory: Path) -> Catalog:
     for path, text in texts.items():
         if path.startswith("offers/"):
             offers += rows.read_offers(path, text, sources, faults)
+    for name, keys in (
+        ("accelerators", [a.key for a in accelerators]),
+        ("models", [m.key for m in models]),
+        ("shapes", [f"{s.cloud} {s.instance_type}" for s in shapes]),
+        ("regions", [f"{r.cloud} {r.region}" for r in regions]),
+        ("sagemaker", [p.instance_type for p in premiums]),
+    ):
+        if len(set(keys)) < len(keys):
+            twice = sorted({key for key in keys if keys.count(key) > 1})
+            faults.append(Fault(path=name, message=f"two rows for {', '.join(twice)}"))
     if faults:
         raise CatalogError(faults, subject="catalog")
 
@@ -274,7 +294,8 @@ def _files(directory: Path) -> tuple[dict[str, str], str]:
     return texts, whole.hexdigest()
 
 
-def _spelling(name: str) -> str:
+def spelling(name: str) -> str:
+    """The form in which names are compared: lower case, dashes for underscores."""
     return name.strip().lower().replace("_", "-")
 
 
@@ -283,18 +304,18 @@ def _names(entries: Iterable[tuple[str, tuple[str, ...]]]) -> Mapping[str, str]:
     keys: list[str] = []
     for key, aliases in entries:
         for alias in aliases:
-            names[_spelling(alias)] = key
+            names[spelling(alias)] = key
         keys.append(key)
-    names.update({_spelling(key): key for key in keys})  # a key wins over another record's alias
+    names.update({spelling(key): key for key in keys})  # a key wins over another record's alias
     return MappingProxyType(names)
 
 
 def _lookup(kind: str, name: str, names: Mapping[str, str]) -> str:
-    found = names.get(_spelling(name))
+    found = names.get(spelling(name))
     if found is not None:
         return found
     import difflib
 
-    near = [names[match] for match in difflib.get_close_matches(_spelling(name), list(names), n=6, cutoff=0.5)]
+    near = [names[match] for match in difflib.get_close_matches(spelling(name), list(names), n=6, cutoff=0.5)]
     hint = f"; did you mean {' or '.join(list(dict.fromkeys(near))[:3])}?" if near else ""
     raise KeyError(f"unknown {kind} {name!r}{hint}")

@@ -6,6 +6,7 @@ A `source` that starts with "@" is a key of `sources.csv`; anything else is the 
 from __future__ import annotations
 
 import csv
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar, cast, get_args
@@ -76,7 +77,7 @@ MARKETS: tuple[str, ...] = get_args(Market)
 GRADES: tuple[str, ...] = get_args(Grade)
 
 
-class _Cell(ValueError):
+class _CellError(ValueError):
     """A cell that cannot be read: column and what is wrong with it."""
 
     def __init__(self, column: str, message: str) -> None:
@@ -85,7 +86,7 @@ class _Cell(ValueError):
 
 
 class _Row:
-    """One row by column name, with readers that raise `_Cell`."""
+    """One row by column name, with readers that raise `_CellError`."""
 
     __slots__ = ("cells", "sources")
 
@@ -99,7 +100,7 @@ class _Row:
     def required(self, column: str) -> str:
         text = self.text(column)
         if not text:
-            raise _Cell(column, "must not be empty")
+            raise _CellError(column, "must not be empty")
         return text
 
     def count(self, column: str) -> int:
@@ -117,7 +118,7 @@ class _Row:
         return float(self._number(column, text, float)) if text else None
 
     def money(self, column: str) -> Decimal:
-        return cast(Decimal, self._number(column, self.required(column), Decimal))
+        return cast("Decimal", self._number(column, self.required(column), Decimal))
 
     def words(self, column: str) -> tuple[str, ...]:
         """A list, separated by " | " (names may hold spaces and commas)."""
@@ -127,19 +128,19 @@ class _Row:
     def flag(self, column: str) -> bool:
         text = self.text(column)
         if text not in ("yes", "no"):
-            raise _Cell(column, f"must be yes or no, got {text!r}")
+            raise _CellError(column, f"must be yes or no, got {text!r}")
         return text == "yes"
 
     def one_of(self, column: str, allowed: Sequence[str]) -> Any:
         text = self.text(column)
         if text not in allowed:
-            raise _Cell(column, f"must be one of {', '.join(allowed)}, got {text!r}")
+            raise _CellError(column, f"must be one of {', '.join(allowed)}, got {text!r}")
         return text
 
     def day(self, column: str) -> str:
         text = self.text(column)
         if not is_iso_day(text):
-            raise _Cell(column, f"not a date (YYYY-MM-DD): {text!r}")
+            raise _CellError(column, f"not a date (YYYY-MM-DD): {text!r}")
         return text
 
     def source(self) -> str:
@@ -154,11 +155,13 @@ class _Row:
             return kind(text)
         except (ValueError, InvalidOperation):
             whole = "not a whole number" if kind is int else "not a number"
-            raise _Cell(column, f"{whole}: {text!r}") from None
+            raise _CellError(column, f"{whole}: {text!r}") from None
 
 
+@functools.cache
 def is_iso_day(text: str) -> bool:
-    """
+    """Whether a text is a day as ISO writes it.
+
     >>> is_iso_day("2026-08-03"), is_iso_day("2026-8-3"), is_iso_day("2026-13-01")
     (True, False, False)
     """
@@ -173,11 +176,11 @@ def is_iso_day(text: str) -> bool:
 
 
 def resolve_source(text: str, sources: Mapping[str, str]) -> str:
-    """The source behind a cell; raises `_Cell` where "@key" is in no row of sources.csv."""
+    """The source behind a cell; raises `_CellError` where "@key" is in no row of sources.csv."""
     if not text.startswith("@"):
         return text
     if text[1:] not in sources:
-        raise _Cell("source", f"{text!r} is not a key of sources.csv")
+        raise _CellError("source", f"{text!r} is not a key of sources.csv")
     return sources[text[1:]]
 
 
@@ -208,7 +211,7 @@ def accelerator(row: _Row) -> Accelerator:
 
 
 def shape(row: _Row) -> Shape:
-    quota = dict(cast(tuple[str, str], tuple(word.split("=", 1))) for word in row.words("quota") if "=" in word)
+    quota = dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in row.words("quota") if "=" in word)
     return Shape(
         cloud=row.required("cloud"),
         instance_type=row.required("instance_type"),
@@ -334,7 +337,7 @@ def sagemaker_premium(row: _Row) -> SagemakerPremium:
 
 
 def model(row: _Row) -> Architecture:
-    counts: dict[str, Any] = {column: row.count(column) for column in _MODEL_COUNTS if row.text(column)}
+    counts: dict[str, Any] = {c: row.count(c) for c in _MODEL_COUNTS if row.cells[c]}
     return Architecture(
         key=row.required("key"),
         kind=row.one_of("kind", ("decoder", "encoder", "vision", "diffusion")),
@@ -365,6 +368,7 @@ def read(
     text: str,
     columns: tuple[str, ...],
     make: Maker[Record],
+    *,
     sources: Mapping[str, str],
     faults: list[Fault],
 ) -> list[Record]:
@@ -376,7 +380,7 @@ def read(
     for number, cells in _lines(name, text, columns, faults):
         try:
             records.append(make(_Row(dict(zip(columns, cells, strict=True)), sources)))
-        except _Cell as wrong:
+        except _CellError as wrong:
             faults.append(Fault(path=f"{name} row {number}: {wrong.column}", message=str(wrong)))
     return records
 
@@ -404,7 +408,7 @@ def read_offers(name: str, text: str, sources: Mapping[str, str], faults: list[F
         ):
             try:
                 records.append(offer(_Row(dict(zip(OFFERS, cells, strict=True)), sources)))
-            except _Cell as wrong:
+            except _CellError as wrong:
                 faults.append(Fault(path=f"{name} row {number}: {wrong.column}", message=str(wrong)))
             continue
         records.append(
@@ -454,8 +458,9 @@ def cells_of(record: object, columns: tuple[str, ...]) -> list[str]:
 
 
 def _text(record: Any, column: str) -> str:
-    if column.endswith("_flop_per_s") and column.split("_")[0] in PRECISIONS:
-        return _cell(record.flop_per_s.get(column.split("_")[0]))
+    precision = column.removesuffix("_flop_per_s")
+    if precision in PRECISIONS:
+        return _cell(record.flop_per_s.get(precision))
     if column in ("purchase_usd_low", "purchase_usd_high"):
         span = record.purchase_usd
         return "" if span is None else str(span[column.endswith("high")])
