@@ -7,7 +7,7 @@ then memory and speed, which are worked out once per kind of machine and not onc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from sizing import residency
 from sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
-from sizing.fleets import Fleet, FleetRefusal, Machine, Rates, fleets_for
+from sizing.fleets import Fleet, FleetRefusal, Machine, Rates, fleets_for, ideal_run_s
+from sizing.performance.serving_replica import peak_flop_per_s
 from sizing.requirements import Requirements
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 
 ELSEWHERE_MARKETS = ("on-demand", "purchase")  # other sellers and own hardware: alternatives, whatever is asked for
+
+KEPT = 6  # buildable candidates that are worked out whatever the bound says: the choice and its runners-up
+BEST_UTILIZATION = 0.8  # of dense peak; no published training run is above it
 
 
 class Cause(Enum):
@@ -103,68 +107,123 @@ class _Context:
     rates: Rates = field(default_factory=dict)
 
 
-def try_all(need: Requirements, catalog: Catalog, on: date) -> Trial:
-    """Every shape of the catalog as a candidate or a rejection, in the catalog's order."""
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A shape that passed the cheap checks; what it costs at the very least (0 where no bound is known)."""
+
+    index: int
+    shape: Shape
+    accelerator: Accelerator
+    machine: Machine
+    deals: tuple[Deal, ...]
+    floor_usd: float
+
+
+Appraise = Callable[[Candidate], float | None]
+"""What the best option of a candidate costs in all; None where it has none that can be bought and built."""
+
+
+def try_all(need: Requirements, catalog: Catalog, on: date, appraise: Appraise | None = None) -> Trial:
+    """Every shape of the catalog as a candidate or a rejection, in the catalog's order.
+
+    With `appraise`, runs are tried from the cheapest lower bound up, and shapes whose bound is above what the best few
+    really cost are rejected as dearer without a search for a layout.
+    """
     slices: dict[str, list[Slice]] = {}
     for item in catalog.slices:
         slices.setdefault(item.machine_type, []).append(item)
     context = _Context(need, catalog, on, {name: tuple(items) for name, items in slices.items()})
-    candidates: list[Candidate] = []
-    rejections: list[Rejection] = []
-    for shape in catalog.shapes:
-        outcome = _try(shape, context)
-        if isinstance(outcome, Candidate):
-            candidates.append(outcome)
+    outcomes: dict[int, Candidate | Rejection] = {}
+    opened: list[_Open] = []
+    for index, shape in enumerate(catalog.shapes):
+        outcome = _admit(index, shape, context)
+        if isinstance(outcome, _Open):
+            opened.append(outcome)
         else:
-            rejections.append(outcome)
-    return Trial(tuple(candidates), tuple(rejections))
+            outcomes[index] = outcome
+    found: list[float] = []
+    for item in sorted(opened, key=lambda o: (o.floor_usd, o.index)):
+        if len(found) >= KEPT and item.floor_usd > found[KEPT - 1]:
+            outcomes[item.index] = _dearer(item, found[0])
+            continue
+        outcome = _work_out(item, context)
+        outcomes[item.index] = outcome
+        if appraise is not None and item.floor_usd and isinstance(outcome, Candidate):
+            worth = appraise(outcome)
+            found = sorted([*found, worth]) if worth is not None else found
+    ordered = [outcomes[index] for index in range(len(catalog.shapes))]
+    return Trial(
+        tuple(outcome for outcome in ordered if isinstance(outcome, Candidate)),
+        tuple(outcome for outcome in ordered if isinstance(outcome, Rejection)),
+    )
 
 
-def _try(shape: Shape, context: _Context) -> Candidate | Rejection:
-    need, catalog = context.need, context.catalog
+def _rejected(shape: Shape, cause: Cause, reason: str, shortfall: float = math.inf, relax: str = "") -> Rejection:
+    return Rejection(
+        cloud=shape.cloud,
+        instance_type=shape.instance_type,
+        accelerator=shape.accelerator,
+        cause=cause,
+        reason=reason,
+        shortfall=shortfall,
+        relax=relax,
+    )
 
-    def no(cause: Cause, reason: str, shortfall: float = math.inf, relax: str = "") -> Rejection:
-        return Rejection(
-            cloud=shape.cloud,
-            instance_type=shape.instance_type,
-            accelerator=shape.accelerator,
-            cause=cause,
-            reason=reason,
-            shortfall=shortfall,
-            relax=relax,
-        )
 
+def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
+    """The checks that cost nothing: place, constraints, runtime, price."""
+    need = context.need
     if need.places and all(cloud != shape.cloud for cloud, _, _ in need.places):
-        return no(Cause.REGION, f"infra allows {_places(need)}", relax=f"add {shape.cloud} to infra")
+        return _rejected(shape, Cause.REGION, f"infra allows {_places(need)}", relax=f"add {shape.cloud} to infra")
     if not shape.accelerator:
-        return no(Cause.ACCELERATOR, "has no accelerator; CPU machines are not sized for models")
-    accelerator = catalog.accelerators[shape.accelerator]
+        return _rejected(shape, Cause.ACCELERATOR, "has no accelerator; CPU machines are not sized for models")
+    accelerator = context.catalog.accelerators[shape.accelerator]
     wrong = _constraint(shape, accelerator, context)
     if wrong:
-        return no(Cause.CONSTRAINT, wrong, relax="widen resources")
+        return _rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
     unfit = _runtime(accelerator, need)
     if unfit:
-        return no(Cause.RUNTIME, unfit, relax="change framework or model.weights")
-    offers = catalog.offers(shape.cloud, shape.instance_type, on=context.on)
+        return _rejected(shape, Cause.RUNTIME, unfit, relax="change framework or model.weights")
+    offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
     if not offers:
-        return no(Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
+        return _rejected(shape, Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
     placed = [offer for offer in offers if _allowed(offer, need)]
     if not placed:
         where = f"residency {need.residency}" if need.residency else f"infra {_places(need)}"
         sold = ", ".join(sorted({offer.region for offer in offers})[:4])
-        return no(Cause.REGION, f"priced in {sold}, none within {where}", relax="widen infra or data.residency")
+        reason = f"priced in {sold}, none within {where}"
+        return _rejected(shape, Cause.REGION, reason, relax="widen infra or data.residency")
     markets = need.markets if shape.cloud in PROVISIONABLE else ELSEWHERE_MARKETS
-    if not any(offer.market in markets for offer in placed):
+    deals = tuple(_deals(placed))
+    wanted = [deal for deal in deals if deal.market in markets]
+    if not wanted:
         sold = ", ".join(sorted({offer.market for offer in placed}))
-        wanted = " or ".join(markets)
-        return no(Cause.MARKET, f"priced {sold}, not {wanted}", relax="change spot_policy or capacity")
+        reason = f"priced {sold}, not {' or '.join(markets)}"
+        return _rejected(shape, Cause.MARKET, reason, relax="change spot_policy or capacity")
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
-    found = context.memo.get(machine.key)
+    floor = 0.0
+    if need.training is not None and need.objective == "cost":
+        hours = ideal_run_s(need.training, accelerator, shape.accelerators) / BEST_UTILIZATION / 3600
+        floor = hours * float(min(deal.usd_per_hour for deal in wanted))
+    return _Open(index, shape, accelerator, machine, deals, floor)
+
+
+def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
+    """Memory and speed, once per kind of machine."""
+    found = context.memo.get(item.machine.key)
     if found is None:
-        found = context.memo[machine.key] = fleets_for(machine, need, context.rates)
+        found = context.memo[item.machine.key] = fleets_for(item.machine, context.need, context.rates)
     if isinstance(found, FleetRefusal):
-        return no(Cause(found.cause), found.reason, found.shortfall, found.relax)
-    return Candidate(shape=shape, accelerator=accelerator, fleets=found, deals=tuple(_deals(placed)))
+        return _rejected(item.shape, Cause(found.cause), found.reason, found.shortfall, found.relax)
+    return Candidate(shape=item.shape, accelerator=item.accelerator, fleets=found, deals=item.deals)
+
+
+def _dearer(item: _Open, best_usd: float) -> Rejection:
+    reason = (
+        f"at least {item.floor_usd:,.2f} USD a run even at {BEST_UTILIZATION:.0%} of its peak, the chosen one costs "
+        f"{best_usd:,.2f} USD"
+    )
+    return _rejected(item.shape, Cause.DEARER, reason, shortfall=item.floor_usd / max(best_usd, 0.01))
 
 
 def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], need: Requirements) -> Machine:
@@ -204,6 +263,8 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
     return ""
 
 
+# Runtimes that compile a model and support a part of them: taken where the framework is native there or the spec names it.
+_PORTED: Mapping[str, str] = {"tpu": "PyTorch/XLA", "neuron": "torch-neuronx", "gaudi": "Gaudi's PyTorch bridge"}
 # Accelerators that a runtime's name promises and its released builds leave out.
 _NO_BUILDS: Mapping[str, str] = {
     "t4g": "the released CUDA builds for arm64 start at compute capability 8.0, T4G has 7.5",
@@ -224,25 +285,30 @@ def _runtime(accelerator: Accelerator, need: Requirements) -> str:
     runtime = accelerator.runtime
     if accelerator.key in _NO_BUILDS:
         return _NO_BUILDS[accelerator.key]
-    if runtime == "cuda":
-        pass
-    elif runtime not in _FORMATS:
+    if runtime != "cuda" and runtime not in _FORMATS:
         return f"{accelerator.name} runs none of the frameworks' released builds ({runtime})"
-    elif need.framework not in accelerator.frameworks:
+    if runtime != "cuda" and need.framework not in accelerator.frameworks:
         return f"{need.framework} does not run on {accelerator.name} ({', '.join(accelerator.frameworks) or runtime})"
-    elif runtime == "tpu" and need.framework == "pytorch" and not need.wants_tpu():
-        return f"{accelerator.name} is chosen for framework: jax or tensorflow, or when resources names a TPU"
+    if runtime in _PORTED and not need.names_hardware and not (runtime == "tpu" and need.framework != "pytorch"):
+        return (
+            f"a model has to be ported to {accelerator.name} ({_PORTED[runtime]}); name it in resources to allow that"
+        )
     job = need.training or need.serving
-    weights = (job.weights or getattr(job, "precision", "bf16")) if job else "bf16"
+    if job is None:
+        return ""
+    weights = job.weights or getattr(job, "precision", "bf16")
     if runtime != "cuda" and weights not in _FORMATS[runtime]:
         return f"{weights} weights have no released kernels on {runtime}"
+    if peak_flop_per_s(accelerator, getattr(job, "precision", weights)) <= 0:
+        return f"the catalog has no FLOP/s of {accelerator.name} in {weights}"
     if need.training is not None:
         precision = need.training.precision
-        native = {"bf16": ("bf16",), "fp8": ("fp8",), "fp4": ("fp4",)}.get(precision, ())
-        if native and not any(accelerator.flop_per_s.get(name) for name in native):
+        if precision in ("bf16", "fp8", "fp4") and not accelerator.flop_per_s.get(precision):
             return f"{accelerator.name} has no {precision} units"
         if need.training.method == "qlora" and runtime != "cuda":
             return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}"
+        if accelerator.family == "inferentia":
+            return f"{accelerator.name} is built for inference; training is released for Trainium"
     return ""
 
 

@@ -46,7 +46,13 @@ class Sizing:
 def size(spec: WorkloadSpec, setting: Setting) -> Sizing:
     """All options of a spec, by its objective, and all rejections."""
     need = setting.need
-    trial = try_all(need, setting.catalog, setting.on)
+
+    def appraise(candidate: Candidate) -> float | None:
+        if not candidate.buildable:
+            return None
+        return min((o.total_usd for o in options_of(candidate, setting, need.markets) if o.complete), default=None)
+
+    trial = try_all(need, setting.catalog, setting.on, appraise)
     options: list[Option] = []
     rejections = list(trial.rejections)
     for candidate in trial.candidates:

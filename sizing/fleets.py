@@ -288,27 +288,24 @@ def training_fleets(machine: Machine, need: Requirements) -> tuple[Fleet, ...] |
     job = need.training
     assert job is not None  # noqa: S101 - asked only for training
     found: list[Fleet] = []
-    last: FleetRefusal | None = None
-    slowest = math.inf
+    refusals: list[FleetRefusal] = []
     for nodes, topology in node_counts(machine, need):
         devices = nodes * machine.count
         ideal_s = ideal_run_s(job, machine.accelerator, devices)
         if need.deadline_s is not None and ideal_s > need.deadline_s:
-            last = _slow(ideal_s, need.deadline_s, devices, "at full peak")
+            refusals.append(_slow(ideal_s, need.deadline_s, devices, "at full peak"))
             continue
         cluster = machine.cluster(nodes, topology)
         plans = search(job, cluster, best=2)
         if isinstance(plans, LayoutRefusal):
             shortfall = plans.need_bytes / plans.usable_bytes if plans.usable_bytes else math.inf
-            last = FleetRefusal(
-                cause=plans.cause, reason=plans.reason, shortfall=shortfall, relax="allow more nodes in resources.nodes"
-            )
+            relax = "allow more nodes in resources.nodes"
+            refusals.append(FleetRefusal(cause=plans.cause, reason=plans.reason, shortfall=shortfall, relax=relax))
             continue
         best = plans[0]
         run_s = run_time_s(job, best.time) + START_UP_S
         if need.deadline_s is not None and run_s > need.deadline_s:
-            last = _slow(run_s, need.deadline_s, devices, "predicted")
-            slowest = min(slowest, run_s / need.deadline_s)
+            refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
             continue
         found.append(
             Fleet(
@@ -323,11 +320,13 @@ def training_fleets(machine: Machine, need: Requirements) -> tuple[Fleet, ...] |
                 run_s=run_s,
             )
         )
-        if need.objective == "cost" and len(found) >= 2 and need.deadline_s is None:
+        if need.objective == "cost" and len(found) >= 2:
             break  # more nodes only add communication
     if found:
         return tuple(found)
-    return last or FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
+    if refusals:
+        return min(refusals, key=lambda refusal: refusal.shortfall)
+    return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
 
 
 def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:

@@ -86,16 +86,16 @@ class Requirements:
         job = self.training or self.serving
         return job.architecture if job else None
 
-    def wants_tpu(self) -> bool:
-        return self.tpu is not None or any(
-            word.lower().startswith(("tpu", "v4", "v5", "v6e")) for word in self.accelerator_words
-        )
+    @property
+    def names_hardware(self) -> bool:
+        """Whether the spec names accelerators or machine types: porting to what it names is its author's wish."""
+        return self.tpu is not None or self.accelerators is not None or bool(self.instance_types)
 
 
 def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     """The requirements of a spec. SpecError where a name is unknown to the catalog or the model cannot exist."""
     notes: list[str] = []
-    architecture = model_architecture(spec, catalog, notes)
+    architecture = model_architecture(spec, catalog)
     interruptible = spec.kind in ("training", "fine-tuning", "batch-inference")
     limits = spec.resources
     base = Requirements(
@@ -122,7 +122,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         budget_per_run_usd=spec.budget.per_run_usd if spec.budget else None,
     )
     if architecture is not None:
-        notes += [f"{architecture.key}: {note}" for note in architecture.assumed]
+        notes += architecture.assumed
     if spec.kind in ("training", "fine-tuning") and architecture is not None:
         base = replace(base, training=_training_job(spec, architecture, notes))
     elif spec.kind == "inference" and architecture is not None:
@@ -134,7 +134,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     return replace(base, assumptions=tuple(notes))
 
 
-def model_architecture(spec: WorkloadSpec, catalog: Catalog, notes: list[str]) -> Architecture | None:
+def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | None:
     """The model's dimensions, by the catalog, its config.json or the spec's own figures; None where there is no model."""
     model = spec.model
     if model is None:
@@ -153,10 +153,7 @@ def model_architecture(spec: WorkloadSpec, catalog: Catalog, notes: list[str]) -
         return None
     from sizing.model_dimensions import from_dimensions
 
-    architecture = from_dimensions(model.dimensions, f"{spec.name} model")
-    if architecture.assumed:
-        notes.append("the model's dimensions are partly estimated from its parameter count")
-    return architecture
+    return from_dimensions(model.dimensions, f"{spec.name} model")
 
 
 def _accelerator_keys(spec: WorkloadSpec, catalog: Catalog) -> frozenset[str] | None:
@@ -204,7 +201,9 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         notes.append(f"sequences of {sequence} tokens (training.sequence_length is not stated)")
     per_sample = sequence if language else 1
     if run.global_batch is not None:
-        batch = max(1, round(run.global_batch / per_sample))
+        batch = whole_samples(run.global_batch / per_sample)
+        if batch * per_sample != run.global_batch:
+            notes.append(f"{batch} samples per step: {run.global_batch:,} tokens are no whole number that divides well")
     elif spec.kind == "training" and language:
         from sizing.architecture import params_total
 
@@ -235,9 +234,34 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         attention=run.attention,
         packed=run.packed,
         lora_rank=run.lora.rank if run.lora else 0,
-        lora_targets=run.lora.targets if run.lora else (),
+        lora_targets=_lora_targets(run.lora.targets if run.lora else (), notes),
         framework=spec.framework,
     )
+
+
+def whole_samples(samples: float) -> int:
+    """Samples per step: as stated where that is whole, else the nearest number within 5 % that divides best.
+
+    >>> whole_samples(64.0), whole_samples(1_000_000 / 2048), whole_samples(4_000_000 / 8192)
+    (64, 512, 512)
+    """
+    if samples == int(samples):
+        return max(1, int(samples))
+    for power in range(14, 0, -1):
+        near = round(samples / 2**power) * 2**power
+        if near and abs(near - samples) <= 0.05 * samples:
+            return near
+    return max(1, round(samples))
+
+
+def _lora_targets(targets: tuple[str, ...], notes: list[str]) -> tuple[str, ...]:
+    """The projections as the memory model names them; all-linear is all of a layer's."""
+    if "all-linear" in targets:
+        return ("q", "k", "v", "o", "gate", "up", "down")
+    outside = [target for target in targets if not target.endswith("_proj")]
+    if outside:
+        notes.append(f"adapters on {', '.join(outside)} are not counted")
+    return tuple(target.removesuffix("_proj") for target in targets if target.endswith("_proj"))
 
 
 def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:

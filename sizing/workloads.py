@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sizing.choice import Sizing, alternatives, fallbacks, performance_value, rejection_groups, significant
 from sizing.decision import (
