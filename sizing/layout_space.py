@@ -1,13 +1,14 @@
 """Every layout that a job may legally have on so many devices, as columns of numbers.
 
 Legal means: tensor parallelism inside the fast domain and dividing heads, feed-forward width and KV heads (or repeated
-over them); pipeline stages that divide the layers, or the layers with the embedding and the head counted as layers;
+over them); pipeline stages that share the layers out evenly or nearly so;
 interleaving that divides a stage; experts divided over data and context ranks; micro-batches that divide the batch of a
 replica; the factors' product is the number of devices.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -81,15 +82,11 @@ def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
 
 
 def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
-    """Stages that divide the layers, alone or with the embedding and the head counted as a layer each."""
+    """Stages that share the layers out evenly, or nearly: a longest stage at most 8 % over the mean."""
     layers = job.architecture.layers
     if not layers or job.framework == "jax" or job.method == "qlora":
         return (1,)
-    return tuple(
-        d
-        for d in divisors(devices)
-        if d <= layers and (layers % d == 0 or (layers + 2) % d == 0 or (layers + 1) % d == 0)
-    )
+    return tuple(d for d in divisors(devices) if d <= layers and math.ceil(layers / d) * d <= 1.08 * layers)
 
 
 def context_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
@@ -139,14 +136,7 @@ def virtual_sizes(job: TrainingJob, pipeline: int, micro_batch_count: int) -> tu
     layers = job.architecture.layers
     if pipeline == 1 or micro_batch_count % pipeline:
         return (1,)
-    per_stage = (
-        layers // pipeline
-        if layers % pipeline == 0
-        else (layers + 2) // pipeline
-        if (layers + 2) % pipeline == 0
-        else 1
-    )
-    return divisors(per_stage)
+    return divisors(math.ceil(layers / pipeline))
 
 
 @lru_cache(maxsize=256)

@@ -46,12 +46,17 @@ class LayoutRefusal:
 
 
 def search(
-    job: TrainingJob, cluster: Cluster, *, best: int = 2, known: Mapping[str, float] | None = None
+    job: TrainingJob,
+    cluster: Cluster,
+    *,
+    best: int = 2,
+    known: Mapping[str, float] | None = None,
+    at_high_edge: bool = True,
 ) -> tuple[Plan, ...] | LayoutRefusal:
     """The `best` fastest layouts that fit, fastest first; or why there is none.
 
     `known` fixes columns of the space by name ("tp", "micro", ...). A layout fits when the upper edge of its memory
-    band does. Ties go to the simpler layout (less tensor, pipeline and context parallelism, lower ZeRO stage), so the
+    band does (`at_high_edge=False`: when the expected value does, for runs that are known to have fitted). Ties go to the simpler layout (less tensor, pipeline and context parallelism, lower ZeRO stage), so the
     answer does not depend on the order of anything.
     """
     fast, domain = max(1, cluster.scale_up), max(cluster.scale_up, cluster.per_node)
@@ -71,8 +76,9 @@ def search(
         if refused.implies(layout):
             continue
         memory = training_memory(job, layout, cluster.accelerator)
-        if memory.high_bytes > usable:
-            least = memory.high_bytes if refused.empty else min(least, memory.high_bytes)
+        need = memory.high_bytes if at_high_edge else memory.total_bytes
+        if need > usable:
+            least = need if refused.empty else min(least, need)
             refused.add(layout)
             continue
         found.append(Plan(layout=layout, memory=memory, time=training_time(job, layout, cluster)))
@@ -124,25 +130,27 @@ def matching(legal: Space, known: Mapping[str, float]) -> Space:
 
 def ranked(legal: Space, seconds: Column, among: NDArray[np.intp]) -> NDArray[np.intp]:
     """Rows by time, ties by simplicity."""
-    keys = tuple(legal.columns[name][among] for name in ("recompute", "shard", "vp", "ep", "micro", "zero", "cp", "pp", "tp"))
+    keys = tuple(
+        legal.columns[name][among] for name in ("recompute", "shard", "vp", "ep", "micro", "zero", "cp", "pp", "tp")
+    )
     order: NDArray[np.intp] = among[np.lexsort((*keys, seconds[among]))]
     return order
 
 
 def state_floor_bytes(job: TrainingJob, table: Rows) -> np.ndarray:
     """A lower bound of memory per device: weights, and gradients and optimizer state of what is trained."""
-    params = local_params(table)
-    weights = params * table.weight_bytes / np.where(table.zero >= 3, table.shard, 1.0)
-    trained = params * table.trained_share
-    gradients = trained * 2.0 / np.where(table.zero >= 2, table.shard, 1.0)
-    state = trained * (2.0 if "8bit" in job.optimizer else 8.0) / np.where(table.zero >= 1, table.shard, 1.0)
-    if job.optimizer not in ("adam", "adamw"):
-        state = state * 0.0
-    if job.cpu_offload:
-        state = state * 0.0
-    if job.optimizer_in_backward:
-        gradients = gradients * 0.0
-    return np.asarray(0.9 * (weights + gradients + state))
+    momenta = 8.0 if job.optimizer in ("adam", "adamw", "lamb") and not job.cpu_offload else 0.0
+    floor: Column | float = 0.0
+    for params, group in zip(local_params(table), (table.shard, np.maximum(1.0, table.shard / table.ep)), strict=True):
+        trained = params * table.trained_share
+        gradients = 0.0 if job.optimizer_in_backward else 2.0
+        floor = (
+            floor
+            + params * table.weight_bytes / np.where(table.zero >= 3, group, 1.0)
+            + trained * gradients / np.where(table.zero >= 2, group, 1.0)
+            + trained * momenta / np.where(table.zero >= 1, group, 1.0)
+        )
+    return np.asarray(0.9 * floor)
 
 
 def _why_none(job: TrainingJob, cluster: Cluster) -> str:

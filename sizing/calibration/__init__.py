@@ -1,17 +1,23 @@
 """Constants that are fitted to published measurements or taken from them, apart from datasheet facts.
 
 Each file beside this one holds a table of constants: what it means, its value, where it comes from. A fitted value is
-written by `tools/calibrate.py`, never by hand. No constant is keyed by a model, a source or a case.
+written by a tool (`tools/calibrate.py`), never by hand. No constant is keyed by a model, a source or a case.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
+
+_trial: ContextVar[Mapping[str, Mapping[str, float]]] = ContextVar(
+    "sizewell_trial_constants", default=MappingProxyType({})
+)
 
 
 @lru_cache(maxsize=8)
@@ -26,7 +32,21 @@ def table(name: str) -> Mapping[str, Any]:
     return MappingProxyType(data)
 
 
-@lru_cache(maxsize=8)
 def values(name: str) -> Mapping[str, float]:
-    """The values alone, by the constant's name."""
+    """The values alone, by the constant's name: the file's, or those of the trial that is under way."""
+    return _trial.get().get(name) or _shipped(name)
+
+
+@lru_cache(maxsize=8)
+def _shipped(name: str) -> Mapping[str, float]:
     return MappingProxyType({key: float(row["value"]) for key, row in table(name)["constants"].items()})
+
+
+@contextmanager
+def using(name: str, trial: Mapping[str, float]) -> Iterator[None]:
+    """Predict with other constants inside the block: for fitting and cross-validation."""
+    token = _trial.set({**_trial.get(), name: trial})
+    try:
+        yield
+    finally:
+        _trial.reset(token)

@@ -56,9 +56,14 @@ def priors() -> dict[str, Prior]:
         table[f"attention_fraction.{family}"] = Prior(
             value, 0.15, "achievable share of the 16-bit peak in fused attention with wide heads", upper=0.9
         )
+    for family, value in (("hopper", 0.36), ("blackwell", 0.25)):
+        table[f"attention_fraction_plain.{family}"] = Prior(
+            value, 0.15, "the same with kernels that were written for the generation before", upper=0.9
+        )
     for name, value, sigma, meaning in (
         ("memory_fraction", 0.80, 0.08, "achievable share of the memory bandwidth"),
-        ("tile", 48.0, 0.4, "rows or columns that a matrix product wastes at each side"),
+        ("wave", 1.7e6, 0.4, "outputs of a product that are lost in the last, partly filled wave of tiles"),
+        ("tile", 24.0, 0.4, "rows or columns that a matrix product wastes at each side"),
         ("head_dim_half", 32.0, 0.4, "head size at which fused attention reaches half of its best"),
         ("grouped_gemm_fraction", 0.80, 0.15, "speed of expert products over that of dense products of the same shape"),
         (
@@ -99,6 +104,13 @@ def priors() -> dict[str, Prior]:
         ("straggler_per_doubling", 0.008, 0.4, "slowdown per doubling of domains: the slowest device sets the pace"),
         ("step_overhead_s.fused", 0.008, 0.4, "per step, whatever its size: data, clipping, logging, launch"),
         ("step_overhead_s.eager", 0.030, 0.4, "the same without fused kernels or compilation"),
+        (
+            "step_floor_s.vision",
+            0.006,
+            0.4,
+            "per step of a convolutional network, whatever its batch: launches, reduction",
+        ),
+        ("step_floor_s.diffusion", 0.030, 0.4, "per step of a diffusion network, whatever its batch"),
         ("bytes_per_flop.vision", 0.012, 0.4, "bytes of activations moved per FLOP in convolutional networks"),
         ("bytes_per_flop.diffusion", 0.004, 0.4, "bytes of activations moved per FLOP in diffusion networks"),
         ("offload_bytes_per_s", 2e10, 0.0, "rate of an optimizer on the host"),

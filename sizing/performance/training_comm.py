@@ -67,16 +67,26 @@ def pipeline_send(r: Rows) -> Values:
 
 
 def gradient_sync(r: Rows) -> Values:
-    """Seconds of reducing gradients once per step (and gathering updated weights, with sharded state), unhidden."""
-    params = local_params(r) * r.trained_share
-    grads = c.reduce_scatter(r.gradient_bytes * params, r.dp * r.cp, r.tp, r.fabric)
-    updated = c.all_gather(np.minimum(r.gradient_bytes, 2.0) * params, r.dp * r.cp, r.tp, r.fabric)
-    plain = 2.0 * grads
-    # With FSDP in groups, the groups still agree once per step.
-    replicas = np.maximum(1.0, r.dp * r.cp / r.shard)
-    between_groups = c.all_reduce(2.0 * params / r.shard, replicas, r.tp * r.shard, r.fabric)
-    sharded = np.where(r.zero >= 3, np.where(replicas > 1, between_groups, 0.0), grads + updated)
-    return np.where(r.dp * r.cp > 1, np.where(r.zero >= 1, sharded, plain), 0.0)
+    """Seconds of reducing gradients once per step (and gathering updated weights, with sharded state), unhidden.
+
+    Experts are replicated over fewer ranks than the rest, and those stand further apart.
+    """
+    dense, experts = local_params(r)
+    ranks = r.dp * r.cp
+    spread = r.ep > 1
+    expert_ranks = np.maximum(1.0, np.where(spread, ranks * r.tp / r.ep, ranks))
+    expert_stride = np.where(spread, r.ep, r.tp)
+    total: Values = 0.0
+    for params, group, stride in ((dense, ranks, r.tp), (experts, expert_ranks, expert_stride)):
+        trained = params * r.trained_share
+        grads = c.reduce_scatter(r.gradient_bytes * trained, group, stride, r.fabric)
+        updated = c.all_gather(np.minimum(r.gradient_bytes, 2.0) * trained, group, stride, r.fabric)
+        # With FSDP in groups, the groups still agree once per step.
+        replicas = np.maximum(1.0, ranks / r.shard)
+        between_groups = c.all_reduce(2.0 * trained / r.shard, replicas, r.tp * r.shard, r.fabric)
+        sharded = np.where(r.zero >= 3, np.where(replicas > 1, between_groups, 0.0), grads + updated)
+        total = total + np.where((group > 1) & (trained > 0), np.where(r.zero >= 1, sharded, 2.0 * grads), 0.0)
+    return total
 
 
 def overlaps(k: Mapping[str, float]) -> tuple[float, float, float, float, float]:

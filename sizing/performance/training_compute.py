@@ -19,7 +19,7 @@ OPTIMIZER_BYTES_PER_PARAM = (
     30.0  # AdamW, fp32 state: reads gradient, master weight and two moments, writes three and a copy
 )
 FLASH_BACKWARD = 2.5  # FLOPs of flash attention's backward over its forward (Dao 2023): it recomputes the scores
-EAGER_SCORE_PASSES = 7.0  # times that the score matrix crosses memory in forward where attention is not fused
+EAGER_SCORE_PASSES = 5.0  # times that the score matrix crosses memory in forward where attention is not fused
 
 
 class LayerTime(NamedTuple):
@@ -34,8 +34,10 @@ class LayerTime(NamedTuple):
 def product(m: Number, n: Number, inner: Number, rate: Number, r: Rows, k: Mapping[str, float]) -> Values:
     """Seconds of one matrix product with 16-bit operands at `rate` FLOP/s."""
     m, n, inner = np.maximum(m, 1.0), np.maximum(n, 1e-9), np.maximum(inner, 1e-9)
-    tile = k["tile"]
+    tile, wave = k["tile"], r.wave
     stretch = (1 + tile / m) * (1 + tile / np.maximum(n, 1.0)) * (1 + tile / np.maximum(inner, 1.0))
+    # The last wave of tiles does not fill the device; the three products of a layer have three output areas.
+    stretch = stretch * (1 + wave / 3.0 * (1 / (m * n) + 1 / (m * inner) + 1 / (n * inner)))
     moved = 2.0 * (m * inner + inner * n + m * n)
     return 2.0 * m * n * inner / rate * stretch + moved / r.hbm
 
@@ -68,9 +70,9 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     linear = np.where(r.layers > 0, linear + r.moe_share * experts, 0.0)
 
     score_flop = t * r.attention_flop / r.tp
-    head_fill = r.head_dim / (r.head_dim + k["head_dim_half"])
+    head_fill = np.maximum(r.head_dim, 1.0) / (np.maximum(r.head_dim, 1.0) + k["head_dim_half"])
     scores = t * r.heads / r.tp * r.seq * 2.0 * EAGER_SCORE_PASSES / r.hbm * r.eager_attention
-    attention = score_flop / (np.where(r.eager_attention > 0, r.rate16, r.attention_rate * head_fill)) + scores
+    attention = score_flop / (np.where(r.eager_attention > 0, r.rate16, _attention_rate(r) * head_fill)) + scores
     attention_backward = np.where(r.eager_attention > 0, 2.0, FLASH_BACKWARD) * attention
 
     passes = np.where(r.fused > 0, k["elementwise_passes.fused"], k["elementwise_passes.eager"])
@@ -83,7 +85,7 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
         + narrow_bytes
     ) / r.hbm
     # The gradient of the weights is added to an accumulator in memory each micro-batch.
-    weights = (r.dense_params + r.expert_params / r.ep * np.where(spread, r.tp, 1.0)) / r.tp
+    weights = r.dense_params / r.tp + r.expert_params / np.where(spread, r.ep, r.tp)
     accumulate = 2.0 * r.gradient_bytes * weights * (1 - r.frozen) / r.hbm
     dequantise = r.dequantised * 3.0 * (0.5 + 2.0 + 2.0) * weights / r.hbm
     kernels = k["kernels_per_layer"] * (1 + r.moe_share) * np.where(r.fused > 0, 1.0, 2.0)
@@ -103,9 +105,16 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     )
 
 
+def _attention_rate(r: Rows) -> Values:
+    return np.where((r.vendor_attention > 0) | (r.attention_rate_plain <= 0), r.attention_rate, r.attention_rate_plain)
+
+
 def head_time(r: Rows, k: Mapping[str, float]) -> Values:
-    """Seconds of the projection onto the vocabulary and of the loss, on the last stage, per micro-batch."""
-    t = tokens(r)
+    """Seconds of the projection onto the vocabulary and of the loss, on the last stage, per micro-batch.
+
+    Encoders predict the masked tokens only, about 15 % (Devlin et al. 2018).
+    """
+    t = tokens(r) * np.where(r.causal > 0, 1.0, 0.15)
     width = r.vocab / r.tp
     logits = 16.0 * t * width / r.hbm
     return np.where(r.layers > 0, (3.0 - r.frozen) * product(t, width, r.hidden, r.rate16, r, k) + logits, 0.0)
@@ -120,13 +129,16 @@ def sample_time(r: Rows, k: Mapping[str, float]) -> Values:
 
 def optimizer_time(r: Rows, k: Mapping[str, float]) -> Values:
     """Seconds of the update: memory-bound over the parameters whose state this device holds."""
-    stored = local_params(r) * r.trained_share / np.where(r.zero >= 1, r.shard, 1.0)
+    dense, experts = local_params(r)
+    shards = np.where(r.zero >= 1, r.shard, 1.0)
+    stored = r.trained_share * (dense / shards + experts / np.maximum(1.0, shards / r.ep))
     speed = np.where(r.offload > 0, k["offload_bytes_per_s"], r.hbm)
     return stored * OPTIMIZER_BYTES_PER_PARAM / speed
 
 
-def local_params(r: Rows) -> Values:
-    """Parameters of a device before ZeRO divides them further: over tensor, pipeline and expert parallelism."""
+def local_params(r: Rows) -> tuple[Values, Values]:
+    """(dense, routed expert) parameters of a device before ZeRO divides them, after tensor, pipeline and experts."""
     spread = np.where(r.ep > 1, r.ep, r.tp)
-    inside = r.layers * (r.dense_params / r.tp + r.expert_params / spread) / r.pp
-    return np.where(r.layers > 0, inside + r.table_params / r.tp / np.minimum(r.pp, 2.0), r.params)
+    tables = r.table_params / r.tp / np.minimum(r.pp, 2.0)
+    dense = np.where(r.layers > 0, r.layers * r.dense_params / r.tp / r.pp + tables, r.params)
+    return dense, r.layers * r.expert_params / spread / r.pp

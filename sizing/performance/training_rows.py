@@ -20,9 +20,21 @@ from sizing.performance.collectives import Fabric
 
 BYTES_PER_WEIGHT = {"nf4": 0.5, "int4": 0.5, "fp4": 0.5, "int8": 1.0, "fp8": 1.0, "bf16": 2.0, "fp16": 2.0, "fp32": 4.0}
 FUSED = frozenset(
-    {"megatron", "nemo", "megatron-bridge", "maxtext", "maxdiffusion", "mlperf", "flash-attention", "neuron"}
+    {
+        "megatron",
+        "nemo",
+        "megatron-bridge",
+        "maxtext",
+        "maxdiffusion",
+        "mlperf",
+        "flash-attention",
+        "neuron",
+        "nvidia-examples",
+    }
 )
 """Engines whose normalisation, activation and dropout are fused kernels without being asked to compile."""
+VENDOR_ATTENTION = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf"})
+"""Engines with the vendor's attention kernels, written for each generation; others have what PyTorch ships."""
 CHECKPOINTING = {"none": 0.0, "selective": 0.5, "full": 1.0}
 PCIE_ROOT_BYTES_PER_S = 64e9  # PCIe 4.0 x16, both directions: what devices without a fast link share at most
 
@@ -112,6 +124,7 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         else 2.0,
         "narrow": float(job.precision in ("fp8", "fp4", "int8")),
         "fused": float(fused),
+        "vendor_attention": float(job.engine in VENDOR_ATTENTION or job.framework == "jax"),
         "offload": float(job.cpu_offload),
         "selective_matmuls": float(job.engine == "torchtitan"),
     }
@@ -227,6 +240,8 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
         "rate": peak * fraction(k, "matmul_fraction", acc.family, width) * power,
         "rate16": peak16 * fraction16,
         "attention_rate": peak16 * power * fraction(k, "attention_fraction", acc.family, ""),
+        "attention_rate_plain": peak16 * power * k.get(f"attention_fraction_plain.{acc.family}", 0.0),
+        "wave": k["wave"] if acc.runtime in ("cuda", "rocm") else 0.0,
         "hbm": acc.memory_bytes_per_s * k["memory_fraction"],
         "inner": inner,
         "host": min(link, PCIE_ROOT_BYTES_PER_S / 2) * k["link_fraction.pcie"],

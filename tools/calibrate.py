@@ -1,0 +1,275 @@
+"""Fit the constants of sizing/calibration/training.json to published cases, and write the file.
+
+    python tools/calibrate.py --date 2026-11-21            fit and write; the same date and cases give the same bytes
+    python tools/calibrate.py --date 2026-11-21 --check    fit and compare with the file that is there; 1 if it differs
+    python tools/calibrate.py --cross-validate             error when each source is left out of its own fit
+
+Every constant has a prior (sizing/calibration/priors.py): a measurement of its own where there is one, else physics or
+practice, with a width that says how far the fit may pull it. The fit minimises the weighted absolute log error, in units
+of 10 %, plus half the squared distance from the priors in units of their widths, so that a constant that the cases say
+nothing about stays at its prior. Each group of like cases weighs as much as a single one, so a long table does not
+outvote the rest. Layouts that a source leaves open are chosen with the constants of the round before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sizing import calibration
+from sizing.calibration.priors import Prior, priors
+from sizing.jobs import Cluster, Layout
+from sizing.performance.training import band_keys, step_s
+from sizing.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
+from sizing.validation import cases as published
+from sizing.validation.describe import CannotPredictError
+from sizing.validation.training_runs import TrainingRun, in_unit, layout_of, training_run
+
+FILE = Path(__file__).parents[1] / "sizing" / "calibration" / "training.json"
+ROUNDS = 3  # of choosing layouts and fitting
+NOISE = 0.10  # log error that costs as much as one width of a prior ... twice over
+SMALLEST = 0.03  # log error below which cases are as good as exact
+BAND_CASES = 5  # a group with fewer cases borrows the band of a wider one
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A case, ready: what it is, how it is laid out, what was published."""
+
+    case: published.Case
+    run: TrainingRun
+    layout: Layout
+
+
+class Table:
+    """All cases as columns; only what depends on constants is worked out again at each step of the fit."""
+
+    def __init__(self, fitted: Sequence[Fitted]) -> None:
+        self.fitted = fitted
+        facts = [{**job_facts(f.run.job), **layout_facts(f.layout)} for f in fitted]
+        self.fixed = {name: np.array([row[name] for row in facts]) for name in facts[0]}
+        self.pairs: list[tuple[Cluster, str]] = []
+        numbers: dict[tuple[Any, ...], int] = {}
+        index = []
+        for f in fitted:
+            c = f.run.cluster
+            key = (
+                c.accelerator.key,
+                c.per_node,
+                c.nodes,
+                c.scale_up,
+                c.network_bytes_per_s,
+                c.fabric,
+                f.run.job.precision,
+            )
+            if key not in numbers:
+                numbers[key] = len(self.pairs)
+                self.pairs.append((c, f.run.job.precision))
+            index.append(numbers[key])
+        self.index = np.array(index)
+        unit = np.array([in_unit(f.run, f.layout, 1.0) for f in fitted])
+        faster = np.array([in_unit(f.run, f.layout, 2.0) for f in fitted]) < unit
+        self.log_unit = np.log(unit)
+        self.sign = np.where(faster, -1.0, 1.0)  # how the published figure moves with the step time
+        self.log_published = np.log([f.case.value for f in fitted])
+        self.weight = np.array([f.case.weight for f in fitted])
+
+    def log_error(self, k: Mapping[str, float]) -> np.ndarray:
+        """Predicted over published, logarithm, positive where the prediction is slower."""
+        facts = [cluster_facts(cluster, precision, k) for cluster, precision in self.pairs]
+        columns = {name: np.array([row[name] for row in facts])[self.index] for name in facts[0]}
+        seconds = np.broadcast_to(step_s(rows({**self.fixed, **columns}), k), self.index.shape)
+        return np.log(seconds) + self.sign * (self.log_unit - self.log_published)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="*", help="case files or folders; default: the cases that the project carries")
+    parser.add_argument("--date", help="date of the fit, written into the file")
+    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    parser.add_argument("--cross-validate", action="store_true", help="leave each source out in turn")
+    arguments = parser.parse_args(argv)
+    cases = [case for case in published.read(arguments.paths) if _usable(case)]
+    values, fitted = calibrate(cases)
+    errors = Table(fitted).log_error(values)
+    _print_errors("fitted", fitted, errors)
+    left_out = None
+    if arguments.cross_validate or arguments.date:
+        left_out = cross_validate(fitted, values)
+        _print_errors("source left out", fitted, left_out)
+    if not arguments.date:
+        return 0
+    text = document(values, fitted, left_out if left_out is not None else errors, arguments.date)
+    if arguments.check:
+        same = FILE.read_text(encoding="utf-8") == text
+        print(f"{FILE.name}: {'reproduced' if same else 'differs'}")
+        return 0 if same else 1
+    FILE.write_text(text, encoding="utf-8")
+    print(f"wrote {FILE.name}: {len(values)} constants from {len(fitted)} cases")
+    return 0
+
+
+def _usable(case: published.Case) -> bool:
+    return case.gradeable and case.metric not in ("peak_memory_gb",) and case.kind in (
+        "pretrain", "finetune_full", "finetune_lora", "finetune_qlora", "vision_train"
+    )  # fmt: skip
+
+
+def calibrate(cases: Sequence[published.Case]) -> tuple[dict[str, float], list[Fitted]]:
+    """Constants and the cases with the layouts they were fitted on."""
+    known = priors()
+    values = {name: prior.value for name, prior in known.items()}
+    fitted: list[Fitted] = []
+    for _ in range(ROUNDS):
+        fitted = prepared(cases, values)
+        values = fit(Table(fitted), known, values)
+    return values, prepared(cases, values)
+
+
+def prepared(cases: Sequence[published.Case], values: Mapping[str, float]) -> list[Fitted]:
+    """Cases with their layouts under `values`; those that cannot be predicted are left out."""
+    ready: list[Fitted] = []
+    with calibration.using("training", values):
+        for case in cases:
+            try:
+                run = training_run(case)
+                ready.append(Fitted(case, run, layout_of(run)))
+                in_unit(run, ready[-1].layout, 1.0)
+            except CannotPredictError:
+                continue
+    return ready
+
+
+def fit(
+    table: Table,
+    known: Mapping[str, Prior],
+    start: Mapping[str, float],
+    keep: np.ndarray | None = None,
+    steps: int = 30,
+) -> dict[str, float]:
+    """Gauss-Newton with reweighting for absolute errors, over the logarithms of the constants."""
+    free = [name for name, prior in known.items() if prior.sigma]
+    center = np.log([known[name].value for name in free])
+    width = np.array([known[name].sigma for name in free])
+    upper = np.log([known[name].upper or math.inf for name in free])
+    weight = table.weight if keep is None else table.weight * keep
+    theta = np.log([start[name] for name in free])
+    fixed = {name: prior.value for name, prior in known.items() if not prior.sigma}
+
+    def at(point: np.ndarray) -> dict[str, float]:
+        return {**fixed, **dict(zip(free, np.exp(point).tolist(), strict=True))}
+
+    def loss(point: np.ndarray, error: np.ndarray) -> float:
+        return float((weight * np.abs(error)).sum() / NOISE + 0.5 * (((point - center) / width) ** 2).sum())
+
+    error = table.log_error(at(theta))
+    best = loss(theta, error)
+    damping = 1.0
+    for _ in range(steps):
+        delta = 1e-4
+        jacobian = np.stack(
+            [(table.log_error(at(theta + delta * row)) - error) / delta for row in np.eye(len(free))], axis=1
+        )
+        pull = weight / np.maximum(np.abs(error), SMALLEST) / NOISE
+        normal = jacobian.T @ (pull[:, None] * jacobian) + np.diag(1 / width**2)
+        slope = jacobian.T @ (pull * error) + (theta - center) / width**2
+        improved = False
+        while damping < 1e4:
+            move = np.linalg.solve(normal + damping * np.diag(np.diag(normal)) * 0.1, -slope)
+            point = np.minimum(theta + np.clip(move, -0.3, 0.3), upper)
+            tried = table.log_error(at(point))
+            value = loss(point, tried)
+            if value < best - 1e-6:
+                improved = best - value > 1e-3
+                theta, error, best = point, tried, value
+                damping = max(0.1, damping / 3)
+                break
+            damping *= 4
+        if not improved:
+            break
+    rounded = {name: float(f"{value:.4g}") for name, value in at(theta).items()}
+    return {name: rounded[name] for name in known}
+
+
+def cross_validate(fitted: Sequence[Fitted], values: Mapping[str, float]) -> np.ndarray:
+    """Log errors of each case when its source was left out of the fit."""
+    table, known = Table(fitted), priors()
+    sources = np.array([f.case.source_family for f in fitted])
+    errors = np.zeros(len(fitted))
+    for source in sorted(set(sources)):
+        out = sources == source
+        without = fit(table, known, values, keep=(~out).astype(float), steps=8)
+        errors[out] = table.log_error(without)[out]
+    return errors
+
+
+def document(values: Mapping[str, float], fitted: Sequence[Fitted], errors: np.ndarray, date: str) -> str:
+    """The file's text."""
+    known = priors()
+    constants = {
+        name: {
+            "value": values[name],
+            "meaning": prior.meaning,
+            "prior": prior.value,
+            "prior_width": prior.sigma,
+            "source": prior.source if not prior.sigma else f"fitted; prior: {prior.source}",
+        }
+        for name, prior in known.items()
+    }
+    data = {
+        "schema": "sizewell.calibration/1",
+        "fitted": date,
+        "cases": len(fitted),
+        "sources": sorted({f.case.source_family for f in fitted}),
+        "constants": constants,
+        "bands": bands(fitted, errors),
+    }
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def bands(fitted: Sequence[Fitted], errors: np.ndarray) -> dict[str, dict[str, Any]]:
+    """80 % bands by group: factors on the predicted step between which published steps lie."""
+    groups: dict[str, list[int]] = {}
+    for i, f in enumerate(fitted):
+        for key in (*band_keys(f.run.job, f.run.cluster), "any"):
+            groups.setdefault(key, []).append(i)
+    weight = np.array([f.case.weight for f in fitted])
+    found: dict[str, dict[str, Any]] = {}
+    for key in sorted(groups):
+        members = np.array(groups[key])
+        if len(members) < BAND_CASES and key != "any":
+            continue
+        factor = np.exp(-errors[members])  # published step over predicted step
+        low, high = _weighted_quantiles(factor, weight[members], (0.08, 0.92))
+        found[key] = {
+            "low": round(min(low, 0.97), 3),
+            "high": round(max(high, 1.03), 3),
+            "median_error": round(float(np.median(np.abs(1 / factor - 1))), 3),
+            "cases": len(members),
+            "grade": "calibrated",
+        }
+    return found
+
+
+def _weighted_quantiles(values: np.ndarray, weight: np.ndarray, at: Sequence[float]) -> list[float]:
+    order = np.argsort(values, kind="stable")
+    share = (np.cumsum(weight[order]) - 0.5 * weight[order]) / weight.sum()
+    return [float(np.interp(quantile, share, values[order])) for quantile in at]
+
+
+def _print_errors(title: str, fitted: Sequence[Fitted], errors: np.ndarray) -> None:
+    core = np.array([f.case.core for f in fitted])
+    shown = np.abs(np.expm1(errors * -1.0))
+    print(f"{title}: median absolute error {np.median(shown[core]):.1%} over {core.sum()} core cases")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
