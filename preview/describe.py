@@ -1,0 +1,143 @@
+"""Components in words: what a reader calls them, what they are, how their figure was got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from resources.recorded import Plan, RecordedResource
+from sizing.money import LineItem, Unpriced
+from sizing.registration import REGISTRATION_KEY
+
+_STACK = "pulumi:pulumi:Stack"
+_SHORT_UNITS = {"machine-hour": "h", "hour": "h", "GB-month": "GB-mo"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A component as a reader knows it."""
+
+    kind: str
+    what: str
+    region: str
+
+
+def registration_of(urn: str, by_urn: Mapping[str, RecordedResource]) -> Mapping[str, Any] | None:
+    """What the nearest component of ours around a resource states about itself."""
+    seen = set()
+    resource = by_urn.get(urn)
+    while resource is not None and resource.urn not in seen:
+        seen.add(resource.urn)
+        stated = resource.inputs.get(REGISTRATION_KEY)
+        if isinstance(stated, Mapping):
+            return stated
+        resource = by_urn.get(resource.parent or "")
+    return None
+
+
+def label_of(resource: RecordedResource, by_urn: Mapping[str, RecordedResource]) -> str:
+    """The name of the component that a resource belongs to, as line items have it."""
+    stated = registration_of(resource.urn, by_urn)
+    if stated is not None and isinstance(stated.get("name"), str) and stated["name"]:
+        return str(stated["name"])
+    outermost = resource if not resource.custom and resource.type != _STACK else None
+    parent, seen = by_urn.get(resource.parent or ""), {resource.urn}
+    while parent is not None and parent.urn not in seen:
+        seen.add(parent.urn)
+        if not parent.custom and parent.type != _STACK:
+            outermost = parent
+        parent = by_urn.get(parent.parent or "")
+    return outermost.name if outermost is not None else resource.name
+
+
+def describe(plan: Plan) -> dict[str, Described]:
+    """Each component of a plan by its label. A pool or a store of ours is described by what it registers."""
+    by_urn = plan.by_urn()
+    found: dict[str, Described] = {}
+    rank: dict[str, int] = {}
+    for resource in plan.resources:
+        if resource.type == _STACK or resource.type.startswith("pulumi:providers:"):
+            continue
+        label = label_of(resource, by_urn)
+        stated = resource.inputs.get(REGISTRATION_KEY)
+        importance = 3 if isinstance(stated, Mapping) else 2 if not resource.custom else 1
+        if isinstance(stated, Mapping) and stated.get("kind") == "pool":
+            importance = 4
+        if importance <= rank.get(label, 0):
+            continue
+        rank[label] = importance
+        found[label] = Described(
+            kind=_kind(resource),
+            what=_registered(stated) if isinstance(stated, Mapping) else "",
+            region=_text(stated.get("region")) if isinstance(stated, Mapping) else "",
+        )
+    return found
+
+
+def _kind(resource: RecordedResource) -> str:
+    return resource.type if resource.custom else resource.type.rsplit(":", 1)[-1]
+
+
+def _registered(stated: Mapping[str, Any]) -> str:
+    machine = _text(stated.get("instanceType"))
+    if not machine:
+        return ""
+    low, most = stated.get("nodesMin"), stated.get("nodesMax")
+    count = f"{most}" if low == most else f"{low}-{most}"
+    parts = [f"{count} x {machine}" if isinstance(low, int) and isinstance(most, int) else f"? x {machine}"]
+    each, accelerator = stated.get("acceleratorsPerNode"), _text(stated.get("accelerator"))
+    if isinstance(each, int) and each > 0 and accelerator:
+        parts[0] += f" ({each} x {accelerator})"
+    parts += [text for key in ("market", "schedule") if (text := _text(stated.get(key)))]
+    if not _text(stated.get("schedule")) and _text(stated.get("market")) != "capacity-block":
+        parts.append("24x7")
+    return ", ".join(parts)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def how_priced(lines: Sequence[LineItem]) -> str:
+    """The arithmetic of the expected figure: the dearest line or two, and how many more there are.
+
+    >>> from sizing.money import Interval, Priced
+    >>> line = LineItem(component="c", what="w", unit="machine-hour", quantity=Interval.exactly(Decimal("303.3333")),
+    ...                 price=Priced(Decimal("10.49264"), "list", "2026-07-20"))
+    >>> how_priced([line])
+    '10.49264/h x 303.33'
+    """
+    priced = [line for line in lines if not isinstance(line.price, Unpriced)]
+    ranked = sorted(priced, key=_expected, reverse=True)
+    parts = [_arithmetic(line) for line in ranked[:2]]
+    if len(ranked) > 2:
+        parts.append(f"{len(ranked) - 2} more")
+    missing = len(lines) - len(priced)
+    if missing:
+        parts.append(f"{missing} unpriced")
+    return " + ".join(parts)
+
+
+def _expected(line: LineItem) -> Decimal:
+    cost = line.cost()
+    return Decimal(0) if isinstance(cost, Unpriced) else cost.expected
+
+
+def _arithmetic(line: LineItem) -> str:
+    if isinstance(line.price, Unpriced):
+        return "unpriced"
+    unit = _SHORT_UNITS.get(line.unit, line.unit)
+    return f"{plain(line.price.amount)}/{unit} x {plain(line.quantity.expected, places=2)}"
+
+
+def plain(value: Decimal, *, places: int = 6) -> str:
+    """A decimal without trailing zeros, thousands separated, at most `places` places.
+
+    >>> plain(Decimal("2920.0000")), plain(Decimal("0.023")), plain(Decimal("30.13118"))
+    ('2,920', '0.023', '30.13118')
+    """
+    rounded = value.quantize(Decimal(1).scaleb(-places))
+    text = f"{rounded:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

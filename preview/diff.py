@@ -1,0 +1,321 @@
+"""Before and after, priced with the same catalog, become one `Stack`: rows per component, totals, what to decide.
+
+The rows' expected changes add up to the headline to the cent, because each line is rounded once, in `LineItem.cost`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Protocol
+
+from preview import records
+from preview.describe import Described, describe, how_priced, label_of, registration_of
+from preview.needs import needs_of
+from resources.recorded import Plan
+from sizing.decision import Bounds, Decision
+from sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
+
+MACHINE_HOUR = "machine-hour"
+
+
+class CoverageLike(Protocol):
+    """Counts of `resources.Coverage`."""
+
+    @property
+    def detected(self) -> int: ...
+    @property
+    def estimated(self) -> int: ...
+    @property
+    def free(self) -> int: ...
+    @property
+    def unpriced(self) -> int: ...
+    @property
+    def unknown(self) -> int: ...
+
+
+class PricingLike(Protocol):
+    """What a preview needs of `resources.Pricing`."""
+
+    @property
+    def items(self) -> tuple[LineItem, ...]: ...
+    @property
+    def free(self) -> tuple[tuple[str, str, str], ...]: ...
+    @property
+    def outside(self) -> tuple[str, ...]: ...
+    @property
+    def coverage(self) -> CoverageLike: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """A stack at one revision: its resources and what they cost."""
+
+    plan: Plan
+    pricing: PricingLike
+
+
+@dataclass(slots=True)
+class _Group:
+    """The lines of one component on one side."""
+
+    monthly: Interval = ZERO
+    once: Interval = ZERO
+    lines: list[LineItem] = field(default_factory=list)
+    unpriced: list[str] = field(default_factory=list)
+
+    def add(self, line: LineItem) -> None:
+        self.lines.append(line)
+        cost = line.cost()
+        if isinstance(cost, Unpriced):
+            self.unpriced.append(f"{line.what}: {cost.reason}")
+        elif line.cadence == "once":
+            self.once += cost
+        else:
+            self.monthly += cost
+
+
+def compare(
+    stack: str,
+    before: Side | None,
+    after: Side,
+    *,
+    base: str = "",
+    base_failed: str = "",
+    base_at_own_prices: PricingLike | None = None,
+    replaced: frozenset[str] = frozenset(),
+    policies: records.PolicyReport | None = None,
+    decision: Decision | None = None,
+    budget: Decimal | None = None,
+) -> records.Stack:
+    """The preview of one stack; `before` and `after` are priced with the same catalog, the head's.
+
+    `base_at_own_prices` is the base priced with the base's own catalog: the difference is what prices moved.
+    """
+    was = _grouped(before.pricing.items if before else ())
+    now = _grouped(after.pricing.items)
+    renamed = _renames(before.plan, after.plan, was, now) if before else {}
+    was = {renamed.get(name, name): group for name, group in was.items()}
+    described = describe(after.plan)
+    described_before = describe(before.plan) if before else {}
+    rows, unchanged = [], Interval(Decimal(0), Decimal(0), Decimal(0))
+    same = 0
+    for name in [*now, *(name for name in was if name not in now)]:
+        row = _row(name, was.get(name), now.get(name), described.get(name) or described_before.get(name))
+        if row.sign == "=":
+            same += 1
+            unchanged += row.after.interval()
+        else:
+            rows.append(row)
+    rows.sort(key=lambda row: (-abs(row.change) - row.once.expected, row.component))
+    totals_before = _totals(before) if before else None
+    totals_after = _totals(after)
+    change = totals_after.usd_per_month.expected
+    change -= totals_before.usd_per_month.expected if totals_before else Decimal(0)
+    bought = sum((row.once.interval() for row in rows), ZERO)
+    moved = None
+    if base_at_own_prices is not None and totals_before is not None:
+        own = total(base_at_own_prices.items).run_rate.usd_per_month.expected
+        moved = totals_before.usd_per_month.expected - own
+    return records.Stack(
+        stack=stack,
+        project=after.plan.project,
+        regions=_regions(after.plan, described),
+        base=base,
+        base_failed=base_failed,
+        before=totals_before,
+        after=totals_after,
+        change_usd_per_month=change,
+        bought=records.Money.of(bought),
+        prices_moved_usd_per_month=moved,
+        rows=tuple(rows),
+        unchanged=records.Unchanged(components=same, usd_per_month=records.Money.of(unchanged)),
+        needs=needs_of(before.plan if before else None, after.plan, rows, replaced=replaced, decision=decision),
+        unpriced=tuple(
+            dict.fromkeys(
+                f"{line.component}: {line.what}: {line.price.reason}"
+                for line in after.pricing.items
+                if isinstance(line.price, Unpriced)
+            )
+        ),
+        outside=after.pricing.outside,
+        free=_counts(kind for _, kind, _ in after.pricing.free if not kind.startswith("pulumi:")),
+        coverage=_coverage(after.pricing.coverage),
+        budget=_budget(budget, totals_after),
+        policies=policies,
+        notes=tuple(dict.fromkeys((*after.plan.notes, *(before.plan.notes if before else ())))),
+    )
+
+
+def _grouped(items: Iterable[LineItem]) -> dict[str, _Group]:
+    groups: dict[str, _Group] = {}
+    for item in items:
+        groups.setdefault(item.component, _Group()).add(item)
+    return groups
+
+
+def _row(name: str, was: _Group | None, now: _Group | None, described: Described | None) -> records.Row:
+    shown = now or was or _Group()
+    old_lines = {(line.what, line.unit): line.cost() for line in was.lines if line.cadence == "once"} if was else {}
+    once = ZERO
+    for line in now.lines if now else ():
+        cost = line.cost()
+        # The same purchase on both sides is bought already; a different one is a new purchase, whole.
+        if line.cadence == "once" and isinstance(cost, Interval) and old_lines.get((line.what, line.unit)) != cost:
+            once += cost
+    monthly_before = was.monthly if was else ZERO
+    monthly_after = now.monthly if now else ZERO
+    unpriced = tuple(dict.fromkeys(now.unpriced if now else was.unpriced if was else ()))
+    if was is None:
+        sign = "+"
+    elif now is None:
+        sign = "-"
+    elif monthly_before == monthly_after and once == ZERO and _prints(was) == _prints(now):
+        sign = "="
+    else:
+        sign = "~"
+    return records.Row(
+        sign=sign,  # type: ignore[arg-type]
+        component=name,
+        kind=described.kind if described else "",
+        what=(described.what if described else "") or _what(shown.lines),
+        how=how_priced(shown.lines),
+        region=described.region if described else "",
+        before=records.Money.of(monthly_before),
+        after=records.Money.of(monthly_after),
+        once=records.Money.of(once),
+        unpriced=unpriced,
+        confidence=tuple(dict.fromkeys(line.confidence for line in shown.lines if line.confidence)),
+        resources=len({line.resource for line in shown.lines if line.resource}),
+        lines=tuple(_line(line) for line in shown.lines),
+    )
+
+
+def _prints(group: _Group) -> list[tuple[str, str, object]]:
+    return sorted((line.what, line.unit, str(line.cost())) for line in group.lines)
+
+
+def _what(lines: Sequence[LineItem]) -> str:
+    """The dearest lines in words."""
+    words = list(dict.fromkeys(line.what for line in sorted(lines, key=_weight, reverse=True)))
+    more = f" and {len(words) - 2} more" if len(words) > 2 else ""
+    return ", ".join(words[:2]) + more
+
+
+def _weight(line: LineItem) -> Decimal:
+    cost = line.cost()
+    return Decimal("Infinity") if isinstance(cost, Unpriced) else cost.ceiling
+
+
+def _line(line: LineItem) -> records.Line:
+    cost = line.cost()
+    unpriced = isinstance(line.price, Unpriced)
+    return records.Line(
+        component=line.component,
+        what=line.what,
+        unit=line.unit,
+        cadence=line.cadence,
+        quantity=Bounds.of(line.quantity),
+        usd_per_unit=None if isinstance(line.price, Unpriced) else line.price.amount,
+        usd=None if isinstance(cost, Unpriced) else records.Money.of(cost),
+        unpriced=line.price.reason if isinstance(line.price, Unpriced) else "",
+        how=line.how,
+        confidence=line.confidence,
+        source="" if unpriced else line.price.source,  # type: ignore[union-attr]
+        date="" if unpriced else line.price.date,  # type: ignore[union-attr]
+        resource=line.resource,
+    )
+
+
+def _totals(side: Side) -> records.Totals:
+    cost = total(side.pricing.items)
+    return records.Totals(
+        usd_per_month=records.Money.of(cost.run_rate.usd_per_month),
+        usd_once=records.Money.of(cost.one_off.usd),
+        idle_usd_per_hour=records.Money.of(idle_exposure(side)),
+    )
+
+
+def idle_exposure(side: Side) -> Interval:
+    """US dollars per hour of machines that run: at the minimum, the initial and the maximum size of each pool.
+
+    Where a component states its sizes, they count; else the hours of the month in which its machines run on average.
+    Purchased capacity is paid already and is not in it.
+    """
+    by_urn = side.plan.by_urn()
+    lines = [line for line in side.pricing.items if line.unit == MACHINE_HOUR and line.cadence == "monthly"]
+    hours: dict[str, Decimal] = {}
+    for line in lines:
+        hours[line.component] = hours.get(line.component, Decimal(0)) + line.quantity.ceiling
+    exposure = Interval(Decimal(0), Decimal(0), Decimal(0))
+    for line in lines:
+        if isinstance(line.price, Unpriced):
+            continue
+        machines = line.quantity.times(1 / HOURS_PER_MONTH)
+        stated = registration_of(line.resource, by_urn)
+        sizes = [stated.get(key) for key in ("nodesMin", "nodesInitial", "nodesMax")] if stated else []
+        known = [Decimal(size) for size in sizes if isinstance(size, int)]
+        if len(known) == 3 and known == sorted(known) and hours[line.component] > 0:
+            machines = Interval(*known).times(line.quantity.ceiling / hours[line.component])
+        exposure += machines.times(line.price.amount)
+    return exposure.cents()
+
+
+def _renames(before: Plan, after: Plan, was: Mapping[str, _Group], now: Mapping[str, _Group]) -> dict[str, str]:
+    """Components that have another name now, found by the aliases of their resources."""
+    old, new = before.by_urn(), after.by_urn()
+    renames: dict[str, str] = {}
+    for resource in after.resources:
+        for alias in resource.aliases:
+            if alias in old and alias not in new:
+                earlier, later = label_of(old[alias], old), label_of(resource, new)
+                if earlier != later and earlier in was and earlier not in now and later not in was:
+                    renames[earlier] = later
+    return renames
+
+
+def _regions(plan: Plan, described: Mapping[str, Described]) -> tuple[str, ...]:
+    stated = [each.region for each in described.values() if each.region]
+    configured = [
+        plan.config[key] for key in ("aws:region", "gcp:region", "azure-native:location") if key in plan.config
+    ]
+    return tuple(sorted(dict.fromkeys(stated or configured)))
+
+
+def _coverage(counts: Any) -> records.Coverage:
+    return records.Coverage(
+        detected=counts.detected,
+        estimated=counts.estimated,
+        free=counts.free,
+        unpriced=counts.unpriced,
+        unknown=counts.unknown,
+    )
+
+
+def _counts(kinds: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for kind in kinds:
+        counts[kind] = counts.get(kind, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _budget(usd_per_month: Decimal | None, totals: records.Totals) -> records.Budget | None:
+    if usd_per_month is None or usd_per_month <= 0:
+        return None
+    spend = totals.usd_per_month
+    over = "expected" if spend.expected > usd_per_month else "ceiling" if spend.ceiling > usd_per_month else ""
+    return records.Budget(
+        usd_per_month=usd_per_month,
+        expected_percent=(spend.expected / usd_per_month * 100).quantize(CENT),
+        ceiling_percent=(spend.ceiling / usd_per_month * 100).quantize(CENT),
+        over=over,  # type: ignore[arg-type]
+    )
+
+
+def budget_of(decision: Decision | None) -> Decimal | None:
+    """The monthly budget of a stack: the sum over its workloads, where each of them has one."""
+    if decision is None or not decision.workloads:
+        return None
+    stated = [workload.budget.get("usd_per_month") for workload in decision.workloads]
+    return sum((each for each in stated if each is not None), Decimal(0)) if all(stated) else None

@@ -1,0 +1,180 @@
+"""The folds of the comment, in order of weight: the last is the first to go when the comment is too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preview import records
+from preview.render import text
+from preview.render.escape import code, html, words
+
+_MOST_CHOICES = 8
+
+
+def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool) -> list[str]:
+    """Every fold of one stack that has something in it."""
+    prefix = f"<code>{html(stack.stack)}</code> · " if many else ""
+    found = [
+        _fold(f"{prefix}<b>Policies</b> · {_policies_in_short(stack)}", list(_policies(stack))),
+        _fold(f"{prefix}<b>Why this hardware</b>{_why_in_short(stack)}", list(_why(stack))),
+        _fold(f"{prefix}<b>Idle guard</b> · {_guard_in_short(stack)}", list(_guard(stack))),
+        _fold(f"{prefix}<b>Capacity</b>", [f"- {code(note.component)} {words(note.text)}" for note in stack.capacity]),
+        _fold(f"{prefix}<b>Not priced, provenance</b>", list(_provenance(preview, stack))),
+    ]
+    return [fold for fold in found if fold]
+
+
+def _fold(summary: str, lines: list[str]) -> str:
+    if not lines:
+        return ""
+    return "\n".join([f"<details><summary>{summary}</summary>", "", *lines, "</details>"])
+
+
+def _why_in_short(stack: records.Stack) -> str:
+    return "".join(f" · {html(_evidence_in_short(each), 90)}" for each in stack.evidence[:2])
+
+
+def _evidence_in_short(each: records.Evidence) -> str:
+    value, low, high = (figure(each.metric, bound) for bound in (each.value, each.low, each.high))
+    return f"{each.workload}: {value} ({low} to {high})"
+
+
+def figure(metric: str, value: float) -> str:
+    """A prediction in the unit that its metric names.
+
+    >>> figure("run_time_s", 208800.0), figure("requests_per_s", 4.1), figure("ttft_s", 0.41)
+    ('58 h', '4.1 requests/s', '410 ms ttft')
+    """
+    if metric.endswith("_per_s"):
+        return f"{value:,.3g} {metric.removesuffix('_per_s').replace('_', ' ')}/s"
+    name = metric.removesuffix("_s").replace("_", " ")
+    if not metric.endswith("_s"):
+        return f"{value:,.4g} {name}"
+    if value >= 7200:
+        return f"{value / 3600:,.3g} h"
+    if value >= 120:
+        return f"{value / 60:,.3g} min"
+    return f"{value * 1000:,.3g} ms {name}" if value < 1 else f"{value:,.3g} s {name}"
+
+
+def _why(stack: records.Stack) -> Iterator[str]:
+    if stack.choices:
+        yield "| Choice | Where | $/month | $ for the run | Why not |"
+        yield "|--------|-------|--------:|--------------:|---------|"
+        for workload in dict.fromkeys(choice.workload for choice in stack.choices):
+            ours = [choice for choice in stack.choices if choice.workload == workload]
+            for choice in ours[:_MOST_CHOICES]:
+                label = f"{choice.nodes} x {choice.label}, {choice.market}"
+                monthly = "**unpriced**" if choice.usd_per_month is None and choice.usd_per_run is None else ""
+                yield (
+                    f"| {'**' if choice.chosen else ''}{words(label, 60)}{'**' if choice.chosen else ''} "
+                    f"| {words(choice.cloud)}/{words(choice.region)} "
+                    f"| {text.usd(choice.usd_per_month) if choice.usd_per_month is not None else monthly} "
+                    f"| {text.usd(choice.usd_per_run) if choice.usd_per_run is not None else ''} "
+                    f"| {words(choice.why_not, 120)} |"
+                )
+        yield ""
+    for each in stack.evidence:
+        yield (
+            f"{code(each.workload)}: {words(figure(each.metric, each.value))}, "
+            f"{words(figure(each.metric, each.low))} to {words(figure(each.metric, each.high))}; "
+            f"evidence: {words(each.grade)}; bound by {words(each.bottleneck)}.  "
+        )
+        if each.memory_breakdown:
+            parts = " + ".join(f"{words(name)} {size / 1e9:,.1f}" for name, size in each.memory_breakdown.items())
+            yield (
+                f"Memory per device: {parts} = {each.memory_per_device_bytes / 1e9:,.1f} GB of "
+                f"{each.memory_usable_bytes / 1e9:,.1f} usable.  "
+            )
+        prices = [
+            f"{text.usd(amount)} USD {word}"
+            for amount, word in (
+                (each.usd_per_run, "per run"),
+                (each.usd_per_million_tokens, "per 1M tokens"),
+                (each.usd_per_thousand_samples, "per 1,000 samples"),
+            )
+            if amount is not None
+        ]
+        if prices:
+            yield f"{', '.join(prices)}.  "
+        for assumption in each.assumptions:
+            yield f"- assumed: {words(assumption)}"
+
+
+def _guard_in_short(stack: records.Stack) -> str:
+    watched = sum(each.signal != "none" for each in stack.guarded)
+    return f"{watched} of {text.plural(len(stack.guarded), 'component')} covered"
+
+
+def _guard(stack: records.Stack) -> Iterator[str]:
+    if not stack.guarded:
+        return
+    yield "| Component | Signal | Idle when | Then | Saves if idle |"
+    yield "|-----------|--------|-----------|------|--------------:|"
+    for each in stack.guarded:
+        saves = f"${text.usd(each.saves_usd_per_hour)}/h" if each.saves_usd_per_hour is not None else ""
+        told = " | ".join(words(part) for part in (each.signal, each.idle_when, each.then))
+        yield f"| {code(each.component)} | {told} | {saves} |"
+
+
+def _policies_in_short(stack: records.Stack) -> str:
+    if stack.policies is None:
+        return ""
+    advisory = sum(finding.level == "advisory" and not finding.waived for finding in stack.policies.findings)
+    waived = sum(bool(finding.waived) for finding in stack.policies.findings)
+    more = f", {waived} waived" if waived else ""
+    return f"{len(stack.policies.failed)} mandatory failed, {advisory} advisory{more}, {stack.policies.passed} passed"
+
+
+def _policies(stack: records.Stack) -> Iterator[str]:
+    if stack.policies is None:
+        return
+    for finding in stack.policies.findings:
+        where = f" {code(finding.component)}" if finding.component else ""
+        fix = f" Fix: {words(finding.fix)}" if finding.fix else ""
+        waived = f" Waived: {words(finding.waived)}" if finding.waived else ""
+        yield f"- {finding.level} {code(finding.policy)}{where}: {words(finding.message)}.{fix}{waived}".replace(
+            "..", "."
+        )
+    if not stack.policies.findings:
+        yield f"{text.plural(stack.policies.passed, 'policy')} passed."
+
+
+def _provenance(preview: records.Preview, stack: records.Stack) -> Iterator[str]:
+    for line in stack.unpriced:
+        yield f"- **unpriced** {words(line)}"
+    for line in stack.outside:
+        yield f"- outside the totals: {words(line)}"
+    weak = dict.fromkeys(
+        f"{line.component}: {line.what} ({line.confidence})"
+        for row in stack.rows
+        for line in row.lines
+        if line.confidence and row.sign != "-"
+    )
+    for text_ in weak:
+        yield f"- low confidence: {words(text_)}"
+    for note in stack.notes:
+        yield f"- {words(note)}"
+    counts = stack.coverage
+    yield ""
+    yield (
+        f"Resources: {counts.detected} detected, {counts.estimated} estimated, {counts.free} free, "
+        f"{counts.unpriced} unpriced, {counts.unknown} of unknown type.  "
+    )
+    if stack.free:
+        kinds = ", ".join(f"{count} x {kind}" for kind, count in list(stack.free.items())[:12])
+        yield f"Free: {words(kinds)}.  "
+    yield provenance_in_words(preview.provenance)
+
+
+def provenance_in_words(source: records.Provenance) -> str:
+    """Which prices: list prices of the catalog of a date, own rates, who evaluated the program."""
+    age = "" if source.age_days is None else f" ({text.plural(source.age_days, 'day')} old)"
+    parts = [f"Prices: list, catalog {words(source.catalog_digest[:12])} as of {words(source.catalog_as_of)}{age}"]
+    parts.append(f"own rates from {words(source.discounts)}" if source.discounts else "no own rates loaded")
+    if source.usage:
+        parts.append(f"usage from {words(source.usage)}")
+    parts.append("before and after use the same catalog")
+    parts.append(f"engine {words(source.engine)}")
+    parts.append("a month has 730 hours, 52/12 weeks")
+    return f"{'; '.join(parts)}."

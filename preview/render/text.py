@@ -1,0 +1,120 @@
+"""Figures and words that every renderer shares; signs and sums in plain ASCII, so that a screen reader reads them."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from preview import records
+from preview.guardrails import in_words
+
+FLOOR_NOTE = "everything scaled to zero, but still billing."
+CEILING_NOTE = "everything on, 24x7, no schedule."
+IDLE_NOTE = "spend per hour if nothing does work and nobody notices."
+
+
+def usd(amount: Decimal) -> str:
+    """An amount to the cent, thousands separated.
+
+    >>> usd(Decimal("83627.42")), usd(Decimal("-1.5"))
+    ('83,627.42', '-1.50')
+    """
+    return f"{amount:,.2f}"
+
+
+def signed(amount: Decimal) -> str:
+    """The same with its sign.
+
+    >>> signed(Decimal("9061.6")), signed(Decimal("-0.01")), signed(Decimal(0))
+    ('+9,061.60', '-0.01', '0.00')
+    """
+    return "0.00" if amount == 0 else f"{amount:+,.2f}"
+
+
+def dollars(amount: Decimal, *, sign: bool = False) -> str:
+    """Whole dollars for a headline, cents where they matter.
+
+    >>> dollars(Decimal("-83627.42"), sign=True), dollars(Decimal("12.4")), dollars(Decimal(0), sign=True)
+    ('-$83,627', '$12.40', '+$0')
+    """
+    size = abs(amount)
+    whole = size >= 100 or size == size.to_integral_value()
+    text = f"${size.quantize(Decimal(1), rounding=ROUND_HALF_EVEN):,}" if whole else f"${size:,.2f}"
+    if amount < 0:
+        return f"-{text}"
+    return f"+{text}" if sign else text
+
+
+def percent(change: Decimal, before: Decimal) -> str:
+    """A change as a share of what was, "" where there was nothing.
+
+    >>> percent(Decimal(-95), Decimal(100)), percent(Decimal(5), Decimal(0))
+    ('-95 %', '')
+    """
+    if before <= 0:
+        return ""
+    share = change / before * 100
+    places = Decimal(1) if abs(share) >= 10 or share == 0 else Decimal("0.1")
+    return f"{share.quantize(places):+f} %" if share else "0 %"
+
+
+def plural(number: int, word: str) -> str:
+    """A count and its word.
+
+    >>> plural(1, "policy"), plural(2, "policy"), plural(0, "line")
+    ('1 policy', '2 policies', '0 lines')
+    """
+    if number == 1:
+        return f"1 {word}"
+    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{number:,} {many}"
+
+
+def shorten(text: str, width: int) -> str:
+    """One line of at most `width` characters.
+
+    >>> shorten("a-long-name", 8)
+    'a-lon...'
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= width else f"{text[: max(width - 3, 1)]}..."
+
+
+def per_month(row: records.Row) -> str:
+    """What a row changes: a monthly figure, a purchase, both, or "?"."""
+    parts = []
+    if row.change != 0 or (row.once.ceiling == 0 and not row.unpriced):
+        parts.append(signed(row.change))
+    if row.once.ceiling > 0:
+        parts.append(f"{usd(row.once.expected)} once")
+    if row.unpriced:
+        parts.append("?")
+    return " ".join(parts)
+
+
+def headline(change: Decimal, before: records.Totals | None, after: records.Totals, bought: records.Money) -> str:
+    """Run-rate and one-off, never added."""
+    now = after.usd_per_month.expected
+    if before is None:
+        text = f"Run-rate {dollars(now)}/month expected"
+    else:
+        text = f"Run-rate {dollars(change, sign=True)}/month"
+        text += f" ({dollars(before.usd_per_month.expected)} -> {dollars(now)} expected)"
+    if bought.ceiling > 0:
+        text += f", one-off {dollars(bought.expected, sign=True)}, not refundable"
+    return text
+
+
+def moved(preview_moved: Decimal | None, change: Decimal) -> str:
+    """The two lines of a price change, in one sentence; "" where the base was not priced with its own catalog."""
+    if preview_moved is None:
+        return ""
+    return f"prices moved {signed(preview_moved)} USD/month, your change {signed(change)} USD/month"
+
+
+def broken(rails: tuple[records.Guardrail, ...]) -> list[str]:
+    return [in_words(rail) for rail in rails if rail.broken]
+
+
+def low_confidence(stack: records.Stack) -> int:
+    """Lines of the bill that rest on more than a list price and stated usage."""
+    return sum(bool(line.confidence) for row in stack.rows for line in row.lines if row.sign != "-")
