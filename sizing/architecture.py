@@ -145,6 +145,8 @@ def local_layers(a: Architecture) -> int:
     """How many layers attend to a sliding window only."""
     if not a.sliding_window:
         return 0
+    if a.sliding_window_layers:
+        return a.sliding_window_layers
     return a.layers - (a.layers // a.global_attention_every if a.global_attention_every else 0)
 
 

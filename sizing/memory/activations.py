@@ -58,7 +58,7 @@ def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -
     outside = 2 * h * stream  # inputs of the two norms
     outside += h * size * (saved("q", "k", "v") + saved("gate", "up"))  # their outputs
     if not fused:
-        outside += 2 * 4.0 * h if a.biases != "all" else 0.0  # RMS norm written out keeps an fp32 copy of its input
+        outside += 2 * 4.0 * h if a.gated else 0.0  # RMS norm written out keeps an fp32 copy of its input
     inside = size * (query + 2 * kv)  # q, k, v
     if not fused:
         inside += size * (query + kv)  # q and k before the rotary embedding
@@ -74,6 +74,9 @@ def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -
     branches = 2 if a.gated else 1
     ffn_values = branches + (1 if a.gated and not fused else 0) + (1 if saved("down") else 0)
     inside += size * width * copies * ffn_values
+    if "scale" in targets:  # the output of every matrix is scaled by something learned, and kept for it
+        inside += size * (query + 2 * kv + width * copies * branches)
+        outside += 2 * size * h
     divide = layout.tensor
     outside_divide = layout.tensor if layout.sequence_parallel else 1
     boundary = h * stream / outside_divide
@@ -127,8 +130,8 @@ def loss_bytes_per_token(job: TrainingJob, layout: Layout) -> float:
     if job.engine == "unsloth":
         per_value = 0.0
     elif job.chunked_loss:
-        per_value = 2.5
-    elif is_fused(job):
+        per_value = 2.25
+    elif is_fused(job) and job.engine != "torchtitan":  # torchtitan compiles the blocks, not the loss
         per_value = 10.0
     elif job.engine == "litgpt":
         per_value = 8.0

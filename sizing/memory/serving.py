@@ -19,13 +19,14 @@ from sizing.architecture import (
 )
 from sizing.catalog.records import Accelerator, Architecture
 from sizing.errors import Fault, SpecError
-from sizing.jobs import MemoryEstimate, ServingJob
+from sizing.jobs import Layout, MemoryEstimate, ServingJob
 from sizing.memory.constants import constants
 from sizing.memory.device import usable_bytes
-from sizing.memory.states import QUANTIZED, bytes_of
+from sizing.memory.states import QUANTISES_HEAD, QUANTIZED, REPLICATES_TABLES, bytes_of, largest_quantised
 
 GIB = 2**30
 PAGED = frozenset({"vllm", "vllm-v0", "sglang", "tensorrt-llm", "trtllm", "tgi", "jetstream", "lmdeploy"})
+_WHOLE_HEADS = frozenset({"vllm", "vllm-v0", "sglang", "tgi"})  # other engines pad or repeat heads
 _PREFILL_CHUNK = 8192  # tokens per step that vLLM schedules at most, by default, on large devices
 _SMALL_DEVICE_CHUNK = 2048
 _LARGE_DEVICE = 70 * GIB
@@ -91,10 +92,10 @@ def kv_cache_tokens(job: ServingJob, *, tensor: int, accelerator: Accelerator, p
 def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pipeline: int = 1) -> ServingParts:
     """The parts of a replica's memory on one device of `tensor` x `pipeline`.
 
-    Raises SpecError where the heads cannot be divided by `tensor` or a precision is unknown.
+    Raises SpecError where the engine cannot divide the heads by `tensor` or a precision is unknown.
     """
     a = job.architecture
-    _check(a, tensor, pipeline)
+    _check(job, tensor, pipeline)
     fitted = constants()
     paged = job.engine in PAGED
     parallel = tensor > 1
@@ -108,9 +109,9 @@ def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pip
     )
 
 
-def _check(a: Architecture, tensor: int, pipeline: int) -> None:
-    faults = []
-    if tensor < 1 or (a.heads and a.heads % tensor):
+def _check(job: ServingJob, tensor: int, pipeline: int) -> None:
+    a, faults = job.architecture, []
+    if tensor < 1 or (a.heads and a.heads % tensor and job.engine in _WHOLE_HEADS):
         faults.append(Fault(path="tensor", found=tensor, allowed=f"a divisor of the {a.heads} attention heads"))
     if pipeline < 1 or (a.layers and pipeline > a.layers):
         faults.append(Fault(path="pipeline", found=pipeline, allowed=f"1 to {a.layers} (layers)"))
@@ -132,16 +133,18 @@ def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> floa
         return params_total(a) * size / (tensor * pipeline)
     layers = range(-(-a.layers // pipeline))
     tables = max(embedding_params(a), output_params(a)) if pipeline > 1 else embedding_params(a) + output_params(a)
+    head_too = size < 2 and job.engine in QUANTISES_HEAD and pipeline == 1
+    quantised_head = output_params(a) if head_too else 0
     dense, expert = stage_params(a, layers, first=False, last=False)
     scale_overhead = constants().quantized_overhead if job.weights in QUANTIZED and size < 1 else 0.0
-    matrices = (dense + expert) * size * (1 + scale_overhead)
-    sixteen_bit = (tables + a.extra_params) * max(2.0, size)
+    matrices = (dense + expert + quantised_head) * size * (1 + scale_overhead)
+    sixteen_bit = (tables - quantised_head + a.extra_params) * max(2.0, size)
     rotary = (
         0
         if a.learned_positions or a.kind != "decoder"
         else (a.max_sequence_length or 0) * _rotary_dim(a) * max(2.0, size)
     )
-    return (matrices + sixteen_bit) / tensor + rotary
+    return matrices / tensor + sixteen_bit / (1 if job.engine in REPLICATES_TABLES else tensor) + rotary
 
 
 def _rotary_dim(a: Architecture) -> int:
@@ -200,7 +203,7 @@ def _step_bytes(job: ServingJob, tensor: int) -> float:
     prompt = job.input_tokens or 1
     work = prompt * forward_bytes_per_token(a, size) / tensor + 2 * 4.0 * a.vocab
     if job.weights in ("nf4", "nf4-dq"):
-        work += 2 * 2.0 * max(a.vocab * a.hidden, a.hidden * max(a.ffn, a.expert_ffn)) / tensor
+        work += 2 * 2.0 * largest_quantised(a, Layout(tensor=tensor), head=job.engine in QUANTISES_HEAD)
     return work
 
 

@@ -61,6 +61,12 @@ _ALIASES: Mapping[str, str] = {
     "momentum": "sgd-momentum",
     "decoupled_lion": "lion",
 }
+# bitsandbytes through Lightning quantises the output head too.
+QUANTISES_HEAD = frozenset({"litgpt"})
+# Tensor parallelism that divides attention and feed-forward matrices only: every device keeps embeddings and head.
+REPLICATES_TABLES = frozenset({"litgpt", "deepspeed"})
+# PEFT's preparation for k-bit training casts whatever is not quantised (embeddings, head, norms) to fp32.
+CASTS_UP = frozenset({"transformers", "peft", "llama-factory", "trl", "axolotl"})
 MEGATRON = frozenset({"megatron", "nemo", "megatron-bridge", "megatron-deepspeed"})
 
 
@@ -211,13 +217,10 @@ def _frozen_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
         return per.weights * (dense + expert)
     a = job.architecture
     table = (a.vocab + a.learned_positions) * a.hidden / layout.tensor
-    unquantised = (table if stage == 0 else 0.0) + (
-        a.vocab * a.hidden / layout.tensor
-        if stage == layout.pipeline - 1 and not a.tied_embeddings and a.kind == "decoder"
-        else 0.0
-    )
-    unquantised = min(unquantised, dense)
-    return 2.0 * unquantised + per.weights * (dense - unquantised + expert)
+    has_head = stage == layout.pipeline - 1 and not a.tied_embeddings and a.kind == "decoder"
+    head = a.vocab * a.hidden / layout.tensor if has_head and job.engine not in QUANTISES_HEAD else 0.0
+    unquantised = min((table if stage == 0 else 0.0) + head, dense)
+    return (4.0 if job.engine in CASTS_UP else 2.0) * unquantised + per.weights * (dense - unquantised + expert)
 
 
 _TARGETS_ATTENTION = ("q", "k", "v", "o")
@@ -258,6 +261,8 @@ def adapter_params(job: TrainingJob) -> float:
         "gate": a.hidden + ffn if a.gated else 0,
         "up": a.hidden + ffn,
         "down": ffn + a.hidden,
+        "prompt": 0,  # a learned prefix: next to nothing
+        "scale": 0,  # a scale and a bias per output
     }
     return a.layers * rank * sum(widths[target] for target in lora_targets(job))
 
@@ -265,6 +270,12 @@ def adapter_params(job: TrainingJob) -> float:
 def largest_matrix(a: Architecture, layout: Layout) -> float:
     """Parameters of the largest single matrix on a device: the head or a feed-forward matrix."""
     return max(a.vocab * a.hidden, a.hidden * max(a.ffn, a.expert_ffn)) / layout.tensor
+
+
+def largest_quantised(a: Architecture, layout: Layout, *, head: bool = False) -> float:
+    """Parameters of the largest matrix that quantisation covers: feed-forward or attention, the head where stated."""
+    widest = max(a.ffn, a.expert_ffn, a.heads * a.head_dim)
+    return a.hidden * max(widest, a.vocab if head else 0) / layout.tensor
 
 
 def layer_params(a: Architecture, layout: Layout) -> float:

@@ -14,9 +14,10 @@ from sizing.memory.activations import loss_bytes_per_token, stage_activations, v
 from sizing.memory.constants import constants
 from sizing.memory.states import (
     MEGATRON,
-    QUANTIZED,
+    QUANTISES_HEAD,
     ModelStates,
     largest_matrix,
+    largest_quantised,
     layer_params,
     micro_batches,
     recipe,
@@ -92,25 +93,24 @@ def _stage_items(job: TrainingJob, layout: Layout, accelerator: Accelerator, sta
     kept, working, loss = _activation_bytes(job, layout, stage)
     buffers = _buffer_bytes(job, layout, stage)
     accumulated = _gradients_stay(job, layout)
-    early = kept + max(loss, working) + (states.gradients if accumulated else 0.0)
+    present = states.gradients if accumulated else min(states.gradients, _head_gradient_bytes(job, layout))
+    early = kept + max(loss, working) + present
     late = working + states.gradients
     if job.optimizer_in_backward:
-        early, late = kept + max(loss, working), working + 2.0 * largest_matrix(job.architecture, layout)
+        present = min(states.gradients, _head_gradient_bytes(job, layout))
+        early, late = kept + max(loss, working) + present, working + 2.0 * largest_matrix(job.architecture, layout)
     items = {
         "weights": states.weights,
         "adapters": states.adapters,
         "optimizer": states.optimizer,
     }
     if early >= late:
-        gradients = states.gradients if accumulated and not job.optimizer_in_backward else 0.0
+        at_loss = loss >= working
         items |= {
-            "gradients": gradients,
-            "activations": kept + max(0.0, working - loss),
-            "logits and loss": min(loss, early),
+            "gradients": present,
+            "activations": kept if at_loss else kept + working,
+            "logits and loss": loss if at_loss else 0.0,
         }
-        if working > loss:
-            items["logits and loss"] = 0.0
-            items["activations"] = kept + working
     else:
         items |= {"gradients": late - working, "activations": working, "logits and loss": 0.0}
     items["buffers"] = buffers
@@ -123,8 +123,14 @@ def _stage_items(job: TrainingJob, layout: Layout, accelerator: Accelerator, sta
 def _gradients_stay(job: TrainingJob, layout: Layout) -> bool:
     """Whether gradients exist throughout the step: accumulated over micro-batches or in a buffer of their own."""
     if job.method in ("lora", "qlora"):
-        return True
-    return micro_batches(job, layout) > 1 or job.engine in MEGATRON or layout.pipeline > 1
+        return True  # small, and allocated between activations: what they free is not reused
+    return micro_batches(job, layout) > 1 or job.engine in MEGATRON or layout.pipeline > 1 or layout.zero_stage >= 3
+
+
+def _head_gradient_bytes(job: TrainingJob, layout: Layout) -> float:
+    """The gradient of the output matrix: the first that the backward pass makes, while every activation is still there."""
+    a = job.architecture
+    return recipe(job, layout).gradients * a.vocab * a.hidden / layout.tensor if a.kind == "decoder" else 0.0
 
 
 def _activation_bytes(job: TrainingJob, layout: Layout, stage: int) -> tuple[float, float, float]:
@@ -139,6 +145,8 @@ def _activation_bytes(job: TrainingJob, layout: Layout, stage: int) -> tuple[flo
         return kept, kept * 0.05, 0.0
     tokens = layout.micro_batch * (job.sequence_length or _patches(job)) / layout.context
     kept, working = stage_activations(job, layout, stages(a, layout)[stage])
+    if layout.pipeline > 1 and not last:  # what was sent on is kept until its gradient comes back
+        kept += a.hidden * value_bytes(job) / (layout.tensor if layout.sequence_parallel else 1)
     in_flight = _in_flight(job, layout, stage)
     loss = loss_bytes_per_token(job, layout) * tokens if last else 0.0
     return kept * tokens * in_flight, working * tokens, loss
@@ -178,8 +186,8 @@ def _buffer_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
         buffers += stage_states(job, layout, stage).gradients  # DDP's buckets are a second copy
     if per.gathered and layout.zero_stage < 3:  # autocast keeps its 16-bit copies until the backward pass
         buffers += per.gathered * stage_states(job, layout, stage).weights / per.weights
-    if frozen and per.weights < 2.0 and (job.method == "qlora" or job.weights in QUANTIZED):
-        buffers += 2 * 2.0 * max(largest_matrix(a, layout), 0.0)
+    if frozen and per.weights < 2.0:  # a matrix as dequantised, forward or backward, and its transpose
+        buffers += 2 * 2.0 * largest_quantised(a, layout, head=job.engine in QUANTISES_HEAD)
     return buffers
 
 

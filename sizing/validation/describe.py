@@ -216,6 +216,7 @@ def _from_dimensions(case: Case, known: Architecture | None) -> Architecture:
         a = replace(
             a,
             sliding_window=known.sliding_window,
+            sliding_window_layers=known.sliding_window_layers,
             global_attention_every=known.global_attention_every,
             moe_every=known.moe_every,
             shared_experts=a.shared_experts or known.shared_experts,

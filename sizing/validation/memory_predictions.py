@@ -49,8 +49,8 @@ def _training(case: Case) -> Prediction:
     described = training_case(case)
     if described.layout is None:
         raise CannotPredictError("the source does not state how the run was split over its devices")
-    estimate = training_memory(described.job, described.layout, described.cluster.accelerator)
-    fits = estimate.high_bytes <= usable_bytes(described.cluster.accelerator)
+    estimate = training_memory(described.job, described.layout, described.accelerator)
+    fits = estimate.high_bytes <= usable_bytes(described.accelerator)
     if case.metric == "fits":
         return Prediction(value=float(fits), low=float(fits), high=1.0, grade=estimate.grade, fits=fits)
     total = counted_bytes(estimate, described.measure)
@@ -93,7 +93,7 @@ def _longest_sequence(case: Case) -> Prediction:
     described = training_case(case)
     if described.layout is None:
         raise CannotPredictError("the source does not state how the run was split over its devices")
-    device = described.cluster.accelerator
+    device = described.accelerator
     usable = usable_bytes(device)
     low, high = constants().bands["adapters" if described.job.method in ("lora", "qlora") else "training"]
     return Prediction(
@@ -174,6 +174,8 @@ def serving_job(case: Case) -> ServingJob:
     if engine == "vllm" and not re.search(r"0\.(9|[1-9]\d)\.|1\.\d", said):
         engine = "vllm-v0"  # before 0.9 the profiling run took a whole prompt
     prompt = float(w.get("seq_len") or 0)
+    if engine == "torchtune":  # its generation allocates the cache for the model's longest sequence
+        length = architecture_of(case).max_sequence_length or 0
     return ServingJob(
         architecture=architecture_of(case),
         weights=_stored(w),
@@ -188,6 +190,8 @@ def serving_job(case: Case) -> ServingJob:
 
 def _stored(w: Any) -> str:
     quantised = str(w.get("quantization") or "").lower()
+    if "qlora" in str(w.get("method") or "").lower():
+        return "nf4-dq"
     dtype = f"{w.get('dtype') or ''} {w.get('precision') or ''}".lower()
     for word, name in (
         ("nf4-dq", "nf4-dq"),

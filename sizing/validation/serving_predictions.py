@@ -15,7 +15,7 @@ from sizing.performance.serving_level import ServiceLevel
 from sizing.validation.cases import Case
 from sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
 from sizing.validation.memory_predictions import Prediction
-from sizing.validation.training_cases import cluster_of
+from sizing.validation.training_runs import cluster_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +102,9 @@ def _limits(case: Case) -> _Level | None:
 
 def _tensors(case: Case, job: ServingJob, count: int) -> tuple[int, ...]:
     p = case.parallelism
-    if p.get("tp"):
-        return (min(int(p["tp"]), count),)
+    if p.get("tp"):  # with attention split by requests, a replica is as wide as its experts are
+        experts = int(p.get("moe_tp") or 1) * int(p.get("moe_ep") or 1)
+        return (min(max(int(p["tp"]), experts), count),)
     if p.get("tp_cores"):
         return (count,)
     heads = job.architecture.heads

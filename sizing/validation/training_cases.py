@@ -1,4 +1,4 @@
-"""A training case as a job, a layout and a cluster; what the source leaves open follows the engine's defaults.
+"""A training memory case as a job, a layout and a device; what is left open follows the engine's defaults.
 
 Assumptions, in words: batches in tokens are divided by the sequence length; data parallelism is what the devices leave
 over after tensor, pipeline and context parallelism; FSDP counts as ZeRO-3 (SHARD_GRAD_OP as ZeRO-2); Megatron and NeMo
@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from sizing.catalog.records import Accelerator, Architecture
-from sizing.jobs import Checkpointing, Cluster, Layout, TrainingJob
+from sizing.jobs import Checkpointing, Layout, TrainingJob
 from sizing.memory.states import MEGATRON
 from sizing.validation.cases import Case
-from sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
+from sizing.validation.describe import architecture_of, device_of, engine_of
 
 _UNSTATED_DEVICES = 512
-_PACKED_ALPACA_TOKENS = 512  # longest sample of an unpacked alpaca batch, about
+_ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens
 _JAX = frozenset({"maxtext", "maxdiffusion", "levanter"})
 
 
@@ -29,8 +29,7 @@ class TrainingCase:
 
     job: TrainingJob
     layout: Layout | None
-    cluster: Cluster
-    micro_batch_stated: bool
+    accelerator: Accelerator
     measure: str  # device | reserved | allocated: what the published memory figure counts
     assumptions: tuple[str, ...] = ()
 
@@ -58,7 +57,7 @@ def training_case(case: Case) -> TrainingCase:
         sequence_length=sequence,
         lora_rank=_rank(case) if method in ("lora", "qlora") else 0,
         lora_targets=_targets(case) if method in ("lora", "qlora") else (),
-        attention="eager" if str(w.get("framework") or "").lower() == "hf" else "flash",
+        attention=_attention(w, engine),
         packed=bool(w.get("packed", True)),
         framework="jax" if engine in _JAX else "pytorch",
         engine=engine,
@@ -80,46 +79,15 @@ def training_case(case: Case) -> TrainingCase:
     return TrainingCase(
         job=job,
         layout=layout,
-        cluster=cluster_of(case, device, count),
-        micro_batch_stated=_number(w.get("micro_batch")) is not None or _number(w.get("per_device_batch")) is not None,
+        accelerator=device,
         measure=measure_of(case, engine),
         assumptions=tuple(assumed),
     )
 
 
-def cluster_of(case: Case, device: Accelerator, count: int) -> Cluster:
-    """The machines: as many per node as the source says, linked as the accelerator's own fabric allows."""
-    per_node = min(int(case.hardware.get("per_node") or 8), count)
-    return Cluster(
-        accelerator=device,
-        per_node=per_node,
-        nodes=max(1, -(-count // per_node)),
-        scale_up=min(count, device.scale_up_max)
-        if device.scale_up_max > per_node
-        else min(per_node, device.scale_up_max),
-        link_bytes_per_s=device.link_bytes_per_s,
-        network_bytes_per_s=_network(case, device),
-        fabric="ici" if device.runtime == "tpu" else "infiniband",
-    )
-
-
-def _network(case: Case, device: Accelerator) -> float:
-    """Bytes per second and accelerator between machines; InfiniBand of the generation where the source is silent."""
-    said = str(case.hardware.get("interconnect") or "")
-    gigabits = re.search(r"(\d+) ?Gb/s", said)
-    if gigabits:
-        return float(gigabits.group(1)) * 1e9 / 8
-    if "OmniPath" in said:
-        per_node = int(case.hardware.get("per_node") or 8)
-        return 4 * 100e9 / 8 / max(4, per_node)
-    return {"volta": 12.5e9, "ampere": 25e9, "blackwell": 50e9, "tpu": 6.25e9, "trainium": 12.5e9}.get(
-        device.family, 50e9 if device.family == "hopper" else 25e9
-    )
-
-
 def measure_of(case: Case, engine: str) -> str:
     """What a published peak counts: the framework's allocator reports neither context nor communicators."""
-    if case.workload.get("phase") or engine in ("litgpt", "peft"):
+    if case.workload.get("phase") or engine == "litgpt":
         return "allocated"
     if engine in ("torchtune", "torchtitan"):
         return "reserved"
@@ -133,8 +101,8 @@ def _sequence(case: Case, a: Architecture, assumed: list[str]) -> int:
     if a.kind in ("vision", "diffusion"):
         return 0
     if isinstance(stated, str) and "alpaca" in stated:
-        assumed.append(f"{_PACKED_ALPACA_TOKENS} tokens per unpacked sample")
-        return _PACKED_ALPACA_TOKENS
+        assumed.append(f"{_ALPACA_TOKENS} tokens per unpacked sample")
+        return _ALPACA_TOKENS
     length = 512 if a.kind == "encoder" else min(4096, a.max_sequence_length or 2048)
     assumed.append(f"sequences of {length} tokens, as the source does not say")
     return length
@@ -218,6 +186,12 @@ def _default_checkpointing(engine: str, job: TrainingJob) -> Checkpointing | Non
     return "none" if engine == "litgpt" else None
 
 
+def _attention(w: Any, engine: str) -> Literal["flash", "eager"]:
+    """Fused attention unless the source means otherwise: Megatron-DeepSpeed of 2021 and 2022 had none yet."""
+    said = str(w.get("framework") or "").lower()
+    return "eager" if said == "hf" or engine == "megatron-deepspeed" else "flash"
+
+
 def _rank(case: Case) -> int:
     stated = _number(case.workload.get("lora_rank"))
     if stated:
@@ -228,16 +202,18 @@ def _rank(case: Case) -> int:
     trainable, a = case.workload.get("trainable_params"), architecture_of(case)
     if trainable and a.layers:  # as many as the trained parameters make over q and v
         return max(1, round(float(trainable) / (a.layers * 4 * a.hidden)))
-    return 64 if engine_of(case) == "torchtune" else 16
+    return 8
 
 
 def _targets(case: Case) -> tuple[str, ...]:
-    said = f"{case.workload.get('lora_targets') or ''} {case.workload.get('method') or ''}".lower()
+    said = f"{case.workload.get('lora_targets') or ''} {case.workload.get('method') or ''}".lower().strip()
+    if said.startswith("adapter"):
+        return ("scale",) if "v2" in said else ("prompt",)
     if "all" in said:
         return ("q", "k", "v", "o", "gate", "up", "down")
     if "q and v" in said:
         return ("q", "v")
-    if engine_of(case) == "torchtune" and not case.workload.get("lora_rank"):  # rank 64 comes with the feed-forward
+    if engine_of(case) == "torchtune" and not case.workload.get("lora_rank"):
         return ("q", "v", "o", "gate", "up", "down")
     return ()
 
@@ -319,10 +295,3 @@ def _global_batch(case: Case, layout: Layout | None, sequence: int, count: int) 
         tokens_wanted = 4e6 if case.metric in ("gpu_hours", "duration_days") else 16384.0 * count
         return max(1, round(tokens_wanted / max(1, sequence))) if sequence else 256 * count
     return max(1, int(layout.micro_batch * layout.data * (_number(w.get("grad_accum")) or 1)))
-
-
-def require(value: Any, what: str) -> Any:
-    """The value, or CannotPredictError naming what the source does not state."""
-    if value in (None, ""):
-        raise CannotPredictError(f"the source does not state {what}")
-    return value
