@@ -145,11 +145,18 @@ class Slo(Section):
     percentile: Literal["p50", "p90", "p95", "p99"] = default("p95", "what most services promise")
 
 
-def _target(value: object) -> str:
-    known = ("all-linear", "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj", "lm_head")
-    if value not in known:
-        raise refuse(f"among {', '.join(known)}")
-    return str(value)
+PROJECTIONS: Final = ("q", "k", "v", "o", "gate", "up", "down")
+
+
+def _targets(value: object) -> tuple[str, ...]:
+    """Matrices that get adapters, by their letter; `q_proj` is q, `all-linear` all of them."""
+    if value == "all-linear":
+        return PROJECTIONS
+    values = [value] if isinstance(value, str) else value
+    names = [str(item).removesuffix("_proj") for item in values] if isinstance(values, list | tuple) else []
+    if not names or not set(names) <= set(PROJECTIONS):
+        raise refuse("all-linear, or a list of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj")
+    return tuple(name for name in PROJECTIONS if name in names)
 
 
 class Lora(Section):
@@ -158,7 +165,7 @@ class Lora(Section):
     rank: Annotated[Count, Field(le=4096)] = default(16, "the usual rank of published recipes")
     targets: Annotated[
         tuple[str, ...],
-        items(_target, "a list of projection names such as [q_proj, v_proj], or all-linear"),
+        BeforeValidator(lambda value: value if value == () else _targets(value)),
         WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
     ] = default((), "the framework's default targets")
 

@@ -1,0 +1,117 @@
+"""Printing: a console of at most 100 columns, plain where it is no terminal, and progress on a terminal's stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+WIDTH = 100
+
+
+def console() -> Console:
+    """Standard output through rich: colour on a terminal that wants it, never wider than 100 columns."""
+    from rich.console import Console
+
+    columns = os.environ.get("COLUMNS", "")
+    wanted = int(columns) if columns.isdigit() and int(columns) > 0 else None
+    if sys.stdout.isatty():
+        width = min(wanted or shutil.get_terminal_size().columns, WIDTH)
+        return Console(width=max(width, 40), highlight=False, emoji=False, markup=False)
+    plain = cast("TextIO", _Stripped(sys.stdout))
+    return Console(file=plain, width=max(min(wanted or WIDTH, WIDTH), 40), highlight=False, emoji=False, markup=False)
+
+
+class _Stripped:
+    """Writes on, without the blanks that pad a line: a file or a pipe has no use for them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.encoding = stream.encoding or "utf-8"
+
+    def write(self, text: str) -> int:
+        return self._stream.write(re.sub(r" +(?=\n)", "", text))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+
+def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """A table without lines but under the head; the columns named in `right` hold figures."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold", show_edge=False)
+    for column in columns:
+        made.add_column(
+            column, justify="right" if column in right else "left", no_wrap=column in right, overflow="fold"
+        )
+    return made
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on standard output; money is text, as in a decision."""
+    print(json.dumps(data, indent=2, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return str(value)
+
+
+def note(text: str) -> None:
+    """A remark beside the answer, on stderr."""
+    print(f"sizewell: {text}", file=sys.stderr)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Say on a terminal's stderr that work goes on, from the second second; wiped out at the end."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    done = threading.Event()
+    started = time.monotonic()
+
+    def tell() -> None:
+        shown = False
+        while not done.wait(1.0):
+            shown = True
+            sys.stderr.write(f"\r{what} ... {time.monotonic() - started:.0f} s")
+            sys.stderr.flush()
+        if shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def dollars(amount: Decimal | None, *, cents: bool = True) -> str:
+    """An amount with thousands separated; `?` for what nobody knows."""
+    if amount is None:
+        return "?"
+    return f"{amount:,.2f}" if cents else f"{amount:,.0f}"

@@ -1,0 +1,297 @@
+"""`sizewell size`: specs in, machines, time and cost out; with --stack the stack's decision is written."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli import output, project
+from sizing.errors import DecisionError, SpecError, UsageError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from sizing.catalog import Catalog
+    from sizing.decide import NothingFits
+    from sizing.decision import Decision, Workload
+    from sizing.spec import WorkloadSpec
+
+    Answer = Decision | NothingFits
+
+DESCRIPTION = """Size workloads: the machines, how many, where and in which market, with memory, speed and cost.
+
+Prints and writes nothing, unless --stack names a stack: then its decision, stacks/decisions/STACK.json, is written
+whole, or not at all where nothing fits. Commit that file: `pulumi up` builds what it says.
+"""
+EXAMPLES = """examples:
+  sizewell size examples/chat.yaml                        one workload, in full
+  sizewell size examples/*.yaml                           many, one line each
+  sizewell size examples/chat.yaml --json                 the decision as JSON
+  sizewell size examples/chat.yaml --show-spec            the spec with its defaults, and where each comes from
+  sizewell size --stack dev-aws                           decide stacks/specs/dev-aws/*.yaml and write the decision
+  sizewell size --check                                   would any committed decision come out otherwise now?
+
+A spec of six lines is enough to start:
+  name: chat
+  kind: inference
+  model: meta-llama/Llama-3.1-8B
+  traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}
+
+exit code: 0 fine, 2 over budget, 3 something is unpriced, 4 out of date (--check, --max-age), 5 nothing fits,
+64 a spec or the command line is wrong
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("spec", nargs="*", metavar="SPEC", help="spec files (default with --stack: its own)")
+    parser.add_argument("--stack", metavar="NAME", help="write the decision of this stack")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 4 if a decision would change")
+    parser.add_argument("--show-spec", action="store_true", help="print the specs with every default and its origin")
+    parser.add_argument("--details", action="store_true", help="print many specs in full, too")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
+
+
+def iso_date(text: str) -> date:
+    """A date of the command line."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a date such as 2026-08-20, got {text!r}") from None
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.check:
+        return _check(args)
+    paths = [Path(spec) for spec in args.spec]
+    target: Path | None = None
+    if args.stack:
+        root = project.root()
+        target = project.decision_path(root, args.stack)
+        paths = paths or project.spec_paths(root, args.stack)
+    if not paths:
+        raise UsageError("no spec named\n  fix: try `sizewell size examples/chat.yaml`, or --stack NAME")
+    on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    max_age_s = _max_age_s(args.max_age)
+
+    from sizing.catalog import load
+
+    with output.progress("reading the catalog"):
+        catalog = load()
+    specs = read_all(paths, catalog)
+    if args.show_spec:
+        return _show(specs, as_json=args.json)
+    answers = size_all(specs, catalog, stack=args.stack, on=on)
+    if target is not None and is_decision(answers[0]):
+        answers[0].write(target)
+    _print(answers, args, target)
+    aged = _age(catalog, on, max_age_s)
+    return exit_code(answers, stale=aged)
+
+
+def read_all(paths: Sequence[Path], catalog: Catalog | None) -> list[WorkloadSpec]:
+    """Every spec, or one SpecError with the faults of all of them."""
+    from sizing.spec import read_spec
+
+    specs, wrong = [], []
+    for path in paths:
+        try:
+            specs.append(read_spec(path, catalog))
+        except SpecError as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise UsageError("\n".join(str(error) for error in wrong))
+    return specs
+
+
+def size_all(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str | None, on: date) -> list[Answer]:
+    """With a stack one answer for all specs together; without, one for each."""
+    from sizing.decide import decide
+
+    what = specs[0].name if len(specs) == 1 else f"{len(specs)} workloads"
+    with output.progress(f"sizing {what} on {len(catalog.shapes)} machine types"):
+        if stack is not None:
+            return [decide(specs, catalog, stack=stack, on=on)]
+        return [decide([spec], catalog, stack="", on=on) for spec in specs]
+
+
+def is_decision(answer: Answer) -> TypeIs[Decision]:
+    """Whether something fits; told by its fields, so that printing needs no import of the whole of sizing."""
+    return hasattr(answer, "workloads")
+
+
+def exit_code(answers: Sequence[Answer], *, stale: bool = False) -> int:
+    """The gravest of: 5 nothing fits, 4 out of date, 2 over budget, 3 unpriced, 0."""
+    workloads = [workload for answer in answers if is_decision(answer) for workload in answer.workloads]
+    if any(not is_decision(answer) for answer in answers):
+        return 5
+    if stale:
+        return 4
+    if any(over_budget(workload) for workload in workloads):
+        return 2
+    return 3 if any(workload.cost.unpriced for workload in workloads) else 0
+
+
+def over_budget(workload: Workload) -> bool:
+    """Whether the expected cost is above a limit of the spec."""
+    monthly, per_run = (workload.budget.get(key) for key in ("usd_per_month", "usd_per_run"))
+    run_usd = workload.cost.per_run_usd
+    return bool(
+        (monthly is not None and workload.cost.run_rate.expected > monthly)
+        or (per_run is not None and run_usd is not None and run_usd > per_run)
+    )
+
+
+def _show(specs: Sequence[WorkloadSpec], *, as_json: bool) -> int:
+    if as_json:
+        output.print_json([{"name": spec.name, "digest": spec.digest(), "spec": spec.resolved()} for spec in specs])
+        return 0
+    from sizing.spec_resolved import as_yaml
+
+    print("---\n".join(as_yaml(spec) for spec in specs), end="")
+    return 0
+
+
+def _print(answers: Sequence[Answer], args: argparse.Namespace, target: Path | None) -> None:
+    if args.json:
+        documents = [document(answer) for answer in answers]
+        output.print_json(documents[0] if len(documents) == 1 else documents)
+        return
+    from cli import card
+
+    console = output.console()
+    rows: list[tuple[Workload | None, str]] = []
+    for answer in answers:
+        if is_decision(answer):
+            rows += [(workload, workload.spec.name) for workload in answer.workloads]
+        else:
+            rows.append((None, f"{answer.workload}: nothing fits"))
+    if len(rows) > 1:
+        card.summary(console, rows)
+    for answer in answers:
+        if not is_decision(answer):
+            console.print()
+            card.nothing_fits(console, answer)
+        elif len(rows) == 1 or args.details:
+            for workload in answer.workloads:
+                if len(rows) > 1:
+                    console.print()
+                card.card(console, workload, answer)
+    if target is not None:
+        decided = all(is_decision(answer) for answer in answers)
+        console.print()
+        if decided:
+            console.print(f"wrote {project.shown(target)}: review and commit it; `pulumi up` builds what it says")
+        else:
+            state = "is untouched" if target.exists() else "was not written"
+            console.print(f"{project.shown(target)} {state}")
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """An answer as JSON: a decision as its file has it, or what came nearest."""
+    if is_decision(answer):
+        return dict(json.loads(answer.to_json()))
+    from sizing.decide import NothingFits
+
+    assert isinstance(answer, NothingFits)  # noqa: S101 - the only other answer
+    return {
+        "nothing_fits": answer.workload,
+        "nearest": [
+            {
+                "cloud": item.cloud,
+                "instance_type": item.instance_type,
+                "cause": item.cause.value,
+                "reason": item.reason,
+                "relax": item.relax,
+                "needed_over_available": item.shortfall if math.isfinite(item.shortfall) else None,
+            }
+            for item in answer.nearest
+        ],
+        "relax": list(answer.relax),
+        "rejections": [group.model_dump(mode="json") for group in answer.rejections],
+    }
+
+
+def _max_age_s(text: str | None) -> float | None:
+    if text is None:
+        return None
+    from sizing.units import UnitError, duration_s
+
+    try:
+        return duration_s(text)
+    except UnitError as error:
+        raise UsageError(f"--max-age: {error}") from None
+
+
+def _age(catalog: Catalog, on: date, max_age_s: float | None) -> bool:
+    """Say how old the prices are where that matters; True where they are older than --max-age allows."""
+    days = (on - date.fromisoformat(catalog.as_of)).days
+    stale = max_age_s is not None and days * 86_400 > max_age_s
+    if stale or days > 90:
+        limit = f", older than {max_age_s / 86_400:g} days" if stale and max_age_s is not None else ""
+        output.note(f"the newest price is of {catalog.as_of}, {days} days old{limit}; docs/howto/refresh-prices.md")
+    return stale
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a decision would be today: `changes` says how it differs, one line each."""
+
+    stack: str
+    state: str  # "in order", "would change", "nothing fits any more"
+    changes: tuple[str, ...] = ()
+
+
+def _check(args: argparse.Namespace) -> int:
+    root = project.root()
+    stacks = [project.decision_path(root, args.stack)] if args.stack else project.decisions(root)
+    if args.spec and not args.stack:
+        raise UsageError("--check goes by stacks/specs/STACK\n  fix: name a stack: --stack dev-aws")
+    if not stacks:
+        raise UsageError("no decisions under stacks/decisions\n  fix: write one: sizewell size --stack dev-aws")
+    from sizing.catalog import load
+
+    catalog = load()
+    verdicts = []
+    for path in stacks:
+        specs = [Path(spec) for spec in args.spec] or project.spec_paths(root, path.stem)
+        verdicts.append(_verdict(path, specs, catalog))
+    if args.json:
+        output.print_json([{"stack": v.stack, "state": v.state, "changes": v.changes} for v in verdicts])
+    else:
+        for verdict in verdicts:
+            print(f"{verdict.stack}: {verdict.state}")
+            for change in verdict.changes:
+                print(f"  {change}")
+    stale = any(verdict.state != "in order" for verdict in verdicts)
+    if stale and not args.json:
+        print("\nto accept: sizewell size --stack STACK, review the change, commit it", file=sys.stderr)
+    today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    return 4 if _age(catalog, today, _max_age_s(args.max_age)) or stale else 0
+
+
+def _verdict(path: Path, specs: Sequence[Path], catalog: Catalog) -> Verdict:
+    from sizing.decision import Decision
+
+    try:
+        before = Decision.from_json(path)
+    except DecisionError as error:
+        return Verdict(path.stem, "cannot be read", (str(error),))
+    changes = ["the file was edited by hand: its seal does not match its content"] if before.edited else []
+    answer = size_all(read_all(specs, catalog), catalog, stack=path.stem, on=before.decided_on)[0]
+    if not is_decision(answer):
+        return Verdict(path.stem, "nothing fits any more", (*changes, str(answer)))
+    from cli.changes import changes as changed
+
+    changes += changed(before, answer)
+    return Verdict(path.stem, "would change" if changes else "in order", tuple(changes))
