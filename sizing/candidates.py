@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sizing import residency
 from sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
-from sizing.fleets import Fleet, FleetRefusal, Machine, Rates, fleets_for, ideal_run_s
+from sizing.fleets import Fleet, FleetRefusal, Machine, Memo, fleets_for, ideal_run_s
 from sizing.performance.serving_replica import peak_flop_per_s
 from sizing.requirements import Requirements
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 ELSEWHERE_MARKETS = ("on-demand", "purchase")  # other sellers and own hardware: alternatives, whatever is asked for
 
-KEPT = 6  # buildable candidates that are worked out whatever the bound says: the choice and its runners-up
-BEST_UTILIZATION = 0.8  # of dense peak; no published training run is above it
+KEPT_ELSEWHERE = 2
+KEPT = 3  # buildable candidates that are worked out whatever the bound says: the choice and its runners-up
 
 
 class Cause(Enum):
@@ -104,7 +104,7 @@ class _Context:
     on: date
     slices: Mapping[str, tuple[Slice, ...]]
     memo: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)
-    rates: Rates = field(default_factory=dict)
+    shared: Memo = field(default_factory=Memo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,21 @@ class _Open:
 
 
 Appraise = Callable[[Candidate], float | None]
-"""What the best option of a candidate costs in all; None where it has none that can be bought and built."""
+"""What the best option of a candidate costs in all; None where it has none, or none that can be priced in full."""
 
 
-def try_all(need: Requirements, catalog: Catalog, on: date, appraise: Appraise | None = None) -> Trial:
+def try_all(
+    need: Requirements,
+    catalog: Catalog,
+    on: date,
+    appraise: Appraise | None = None,
+    extra_usd: Mapping[str, float] | None = None,
+) -> Trial:
     """Every shape of the catalog as a candidate or a rejection, in the catalog's order.
 
     With `appraise`, runs are tried from the cheapest lower bound up, and shapes whose bound is above what the best few
-    really cost are rejected as dearer without a search for a layout.
+    really cost are rejected as dearer without a search for a layout. `extra_usd` is what any option in a cloud costs
+    beside its machines, at the least.
     """
     slices: dict[str, list[Slice]] = {}
     for item in catalog.slices:
@@ -138,19 +145,24 @@ def try_all(need: Requirements, catalog: Catalog, on: date, appraise: Appraise |
     for index, shape in enumerate(catalog.shapes):
         outcome = _admit(index, shape, context)
         if isinstance(outcome, _Open):
-            opened.append(outcome)
+            least = (extra_usd or {}).get(shape.cloud, 0.0)
+            opened.append(replace(outcome, floor_usd=outcome.floor_usd + least) if outcome.floor_usd else outcome)
         else:
             outcomes[index] = outcome
-    found: list[float] = []
+    found: dict[bool, list[float]] = {True: [], False: []}  # by whether a component can build it
     for item in sorted(opened, key=lambda o: (o.floor_usd, o.index)):
-        if len(found) >= KEPT and item.floor_usd > found[KEPT - 1]:
-            outcomes[item.index] = _dearer(item, found[0])
+        same = found[item.shape.cloud in PROVISIONABLE]
+        kept = KEPT if item.shape.cloud in PROVISIONABLE else KEPT_ELSEWHERE
+        if len(same) >= kept and item.floor_usd > same[kept - 1]:
+            outcomes[item.index] = _dearer(item, same[0])
             continue
         outcome = _work_out(item, context)
         outcomes[item.index] = outcome
         if appraise is not None and item.floor_usd and isinstance(outcome, Candidate):
             worth = appraise(outcome)
-            found = sorted([*found, worth]) if worth is not None else found
+            if worth is not None:
+                same.append(worth)
+                same.sort()
     ordered = [outcomes[index] for index in range(len(catalog.shapes))]
     return Trial(
         tuple(outcome for outcome in ordered if isinstance(outcome, Candidate)),
@@ -203,7 +215,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
     floor = 0.0
     if need.training is not None and need.objective == "cost":
-        hours = ideal_run_s(need.training, accelerator, shape.accelerators) / BEST_UTILIZATION / 3600
+        hours = ideal_run_s(need.training, accelerator, shape.accelerators) / 3600
         floor = hours * float(min(deal.usd_per_hour for deal in wanted))
     return _Open(index, shape, accelerator, machine, deals, floor)
 
@@ -212,7 +224,7 @@ def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
     """Memory and speed, once per kind of machine."""
     found = context.memo.get(item.machine.key)
     if found is None:
-        found = context.memo[item.machine.key] = fleets_for(item.machine, context.need, context.rates)
+        found = context.memo[item.machine.key] = fleets_for(item.machine, context.need, context.shared)
     if isinstance(found, FleetRefusal):
         return _rejected(item.shape, Cause(found.cause), found.reason, found.shortfall, found.relax)
     return Candidate(shape=item.shape, accelerator=item.accelerator, fleets=found, deals=item.deals)
@@ -220,8 +232,8 @@ def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
 
 def _dearer(item: _Open, best_usd: float) -> Rejection:
     reason = (
-        f"at least {item.floor_usd:,.2f} USD a run even at {BEST_UTILIZATION:.0%} of its peak, the chosen one costs "
-        f"{best_usd:,.2f} USD"
+        f"at least {item.floor_usd:,.2f} USD a run even without any loss to memory and communication, the best one "
+        f"costs {best_usd:,.2f} USD"
     )
     return _rejected(item.shape, Cause.DEARER, reason, shortfall=item.floor_usd / max(best_usd, 0.01))
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from sizing.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
 from sizing.decision import Alternative, Fallback, RejectionGroup
-from sizing.pricing import Option, Setting, make_option, options_of, unpriced_lines
+from sizing.pricing import Option, Setting, least_extras_usd, make_option, options_of, unpriced_lines
 from sizing.requirements import Requirements
 
 if TYPE_CHECKING:
     from sizing.spec import WorkloadSpec
 
-ALTERNATIVES_BUILDABLE = 5
-ALTERNATIVES_ELSEWHERE = 3
+ALTERNATIVES_BUILDABLE = 3
+ALTERNATIVES_ELSEWHERE = 2
 FALLBACKS = 3
 OTHER_MARKETS = ("on-demand", "spot", "flex-start", "capacity-block", "reserved-1y", "reserved-3y")
 
@@ -48,11 +48,10 @@ def size(spec: WorkloadSpec, setting: Setting) -> Sizing:
     need = setting.need
 
     def appraise(candidate: Candidate) -> float | None:
-        if not candidate.buildable:
-            return None
-        return min((o.total_usd for o in options_of(candidate, setting, need.markets) if o.complete), default=None)
+        markets = need.markets if candidate.buildable else ELSEWHERE_MARKETS
+        return min((o.total_usd for o in options_of(candidate, setting, markets) if o.complete), default=None)
 
-    trial = try_all(need, setting.catalog, setting.on, appraise)
+    trial = try_all(need, setting.catalog, setting.on, appraise, least_extras_usd(setting))
     options: list[Option] = []
     rejections = list(trial.rejections)
     for candidate in trial.candidates:

@@ -7,8 +7,9 @@ so that machines which agree in accelerator, count and links are worked out once
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from sizing.catalog.records import Accelerator
 from sizing.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, ServingJob, TrainingEstimate, TrainingJob
@@ -47,6 +48,10 @@ class Machine:
     def key(self) -> tuple[object, ...]:
         return (self.accelerator.key, self.count, self.scale_up, self.fabric, self.network_bytes_per_s, self.slices)
 
+    def outside(self, nodes: int) -> tuple[object, ...]:
+        """What of the network matters to so many nodes: nothing to one alone."""
+        return () if nodes == 1 else (self.fabric, self.network_bytes_per_s)
+
     def cluster(self, nodes: int, topology: str = "") -> Cluster:
         """`nodes` of this machine; on TPU the whole slice is one fast domain."""
         whole = self.scale_up
@@ -76,8 +81,6 @@ class Fleet:
     topology: str = ""
     layout: Layout | None = None
     training: TrainingEstimate | None = None
-    next_layout: Layout | None = None
-    next_step_s: float | None = None
     serving: ServingEstimate | None = None  # one replica at its share of the load
     replicas: int = 0
     devices_per_replica: int = 1
@@ -95,16 +98,20 @@ class FleetRefusal:
     relax: str = ""
 
 
-Rates = dict[tuple[str, int, bool], float]
-"""Largest rate of a replica by accelerator, devices and whether they share a fast link, kept over one decision."""
+@dataclass(slots=True)
+class Memo:
+    """What is worked out once in a decision and asked for by many machine types."""
+
+    rates: dict[tuple[object, ...], float] = field(default_factory=dict)  # largest rate of a replica
+    plans: dict[tuple[object, ...], Any] = field(default_factory=dict)  # layouts; one node alone has no network
 
 
-def fleets_for(machine: Machine, need: Requirements, rates: Rates) -> tuple[Fleet, ...] | FleetRefusal:
+def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:
     """The fleets of `machine` that meet `need`, smallest first; or why there is none."""
     if need.training is not None:
-        return training_fleets(machine, need)
+        return training_fleets(machine, need, memo)
     if need.arrivals is not None and need.serving is not None and need.level is not None:
-        return online_fleet(machine, need, need.serving, need.arrivals, need.level, rates)
+        return online_fleet(machine, need, need.serving, need.arrivals, need.level, memo)
     if need.batch is not None and need.serving is not None:
         return batch_fleets(machine, need, need.serving)
     return notebook_fleet(machine, need)
@@ -114,7 +121,7 @@ def fleets_for(machine: Machine, need: Requirements, rates: Rates) -> tuple[Flee
 
 
 def online_fleet(
-    machine: Machine, need: Requirements, job: ServingJob, arrivals: Arrivals, level: ServiceLevel, rates: Rates
+    machine: Machine, need: Requirements, job: ServingJob, arrivals: Arrivals, level: ServiceLevel, memo: Memo
 ) -> tuple[Fleet, ...] | FleetRefusal:
     """The fewest nodes whose replicas take the load within the service level."""
     best: tuple[int, int, int, float] | None = None  # nodes, tensor, replicas, rate of a replica
@@ -125,9 +132,9 @@ def online_fleet(
             continue
         fits = True
         key = (machine.accelerator.key, tensor, cluster.scale_up > 1)
-        if key not in rates:
-            rates[key] = largest_rate(job, cluster, tensor=tensor, level=level)
-        rate = rates[key]
+        if key not in memo.rates:
+            memo.rates[key] = largest_rate(job, cluster, tensor=tensor, level=level)
+        rate = memo.rates[key]
         if rate <= 0:
             continue
         replicas = replicas_for(job, cluster, tensor, rate, arrivals, level)
@@ -281,22 +288,33 @@ def batch_fleets(machine: Machine, need: Requirements, job: ServingJob) -> tuple
 # Training ----------------------------------------------------------------------------------------------------------
 
 
-def training_fleets(machine: Machine, need: Requirements) -> tuple[Fleet, ...] | FleetRefusal:
-    """Every number of nodes worth looking at, each with its best layout; those that miss the deadline are left out."""
+def training_fleets(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:
+    """The numbers of nodes worth looking at, each with its best layout; those that miss the deadline are left out.
+
+    More nodes only add communication, so for objective `cost` the smallest that does is enough; one more is looked at
+    where the deadline is near (interruptions take time) or memory was bought with recomputation.
+    """
     from sizing.layouts import LayoutRefusal, search
 
     job = need.training
     assert job is not None  # noqa: S101 - asked only for training
+    usable = usable_bytes(machine.accelerator)
     found: list[Fleet] = []
     refusals: list[FleetRefusal] = []
     for nodes, topology in node_counts(machine, need):
         devices = nodes * machine.count
         ideal_s = ideal_run_s(job, machine.accelerator, devices)
         if need.deadline_s is not None and ideal_s > need.deadline_s:
-            refusals.append(_slow(ideal_s, need.deadline_s, devices, "at full peak"))
+            refusals.append(_slow(ideal_s, need.deadline_s, devices, "without any loss"))
             continue
-        cluster = machine.cluster(nodes, topology)
-        plans = search(job, cluster, best=2)
+        least = least_state_bytes(job) / devices
+        if least > usable:
+            refusals.append(_no_room(least, usable, devices, machine.accelerator))
+            continue
+        key = (machine.accelerator.key, machine.count, machine.scale_up, nodes, topology, *machine.outside(nodes))
+        if key not in memo.plans:
+            memo.plans[key] = search(job, machine.cluster(nodes, topology), best=1)
+        plans = memo.plans[key]
         if isinstance(plans, LayoutRefusal):
             shortfall = plans.need_bytes / plans.usable_bytes if plans.usable_bytes else math.inf
             relax = "allow more nodes in resources.nodes"
@@ -311,22 +329,40 @@ def training_fleets(machine: Machine, need: Requirements) -> tuple[Fleet, ...] |
             Fleet(
                 nodes=nodes,
                 memory=best.memory,
-                usable_bytes=usable_bytes(machine.accelerator),
+                usable_bytes=usable,
                 topology=topology,
                 layout=best.layout,
                 training=best.time,
-                next_layout=plans[1].layout if len(plans) > 1 else None,
-                next_step_s=plans[1].time.step_s if len(plans) > 1 else None,
                 run_s=run_s,
             )
         )
-        if need.objective == "cost" and len(found) >= 2:
-            break  # more nodes only add communication
+        near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
+        tight = best.layout.checkpointing == "full"
+        if need.objective == "cost" and (len(found) > 1 or not (near or tight)):
+            break
     if found:
         return tuple(found)
     if refusals:
         return min(refusals, key=lambda refusal: refusal.shortfall)
     return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
+
+
+def least_state_bytes(job: TrainingJob) -> float:
+    """Less than any layout keeps, over all devices together: weights, and for full training gradients and moments."""
+    from sizing.architecture import params_total
+
+    per_param = {"qlora": 0.5, "lora": 1.0}.get(job.method, 4.0 if job.cpu_offload else 6.0)
+    return params_total(job.architecture) * per_param
+
+
+def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) -> FleetRefusal:
+    return FleetRefusal(
+        cause="memory",
+        reason=f"model state alone needs {least / GIB:.1f} GiB per device on {devices} x {accelerator.name}, "
+        f"{usable / GIB:.1f} GiB usable",
+        shortfall=least / usable,
+        relax="allow more nodes in resources.nodes",
+    )
 
 
 def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:
@@ -354,10 +390,12 @@ def run_flop(job: TrainingJob) -> float:
 
 
 def ideal_run_s(job: TrainingJob, accelerator: Accelerator, devices: int) -> float:
-    """A lower bound of the run's time: every device at its dense peak, nothing else."""
-    from sizing.performance.serving_replica import peak_flop_per_s
+    """A lower bound of the run's time: every device at its calibrated rate in large matrix products, nothing else."""
+    from sizing import calibration
+    from sizing.performance.training_rows import cluster_facts
 
-    return run_flop(job) / (peak_flop_per_s(accelerator, job.precision) * devices)
+    alone = Cluster(accelerator=accelerator, per_node=1)
+    return run_flop(job) / (cluster_facts(alone, job.precision, calibration.values("training"))["rate"] * devices)
 
 
 def run_time_s(job: TrainingJob, time: TrainingEstimate) -> float:

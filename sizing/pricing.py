@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from sizing import costing
 from sizing.candidates import Candidate, Deal
+from sizing.catalog.records import PROVISIONABLE
 from sizing.fleets import Fleet
 from sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Priced, Unpriced, total
 from sizing.requirements import Requirements
@@ -309,7 +310,7 @@ def _total_usd(
     need, cloud = setting.need, candidate.shape.cloud
     machine_hours = float(hours.expected)
     months = 1.0
-    if need.training is not None and run_s is not None and deal.market not in PREPAID and need.utilization is None:
+    if need.training is not None and run_s is not None and deal.market not in PREPAID:
         machine_hours = fleet.nodes * run_s / 3600
         months = max(1.0, run_s / 3600 / float(HOURS_PER_MONTH))
     usd = machine_hours * float(deal.usd_per_hour)
@@ -339,6 +340,27 @@ def _fees_known(candidate: Candidate, deal: Deal, setting: Setting) -> bool:
     keys = [costing.BOOT_DISK.get(cloud), costing.OBJECT_STORAGE.get(cloud) if setting.need.training else None]
     keys.append(costing.CONTROL_PLANE[cloud] if cloud in WITH_CONTROL_PLANE else None)
     return all(key is None or _fee(cloud, key, deal.region, setting) is not None for key in keys)
+
+
+def least_extras_usd(setting: Setting) -> dict[str, float]:
+    """What every option in a cloud bills beside its machines, at the least: a lower bound over all regions."""
+    catalog, need = setting.catalog, setting.need
+
+    def cheapest(cloud: str, key: str) -> float:
+        return min((float(fee.usd) for fee in catalog.fees if (fee.cloud, fee.key) == (cloud, key)), default=0.0)
+
+    stored = 0.0
+    if need.training is not None:
+        stored = _checkpoint_bytes(need) * setting.keep / costing.BILLED_GIGABYTE
+    return {
+        cloud: (
+            cheapest(cloud, costing.CONTROL_PLANE[cloud]) * float(HOURS_PER_MONTH)
+            if cloud in WITH_CONTROL_PLANE
+            else 0.0
+        )
+        + stored * cheapest(cloud, costing.OBJECT_STORAGE[cloud])
+        for cloud in PROVISIONABLE
+    }
 
 
 def _fee(cloud: str, key: str, region: str, setting: Setting) -> float | None:
