@@ -74,7 +74,7 @@ class Network(Owned):
             }
         )
 
-    def fabric(self) -> tuple[list[pulumi.Output[str]], list[pulumi.Output[str]]]:
+    def interfaces(self) -> tuple[list[pulumi.Output[str]], list[pulumi.Output[str]]]:
         """Networks and subnetworks of the accelerator interfaces: how many there are is known at preview."""
         return [one.network for one in self._fabric], [one.name for one in self._fabric]
 

@@ -32,7 +32,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         if not place:
             args = network_args(decision, region, gangs, fabric)
             network = Network(f"network-{region}", args, options)  # type: ignore[arg-type]
-            fabric_networks, fabric_subnetworks = network.fabric()
+            fabric_networks, fabric_subnetworks = network.interfaces()
             place = {
                 "project": settings.accounts[0] if settings.accounts else network.project,
                 "network": network.network,

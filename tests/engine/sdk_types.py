@@ -85,7 +85,7 @@ def faults(token: str, inputs: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def computed_outputs(token: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """A value for every string output that the inputs do not state: made up, but stable for a name."""
+    """A value for every string, list and integer output that the inputs do not state: made up, but stable for a name."""
     cls = resource_class(token)
     if cls is None:
         return {}
@@ -98,6 +98,8 @@ def computed_outputs(token: str, name: str, inputs: Mapping[str, Any]) -> dict[s
         kind = _types.unwrap_type(declared)
         if kind is str:
             made_up[key] = f"{key}-of-{name}"
+        elif kind is int:
+            made_up[key] = 1
         elif typing.get_origin(kind) in {list, Sequence} and typing.get_args(kind)[:1] == (str,):
             made_up[key] = [f"{key}-0-of-{name}", f"{key}-1-of-{name}"]
     return made_up

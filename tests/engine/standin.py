@@ -142,6 +142,17 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
             "aws:ssm/getParameter:getParameter": {"value": "ami-0123456789abcdef0", "type": "String", "id": "ami"},
             "gcp:organizations/getProject:getProject": {"projectId": "stand-in", "number": "123456789012", "id": "p"},
             "gcp:organizations/getClientConfig:getClientConfig": {"project": "stand-in", "region": "us-central1"},
+            "gcp:storage/getProjectServiceAccount:getProjectServiceAccount": {
+                "emailAddress": "service-123456789012@gs-project-accounts.iam.gserviceaccount.com",
+                "member": "serviceAccount:service-123456789012@gs-project-accounts.iam.gserviceaccount.com",
+                "id": "p",
+                "project": "stand-in",
+            },
+            "aws:ec2/getCapacityBlockOffering:getCapacityBlockOffering": {
+                "capacityBlockOfferingId": "cb-0123456789abcdef0",
+                "upfrontFee": "9061.63",
+                "id": "cb",
+            },
             "azure-native:authorization:getClientConfig": {
                 "clientId": "00000000-0000-0000-0000-000000000001",
                 "objectId": "00000000-0000-0000-0000-000000000002",
