@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from sizing.catalog import rows
+from sizing.catalog import rows, table
 from sizing.catalog.records import (
     Accelerator,
     Architecture,
@@ -216,25 +216,25 @@ def _shipped() -> Catalog:
 def _read(directory: Path) -> Catalog:
     texts, digest = _files(directory)
     faults: list[Fault] = []
-    sources = rows.read_sources("sources.csv", texts.get("sources.csv", ""), faults)
+    sources = table.read_sources("sources.csv", texts.get("sources.csv", ""), faults)
 
-    def table(name: str, columns: tuple[str, ...], make: rows.Maker[_Named]) -> list[_Named]:
+    def records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> list[_Named]:
         """A file, or all files of a folder."""
         found: list[_Named] = []
         for path, text in texts.items():
             if path == f"{name}.csv" or path.startswith(f"{name}/"):
-                found += rows.read(path, text, columns, make, sources=sources, faults=faults)
+                found += table.read(path, text, columns, make, sources=sources, faults=faults)
         return found
 
-    accelerators = table("accelerators", rows.ACCELERATORS, rows.accelerator)
-    shapes = table("shapes", rows.SHAPES, rows.shape)
-    slices = table("slices", rows.SLICES, rows.tpu_slice)
-    fees = table("fees", rows.FEES, rows.fee)
-    quotas = table("quotas", rows.QUOTAS, rows.quota)
-    models = table("models", rows.MODELS, rows.model)
-    withheld = table("withheld", rows.WITHHELD, rows.withheld)
-    regions = table("regions", rows.REGIONS, rows.region)
-    premiums = table("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
+    accelerators = records("accelerators", rows.ACCELERATORS, rows.accelerator)
+    shapes = records("shapes", rows.SHAPES, rows.shape)
+    slices = records("slices", rows.SLICES, rows.tpu_slice)
+    fees = records("fees", rows.FEES, rows.fee)
+    quotas = records("quotas", rows.QUOTAS, rows.quota)
+    models = records("models", rows.MODELS, rows.model)
+    withheld = records("withheld", rows.WITHHELD, rows.withheld)
+    regions = records("regions", rows.REGIONS, rows.region)
+    premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
     offers: list[Offer] = []
     for path, text in texts.items():
         if path.startswith("offers/"):

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
-from decimal import Decimal
 
-from sizing.catalog.catalog import EVERYWHERE, Catalog, spelling
-from sizing.catalog.records import PROVISIONABLE, Accelerator, Architecture, Offer
-from sizing.catalog.rows import MARKETS, PRECISIONS, is_iso_day
+from sizing.catalog import check_prices
+from sizing.catalog.catalog import Catalog, spelling
+from sizing.catalog.check_prices import place
+from sizing.catalog.records import PROVISIONABLE, Accelerator, Architecture
+from sizing.catalog.rows import MARKETS, PRECISIONS
+from sizing.catalog.table import is_iso_day
 from sizing.errors import Fault
 
 Check = Callable[[Catalog], Iterator[str]]
 
 FABRICS = ("", "efa", "infiniband", "gpudirect-tcpx", "gpudirect-tcpxo", "gpudirect-rdma", "ici")
 MANAGED = ("training", "hosting", "processing", "transform", "notebook", "hyperpod")
-NOT_ON_DEMAND = (
-    *("p5e.48xlarge", "p6e-gb200.36xlarge", "u-p6e-gb200x72", "trn3-gen1-ultraserver", "trn3-gen2-ultraserver"),
-    *("a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g", "a3-ultragpu-8g", "a4-highgpu-8g"),
-)
-SENTINELS = frozenset(Decimal(text) for text in ("0", "700", "999", "9999", "999999"))
-FREE = ("aks.control_plane.free", "azureml")  # fees that are truly 0
 # Dense bf16 of parts whose sparse figure, or whose namesake's figure, is printed more often (FLOP/s).
 DENSE_BF16 = {
     key: tflop_per_s * 1e12
@@ -68,7 +64,7 @@ def _sourced(catalog: Catalog) -> Iterator[str]:
             yield f"{kind} {name}: an estimate cannot be graded high"
     for offer in catalog.all_offers:
         if offer.basis.startswith("estimate") and offer.confidence in ("high", "medium"):
-            yield f"{_place(offer)}: an estimated price is graded {offer.confidence}"
+            yield f"{place(offer)}: an estimated price is graded {offer.confidence}"
 
 
 def _origins(catalog: Catalog) -> Iterator[tuple[str, str, str, str | None, str]]:
@@ -77,7 +73,7 @@ def _origins(catalog: Catalog) -> Iterator[tuple[str, str, str, str | None, str]
     for s in catalog.shapes:
         yield "shape", f"{s.cloud}/{s.instance_type}", s.source, s.checked, s.confidence
     for o in catalog.all_offers:
-        yield "offer", _place(o), o.source, o.effective_from, o.confidence
+        yield "offer", place(o), o.source, o.effective_from, o.confidence
     for f in catalog.fees:
         yield "fee", f"{f.cloud}/{f.key}", f.source, f.effective_from, f.confidence
     for q in catalog.quotas:
@@ -191,82 +187,6 @@ def _shapes(catalog: Catalog) -> Iterator[str]:
             yield f"{name}: is retired but sold in {sorted(s.markets)}"
 
 
-def _offers(catalog: Catalog) -> Iterator[str]:
-    """Every offer is for a known machine, in a market that the machine is sold in; dates are in order."""
-    for o in catalog.all_offers:
-        s = catalog.shapes_by_type.get((o.cloud, o.instance_type))
-        if s is None:
-            yield f"{_place(o)}: no such machine in shapes/"
-        elif o.market not in s.markets:
-            yield f"{_place(o)}: {o.instance_type} is not sold in market {o.market}"
-        if o.effective_to and o.effective_to <= o.effective_from:
-            yield f"{_place(o)}: ends {o.effective_to} before it starts {o.effective_from}"
-        if o.instance_type in NOT_ON_DEMAND and o.market == "on-demand":
-            yield f"{_place(o)}: is not sold on demand"
-
-
-def _prices(catalog: Catalog) -> Iterator[str]:
-    """Prices are positive, no sentinels, and plausible per accelerator."""
-    for o in catalog.all_offers:
-        s = catalog.shapes_by_type.get((o.cloud, o.instance_type))
-        if not o.usd_per_hour.is_finite() or o.usd_per_hour <= 0 or o.usd_per_hour in SENTINELS:
-            yield f"{_place(o)}: {o.usd_per_hour} USD is no price"
-        elif s and s.accelerators and not Decimal("0.01") <= o.usd_per_hour / s.accelerators <= 60:
-            yield f"{_place(o)}: {o.usd_per_hour / s.accelerators:.4f} USD per accelerator-hour is out of all bounds"
-
-
-def _order(catalog: Catalog) -> Iterator[str]:
-    """Spot is below on-demand (equal means no capacity), commitments too, three years not above one."""
-    for offers in _by_region(catalog).values():
-        newest = {o.market: o for o in offers if not o.zone}
-        listed = newest.get("on-demand")
-        for o in offers:
-            if o.market == "spot" and listed and o.usd_per_hour >= listed.usd_per_hour:
-                yield f"{_place(o)}: spot {o.usd_per_hour} is not below on-demand {listed.usd_per_hour}"
-            committed = o.market in ("reserved-1y", "reserved-3y", "flex-start")
-            if committed and listed and o.usd_per_hour > listed.usd_per_hour:
-                yield f"{_place(o)}: {o.usd_per_hour} is above on-demand {listed.usd_per_hour}"
-        one, three = newest.get("reserved-1y"), newest.get("reserved-3y")
-        if one and three and three.usd_per_hour > one.usd_per_hour:
-            yield f"{_place(three)}: three years cost more than one ({one.usd_per_hour})"
-
-
-def _steady(catalog: Catalog) -> Iterator[str]:
-    """A price is within a factor of three of the one it replaces, and on demand of the other open regions."""
-    for key, offers in catalog.offers_by_type.items():
-        last: dict[tuple[str, str, str], Offer] = {}
-        for o in offers:
-            before = last.get((o.region, o.market, o.zone))
-            if before and not before.usd_per_hour / 3 <= o.usd_per_hour <= before.usd_per_hour * 3:
-                yield f"{_place(o)}: {o.usd_per_hour}, {before.usd_per_hour} before"
-            last[o.region, o.market, o.zone] = o
-        listed = [o.usd_per_hour for o in last.values() if o.market == "on-demand"]
-        if listed and max(listed) > 3 * min(listed):
-            yield f"{'/'.join(key)}: on demand from {min(listed)} to {max(listed)}; one machine or a part of it?"
-
-
-def _whole_tpu_machines(catalog: Catalog) -> Iterator[str]:
-    """TPU prices are for the machine: n chips cost n times what one chip costs."""
-    single = {
-        (o.instance_type[:-2], o.region, o.market, o.effective_from): o.usd_per_hour
-        for o in catalog.all_offers
-        if re.fullmatch(r"(ct|tpu).*-1t", o.instance_type)
-    }
-    for o in catalog.all_offers:
-        many = re.fullmatch(r"((?:ct|tpu).*-)(\d+)t", o.instance_type)
-        chip = many and single.get((many[1], o.region, o.market, o.effective_from))
-        if many and chip and o.usd_per_hour != chip * int(many[2]):
-            yield f"{_place(o)}: {o.usd_per_hour} is not {many[2]} x {chip}"
-
-
-def _hosts(catalog: Catalog) -> Iterator[str]:
-    """Google bills GPU and host apart; the catalog has whole machines, so A3 Mega costs at least what A3 High does."""
-    for o in catalog.offers_by_type.get(("gcp", "a3-megagpu-8g"), ()):
-        for other in catalog.offers("gcp", "a3-highgpu-8g", region=o.region, market=o.market):
-            if o.market == "on-demand" and o.usd_per_hour < Decimal("0.9") * other.usd_per_hour:
-                yield f"{_place(o)}: {o.usd_per_hour} is less than A3 High ({other.usd_per_hour}); the host is missing"
-
-
 def _slices(catalog: Catalog) -> Iterator[str]:
     """TPU slices are legal: chips are the product of the topology and of machines by chips on each."""
     for s in catalog.slices:
@@ -290,9 +210,9 @@ def _regions(catalog: Catalog) -> Iterator[str]:
     """Regions of the provisioned clouds are known, zones lie in their region, EU means the EU."""
     for o in catalog.all_offers:
         if o.cloud in PROVISIONABLE and (o.cloud, o.region) not in catalog.region_facts:
-            yield f"{_place(o)}: region {o.region!r} is not in regions.csv"
+            yield f"{place(o)}: region {o.region!r} is not in regions.csv"
         if o.zone and o.cloud == "aws" and not o.zone.startswith((_zone_prefix(o.region) + "-", o.region)):
-            yield f"{_place(o)}: zone {o.zone} is not in {o.region}"
+            yield f"{place(o)}: zone {o.zone} is not in {o.region}"
     for r in catalog.region_facts.values():
         if (r.area == "eu") != (r.country in EU):
             yield f"{r.cloud}/{r.region}: area {r.area!r}, country {r.country!r}"
@@ -309,48 +229,6 @@ def _zone_prefix(region: str) -> str:
     area, direction, number = ([*region.split("-"), "", ""])[:3]
     words = re.findall("north|south|east|west|central", direction)
     return area + "".join(word[0] for word in words) + number
-
-
-def _azure(catalog: Catalog) -> Iterator[str]:
-    """Azure's list prices regions that cannot deploy and gives machines a second name: neither is taken at its word."""
-    second = {w.instance_type for w in catalog.withheld if w.cloud == "azure"}
-    for o in catalog.all_offers:
-        if o.cloud != "azure":
-            continue
-        if o.instance_type in second:
-            yield f"{_place(o)}: is withheld and offered at once"
-        s = catalog.shapes_by_type.get((o.cloud, o.instance_type))
-        if s and s.accelerators and o.market == "on-demand" and o.confidence == "high":
-            yield f"{_place(o)}: a listed price does not prove that the region can deploy it"
-
-
-def _fees(catalog: Catalog) -> Iterator[str]:
-    """Fees: tiers start at nothing and ascend; 0 only where something is truly free, else the row is absent."""
-    tiers: dict[tuple[str, str, str], list[Decimal]] = defaultdict(list)
-    for f in catalog.fees:
-        name = f"{f.cloud}/{f.key}"
-        tiers[f.cloud, f.key, f.region].append(f.from_quantity)
-        if f.usd < 0 or not f.usd.is_finite() or f.from_quantity < 0:
-            yield f"{name}: {f.usd} from {f.from_quantity}"
-        if f.unit == "percent" and f.usd > 100:
-            yield f"{name}: {f.usd} percent"
-    for (cloud, key, region), bounds in tiers.items():
-        if min(bounds) != 0:
-            yield f"{cloud}/{key} {region}: no tier from 0"
-    for f in catalog.fees:
-        if f.usd == 0 and f.key not in FREE and len(tiers[f.cloud, f.key, f.region]) == 1:
-            yield f"{f.cloud}/{f.key}: 0 is not a price; leave an unknown fee out"
-
-
-def _sagemaker(catalog: Catalog) -> Iterator[str]:
-    """SageMaker's premium is not flat: 40 % on .xlarge, 25 % on larger G, 15 % on P4d to P5en."""
-    for p in catalog.sagemaker_premiums.values():
-        expected = 15 if p.instance_type[0] == "p" else 40 if p.instance_type.endswith(".xlarge") else 25
-        if p.percent != expected:
-            yield f"{p.instance_type}: {p.percent} %, the rule says {expected} %"
-        s = catalog.shapes_by_type.get(("aws", p.instance_type))
-        if s is None or not s.managed:
-            yield f"{p.instance_type}: is not a SageMaker type"
 
 
 def _quotas(catalog: Catalog) -> Iterator[str]:
@@ -391,34 +269,17 @@ CHECKS: dict[str, Check] = {
     "FLOP/s are dense": _dense,
     "memory is what a program gets": _memory,
     "machines are sound": _shapes,
-    "offers have machines and markets": _offers,
-    "prices are prices": _prices,
-    "spot and commitments are below on-demand": _order,
-    "prices are steady": _steady,
-    "TPU prices are for the machine": _whole_tpu_machines,
-    "Google's prices include the host": _hosts,
+    "offers have machines and markets": check_prices.offers,
+    "prices are prices": check_prices.prices,
+    "spot and commitments are below on-demand": check_prices.order,
+    "prices are steady": check_prices.steady,
+    "TPU prices are for the machine": check_prices.whole_tpu_machines,
+    "Google's prices include the host": check_prices.hosts,
     "TPU slices are legal": _slices,
     "regions and zones are known": _regions,
-    "Azure's list is not taken at its word": _azure,
-    "fees have tiers from zero": _fees,
-    "SageMaker's premium follows its size rule": _sagemaker,
+    "Azure's list is not taken at its word": check_prices.azure,
+    "fees have tiers from zero": check_prices.fees,
+    "SageMaker's premium follows its size rule": check_prices.sagemaker,
     "quotas are listed": _quotas,
     "models are sound": _models,
 }
-
-
-def _by_region(catalog: Catalog) -> dict[tuple[str, str, str], list[Offer]]:
-    """Offers by machine and region, newest of each market and zone, in force at the end of the data."""
-    newest: dict[tuple[str, str, str, str, str], Offer] = {}
-    for o in catalog.all_offers:  # sorted by date within a key
-        newest[o.cloud, o.instance_type, o.region, o.market, o.zone] = o
-    grouped: dict[tuple[str, str, str], list[Offer]] = defaultdict(list)
-    for o in newest.values():
-        if not o.effective_to:
-            grouped[o.cloud, o.instance_type, o.region].append(o)
-    return grouped
-
-
-def _place(o: Offer) -> str:
-    where = o.region if o.region != EVERYWHERE else "everywhere"
-    return f"{o.cloud}/{o.instance_type} {where}{' ' + o.zone if o.zone else ''} {o.market} {o.effective_from}"

@@ -1,15 +1,10 @@
-"""CSV row to record and back, one explicit tuple of columns per file; the errors name file, row, column and value.
-
-A `source` that starts with "@" is a key of `sources.csv`; anything else is the source itself.
-"""
+"""CSV row to record and back, one explicit tuple of columns per file."""
 
 from __future__ import annotations
 
-import csv
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, cast, get_args
 
 from sizing.catalog.records import (
     Accelerator,
@@ -25,9 +20,9 @@ from sizing.catalog.records import (
     Slice,
     Withheld,
 )
+from sizing.catalog.table import CellError, Row, is_iso_day, lines
 from sizing.errors import Fault
 
-SOURCES = ("key", "source")
 ACCELERATORS = (
     *("key", "vendor", "name", "family", "memory_bytes", "memory_bytes_per_s"),
     *("fp32_flop_per_s", "tf32_flop_per_s", "bf16_flop_per_s", "fp16_flop_per_s"),
@@ -77,114 +72,7 @@ MARKETS: tuple[str, ...] = get_args(Market)
 GRADES: tuple[str, ...] = get_args(Grade)
 
 
-class _CellError(ValueError):
-    """A cell that cannot be read: column and what is wrong with it."""
-
-    def __init__(self, column: str, message: str) -> None:
-        super().__init__(message)
-        self.column = column
-
-
-class _Row:
-    """One row by column name, with readers that raise `_CellError`."""
-
-    __slots__ = ("cells", "sources")
-
-    def __init__(self, cells: Mapping[str, str], sources: Mapping[str, str]) -> None:
-        self.cells = cells
-        self.sources = sources
-
-    def text(self, column: str) -> str:
-        return self.cells[column]
-
-    def required(self, column: str) -> str:
-        text = self.text(column)
-        if not text:
-            raise _CellError(column, "must not be empty")
-        return text
-
-    def count(self, column: str) -> int:
-        return int(self._number(column, self.text(column) or "0", int))
-
-    def count_or_none(self, column: str) -> int | None:
-        text = self.text(column)
-        return int(self._number(column, text, int)) if text else None
-
-    def real(self, column: str) -> float:
-        return float(self._number(column, self.required(column), float))
-
-    def real_or_none(self, column: str) -> float | None:
-        text = self.text(column)
-        return float(self._number(column, text, float)) if text else None
-
-    def money(self, column: str) -> Decimal:
-        return cast("Decimal", self._number(column, self.required(column), Decimal))
-
-    def words(self, column: str) -> tuple[str, ...]:
-        """A list, separated by " | " (names may hold spaces and commas)."""
-        text = self.text(column)
-        return tuple(text.split(" | ")) if text else ()
-
-    def flag(self, column: str) -> bool:
-        text = self.text(column)
-        if text not in ("yes", "no"):
-            raise _CellError(column, f"must be yes or no, got {text!r}")
-        return text == "yes"
-
-    def one_of(self, column: str, allowed: Sequence[str]) -> Any:
-        text = self.text(column)
-        if text not in allowed:
-            raise _CellError(column, f"must be one of {', '.join(allowed)}, got {text!r}")
-        return text
-
-    def day(self, column: str) -> str:
-        text = self.text(column)
-        if not is_iso_day(text):
-            raise _CellError(column, f"not a date (YYYY-MM-DD): {text!r}")
-        return text
-
-    def source(self) -> str:
-        return resolve_source(self.required("source"), self.sources)
-
-    def span(self, low: str, high: str) -> tuple[int, int] | None:
-        return (self.count(low), self.count(high)) if self.text(low) else None
-
-    @staticmethod
-    def _number(column: str, text: str, kind: Callable[[str], Any]) -> Any:
-        try:
-            return kind(text)
-        except (ValueError, InvalidOperation):
-            whole = "not a whole number" if kind is int else "not a number"
-            raise _CellError(column, f"{whole}: {text!r}") from None
-
-
-@functools.cache
-def is_iso_day(text: str) -> bool:
-    """Whether a text is a day as ISO writes it.
-
-    >>> is_iso_day("2026-08-03"), is_iso_day("2026-8-3"), is_iso_day("2026-13-01")
-    (True, False, False)
-    """
-    parts = text.split("-")
-    return (
-        len(text) == 10
-        and [len(part) for part in parts] == [4, 2, 2]
-        and all(part.isdigit() for part in parts)
-        and 1 <= int(parts[1]) <= 12
-        and 1 <= int(parts[2]) <= 31
-    )
-
-
-def resolve_source(text: str, sources: Mapping[str, str]) -> str:
-    """The source behind a cell; raises `_CellError` where "@key" is in no row of sources.csv."""
-    if not text.startswith("@"):
-        return text
-    if text[1:] not in sources:
-        raise _CellError("source", f"{text!r} is not a key of sources.csv")
-    return sources[text[1:]]
-
-
-def accelerator(row: _Row) -> Accelerator:
+def accelerator(row: Row) -> Accelerator:
     flop_per_s = {p: v for p in PRECISIONS if (v := row.real_or_none(f"{p}_flop_per_s")) is not None}
     return Accelerator(
         key=row.required("key"),
@@ -210,7 +98,7 @@ def accelerator(row: _Row) -> Accelerator:
     )
 
 
-def shape(row: _Row) -> Shape:
+def shape(row: Row) -> Shape:
     quota = dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in row.words("quota") if "=" in word)
     return Shape(
         cloud=row.required("cloud"),
@@ -237,7 +125,7 @@ def shape(row: _Row) -> Shape:
     )
 
 
-def tpu_slice(row: _Row) -> Slice:
+def tpu_slice(row: Row) -> Slice:
     return Slice(
         generation=row.required("generation"),
         accelerator=row.required("accelerator"),
@@ -254,7 +142,7 @@ def tpu_slice(row: _Row) -> Slice:
     )
 
 
-def offer(row: _Row) -> Offer:
+def offer(row: Row) -> Offer:
     """A price. The catalog has thousands of them, so `read_offers` has a shorter way for rows without a fault."""
     return Offer(
         cloud=row.required("cloud"),
@@ -271,7 +159,7 @@ def offer(row: _Row) -> Offer:
     )
 
 
-def withheld(row: _Row) -> Withheld:
+def withheld(row: Row) -> Withheld:
     return Withheld(
         cloud=row.required("cloud"),
         instance_type=row.required("instance_type"),
@@ -285,7 +173,7 @@ def withheld(row: _Row) -> Withheld:
     )
 
 
-def region(row: _Row) -> Region:
+def region(row: Row) -> Region:
     return Region(
         cloud=row.required("cloud"),
         region=row.required("region"),
@@ -298,7 +186,7 @@ def region(row: _Row) -> Region:
     )
 
 
-def fee(row: _Row) -> Fee:
+def fee(row: Row) -> Fee:
     return Fee(
         cloud=row.required("cloud"),
         key=row.required("key"),
@@ -313,7 +201,7 @@ def fee(row: _Row) -> Fee:
     )
 
 
-def quota(row: _Row) -> Quota:
+def quota(row: Row) -> Quota:
     return Quota(
         cloud=row.required("cloud"),
         scope=row.required("scope"),
@@ -326,7 +214,7 @@ def quota(row: _Row) -> Quota:
     )
 
 
-def sagemaker_premium(row: _Row) -> SagemakerPremium:
+def sagemaker_premium(row: Row) -> SagemakerPremium:
     return SagemakerPremium(
         instance_type=row.required("instance_type"),
         percent=row.money("percent"),
@@ -336,7 +224,7 @@ def sagemaker_premium(row: _Row) -> SagemakerPremium:
     )
 
 
-def model(row: _Row) -> Architecture:
+def model(row: Row) -> Architecture:
     counts: dict[str, Any] = {c: row.count(c) for c in _MODEL_COUNTS if row.cells[c]}
     return Architecture(
         key=row.required("key"),
@@ -359,37 +247,12 @@ def model(row: _Row) -> Architecture:
 _MARKET_SET = frozenset(MARKETS)
 _GRADE_SET = frozenset(GRADES)
 
-Record = TypeVar("Record")
-Maker = Callable[[_Row], Record]
-
-
-def read(
-    name: str,
-    text: str,
-    columns: tuple[str, ...],
-    make: Maker[Record],
-    *,
-    sources: Mapping[str, str],
-    faults: list[Fault],
-) -> list[Record]:
-    """All records of one file; what is wrong goes to `faults` as "offers/aws.csv row 214: usd_per_hour: ...".
-
-    Row numbers are line numbers: the header is row 1.
-    """
-    records: list[Record] = []
-    for number, cells in _lines(name, text, columns, faults):
-        try:
-            records.append(make(_Row(dict(zip(columns, cells, strict=True)), sources)))
-        except _CellError as wrong:
-            faults.append(Fault(path=f"{name} row {number}: {wrong.column}", message=str(wrong)))
-    return records
-
 
 def read_offers(name: str, text: str, sources: Mapping[str, str], faults: list[Fault]) -> list[Offer]:
     """As `read(..., OFFERS, offer, ...)`, quicker: most of the catalog's rows are offers."""
     records: list[Offer] = []
     days: set[str] = {""}
-    for number, cells in _lines(name, text, OFFERS, faults):
+    for number, cells in lines(name, text, OFFERS, faults):
         cloud, instance_type, place, zone, market, usd, since, until, basis, source, confidence = cells
         if since not in days and is_iso_day(since):
             days.add(since)
@@ -399,6 +262,7 @@ def read_offers(name: str, text: str, sources: Mapping[str, str], faults: list[F
             amount = None
         if (
             amount is None
+            or not amount.is_finite()
             or not (cloud and instance_type and place and since and basis and source)
             or market not in _MARKET_SET
             or confidence not in _GRADE_SET
@@ -407,8 +271,8 @@ def read_offers(name: str, text: str, sources: Mapping[str, str], faults: list[F
             or (source[0] == "@" and source[1:] not in sources)
         ):
             try:
-                records.append(offer(_Row(dict(zip(OFFERS, cells, strict=True)), sources)))
-            except _CellError as wrong:
+                records.append(offer(Row(dict(zip(OFFERS, cells, strict=True)), sources)))
+            except CellError as wrong:
                 faults.append(Fault(path=f"{name} row {number}: {wrong.column}", message=str(wrong)))
             continue
         records.append(
@@ -427,29 +291,6 @@ def read_offers(name: str, text: str, sources: Mapping[str, str], faults: list[F
             )
         )
     return records
-
-
-def read_sources(name: str, text: str, faults: list[Fault]) -> dict[str, str]:
-    """Key to source."""
-    return {cells[0]: cells[1] for _, cells in _lines(name, text, SOURCES, faults)}
-
-
-def _lines(name: str, text: str, columns: tuple[str, ...], faults: list[Fault]) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(text.splitlines())
-    header = next(reader, [])
-    if tuple(header) != columns:
-        missing = [column for column in columns if column not in header]
-        extra = [column for column in header if column not in columns]
-        told = f"missing {missing}, unknown {extra}" if missing or extra else "in another order"
-        faults.append(Fault(path=f"{name} row 1", message=f"the columns must be {','.join(columns)} ({told})"))
-        return
-    width = len(columns)
-    for cells in reader:
-        if len(cells) == width:
-            yield reader.line_num, cells
-        elif cells:
-            message = f"has {len(cells)} cells, must have {width}"
-            faults.append(Fault(path=f"{name} row {reader.line_num}", message=message))
 
 
 def cells_of(record: object, columns: tuple[str, ...]) -> list[str]:

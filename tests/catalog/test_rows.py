@@ -1,0 +1,114 @@
+"""Reading rows: what is wrong is told by file, row, column and value, all of it at once; records go back into rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+
+import pytest
+
+from sizing.catalog import catalog as whole
+from sizing.catalog import rows, table
+from sizing.errors import CatalogError
+
+GOOD = "aws,p5.48xlarge,us-east-1,,on-demand,55.04,2026-07-20,,list,a list,high"
+
+
+def offers(*lines):
+    faults = []
+    text = "\n".join([",".join(rows.OFFERS), *lines])
+    return rows.read_offers("offers/aws.csv", text, {"key": "a source"}, faults), [str(fault) for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("55.04", "n/a", "offers/aws.csv row 3: usd_per_hour: not a number: 'n/a'"),
+        ("55.04", "NaN", "offers/aws.csv row 3: usd_per_hour: not a number: 'NaN'"),
+        ("55.04", "inf", "offers/aws.csv row 3: usd_per_hour: not a number: 'inf'"),
+        ("55.04", "", "offers/aws.csv row 3: usd_per_hour: must not be empty"),
+        ("2026-07-20", "2026 (v9)", "offers/aws.csv row 3: effective_from: not a date (YYYY-MM-DD): '2026 (v9)'"),
+        ("2026-07-20", "2026-13-01", "offers/aws.csv row 3: effective_from: not a date (YYYY-MM-DD): '2026-13-01'"),
+        (",,list", ",soon,list", "offers/aws.csv row 3: effective_to: not a date (YYYY-MM-DD): 'soon'"),
+        ("on-demand", "ondemand", "offers/aws.csv row 3: market: must be one of on-demand, spot, "),
+        (
+            "high",
+            "certain",
+            "offers/aws.csv row 3: confidence: must be one of high, medium, low, estimate, got 'certain'",
+        ),
+        ("a list", "", "offers/aws.csv row 3: source: must not be empty"),
+        ("a list", "@nobody", "offers/aws.csv row 3: source: '@nobody' is not a key of sources.csv"),
+        ("us-east-1", "", "offers/aws.csv row 3: region: must not be empty"),
+        (",high", "", "offers/aws.csv row 3: has 10 cells, must have 11"),
+    ],
+)
+def test_a_wrong_cell_is_named(old, new, message):
+    records, faults = offers(GOOD, GOOD.replace(old, new))
+    assert len(records) == 1
+    assert len(faults) == 1
+    assert faults[0].startswith(message)
+
+
+def test_a_source_key_stands_for_its_source():
+    records, faults = offers(GOOD.replace("a list", "@key"))
+    assert (records[0].source, faults) == ("a source", [])
+
+
+def test_the_quick_and_the_plain_way_of_reading_offers_agree():
+    sources = table.read_sources("", (whole.DATA / "sources.csv").read_text(encoding="utf-8"), [])
+    for path in sorted((whole.DATA / "offers").glob("*.csv")):
+        text, faults = path.read_text(encoding="utf-8"), []
+        quick = rows.read_offers(path.name, text, sources, faults)
+        plain = table.read(path.name, text, rows.OFFERS, rows.offer, sources=sources, faults=faults)
+        assert quick == plain
+        assert not faults
+
+
+def test_wrong_columns_are_named():
+    faults = []
+    table.read("fees.csv", "cloud,key,price\n", rows.FEES, rows.fee, sources={}, faults=faults)
+    assert str(faults[0]).startswith("fees.csv row 1: the columns must be cloud,key,name,unit,")
+    assert "unknown ['price']" in str(faults[0])
+
+
+def test_all_wrong_cells_of_all_files_are_told_at_once(tmp_path):
+    shutil.copytree(whole.DATA, tmp_path, dirs_exist_ok=True)
+    for file, old, new in (("fees.csv", "0.045", "free"), ("shapes/aws.csv", ",8,96,", ",eight,96,")):
+        path = tmp_path / file
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(CatalogError) as raised:
+        whole.load(tmp_path)
+    assert {fault.message for fault in raised.value.faults} == {"not a number: 'free'", "not a whole number: 'eight'"}
+    assert raised.value.exit_code == 64
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path):
+    shutil.copytree(whole.DATA, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "fees.csv").write_bytes(b"\xff\xfe")
+    with pytest.raises(CatalogError, match=r"fees\.csv: is not UTF-8"):
+        whole.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "make", "records"),
+    [
+        (rows.ACCELERATORS, rows.accelerator, lambda c: c.accelerators.values()),
+        (rows.SHAPES, rows.shape, lambda c: c.shapes),
+        (rows.SLICES, rows.tpu_slice, lambda c: c.slices),
+        (rows.OFFERS, rows.offer, lambda c: c.all_offers),
+        (rows.WITHHELD, rows.withheld, lambda c: c.withheld),
+        (rows.REGIONS, rows.region, lambda c: c.region_facts.values()),
+        (rows.FEES, rows.fee, lambda c: c.fees),
+        (rows.QUOTAS, rows.quota, lambda c: c.quotas),
+        (rows.SAGEMAKER, rows.sagemaker_premium, lambda c: c.sagemaker_premiums.values()),
+        (rows.MODELS, rows.model, lambda c: c.models.values()),
+    ],
+)
+def test_a_record_written_is_the_record_read(columns, make, records):
+    before = list(records(whole.load()))
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([columns, *(rows.cells_of(r, columns) for r in before)])
+    faults = []
+    assert table.read("x.csv", stream.getvalue(), columns, make, sources={}, faults=faults) == before
+    assert not faults
