@@ -110,6 +110,7 @@ class Offer:
     basis: str  # "list", "observed", "estimate: ..."
     source: str
     confidence: Grade
+    interruption: str = ""  # of spot, share reclaimed in a month as the vendor's advisor gives it: "<5%", "5-10%", ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ SLICES = (
 )
 OFFERS = (
     *("cloud", "instance_type", "region", "zone", "market", "usd_per_hour"),
-    *("effective_from", "effective_to", "basis", "source", "confidence"),
+    *("effective_from", "effective_to", "basis", "source", "confidence", "interruption"),
 )
 WITHHELD = (
     *("cloud", "instance_type", "region", "zone", "market", "listed_usd_per_hour"),
@@ -70,6 +70,7 @@ MODELS = (
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8")
 MARKETS: tuple[str, ...] = get_args(Market)
 GRADES: tuple[str, ...] = get_args(Grade)
+INTERRUPTIONS = ("", "<5%", "5-10%", "10-15%", "15-20%", ">20%")
 
 
 def accelerator(row: Row) -> Accelerator:
@@ -156,6 +157,7 @@ def offer(row: Row) -> Offer:
         basis=row.required("basis"),
         source=row.source(),
         confidence=row.one_of("confidence", GRADES),
+        interruption=row.one_of("interruption", INTERRUPTIONS),
     )
 
 
@@ -253,7 +255,7 @@ def read_offers(name: str, text: str, sources: Mapping[str, str], faults: list[F
     records: list[Offer] = []
     days: set[str] = {""}
     for number, cells in lines(name, text, OFFERS, faults):
-        cloud, instance_type, place, zone, market, usd, since, until, basis, source, confidence = cells
+        cloud, instance_type, place, zone, market, usd, since, until, basis, source, confidence, reclaim = cells
         if since not in days and is_iso_day(since):
             days.add(since)
         try:
@@ -266,6 +268,7 @@ def read_offers(name: str, text: str, sources: Mapping[str, str], faults: list[F
             or not (cloud and instance_type and place and since and basis and source)
             or market not in _MARKET_SET
             or confidence not in _GRADE_SET
+            or reclaim not in INTERRUPTIONS
             or since not in days
             or (until and not is_iso_day(until))
             or (source[0] == "@" and source[1:] not in sources)
@@ -288,6 +291,7 @@ def read_offers(name: str, text: str, sources: Mapping[str, str], faults: list[F
                 basis=basis,
                 source=sources[source[1:]] if source[0] == "@" else source,
                 confidence=confidence,  # type: ignore[arg-type]
+                interruption=reclaim,
             )
         )
     return records

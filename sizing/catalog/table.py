@@ -76,7 +76,7 @@ class Row:
     def one_of(self, column: str, allowed: Sequence[str]) -> Any:
         text = self.text(column)
         if text not in allowed:
-            raise CellError(column, f"must be one of {', '.join(allowed)}, got {text!r}")
+            raise CellError(column, f"must be one of {', '.join(a or '(empty)' for a in allowed)}, got {text!r}")
         return text
 
     def day(self, column: str) -> str:

@@ -12,7 +12,7 @@ from sizing.catalog import catalog as whole
 from sizing.catalog import rows, table
 from sizing.errors import CatalogError
 
-GOOD = "aws,p5.48xlarge,us-east-1,,on-demand,55.04,2026-07-20,,list,a list,high"
+GOOD = "aws,p5.48xlarge,us-east-1,,on-demand,55.04,2026-07-20,,list,a list,high,"
 
 
 def offers(*lines):
@@ -37,10 +37,11 @@ def offers(*lines):
             "certain",
             "offers/aws.csv row 3: confidence: must be one of high, medium, low, estimate, got 'certain'",
         ),
+        (",high,", ",high,often", "offers/aws.csv row 3: interruption: must be one of (empty), <5%, "),
         ("a list", "", "offers/aws.csv row 3: source: must not be empty"),
         ("a list", "@nobody", "offers/aws.csv row 3: source: '@nobody' is not a key of sources.csv"),
         ("us-east-1", "", "offers/aws.csv row 3: region: must not be empty"),
-        (",high", "", "offers/aws.csv row 3: has 10 cells, must have 11"),
+        (",high", "", "offers/aws.csv row 3: has 11 cells, must have 12"),
     ],
 )
 def test_a_wrong_cell_is_named(old, new, message):
