@@ -100,11 +100,12 @@ def compare(
     described = describe(after.plan)
     described_before = describe(before.plan) if before else {}
     rows, unchanged = [], Interval(Decimal(0), Decimal(0), Decimal(0))
-    same = 0
+    same = same_unpriced = 0
     for name in [*now, *(name for name in was if name not in now)]:
         row = _row(name, was.get(name), now.get(name), described.get(name) or described_before.get(name))
         if row.sign == "=":
             same += 1
+            same_unpriced += bool(row.unpriced)
             unchanged += row.after.interval()
         else:
             rows.append(row)
@@ -130,7 +131,7 @@ def compare(
         bought=records.Money.of(bought),
         prices_moved_usd_per_month=moved,
         rows=tuple(rows),
-        unchanged=records.Unchanged(components=same, usd_per_month=records.Money.of(unchanged)),
+        unchanged=records.Unchanged(components=same, usd_per_month=records.Money.of(unchanged), unpriced=same_unpriced),
         needs=needs_of(before.plan if before else None, after.plan, rows, replaced=replaced, decision=decision),
         unpriced=tuple(
             dict.fromkeys(

@@ -71,14 +71,15 @@ def needs_of(
     """Destroyed, replaced, kept, purchased: one entry per component and kind."""
     needs: list[records.Need] = []
     if before is not None:
-        needs += _gone(before, after)
+        needs += _gone(before, after, billed={row.component for row in rows})
         needs += _replaced(before, after, replaced)
     needs += _purchases(rows, decision)
     order = ("destroys", "replaces", "keeps", "purchases")
     return tuple(sorted(needs, key=lambda need: (not need.data, order.index(need.kind), need.component)))
 
 
-def _gone(before: Plan, after: Plan) -> Iterable[records.Need]:
+def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]:
+    """What leaves the stack. A resource that is free, holds nothing and stands alone is no decision."""
     old, new = before.by_urn(), after.by_urn()
     still = set(new).union(*(resource.aliases for resource in after.resources))
     removed: dict[str, list[RecordedResource]] = {}
@@ -89,7 +90,8 @@ def _gone(before: Plan, after: Plan) -> Iterable[records.Need]:
     for label, resources in removed.items():
         kept = [each for each in resources if each.protect or each.retain_on_delete]
         gone = [each for each in resources if not (each.protect or each.retain_on_delete)]
-        if gone:
+        ours = any(registration_of(each.urn, old) for each in gone)
+        if gone and (ours or label in billed or any(each.type in DATA for each in gone)):
             machines = _machines(gone, old) if label not in labels else ""
             subject = "is destroyed" if label not in labels else f"loses {_count(len(gone), 'resource')}"
             parts = [text for text in (machines, _data_in_words(gone)) if text]

@@ -223,6 +223,7 @@ class Unchanged(_Record):
 
     components: int = 0
     usd_per_month: Money
+    unpriced: int = 0  # of these components: how many have a line without a price
 
 
 class Stack(_Record):

@@ -169,7 +169,9 @@ def _provenance(preview: records.Preview, stack: records.Stack) -> Iterator[str]
 
 def provenance_in_words(source: records.Provenance) -> str:
     """Which prices: list prices of the catalog of a date, own rates, who evaluated the program."""
-    age = "" if source.age_days is None else f" ({text.plural(source.age_days, 'day')} old)"
+    age = (
+        f" ({text.plural(source.age_days, 'day')} old)" if source.age_days is not None and source.age_days >= 0 else ""
+    )
     parts = [f"Prices: list, catalog {words(source.catalog_digest[:12])} as of {words(source.catalog_as_of)}{age}"]
     parts.append(f"own rates from {words(source.discounts)}" if source.discounts else "no own rates loaded")
     if source.usage:

@@ -96,7 +96,8 @@ def _counts(preview: records.Preview) -> str:
     same = sum(stack.unchanged.components for stack in preview.stacks)
     if same:
         cost = sum((stack.unchanged.usd_per_month.expected for stack in preview.stacks), Decimal(0))
-        parts.append(f"{text.plural(same, 'component')} unchanged ({text.dollars(cost)}/month)")
+        open_ended = " + ?" if any(stack.unchanged.unpriced for stack in preview.stacks) else ""
+        parts.append(f"{text.plural(same, 'component')} unchanged ({text.dollars(cost)}{open_ended}/month)")
     return " · ".join(parts)
 
 

@@ -117,7 +117,8 @@ def _rows(console: Console, stack: records.Stack) -> None:
     if stack.unchanged.components:
         cost = stack.unchanged.usd_per_month.expected
         same = text.plural(stack.unchanged.components, "component")
-        console.print(Text(f"{same} unchanged, {text.usd(cost)} per month", style="dim"))
+        open_ended = " + ?" if stack.unchanged.unpriced else ""
+        console.print(Text(f"{same} unchanged, {text.usd(cost)}{open_ended} per month", style="dim"))
 
 
 def _lists(console: Console, stack: records.Stack) -> None:
@@ -129,6 +130,7 @@ def _lists(console: Console, stack: records.Stack) -> None:
             if need.kind == "purchases" and not need.confirmed:
                 confirmed = " (not confirmed: nothing is bought until the spec says purchase: confirmed)"
             _item(console, f"{need.component} {need.text}{price}{confirmed}", style="red" if need.data else "yellow")
+    console.print()
     for finding in stack.policies.findings if stack.policies else ():
         state = f"waived: {finding.waived}" if finding.waived else finding.level
         _item(console, f"policy {finding.policy} ({state}) {finding.component}: {finding.message}".replace(" :", ":"))

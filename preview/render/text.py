@@ -60,12 +60,12 @@ def percent(change: Decimal, before: Decimal) -> str:
 def plural(number: int, word: str) -> str:
     """A count and its word.
 
-    >>> plural(1, "policy"), plural(2, "policy"), plural(0, "line")
-    ('1 policy', '2 policies', '0 lines')
+    >>> plural(1, "policy"), plural(2, "policy"), plural(0, "day")
+    ('1 policy', '2 policies', '0 days')
     """
     if number == 1:
         return f"1 {word}"
-    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    many = f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeou" else f"{word}s"
     return f"{number:,} {many}"
 
 
