@@ -45,9 +45,11 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
 
 def card(console: Console, workload: Workload, decision: Decision) -> None:
     """Everything about one workload."""
-    head = f"{workload.spec.name}  {workload.kind}"
-    console.print(head, style="bold", end="")
-    console.print(f"   decided on {decision.decided_on}, prices to {decision.catalog.as_of}", style="dim")
+    _head(
+        console,
+        f"{workload.spec.name}  {workload.kind}",
+        f"decided on {decision.decided_on}, prices to {decision.catalog.as_of}",
+    )
     for pool in workload.pools:
         for line in _pool(pool):
             _item(console, line)
@@ -171,10 +173,12 @@ def _shape_of_work(workload: Workload) -> list[str]:
 def _memory(console: Console, workload: Workload) -> None:
     memory = workload.memory
     low, high = gib(memory.low_bytes), gib(memory.high_bytes)
-    console.print("\nmemory of one device", style="bold", end="")
-    console.print(
-        f"   {gib(memory.per_device_bytes):.1f} of {gib(memory.usable_bytes):.1f} GiB usable, "
-        f"80 % band {low:.1f} to {high:.1f}, {memory.grade}"
+    console.print()
+    _head(
+        console,
+        "memory of one device",
+        f"{gib(memory.per_device_bytes):.1f} of {gib(memory.usable_bytes):.1f} GiB usable, "
+        f"80 % band {low:.1f} to {high:.1f}, {memory.grade}",
     )
     for line in bars(memory.breakdown, memory.usable_bytes):
         console.print(f"  {line}")
@@ -219,8 +223,8 @@ def _performance(console: Console, performance: Performance) -> None:
     name = "run time " if performance.metric == "run_time_s" else ""
     band = f", 80 % band {low} to {high}, {performance.grade}" if low != high else ""
     limit = f"; limited by {performance.bottleneck}" if performance.bottleneck not in ("", "none") else ""
-    console.print("\nspeed", style="bold", end="")
-    console.print(f"   {name}{figure(performance)}{band}{limit}")
+    console.print()
+    _head(console, "speed", f"{name}{figure(performance)}{band}{limit}")
     if performance.figures:
         shown = [
             quantity(key, value) if "_per_s" in key else f"{_words(key)} {quantity(key, value)}"
@@ -304,6 +308,12 @@ def _rejections(console: Console, workload: Workload) -> None:
 def _rest(console: Console, rows: Sequence[object]) -> None:
     if len(rows) > MANY:
         console.print(f"  and {len(rows) - MANY} more in the JSON form", style="dim")
+
+
+def _head(console: Console, name: str, text: str) -> None:
+    from rich.text import Text
+
+    console.print(Text.assemble((name, "bold"), f"   {text}"))
 
 
 def _item(console: Console, text: str) -> None:

@@ -17,10 +17,9 @@ from sizing.errors import SizewellError, UsageError
 
 COMMANDS: Final = {
     "size": "what to run a workload on, how long it takes, what it costs",
-    "explain": "why: the memory bar, the time waterfall, what would change the answer",
     "doctor": "what is installed, how old the prices are, which decisions are in order",
 }
-GROUPS: Final = "size -> explain -> preview; `sizewell COMMAND --help` has an example of each"
+HINT: Final = "`sizewell COMMAND --help` has examples of each"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -82,7 +81,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="sizewell",
         description="From an AI workload spec to right-sized, priced, policy-checked Pulumi clusters.",
-        epilog="Start with:\n  sizewell size examples/chat.yaml\n\n" + GROUPS,
+        epilog="Start with:\n  sizewell size examples/chat.yaml\n\n" + HINT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,8 @@ def console() -> Console:
     wanted = int(columns) if columns.isdigit() and int(columns) > 0 else None
     if sys.stdout.isatty():
         width = min(wanted or shutil.get_terminal_size().columns, WIDTH)
-        return Console(width=max(width, 40), highlight=False, emoji=False, markup=False)
+        system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+        return Console(width=max(width, 40), color_system=system, highlight=False, emoji=False, markup=False)
     plain = cast("TextIO", _Stripped(sys.stdout))
     return Console(file=plain, width=max(min(wanted or WIDTH, WIDTH), 40), highlight=False, emoji=False, markup=False)
 

@@ -262,10 +262,8 @@ def _check(args: argparse.Namespace) -> int:
     from sizing.catalog import load
 
     catalog = load()
-    verdicts = []
-    for path in stacks:
-        specs = [Path(spec) for spec in args.spec] or project.spec_paths(root, path.stem)
-        verdicts.append(_verdict(path, specs, catalog))
+    named = [Path(spec) for spec in args.spec]
+    verdicts = [_verdict(path, named, root, catalog) for path in stacks]
     if args.json:
         output.print_json([{"stack": v.stack, "state": v.state, "changes": v.changes} for v in verdicts])
     else:
@@ -280,7 +278,7 @@ def _check(args: argparse.Namespace) -> int:
     return 4 if _age(catalog, today, _max_age_s(args.max_age)) or stale else 0
 
 
-def _verdict(path: Path, specs: Sequence[Path], catalog: Catalog) -> Verdict:
+def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) -> Verdict:
     from sizing.decision import Decision
 
     try:
@@ -288,7 +286,8 @@ def _verdict(path: Path, specs: Sequence[Path], catalog: Catalog) -> Verdict:
     except DecisionError as error:
         return Verdict(path.stem, "cannot be read", (str(error),))
     changes = ["the file was edited by hand: its seal does not match its content"] if before.edited else []
-    answer = size_all(read_all(specs, catalog), catalog, stack=path.stem, on=before.decided_on)[0]
+    wanted = read_all(specs or project.spec_paths(root, path.stem), catalog)
+    answer = size_all(wanted, catalog, stack=path.stem, on=before.decided_on)[0]
     if not is_decision(answer):
         return Verdict(path.stem, "nothing fits any more", (*changes, str(answer)))
     from cli.changes import changes as changed

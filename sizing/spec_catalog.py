@@ -113,19 +113,21 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     faults = []
     named: list[tuple[str, Accelerator]] = []
     for index, name in enumerate(limits.accelerators):
-        try:
-            named.append((f"resources.accelerators[{index}]", catalog.accelerator(name)))
-        except KeyError:
+        path = f"resources.accelerators[{index}]"
+        meant = catalog.accelerators_named(name)
+        named += [(path, item) for item in meant]
+        if not meant:
             known = [
                 *catalog.accelerators,
                 *(alias for item in catalog.accelerators.values() for alias in item.aliases),
             ]
+            families = {key.partition("-")[0] for key in catalog.accelerators}
             faults.append(
                 Fault(
-                    path=f"resources.accelerators[{index}]",
+                    path=path,
                     found=name,
                     message=f"'{name}' is not an accelerator of the catalog",
-                    fix=_near(name, known) or f"it has {', '.join(list(catalog.accelerators)[:12])}, ...",
+                    fix=_near(name, families) or _near(name, known) or f"it has {', '.join(sorted(families))}",
                 )
             )
     types = {shape.instance_type: shape for shape in catalog.shapes}

@@ -265,6 +265,24 @@ def test_message(case: str, tmp_path: Path) -> None:
     assert all(fault.message or fault.allowed for fault in caught.value.faults)
 
 
+@pytest.mark.parametrize("case", WRONG)
+def test_through_the_command(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 64, the message on stderr, and nothing written although a stack's decision was asked for."""
+    from cli.main import main
+
+    (tmp_path / "Pulumi.yaml").write_text("name: test\n")
+    (tmp_path / "spec.yaml").write_bytes(_text(WRONG[case][0]))
+    monkeypatch.chdir(tmp_path)
+    assert main(["size", "spec.yaml", "--stack", "dev-aws", "--json"]) == 64
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("sizewell: spec.yaml")
+    assert "Traceback" not in shown.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Pulumi.yaml", "spec.yaml"]
+
+
 def test_table_is_long_enough() -> None:
     assert len(WRONG) >= 45
 

@@ -1,0 +1,109 @@
+"""`sizewell doctor`: each thing that can be out of order is found, named and given a way out."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import CHAT, Sizewell
+
+ON = ("--on", "2026-09-20")
+
+
+def findings(sizewell: Sizewell) -> dict[str, dict[str, Any]]:
+    return {row["about"]: row for row in json.loads(sizewell("doctor", "--json", *ON).out)}
+
+
+@pytest.fixture
+def decided(project: Path, sizewell: Sizewell) -> Path:
+    sizewell("size", "--stack", "dev-aws", *ON)
+    return project / "stacks/decisions/dev-aws.json"
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def test_in_order(decided: Path, sizewell: Sizewell) -> None:
+    done = sizewell("doctor", *ON)
+    assert done.code == 0
+    assert "everything is in order" in done.out
+    rows = findings(sizewell)
+    assert rows["stack dev-aws"]["state"] == "ok"
+    assert "1 workloads" in rows["stack dev-aws"]["detail"]
+    assert "machine types" in rows["catalog"]["detail"]
+    assert "numpy" in rows["packages"]["detail"]
+
+
+def test_edited_decision(decided: Path, sizewell: Sizewell) -> None:
+    decided.write_text(decided.read_text().replace('"search"', '"somebody"'))
+    row = findings(sizewell)["stack dev-aws"]
+    assert (row["state"], row["code"]) == ("wrong", 4)
+    assert "changed by hand" in row["detail"]
+    assert row["fix"] == "run: sizewell size --stack dev-aws, and commit the file"
+    done = sizewell("doctor", *ON)
+    assert done.code == 4
+    assert "1 of" in done.out
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        (lambda specs: (specs / "chat.yaml").write_text(CHAT.replace("rps: 4", "rps: 5")), "chat changed"),
+        (lambda specs: (specs / "b.yaml").write_text(CHAT.replace("name: chat", "name: b")), "b new"),
+        (lambda specs: (specs / "chat.yaml").write_text(CHAT.replace("name: chat", "name: c")), "c new; chat gone"),
+        (lambda specs: (specs / "chat.yaml").write_text("name: [\n"), "chat.yaml"),
+    ],
+    ids=["changed", "new", "renamed", "broken"],
+)
+def test_specs_moved_on(change: Any, detail: str, decided: Path, sizewell: Sizewell) -> None:
+    change(decided.parents[1] / "specs/dev-aws")
+    row = findings(sizewell)["stack dev-aws"]
+    assert (row["state"], row["code"]) == ("wrong", 4)
+    assert detail in row["detail"]
+
+
+def test_broken_decision_and_configuration(decided: Path, sizewell: Sizewell) -> None:
+    decided.write_text("{}")
+    (decided.parents[1] / "config/Pulumi.dev-aws.yaml").write_text("config: [\n")
+    rows = findings(sizewell)
+    assert rows["stack dev-aws"]["code"] == 4
+    assert rows["configuration"]["code"] == 64
+    assert sizewell("doctor", *ON).code == 64
+
+
+def test_specs_without_decision_and_no_project(project: Path, tmp_path: Path, sizewell: Sizewell) -> None:
+    row = findings(sizewell)["specs"]
+    assert (row["state"], row["fix"]) == ("note", "run: sizewell size --stack dev-aws")
+    os.chdir("/")
+    assert findings(sizewell)["project"]["state"] == "note"
+
+
+def test_engine(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizewell: Sizewell) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
+    row = findings(sizewell)["pulumi engine"]
+    assert (row["state"], row["code"]) == ("note", 0)
+    assert "Pulumi's own installer" in row["fix"]
+
+    program(tools, "pulumi", "echo v3.200.0")
+    rows = findings(sizewell)
+    assert rows["pulumi engine"]["state"] == "ok"
+    assert (rows["python language host"]["state"], rows["python language host"]["code"]) == ("wrong", 69)
+
+    program(tools, "pulumi-language-python", "exit 0")
+    assert findings(sizewell)["python language host"]["state"] == "ok"
+
+    program(tools, "pulumi", "echo v2.9.0")
+    assert "major versions differ" in findings(sizewell)["pulumi engine"]["detail"]
+
+    program(tools, "pulumi", "echo broken; exit 1")
+    assert findings(sizewell)["pulumi engine"]["code"] == 69

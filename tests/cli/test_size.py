@@ -1,0 +1,230 @@
+"""`sizewell size`: what is printed, what is written, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from sizing.decision import Decision
+
+from .conftest import CHAT, ROOT, Sizewell
+
+ON = ("--on", "2026-09-20")
+
+
+def spec(folder: Path, text: str, name: str = "spec.yaml") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_prints_and_writes_nothing(project: Path, sizewell: Sizewell) -> None:
+    path = spec(project, CHAT)
+    before = files(project)
+    done = sizewell("size", path, *ON)
+    assert done.code in (0, 3)
+    for part in ("chat  inference", "memory of one device", "weights", "free", "speed", "USD a month", "assumed"):
+        assert part in done.out
+    assert max(map(len, done.out.splitlines())) <= 100
+    assert "\x1b" not in done.out
+    assert not any(line.endswith(" ") for line in done.out.splitlines())
+    assert files(project) == before
+
+
+def test_json_is_the_decision(project: Path, sizewell: Sizewell) -> None:
+    done = sizewell("size", spec(project, CHAT), "--json", *ON)
+    decision = Decision.model_validate_json(done.out)
+    assert (decision.decided_on, decision.stack, decision.edited) == (date(2026, 9, 20), "", False)
+    assert done.out == sizewell("size", str(project / "spec.yaml"), "--json", *ON).out, "same input, same bytes"
+
+
+def test_many_specs_are_a_table(project: Path, sizewell: Sizewell) -> None:
+    other = spec(project, CHAT.replace("name: chat", "name: chat-too"), "other.yaml")
+    done = sizewell("size", spec(project, CHAT), other, *ON)
+    assert "chat-too" in done.out
+    assert "memory of one device" not in done.out
+    assert done.out.splitlines()[0].startswith("workload")
+    assert "memory of one device" in sizewell("size", spec(project, CHAT), other, "--details", *ON).out
+    documents = json.loads(sizewell("size", spec(project, CHAT), other, "--json", *ON).out)
+    assert [document["workloads"][0]["spec"]["name"] for document in documents] == ["chat", "chat-too"]
+
+
+def test_stack_is_written_whole(project: Path, sizewell: Sizewell) -> None:
+    done = sizewell("size", "--stack", "dev-aws", *ON)
+    path = project / "stacks/decisions/dev-aws.json"
+    assert "wrote stacks/decisions/dev-aws.json" in done.out
+    decision = Decision.from_json(path)
+    assert not decision.edited
+    assert (decision.stack, decision.owner, decision.cost_center) == ("dev-aws", "search", "c-1")
+    first = path.read_bytes()
+    sizewell("size", "--stack", "dev-aws", *ON)
+    assert path.read_bytes() == first
+    assert [file.name for file in path.parent.iterdir()] == ["dev-aws.json"], "no temporary file stays"
+
+
+def test_nothing_fits_leaves_the_decision(project: Path, sizewell: Sizewell) -> None:
+    sizewell("size", "--stack", "dev-aws", *ON)
+    before = files(project)
+    (project / "stacks/specs/dev-aws/chat.yaml").write_text(CHAT + "resources: {gpu: 900GB..}\n")
+    changed = files(project)
+    done = sizewell("size", "--stack", "dev-aws", *ON)
+    assert done.code == 5
+    assert "chat: nothing fits" in done.out
+    assert "nearest" in done.out
+    assert "what would help" in done.out
+    assert "stacks/decisions/dev-aws.json is untouched" in done.out
+    assert files(project) == changed != before
+    answer = json.loads(sizewell("size", "--stack", "dev-aws", "--json", *ON).out)
+    assert answer["nothing_fits"] == "chat"
+    assert answer["nearest"]
+    assert answer["relax"]
+
+
+def test_check_sees_what_would_change(project: Path, sizewell: Sizewell) -> None:
+    sizewell("size", "--stack", "dev-aws", *ON)
+    done = sizewell("size", "--check")
+    assert (done.code, done.out) == (0, "dev-aws: in order\n")
+    path = project / "stacks/decisions/dev-aws.json"
+    kept = path.read_text()
+
+    (project / "stacks/specs/dev-aws/chat.yaml").write_text(CHAT.replace("rps: 4", "rps: 400"))
+    done = sizewell("size", "--check", "--stack", "dev-aws")
+    assert done.code == 4
+    assert "dev-aws: would change" in done.out
+    assert "chat: its spec has changed" in done.out
+    assert "would become" in done.out
+    assert path.read_text() == kept, "--check writes nothing"
+    assert json.loads(sizewell("size", "--check", "--json").out)[0]["state"] == "would change"
+
+    (project / "stacks/specs/dev-aws/chat.yaml").write_text(CHAT)
+    path.write_text(kept.replace('"nodes_max": ', '"nodes_max": 1'))
+    done = sizewell("size", "--check")
+    assert done.code == 4
+    assert "edited by hand" in done.out
+
+    path.write_text("{")
+    done = sizewell("size", "--check")
+    assert done.code == 4
+    assert "cannot be read" in done.out
+
+
+def test_check_needs_no_day_of_its_own(project: Path, sizewell: Sizewell) -> None:
+    """It goes by the day of the decision: newer prices do not make an old decision wrong."""
+    sizewell("size", "--stack", "dev-aws", "--on", "2026-08-05")
+    assert sizewell("size", "--check", "--on", "2026-11-21").out == "dev-aws: in order\n"
+
+
+def test_over_budget(project: Path, sizewell: Sizewell) -> None:
+    done = sizewell("size", spec(project, CHAT + "budget: {monthly: 1 USD}\n"), *ON)
+    assert done.code == 2
+    assert "over by" in done.out
+
+
+def test_show_spec(project: Path, sizewell: Sizewell) -> None:
+    path = spec(project, CHAT)
+    done = sizewell("size", path, "--show-spec")
+    assert done.code == 0
+    assert "rps: 4.0\n" in done.out
+    assert "percentile: p95  # default: what most services promise" in done.out
+    rows = json.loads(sizewell("size", path, "--show-spec", "--json").out)[0]["spec"]
+    assert rows["owner"] == {"value": "search", "origin": "spec"}
+    echo = spec(project, done.out, "echo.yaml")
+    assert sizewell("size", echo, "--json", *ON).out == sizewell("size", path, "--json", *ON).out
+
+
+def test_max_age(project: Path, sizewell: Sizewell) -> None:
+    path = spec(project, CHAT)
+    done = sizewell("size", path, "--json", "--max-age", "30d", "--on", "2027-06-01")
+    assert done.code == 4
+    assert "older than 30 days" in done.err
+    assert Decision.model_validate_json(done.out).workloads
+    assert sizewell("size", path, "--json", "--max-age", "30", *ON).code == 64
+
+
+def test_faults_of_all_specs_together(project: Path, sizewell: Sizewell) -> None:
+    one = spec(project, CHAT.replace("rps: 4", "rps: fast"), "one.yaml")
+    two = spec(project, CHAT.replace("Llama-3.1-8B", "Llama-3.1-8C"), "two.yaml")
+    done = sizewell("size", one, two, *ON)
+    assert done.code == 64
+    assert "one.yaml: 1 fault" in done.err
+    assert "traffic.rps: must be" in done.err
+    assert "two.yaml: 1 fault" in done.err
+    assert "did you mean meta-llama/Llama-3.1-8B" in done.err
+    assert done.out == ""
+
+
+# Names that only the catalog knows: (change to the spec, what the message says).
+UNKNOWN = {
+    "model": (("model: meta-llama/Llama-3.1-8B", "model: meta-lama/Llama-3.1-8B"), ("model: 'meta-lama", "did you mean")),
+    "cloud": (("[aws/us-east-1]", "[awz]"), ("infra[0]: must be one of aws", "did you mean aws")),
+    "region": (("aws/us-east-1", "aws/us-esat-1"), ("us-esat-1 is no region of aws", "did you mean", "us-east-1")),
+    "accelerator": (("owner:", "resources: {accelerators: [H1OO]}\nowner:"), ("'H1OO' is not an accelerator", "h100")),
+    "machine type": (("owner:", "resources: {instance_type: p5.48xlagre}\nowner:"), ("p5.48xlarge",)),
+    "framework": (
+        ("owner:", "framework: tensorflow\nresources: {instance_type: trn2.48xlarge}\nowner:"),
+        ("framework: tensorflow does not run on Trainium2", "use jax or pytorch"),
+    ),
+    "topology": (
+        ("infra: [aws/us-east-1]", "framework: jax\nresources: {tpu: {type: v6e, topology: 3x5}}"),
+        ("3x5 is no slice of v6e", "4x4"),
+    ),
+    "context": (("input_tokens: 1500", "input_tokens: 500k"), ("traffic.input_tokens", "500300 tokens", "allows 131072")),
+    "residency": (("owner:", "data: {residency: eu}\nowner:"), ("infra: aws/us-east-1: none lies within data.residency: eu",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_unknown_name(case: str, project: Path, sizewell: Sizewell) -> None:
+    (old, new), wanted = UNKNOWN[case]
+    path = spec(project, CHAT.replace(old, new, 1))
+    before = files(project)
+    done = sizewell("size", path, "--stack", "dev-aws", *ON)
+    assert done.code == 64
+    assert [part for part in wanted if part not in done.err] == [], done.err
+    assert done.out == ""
+    assert files(project) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("size",), "no spec named"),
+        (("size", "nowhere.yaml"), "nowhere.yaml: no such file"),
+        (("size", "--stack", "Dev AWS"), "--stack: must be of a-z"),
+        (("size", "--stack", "checkpoints-dev-aws"), "use --stack dev-aws"),
+        (("size", "--stack", "prod-mars"), "no specs for stack 'prod-mars'"),
+        (("size", "--on", "tomorrow", "x.yaml"), "must be a date such as 2026-08-20, got 'tomorrow'"),
+        (("size", "--jsno", "x.yaml"), "unrecognized arguments: --jsno"),
+        (("size", "--check", "x.yaml"), "name a stack"),
+        (("size", "--check", "--stack", "dev-gcp"), "no such decision"),
+        (("sise", "x.yaml"), "did you mean 'size'?"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], message: str, project: Path, sizewell: Sizewell) -> None:
+    before = files(project)
+    done = sizewell(*arguments)
+    assert done.code == (4 if "dev-gcp" in arguments else 64)
+    assert message in done.err + done.out
+    assert "Traceback" not in done.err
+    assert files(project) == before
+
+
+def test_outside_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizewell: Sizewell) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = sizewell("size", "--stack", "dev-aws")
+    assert done.code == 64
+    assert "Pulumi.yaml" in done.err
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_example_fits(path: Path, sizewell: Sizewell) -> None:
+    done = sizewell("size", str(path), *ON)
+    assert done.code in (0, 2, 3), done.err
+    assert max(map(len, done.out.splitlines())) <= 100
