@@ -29,10 +29,10 @@ class ServingRefusal:
     usable_bytes: int
 
 
-def sequences_that_fit(job: ServingJob, cluster: Cluster, *, tensor: int, using: Constants | None = None) -> int:
+def sequences_that_fit(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1) -> int:
     """The most sequences (or samples) in flight that memory and the engine allow; 0 when the weights do not fit."""
-    c = using or constants()
-    parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator)
+    c = constants()
+    parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator, pipeline=pipeline)
     room = serving_budget_bytes(job, cluster.accelerator) - parts.fixed
     if room <= 0:
         return 0
@@ -48,24 +48,25 @@ def serving(
     cluster: Cluster,
     *,
     tensor: int = 1,
+    pipeline: int = 1,
     rps: float | None = None,
     concurrency: float | None = None,
     think_s: float = 0.0,
     batch: float | None = None,
     percentile: float = 0.95,
-    using: Constants | None = None,
 ) -> ServingEstimate | ServingRefusal:
     """One replica over `tensor` devices under one load: arrivals at `rps`, `concurrency` clients in a closed loop, one
-    fixed `batch` at a time, or (none of them) as much as it can take."""
-    c = using or constants()
-    fit = sequences_that_fit(job, cluster, tensor=tensor, using=c)
+    fixed `batch` at a time, or (none of them) as much as it can take.
+    """
+    c = constants()
+    fit = sequences_that_fit(job, cluster, tensor=tensor, pipeline=pipeline)
     if fit < 1:
         return refusal(job, cluster, tensor=tensor)
     if is_language_model(job):
-        r = replica(job, cluster, tensor=tensor, using=c)
+        r = replica(job, cluster, tensor=tensor, pipeline=pipeline)
         load = _language_load(r, job, fit, c, rps, concurrency, think_s, batch, percentile)
         return _estimate(job, cluster, load, bottleneck(r, job, load), c)
-    server = sample_server(job, cluster, using=c)
+    server = sample_server(job, cluster)
     if rps is not None:
         load = samples_arriving(server, rate=rps, fit=fit, percentile=percentile)
     else:
@@ -73,22 +74,19 @@ def serving(
     return _estimate(job, cluster, load, _sample_bottleneck(server, load), c)
 
 
-def largest_rate(
-    job: ServingJob, cluster: Cluster, *, tensor: int, level: ServiceLevel, using: Constants | None = None
-) -> float:
+def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: ServiceLevel) -> float:
     """The most requests per second that one replica takes within its service level; 0 when none at all."""
-    c = using or constants()
-    fit = sequences_that_fit(job, cluster, tensor=tensor, using=c)
+    fit = sequences_that_fit(job, cluster, tensor=tensor)
     if fit < 1:
         return 0.0
     if is_language_model(job):
-        r = replica(job, cluster, tensor=tensor, using=c)
+        r = replica(job, cluster, tensor=tensor)
         high = saturated(r, job, batch=float(fit)).requests_per_s
 
         def at(rate: float) -> Load:
             return arriving(r, job, rate=rate, fit=fit, percentile=level.percentile)
     else:
-        server = sample_server(job, cluster, using=c)
+        server = sample_server(job, cluster)
         high = 1.0 / server.sample_s
 
         def at(rate: float) -> Load:
@@ -162,8 +160,11 @@ def _sample_bottleneck(server: SampleServer, load: Load) -> str:
 
 
 def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str, c: Constants) -> ServingEstimate:
-    low, high = c.band(band_group(job, cluster))
-    grade: Grade = "calibrated" if c.family(cluster.accelerator.family).fitted else "roofline"
+    groups = band_groups(job.architecture.kind, cluster.accelerator.family, language=is_language_model(job))
+    low, high = c.band(groups)
+    rests_on = {"compute", "memory"} if is_language_model(job) else {"samples"}
+    fitted = c.family(cluster.accelerator.family).fitted
+    grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
     rate = load.requests_per_s
     return ServingEstimate(
         batch=load.sequences,
@@ -179,8 +180,7 @@ def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str, c: Cons
     )
 
 
-def band_group(job: ServingJob, cluster: Cluster) -> str:
-    """The group of published cases whose error is the band: language models by device family, the rest by kind."""
-    if is_language_model(job) or job.architecture.kind == "decoder":
-        return f"language|{cluster.accelerator.family}"
-    return job.architecture.kind
+def band_groups(kind: str, family: str, *, language: bool) -> tuple[str, ...]:
+    """The groups of published cases whose error may be the band, the narrowest first: kind and device family, kind."""
+    name = "language" if language else kind
+    return (f"{name}|{family}", name)

@@ -7,7 +7,8 @@ reaches, what a collective costs on a kind of link, what an engine spends per st
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +24,7 @@ class Family:
     compute: float  # of dense peak FLOP/s, in the matrix products of a language model
     memory: float  # of memory bandwidth, reading weights and cache
     samples: float  # of dense peak FLOP/s, in vision, encoder and diffusion models
-    fitted: bool  # False: carried over from the default, no published case
+    fitted: frozenset[str]  # which of the three were fitted; the others are the default's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,23 +61,45 @@ class Constants:
     def engine(self, name: str) -> Engine:
         return self.engines.get(name, self.engines["vllm"])
 
-    def band(self, group: str) -> tuple[float, float]:
-        return self.bands.get(group, self.bands["*"])
+    def band(self, groups: Iterable[str]) -> tuple[float, float]:
+        """The band of the first group that has one, else of all cases."""
+        return next((self.bands[group] for group in groups if group in self.bands), self.bands["*"])
+
+
+def constants() -> Constants:
+    """The shipped constants, or those on trial."""
+    return _trial[-1] if _trial else _shipped()
 
 
 @lru_cache(maxsize=1)
-def constants() -> Constants:
-    """The shipped constants."""
+def _shipped() -> Constants:
     return from_json(json.loads(FILE.read_text(encoding="utf-8")))
 
 
+_trial: list[Constants] = []
+
+
+@contextmanager
+def trying(candidate: Constants) -> Iterator[None]:
+    """Predictions inside the block use `candidate`: for fitting, and for asking how much a constant matters."""
+    _trial.append(candidate)
+    try:
+        yield
+    finally:
+        _trial.pop()
+
+
 def from_json(data: Mapping[str, Any]) -> Constants:
-    default = Family(**data["default_family"], fitted=False)
+    """Constants of the file's form; a family states what was fitted of it, the rest is the default's."""
+    default = Family(**data["default_family"], fitted=frozenset())
     return Constants(
         families={
-            name: Family(**{"compute": default.compute, "memory": default.memory, "samples": default.samples} | row)
-            if row.get("fitted")
-            else default
+            name: Family(
+                compute=row.get("compute", default.compute),
+                memory=row.get("memory", default.memory),
+                samples=row.get("samples", default.samples),
+                fitted=frozenset(row),
+            )
             for name, row in data["families"].items()
         },
         default_family=default,

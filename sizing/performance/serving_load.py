@@ -3,12 +3,12 @@
 Three kinds of load: requests that arrive at random (`arriving`), a fixed number of clients that each wait for an answer
 (`circulating`), and more work than the replica can take (`saturated`: batches overnight, throughput benchmarks).
 
-Arriving. Each second brings `rate` prompts, which take the share r = rate x prompt_s of the device; what is left decodes.
-A decode step over n sequences takes a + b n seconds, so the sequences in flight settle where
+Arriving. Each second brings `rate` prompts, which take the share r = rate x prompt_s of the device; what is left
+decodes. A decode step over n sequences takes a + b n seconds, so the sequences in flight settle where
 n = rate x output x (a + b n) / (1 - r). Around it they fluctuate: linearised, with variance n / (1 - g), where
-g = rate x output x b / (1 - r) is the feedback of a longer step on the number in flight. The percentile of time per token
-is the step at that percentile of n. The time to first token is the wait of an M/D/1 queue for prefill (exponential tail
-of its wait), the rest of the step that runs, and the prompt's own step.
+g = rate x output x b / (1 - r) is the feedback of a longer step on the number in flight. The percentile of time per
+token is the step at that percentile of n. The time to first token is the wait of an M/D/1 queue for prefill
+(exponential tail of its wait), the rest of the step that runs, and the prompt's own step.
 """
 
 from __future__ import annotations
@@ -50,20 +50,10 @@ def arriving(replica: Replica, job: ServingJob, *, rate: float, fit: int, percen
         return overload
     context = job.input_tokens + job.output_tokens / 2
     per_output = rate * max(0.0, job.output_tokens - 1) / (1.0 - prefill_share)
-    base = replica.decode_s(0.0, context)
-    # With experts the step is concave in the batch: its slope is taken between nothing and all that fits, from above.
-    sequences = 0.0
-    for _ in range(1 if not replica.expert_share else 12):
-        slope = _slope(replica, context, max(sequences, 1.0))
-        start = replica.decode_s(max(sequences, 1.0), context) - slope * max(sequences, 1.0)
-        gain = per_output * slope
-        if gain >= 1.0:
-            return overload
-        found = per_output * max(start, base) / (1.0 - gain)
-        if abs(found - sequences) < 1e-6 * max(1.0, found):
-            sequences = found
-            break
-        sequences = found
+    sequences = _settled(replica, context, per_output, fit)
+    gain = per_output * _slope(replica, context, sequences)
+    if sequences >= fit or gain >= 1.0:
+        return overload
     peak = sequences + deviations(percentile) * math.sqrt(sequences / (1.0 - gain))
     if peak > fit:
         return overload
@@ -117,6 +107,22 @@ def fixed_batch(replica: Replica, job: ServingJob, *, batch: float) -> Load:
     step = replica.decode_s(batch, job.input_tokens + job.output_tokens / 2)
     whole = prefill + max(0.0, job.output_tokens - 1) * step
     return Load(batch, batch, batch / whole, prefill, step)
+
+
+def _settled(replica: Replica, context: float, per_output: float, fit: int) -> float:
+    """The sequences in flight at which as many finish as arrive; `fit` where none do."""
+    if not replica.expert_share:
+        base = replica.decode_s(0.0, context)
+        gain = per_output * (replica.decode_s(1.0, context) - base)
+        return per_output * base / (1.0 - gain) if gain < 1.0 else float(fit)
+    # With experts the step is concave in the batch, so sequences per step grow with the batch and cross once.
+    low, high = 0.0, float(fit)
+    if high <= per_output * replica.decode_s(high, context):
+        return high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle < per_output * replica.decode_s(middle, context) else (low, middle)
+    return high
 
 
 def _slope(replica: Replica, context: float, batch: float) -> float:

@@ -23,7 +23,7 @@ from sizing.architecture import (
 )
 from sizing.catalog.records import Accelerator, Architecture
 from sizing.jobs import Cluster, ServingJob
-from sizing.performance.serving_constants import Constants, constants
+from sizing.performance.serving_constants import constants
 
 BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5625, "int4": 0.5625}
 """Stored bytes per weight; 4-bit formats carry a scale per group of 16 to 32 weights."""
@@ -78,7 +78,8 @@ class Replica:
 
 def peak_flop_per_s(accelerator: Accelerator, precision: str) -> float:
     """Dense peak of the matrix units in the precision they really compute in: 4-bit weights without 4-bit units are
-    expanded to 16 bits, and a format that the device does not have falls back to the next wider one."""
+    expanded to 16 bits, and a format that the device does not have falls back to the next wider one.
+    """
     order = {
         "fp4": ("fp4", "fp8", "bf16", "fp16", "fp32"),
         "int4": ("fp16", "bf16", "fp32"),
@@ -95,16 +96,21 @@ def peak_flop_per_s(accelerator: Accelerator, precision: str) -> float:
     return max(accelerator.flop_per_s.values(), default=0.0)
 
 
-def replica(job: ServingJob, cluster: Cluster, *, tensor: int, using: Constants | None = None) -> Replica:
-    """The step costs of one replica of `job` over `tensor` devices of `cluster`."""
-    c = using or constants()
+def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1) -> Replica:
+    """The step costs of one replica of `job` over `tensor` x `pipeline` devices of `cluster`.
+
+    Pipeline stages work on as many micro-batches at once, each of which reads its stage's weights: work is divided by
+    the stages, reading the weights and the engine's own time are not.
+    """
+    c = constants()
     a, accelerator = job.architecture, cluster.accelerator
     family, engine, link = c.family(accelerator.family), c.engine(job.engine), c.links[link_kind(cluster)]
     counts = weight_counts(a)
     width = BYTES.get(job.weights, 2.0)
-    bandwidth = accelerator.memory_bytes_per_s * family.memory * tensor
-    compute = peak_flop_per_s(accelerator, job.weights) * family.compute * tensor
-    compute16 = peak_flop_per_s(accelerator, "bf16") * family.compute * tensor
+    devices = tensor * pipeline
+    bandwidth = accelerator.memory_bytes_per_s * family.memory * devices
+    compute = peak_flop_per_s(accelerator, job.weights) * family.compute * devices
+    compute16 = peak_flop_per_s(accelerator, "bf16") * family.compute * devices
     context = job.input_tokens + job.output_tokens / 2
     cache_bytes = kv_bytes_per_token(a, kv_bytes_per_value(job), context=context)
     split = tensor if a.kv_lora_rank else min(tensor, max(1, a.kv_heads))
@@ -112,9 +118,9 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, using: Constants 
     one_way = (cluster.link_bytes_per_s or PCIE_BYTES_PER_S) / 2
     prompt = max(1.0, job.input_tokens)
     return Replica(
-        devices=tensor,
-        weights_s=counts.dense * width / bandwidth,
-        experts_s=counts.experts * width / bandwidth,
+        devices=devices,
+        weights_s=counts.dense * width * pipeline / bandwidth,
+        experts_s=counts.experts * width * pipeline / bandwidth,
         expert_share=a.experts_per_token / a.experts if a.experts else 0.0,
         cache_s_per_token=cache_bytes * (tensor / split) / bandwidth,
         linear_s_per_token=2.0 * (counts.matmul - counts.head) / compute,
@@ -124,7 +130,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, using: Constants 
         prompt_extra_s=2.0 * a.extra_params * a.image_tokens / compute16,
         collective_s=2 * a.layers * link.latency_s if tensor > 1 else 0.0,
         collective_s_per_token=volume / (one_way * link.bandwidth),
-        step_s=engine.step_s,
+        step_s=engine.step_s * pipeline,
         sequence_s=engine.sequence_s,
     )
 

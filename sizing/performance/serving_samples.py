@@ -28,9 +28,9 @@ class SampleServer:
         return self.fixed_s + batch * self.sample_s
 
 
-def sample_server(job: ServingJob, cluster: Cluster, *, using: Constants | None = None) -> SampleServer:
-    """Times of one device of `cluster`; an architecture that states no FLOPs has none and takes no time, so ask first."""
-    c = using or constants()
+def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
+    """Times of one device of `cluster`."""
+    c = constants()
     a, accelerator = job.architecture, cluster.accelerator
     family, engine = c.family(accelerator.family), c.engine("compiled")
     kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sizing.errors import SizewellError
 from sizing.jobs import Cluster, ServingEstimate, ServingJob
-from sizing.performance.serving import ServingRefusal, largest_rate, serving
+from sizing.performance.serving import ServingRefusal, is_language_model, largest_rate, serving
 from sizing.performance.serving_level import ServiceLevel
 from sizing.validation.cases import Case
 from sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
@@ -22,6 +23,7 @@ from sizing.validation.training_runs import cluster_of
 class _Level:
     ttft_s: float | None = None
     tpot_s: float | None = None
+    e2e_s: float | None = None
 
 
 # Latency limits of MLPerf Inference's Server and Interactive scenarios, p99 (mlcommons inference policies; memory).
@@ -33,7 +35,14 @@ _MLPERF_LIMITS = {
     ("llama3.1-405b", "server"): _Level(ttft_s=6.0, tpot_s=0.175),
     ("mixtral-8x7b", "server"): _Level(ttft_s=2.0, tpot_s=0.2),
     ("deepseek-r1", "server"): _Level(ttft_s=2.0, tpot_s=0.08),
+    ("gptj", "server"): _Level(e2e_s=20.0),
+    ("bert", "server"): _Level(e2e_s=0.13),
+    ("resnet", "server"): _Level(e2e_s=0.015),
+    ("retinanet", "server"): _Level(e2e_s=0.1),
+    ("stable-diffusion", "server"): _Level(e2e_s=20.0),
 }
+# MLPerf's BERT skips padding: questions of SQuAD 1.1 with their paragraph are about 180 of the 384 tokens (memory).
+BERT_TOKENS = 180.0
 # Mean input and output tokens of MLPerf's data sets, where a case states the outputs only.
 _MLPERF_TOKENS = {
     "llama2-70b": (294.0, 294.0),
@@ -47,12 +56,14 @@ _MLPERF_TOKENS = {
 
 def predict_serving(case: Case) -> Prediction:
     """The case's figure, predicted; CannotPredictError where the source says too little."""
+    if "whisper" in str(case.model.get("name") or "").lower():
+        raise CannotPredictError("speech recognition (an encoder and a decoder in turn) has no prediction")
     device = device_of(case)
     count = int(case.hardware.get("count") or 1)
     cluster = cluster_of(case, device, count)
     job = _job(case)
     estimate, replicas = max(
-        (_run(case, job, cluster, tensor, count) for tensor in _tensors(case, job, count)),
+        (_run(case, job, cluster, tensor, stages, count) for tensor, stages in _splits(case, job, count)),
         key=lambda found: found[0].requests_per_s * found[1] if isinstance(found[0], ServingEstimate) else -1.0,
     )
     if isinstance(estimate, ServingRefusal):
@@ -65,26 +76,28 @@ def predict_serving(case: Case) -> Prediction:
 
 
 def _run(
-    case: Case, job: ServingJob, cluster: Cluster, tensor: int, count: int
+    case: Case, job: ServingJob, cluster: Cluster, tensor: int, stages: int, count: int
 ) -> tuple[ServingEstimate | ServingRefusal, float]:
     w = case.workload
-    replicas = count / tensor
+    replicas = count / (tensor * stages)
     one = replace(cluster, per_node=min(cluster.per_node, tensor), nodes=max(1, tensor // cluster.per_node))
     batch = w.get("batch") or w.get("batch_size")
     concurrency = w.get("concurrency")
     limits = _limits(case)
     if isinstance(concurrency, int | float):
-        return serving(job, one, tensor=tensor, concurrency=concurrency / replicas, percentile=0.5), replicas
+        return serving(
+            job, one, tensor=tensor, pipeline=stages, concurrency=concurrency / replicas, percentile=0.5
+        ), replicas
     if case.metric in ("decode_tokens_per_sec_batch1", "prefill_tokens_per_sec"):
-        return serving(job, one, tensor=tensor, batch=1, percentile=0.5), replicas
+        return serving(job, one, tensor=tensor, pipeline=stages, batch=1, percentile=0.5), replicas
     if isinstance(batch, int | float):
-        return serving(job, one, tensor=tensor, batch=float(batch), percentile=0.5), replicas
+        return serving(job, one, tensor=tensor, pipeline=stages, batch=float(batch), percentile=0.5), replicas
     if limits is not None:
-        level = ServiceLevel(ttft_s=limits.ttft_s, tpot_s=limits.tpot_s, percentile=0.99)
+        level = ServiceLevel(ttft_s=limits.ttft_s, tpot_s=limits.tpot_s, e2e_s=limits.e2e_s, percentile=0.99)
         rate = largest_rate(job, one, tensor=tensor, level=level)
         if rate > 0:
             return serving(job, one, tensor=tensor, rps=rate, percentile=0.99), replicas
-    return serving(job, one, tensor=tensor, percentile=0.5), replicas
+    return serving(job, one, tensor=tensor, pipeline=stages, percentile=0.5), replicas
 
 
 def _limits(case: Case) -> _Level | None:
@@ -92,25 +105,27 @@ def _limits(case: Case) -> _Level | None:
     scenario = str(w.get("scenario") or "").lower()
     if scenario not in ("server", "interactive"):
         return None
-    if w.get("slo_ttft_ms") or w.get("slo_tpot_ms"):
-        return _Level(
-            ttft_s=(w.get("slo_ttft_ms") or 0) / 1000 or None, tpot_s=(w.get("slo_tpot_ms") or 0) / 1000 or None
-        )
+    stated = [(w.get(f"slo_{name}_ms") or 0) / 1000 or None for name in ("ttft", "tpot", "latency")]
+    if any(stated):
+        return _Level(ttft_s=stated[0], tpot_s=stated[1], e2e_s=stated[2])
     name = str(w.get("benchmark") or "")
     return next((level for (word, kind), level in _MLPERF_LIMITS.items() if word in name and kind == scenario), None)
 
 
-def _tensors(case: Case, job: ServingJob, count: int) -> tuple[int, ...]:
+def _splits(case: Case, job: ServingJob, count: int) -> tuple[tuple[int, int], ...]:
+    """(tensor, pipeline) of one replica: as stated, else every one that divides the machine."""
     p = case.parallelism
+    stages = int(p.get("pp") or 1)
     if p.get("tp"):  # with attention split by requests, a replica is as wide as its experts are
         experts = int(p.get("moe_tp") or 1) * int(p.get("moe_ep") or 1)
-        return (min(max(int(p["tp"]), experts), count),)
+        devices = max(1, count // stages)
+        return ((min(max(int(p["tp"]), experts), devices) if count else int(p["tp"]), stages),)
     if p.get("tp_cores"):
-        return (count,)
+        return ((count, 1),)
     heads = job.architecture.heads
     if p or job.architecture.kind != "decoder":
-        return (1,)
-    return tuple(t for t in (1, 2, 4, 8, 16) if t <= count and count % t == 0 and (not heads or heads % t == 0))
+        return ((1, min(stages, count)),)
+    return tuple((t, 1) for t in (1, 2, 4, 8, 16) if t <= count and count % t == 0 and (not heads or heads % t == 0))
 
 
 def _job(case: Case) -> ServingJob:
@@ -143,6 +158,8 @@ def _tokens(case: Case) -> tuple[float, float]:
     for word, (prompt, output) in _MLPERF_TOKENS.items():
         if word in name:
             return prompt, float(w.get("mean_output_tokens") or output)
+    if "bert" in name:
+        return BERT_TOKENS, 0.0
     length = w.get("seq_len") or case.model.get("seq_len") or 0
     return float(length), 0.0
 
@@ -174,7 +191,15 @@ def _weights(case: Case) -> str:
     ):
         if word in said:
             return name
-    return "bf16"
+    return _mlperf_weights(case) if engine_of(case) == "mlperf" else "bf16"
+
+
+def _mlperf_weights(case: Case) -> str:
+    """What submissions use where the result does not say: the narrowest format that the device is fast in."""
+    flop = device_of(case).flop_per_s
+    if any(word in str(case.workload.get("benchmark")) for word in ("bert", "resnet", "retinanet")):
+        return "int8"
+    return next((name for name in ("fp4", "fp8", "int8") if flop.get(name)), "bf16")
 
 
 def _engine(case: Case) -> str:
@@ -189,6 +214,8 @@ def _figure(case: Case, job: ServingJob, estimate: ServingEstimate, replicas: fl
             return estimate.output_tokens_per_s * replicas
         case "output_tokens_per_sec_per_device":
             return estimate.output_tokens_per_s * replicas / count
+        case "samples_per_sec" if _counts_tokens(case):
+            return estimate.output_tokens_per_s * replicas
         case "samples_per_sec" | "requests_per_sec":
             return estimate.requests_per_s * replicas
         case "tpot_ms":
@@ -202,3 +229,22 @@ def _figure(case: Case, job: ServingJob, estimate: ServingEstimate, replicas: fl
         case "prefill_tokens_per_sec":
             return job.input_tokens / estimate.ttft_s
     raise CannotPredictError(f"metric {case.metric!r} is not one that serving gives")
+
+
+def _counts_tokens(case: Case) -> bool:
+    """MLPerf states language models in tokens per second from 5.0 on; some rows name another unit."""
+    return case.id.startswith(("mlpi50", "mlpi51")) and "llama" in str(case.workload.get("benchmark"))
+
+
+def described(case: Case) -> dict[str, Any] | None:
+    """What a constant of serving may be keyed by: device family, kind of model, engine; None where unknown."""
+    try:
+        device, job = device_of(case), _job(case)
+    except SizewellError:
+        return None
+    return {
+        "family": device.family,
+        "kind": job.architecture.kind,
+        "engine": job.engine,
+        "language": is_language_model(job),
+    }
