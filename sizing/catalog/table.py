@@ -46,11 +46,11 @@ class Row:
         return text
 
     def count(self, column: str) -> int:
-        return int(self._number(column, self.text(column) or "0", int))
+        text = self.cells[column]
+        return int(text) if text.isdecimal() else int(self._number(column, text or "0", int))
 
     def count_or_none(self, column: str) -> int | None:
-        text = self.text(column)
-        return int(self._number(column, text, int)) if text else None
+        return self.count(column) if self.cells[column] else None
 
     def real(self, column: str) -> float:
         return float(self._number(column, self.required(column), float))
