@@ -38,9 +38,9 @@ BLOCK_FRESH_DAYS = 30  # capacity blocks were re-priced four times in 2026
 _Named = TypeVar("_Named")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Catalog:
-    """All facts. The mappings are read-only; everything in them is sorted by key."""
+    """All facts, read-only and sorted by key. `digest` tells two catalogs apart."""
 
     accelerators: Mapping[str, Accelerator]
     shapes: tuple[Shape, ...]

@@ -274,13 +274,21 @@ def test_the_digest_is_over_the_bytes_of_the_files(catalog, tmp_path):
     files = sorted(whole.DATA.rglob("*.csv"), key=lambda path: path.relative_to(whole.DATA).as_posix())
     assert catalog.digest == hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
     shutil.copytree(whole.DATA, tmp_path, dirs_exist_ok=True)
-    assert load(tmp_path) == catalog
+    copied = load(tmp_path)
+    assert (copied.digest, copied.all_offers, copied.shapes) == (catalog.digest, catalog.all_offers, catalog.shapes)
     (tmp_path / "quotas.csv").write_text((tmp_path / "quotas.csv").read_text(encoding="utf-8") + "\n", encoding="utf-8")
     assert load(tmp_path).digest != catalog.digest
 
 
-def test_as_of_is_the_newest_price_that_is_no_estimate(catalog):
-    assert catalog.as_of == max(o.effective_from for o in catalog.all_offers if o.confidence in ("high", "medium"))
+@pytest.mark.parametrize(
+    ("confidence", "moves"), [("high", True), ("medium", True), ("low", False), ("estimate", False)]
+)
+def test_a_newer_price_moves_the_date_of_the_catalog_unless_it_is_weak(catalog, tmp_path, confidence, moves):
+    shutil.copytree(whole.DATA, tmp_path, dirs_exist_ok=True)
+    with (tmp_path / "offers" / "aws.csv").open("a", encoding="utf-8") as stream:
+        stream.write(f"aws,p5.48xlarge,us-east-1,,on-demand,50,2031-02-03,,list,a list,{confidence},\n")
+    assert load(tmp_path).as_of == ("2031-02-03" if moves else catalog.as_of)
+    assert catalog.as_of < "2031"
 
 
 def test_loading_imports_no_heavy_library():
