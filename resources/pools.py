@@ -124,7 +124,7 @@ def with_premium(rate: Price, instance_type: str, service: str, context: Context
     if service == "sagemaker":
         percent: Price = context.catalog.sagemaker_premium(instance_type)
     elif service == "vertex":
-        percent = context.catalog.fee("gcp", "vertex.premium", region, context.on)
+        percent = context.catalog.fee("gcp", "vertex.training", region, context.on)
     else:
         return rate, ""
     if isinstance(percent, Unpriced):

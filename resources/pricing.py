@@ -101,14 +101,19 @@ class Context:
         how: str = "",
         confidence: str = "",
         region: Text | None = None,
+        beyond: int = 0,
     ) -> LineItem:
-        """A fee of the catalog; unpriced when the quantity or the region is not known."""
+        """A fee of the catalog, of the tier that starts at `beyond`; unpriced when quantity or region is not known."""
         where = self.region(resource) if region is None else region
         if quantity is None or isinstance(quantity, Unknown):
             return self.unpriced(resource, what, "how much is known only after the cloud has answered")
         if isinstance(where, Unknown) or where == "":
             return self.unpriced(resource, what, "the region is not known")
-        price = self.catalog.fee(cloud_of(resource.type), key, where, self.on)
+        cloud = cloud_of(resource.type)
+        price: Price = self.catalog.fee(cloud, key, where, self.on)
+        for tier in self.catalog.fee_tiers(cloud, key, where, self.on) if beyond else ():
+            if tier.from_quantity == beyond:
+                price = Priced(tier.usd, tier.source, tier.effective_from)
         return LineItem(
             component=self.graph.component(resource),
             what=what,

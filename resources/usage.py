@@ -24,7 +24,7 @@ MEASURES: Final = {
     "processed_gigabytes": "GB through a NAT gateway, load balancer or endpoint per month",
     "ingested_gigabytes": "GB written to a log group per month",
     "machine_hours": "machine-hours per month of a pool, endpoint or notebook",
-    "capacity_units": "load balancer capacity units, on average",
+    "capacity_unit_hours": "load balancer capacity units x hours per month",
     "gpu_seconds": "GPU-seconds per month of a serverless service",
 }
 

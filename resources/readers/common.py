@@ -78,7 +78,9 @@ def environment_of(graph: Graph, registration: Mapping[str, Any] | None, tags: T
 
 
 def normal_environment(stated: str) -> str:
-    """>>> normal_environment("Production"), normal_environment("development")
+    """One of dev, staging and prod, where a name means one of them.
+
+    >>> normal_environment("Production"), normal_environment("development")
     ('prod', 'dev')
     """
     lower = stated.lower()
@@ -86,7 +88,9 @@ def normal_environment(stated: str) -> str:
 
 
 def stack_environment(stack: str) -> str:
-    """>>> stack_environment("checkpoints-prod-aws"), stack_environment("main")
+    """What a stack's name says about its environment, "" where it says nothing.
+
+    >>> stack_environment("checkpoints-prod-aws"), stack_environment("main")
     ('prod', '')
     """
     parts = re.split(r"[-_./]", stack.lower())
@@ -116,7 +120,7 @@ def tags_of(resource: RecordedResource) -> Tags:
 
 
 def accelerator_of(catalog: Any, cloud: str, kinds: tuple[str, ...] | Unknown) -> tuple[Text, Count]:
-    """(accelerator, how many per machine) of the first machine type with one; by its name where the catalog is silent."""
+    """(accelerator, how many per machine) of the first machine type with one, by name where the catalog is silent."""
     if isinstance(kinds, Unknown):
         return UNKNOWN, UNKNOWN
     for kind in kinds:

@@ -104,7 +104,10 @@ def _principal(value: Any) -> Any:
         return ""
     if value is UNKNOWN or isinstance(value, str):
         return value
-    parts = [f"{kind}:{name}" for kind, names in value.items() for name in _texts(names) or ()]
+    parts: list[str] = []
+    for kind, names in value.items():
+        listed = _texts(names)
+        parts.extend([f"{kind}:(not known yet)"] if isinstance(listed, Unknown) else [f"{kind}:{n}" for n in listed])
     return ",".join(parts)
 
 

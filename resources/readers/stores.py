@@ -139,7 +139,7 @@ def _s3_lifecycle(rules: Any) -> dict[str, Flag]:
 def _present(block: Any, keys: tuple[str, ...]) -> Flag:
     if isinstance(block, Unknown):
         return UNKNOWN
-    return block is not None and any(get(block, key) is not None for key in keys)
+    return bool(block is not None and any(get(block, key) is not None for key in keys))
 
 
 def _denies_plain_http(policy: Any) -> Flag:
@@ -147,7 +147,7 @@ def _denies_plain_http(policy: Any) -> Flag:
     if policy is None:
         return False
     document = document_of(policy)
-    if document is UNKNOWN:
+    if isinstance(document, Unknown):
         return UNKNOWN
     statements = items(get(document, "Statement"))
     for statement in () if isinstance(statements, Unknown) else statements:

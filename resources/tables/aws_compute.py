@@ -100,7 +100,7 @@ def _disk(
     hours = pools.pool_hours(resource, context, size, types[0] if isinstance(types, tuple) and types else "")
     if kind is UNKNOWN:
         return context.unpriced(resource, "boot disks", "the disk type is known only after the cloud has answered")
-    return pools.disk(resource, context, gigabytes=gigabytes, key=f"ebs.{kind}", hours=hours)
+    return pools.disk(resource, context, gigabytes=gigabytes, key=f"ebs.{kind}.gb_month", hours=hours)
 
 
 def _template(resource: RecordedResource, context: Context) -> Outcome:
@@ -134,7 +134,9 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
             )
         else:
             size_stated = number(get(device, "volumeSize"))
-            lines.append(pools.disk(resource, context, gigabytes=size_stated, key=f"ebs.{volume}", hours=hours))
+            lines.append(
+                pools.disk(resource, context, gigabytes=size_stated, key=f"ebs.{volume}.gb_month", hours=hours)
+            )
     return tuple(lines)
 
 

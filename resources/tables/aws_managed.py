@@ -47,7 +47,7 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
         gigabytes = number(get(variant, "volumeSizeInGb"))
         if gigabytes is not None:
             hours = pools.pool_hours(resource, context, size, str(ec2_type(get(variant, "instanceType"))))
-            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3", hours=hours))
+            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
     return tuple(lines)
 
 
@@ -86,7 +86,7 @@ def _notebook(resource: RecordedResource, context: Context) -> Outcome:
             resource,
             context,
             gigabytes=Decimal(5) if gigabytes is None else gigabytes,
-            key="ebs.gp2",
+            key="ebs.gp2.gb_month",
             what="notebook disk",
         ),
     )

@@ -23,18 +23,24 @@ def _volume(resource: RecordedResource, context: Context) -> Outcome:
     if isinstance(kind, Unknown):
         return (context.unpriced(resource, "disk", "the disk type is known only after the cloud has answered"),)
     lines = [
-        pools.standing_disk(resource, context, gigabytes=resource.inputs.get("size"), key=f"ebs.{kind}", what="disk")
+        pools.standing_disk(
+            resource, context, gigabytes=resource.inputs.get("size"), key=f"ebs.{kind}.gb_month", what="disk"
+        )
     ]
     for prop, included, key, unit in (
-        ("iops", 3000, "ebs.gp3.iops", "IOPS-month"),
-        ("throughput", 125, "ebs.gp3.throughput", "MB/s-month"),
+        ("iops", 3000, "ebs.gp3.iops_month", "IOPS-month"),
+        ("throughput", 125, "ebs.gp3.mbps_month", "MB/s-month"),
     ):
         stated = number(resource.inputs.get(prop))
         if kind == "gp3" and stated is UNKNOWN:
             lines.append(context.unpriced(resource, f"disk {prop}", "known only after the cloud has answered"))
         elif kind == "gp3" and isinstance(stated, Decimal) and stated > included:
             extra = Interval.exactly(amount(stated - included))
-            lines.append(context.fee(resource, what=f"disk {prop} over {included}", key=key, unit=unit, quantity=extra))
+            lines.append(
+                context.fee(
+                    resource, what=f"disk {prop} over {included}", key=key, unit=unit, quantity=extra, beyond=included
+                )
+            )
     return tuple(lines)
 
 
@@ -43,7 +49,9 @@ def _lustre(resource: RecordedResource, context: Context) -> Outcome:
     throughput = text(resource.inputs.get("perUnitStorageThroughput"), "")
     if isinstance(kind, Unknown) or isinstance(throughput, Unknown):
         return (context.unpriced(resource, "FSx for Lustre", "the tier is known only after the cloud has answered"),)
-    tier = kind.lower() + (f".{throughput.split('.')[0]}" if throughput and kind.startswith("PERSISTENT") else "")
+    tier = kind.lower().replace("_", "") + (
+        f".{throughput.split('.')[0]}" if throughput and kind.startswith("PERSISTENT") else ""
+    )
     return (
         pools.standing_disk(
             resource,
@@ -66,7 +74,7 @@ def _efs(resource: RecordedResource, context: Context) -> Outcome:
             context.fee(
                 resource,
                 what="provisioned throughput",
-                key="efs.provisioned_throughput",
+                key="efs.provisioned_mbps_month",
                 unit="MB/s-month",
                 quantity=quantity,
             )
@@ -77,12 +85,12 @@ def _efs(resource: RecordedResource, context: Context) -> Outcome:
 def _nat(resource: RecordedResource, context: Context) -> Outcome:
     return (
         context.standing(resource, what="NAT gateway", key="nat.hour"),
-        *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.data", unit="GB"),
+        *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.gb", unit="GB"),
     )
 
 
 def _address(resource: RecordedResource, context: Context) -> Outcome:
-    return (context.standing(resource, what="public IPv4 address", key="public_ipv4.hour"),)
+    return (context.standing(resource, what="public IPv4 address", key="ipv4.hour"),)
 
 
 def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
@@ -99,11 +107,15 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
 
 def _balancer(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(resource.inputs.get("loadBalancerType"), "application")
-    key = "nlb.nlcu" if kind == "network" else "alb.lcu"
+    balancer = "nlb" if kind == "network" else "alb"
     return (
-        context.standing(resource, what="load balancer", key="lb.hour"),
+        context.standing(resource, what="load balancer", key=f"lb.{balancer}.hour"),
         *context.by_use(
-            resource, measure="capacity_units", what="load balancer capacity units", key=key, unit="LCU-hour"
+            resource,
+            measure="capacity_unit_hours",
+            what="load balancer capacity units",
+            key=f"lb.{balancer}.lcu_hour",
+            unit="LCU-hour",
         ),
     )
 

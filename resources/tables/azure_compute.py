@@ -80,7 +80,7 @@ def _managed_cluster(resource: RecordedResource, context: Context) -> Outcome:
     if isinstance(tier, Unknown):
         lines.append(context.unpriced(resource, "cluster control plane", "the tier is not known yet"))
     elif tier != "Free":
-        key = f"aks.{tier.lower()}"
+        key = "aks.control_plane" + ("" if tier == "Standard" else f".{tier.lower()}")
         lines.append(context.standing(resource, what=f"cluster control plane, {key}", key=key))
     pools_inside = items(resource.inputs.get("agentPoolProfiles"))
     if isinstance(pools_inside, Unknown):

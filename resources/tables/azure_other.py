@@ -23,12 +23,12 @@ def _account(resource: RecordedResource, context: Context) -> Outcome:
 def _nat(resource: RecordedResource, context: Context) -> Outcome:
     return (
         context.standing(resource, what="NAT gateway", key="nat.hour"),
-        *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.data", unit="GB"),
+        *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.gb", unit="GB"),
     )
 
 
 def _address(resource: RecordedResource, context: Context) -> Outcome:
-    return (context.standing(resource, what="public IPv4 address", key="public_ipv4.hour"),)
+    return (context.standing(resource, what="public IPv4 address", key="ipv4.hour"),)
 
 
 def _balancer(resource: RecordedResource, context: Context) -> Outcome:
@@ -36,8 +36,10 @@ def _balancer(resource: RecordedResource, context: Context) -> Outcome:
     if sku == "Basic":
         return Free("basic load balancers are free")
     return (
-        context.standing(resource, what="load balancer rules", key="lb.rule.hour"),
-        *context.by_use(resource, measure="processed_gigabytes", what="load balancer data", key="lb.data", unit="GB"),
+        context.standing(resource, what="load balancer rules", key="lb.standard.hour"),
+        *context.by_use(
+            resource, measure="processed_gigabytes", what="load balancer data", key="lb.standard.gb", unit="GB"
+        ),
     )
 
 

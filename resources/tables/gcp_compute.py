@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, Final
 
 from resources import gcp_nodes, pools
@@ -23,10 +24,7 @@ def _machines(resource: RecordedResource, context: Context, machine: Machine, si
     if isinstance(machine.attached, Unknown):
         lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
     elif machine.attached and isinstance(machine.kind, str) and machine.kind.startswith(("n1-", "custom-")):
-        names = ", ".join(f"{get(a, 'count')} x {get(a, 'type')}" for a in machine.attached)
-        lines.append(
-            context.unpriced(resource, f"{names} on {machine.kind}", "accelerators attached apart have no price")
-        )
+        lines.extend(_attached(resource, context, machine, size, entry) for entry in machine.attached)
     lines.append(pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size))
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     key = disk_key(machine.disk_type)
@@ -41,6 +39,24 @@ def _machines(resource: RecordedResource, context: Context, machine: Machine, si
     return lines
 
 
+def _attached(resource: RecordedResource, context: Context, machine: Machine, size: Size, accelerator: Any) -> LineItem:
+    """Accelerators attached to a general machine bill by their own hours, beside the machine's."""
+    kind, each = text(get(accelerator, "type")), number(get(accelerator, "count", default=1))
+    hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+    if isinstance(kind, Unknown) or not isinstance(each, Decimal) or hours is None or machine.market is UNKNOWN:
+        return context.unpriced(resource, "attached accelerators", "known only after the cloud has answered")
+    short = str(gcp_nodes.last_part(kind)).removeprefix("nvidia-").removeprefix("tesla-")
+    unit = "spot_hour" if machine.market == "spot" else "hour"
+    return context.fee(
+        resource,
+        what=f"{short} attached to {machine.kind}",
+        key=f"n1.gpu.{short}.{unit}",
+        unit="accelerator-hour",
+        quantity=hours[0].times(each),
+        how=f"{each} for each machine-hour",
+    )
+
+
 def _node_pool(resource: RecordedResource, context: Context) -> Outcome:
     clusters = context.graph.referenced(resource, "cluster", CLUSTER)
     cluster = clusters[0] if isinstance(clusters, tuple) and clusters else None
@@ -52,7 +68,7 @@ def _node_pool(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _cluster(resource: RecordedResource, context: Context) -> Outcome:
-    lines = [context.standing(resource, what="cluster control plane, gke.management", key="gke.management")]
+    lines = [context.standing(resource, what="cluster control plane, gke.control_plane", key="gke.control_plane")]
     autopilot = flag(resource.inputs.get("enableAutopilot"))
     if autopilot is True:
         lines.append(context.unpriced(resource, "Autopilot pods", "pods bill by what they request"))

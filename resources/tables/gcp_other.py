@@ -33,9 +33,7 @@ def _filestore(resource: RecordedResource, context: Context) -> Outcome:
     tier = text(resource.inputs.get("tier"))
     if isinstance(tier, Unknown):
         return (context.unpriced(resource, "Filestore", "the tier is known only after the cloud has answered"),)
-    key = {"BASIC_SSD": "filestore.basic_ssd", "ZONAL": "filestore.zonal"}.get(
-        tier.upper(), f"filestore.{tier.lower()}"
-    )
+    key = {"BASIC_SSD": "filestore.zonal", "ZONAL": "filestore.zonal"}.get(tier.upper(), f"filestore.{tier.lower()}")
     gigabytes = get(resource.inputs, "fileShares", "capacityGb")
     return (pools.standing_disk(resource, context, gigabytes=gigabytes, key=key, what="file system"),)
 
@@ -65,7 +63,7 @@ def _nat(resource: RecordedResource, context: Context) -> Outcome:
             how=f"by VM-hour, at most {NAT_CAP_VMS} VMs",
             confidence="assumed usage",
         ),
-        *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.data", unit="GB"),
+        *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.gb", unit="GB"),
     )
 
 
@@ -73,13 +71,13 @@ def _address(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(resource.inputs.get("addressType"), "EXTERNAL")
     if kind == "INTERNAL":
         return Free("internal addresses are free")
-    return (context.standing(resource, what="external IPv4 address", key="public_ipv4.hour"),)
+    return (context.standing(resource, what="external IPv4 address", key="ipv4.hour"),)
 
 
 def _forwarding(resource: RecordedResource, context: Context) -> Outcome:
     return (
-        context.standing(resource, what="forwarding rule", key="lb.rule.hour"),
-        *context.by_use(resource, measure="processed_gigabytes", what="load balancer data", key="lb.data", unit="GB"),
+        context.standing(resource, what="forwarding rule", key="lb.forwarding_rule.hour"),
+        *context.by_use(resource, measure="processed_gigabytes", what="load balancer data", key="lb.gb", unit="GB"),
     )
 
 
@@ -94,8 +92,8 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(get(template, "nodeSelector", "accelerator"), "nvidia-l4")
     if isinstance(gpus, Unknown) or redundancy is UNKNOWN or isinstance(kind, Unknown):
         return (context.unpriced(resource, "Cloud Run GPU", "known only after the cloud has answered"),)
-    zonal = "" if flag(redundancy) is True else ".zonal"
-    key = f"cloudrun.gpu.{kind.removeprefix('nvidia-')}{zonal}"
+    zonal = "second" if flag(redundancy) is True else "zonal_second"
+    key = f"cloudrun.gpu.{kind.removeprefix('nvidia-')}.{zonal}"
     quantity: Interval | Unknown | None = context.usage.of(resource, "gpu_seconds")
     if quantity is None:
         scaling = get(template, "scaling", default=get(resource.inputs, "scaling"))

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import Final
+
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from resources.recorded import UNKNOWN
+from resources.stackfacts import Grant
+
+_ROLES: Final = {
+    "AdministratorAccess": "",
+    "PowerUserAccess": "",
+    "IAMFullAccess": "",
+    "roles/owner": "",
+    "roles/editor": "",
+    "8e3af657-a8ff-443c-a75c-2fe8c4bcb635": "Owner",
+    "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9": "User Access Administrator",
+    "b24988ac-6180-42a0-ab88-20f7382dd24c": "Contributor",
+}
+
+
+def administrator_role(grant: Grant, _: Parameters) -> Verdict:
+    """Nothing that a stack makes is an administrator.
+
+    >>> from policy.examples import grant
+    >>> administrator_role(grant(role="AdministratorAccess"), {}).fix
+    'grant the few actions that it needs'
+    """
+    if grant.role is UNKNOWN:
+        return None if grant.cloud == "aws" else Undetermined("the role")  # an ARN made in this plan is no built-in one
+    role = str(grant.role)
+    if role not in _ROLES:
+        return None
+    return Violation(
+        f"it gets {_ROLES[role] or role}: whoever takes one machine takes, and bills, everything",
+        "grant the few actions that it needs",
+    )
+
+
+RULE = Rule(
+    id="administrator-role",
+    area="safety",
+    subject="grants",
+    prevents="one stolen machine that takes the account",
+    judge=administrator_role,
+)

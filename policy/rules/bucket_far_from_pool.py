@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from resources.recorded import Unknown
+from resources.stackfacts import StackFacts
+
+
+def bucket_far_from_pool(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """Buckets stand in the region of the machines that read them: anything else is egress and waiting.
+
+    >>> from policy.examples import pool, stack, store
+    >>> near, far = pool(accelerator="l4", region="us-east-1"), store(region="eu-west-1")
+    >>> bucket_far_from_pool(stack(pools=(near,), stores=(far,)), {})[0][1].fix
+    'create the bucket in us-east-1'
+    """
+    regions = {
+        pool.region for pool in facts.pools if pool.accelerated is True and pool.region and isinstance(pool.region, str)
+    }
+    clouds = {pool.cloud for pool in facts.pools if pool.accelerated is True}
+    found: list[tuple[str, Verdict]] = []
+    for store in facts.stores:
+        if not regions or store.cloud not in clouds or store.logs or store.region == "":
+            continue
+        if isinstance(store.region, Unknown):
+            found.append((store.urn, Undetermined("its region")))
+        elif store.region in regions or store.region in {"us", "eu", "asia"}:
+            found.append((store.urn, None))
+        else:
+            message = (
+                f"data in {store.region} is read by machines in {', '.join(sorted(regions))}: egress on every epoch"
+            )
+            found.append((store.urn, Violation(message, f"create the bucket in {min(regions)}")))
+    return found
+
+
+RULE = Rule(
+    id="bucket-far-from-pool",
+    area="spend",
+    subject="stack",
+    prevents="egress between regions on every read",
+    judge=bucket_far_from_pool,
+    level="advisory",
+)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, Verdict, require
+from resources.stackfacts import Cluster
+
+
+def cluster_secrets(cluster: Cluster, _: Parameters) -> Verdict:
+    """Kubernetes secrets are encrypted with a key of one's own.
+
+    >>> from policy.examples import cluster
+    >>> cluster_secrets(cluster(), {}).fix
+    'encrypt secrets with a customer-managed key'
+    """
+    return require(
+        cluster.secrets_encrypted,
+        message="tokens in the cluster lie readable in its database and backups",
+        fix="encrypt secrets with a customer-managed key",
+        unknown="the encryption of secrets",
+    )
+
+
+RULE = Rule(
+    id="cluster-secrets",
+    area="safety",
+    subject="clusters",
+    prevents="tokens readable in backups",
+    judge=cluster_secrets,
+    levels={"dev": "advisory"},
+)

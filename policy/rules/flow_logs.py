@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, StackVerdicts, Verdict, Violation, require
+from resources.recorded import UNKNOWN, Unknown
+from resources.stackfacts import StackFacts
+
+
+def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """In production the network keeps a record of who spoke with whom.
+
+    >>> from policy.examples import resource, stack
+    >>> vpc = resource("aws:ec2/vpc:Vpc", "main")
+    >>> flow_logs(stack(vpc, environment="prod"), {})[0][1].fix
+    'add a flow log to the network'
+    """
+    if facts.environment != "prod":
+        return []
+    found: list[tuple[str, Verdict]] = []
+    for vpc in facts.graph.of("aws:ec2/vpc:Vpc"):
+        logs = facts.graph.referring(vpc, "aws:ec2/flowLog:FlowLog", "vpcId")
+        verdict = require(
+            UNKNOWN if isinstance(logs, Unknown) else bool(logs),
+            message="after a leak nobody can tell where the data went: the network is not logged",
+            fix="add a flow log to the network",
+            unknown="what the flow log records",
+        )
+        found.append((vpc.urn, verdict))
+    for subnet in facts.graph.of("gcp:compute/subnetwork:Subnetwork"):
+        logged = subnet.inputs.get("logConfig") is not None
+        message = "after a leak nobody can tell where the data went: the subnetwork is not logged"
+        found.append((subnet.urn, None if logged else Violation(message, "set logConfig on the subnetwork")))
+    return found
+
+
+RULE = Rule(
+    id="flow-logs",
+    area="safety",
+    subject="stack",
+    prevents="leaks that leave no trace",
+    judge=flow_logs,
+    level="advisory",
+    clouds=("aws", "gcp"),
+)

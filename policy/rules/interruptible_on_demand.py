@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from resources.recorded import Unknown
+from resources.stackfacts import Pool
+
+
+def interruptible_on_demand(pool: Pool, _: Parameters) -> Verdict:
+    """Work that may be interrupted is not bought on demand, at two to four times the price.
+
+    >>> from policy.examples import pool
+    >>> interruptible_on_demand(pool(interruptible=True, market="on-demand"), {}).fix
+    'use the spot market, or say in the spec that the work is not interruptible'
+    >>> interruptible_on_demand(pool(interruptible=True, market="spot"), {}) is None
+    True
+    """
+    if pool.interruptible is False or pool.reserved:
+        return None
+    if isinstance(pool.interruptible, Unknown) or isinstance(pool.market, Unknown):
+        return Undetermined("the market")
+    if pool.market != "on-demand" or pool.declared_market.startswith("reserved"):  # type: ignore[union-attr]
+        return None
+    return Violation(
+        "the spec says the work may be interrupted, but the machines are on demand, at a multiple of the spot price",
+        "use the spot market, or say in the spec that the work is not interruptible",
+    )
+
+
+RULE = Rule(
+    id="interruptible-on-demand",
+    area="spend",
+    subject="pools",
+    prevents="on-demand prices for work that could run on spot",
+    judge=interruptible_on_demand,
+    level="advisory",
+)

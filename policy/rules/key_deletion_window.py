@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
+from resources.recorded import Unknown
+from resources.stackfacts import Thing
+from resources.values import count
+
+
+def key_deletion_window(thing: Thing, parameters: Parameters) -> Verdict:
+    """A deleted key can be had back for weeks: without it every checkpoint is noise.
+
+    >>> from policy.examples import thing
+    >>> short = thing(type="aws:kms/key:Key", inputs={"deletionWindowInDays": 7})
+    >>> key_deletion_window(short, {"days": 30}).fix
+    'set deletionWindowInDays to 30'
+    """
+    days = count(thing.inputs.get("deletionWindowInDays", 30))
+    if isinstance(days, Unknown):
+        return Undetermined("the deletion window")
+    if (days or 0) >= parameters["days"]:
+        return None
+    return Violation(
+        f"{days} days after a mistaken deletion every checkpoint under the key is noise",
+        f"set deletionWindowInDays to {parameters['days']}",
+    )
+
+
+RULE = Rule(
+    id="key-deletion-window",
+    area="safety",
+    subject="things",
+    prevents="checkpoints made unreadable with their key",
+    judge=key_deletion_window,
+    clouds=("aws",),
+    types=("aws:kms/key:Key",),
+    parameters={
+        "days": Parameter(
+            default=30, schema={"type": "integer", "minimum": 7}, meaning="least days before a key is gone"
+        )
+    },
+)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from resources.recorded import Unknown
+from resources.stackfacts import Pool
+from resources.values import count
+
+
+def more_than_decided(pool: Pool, _: Parameters) -> Verdict:
+    """A pool has no more machines, and no other type, than the decision that was reviewed.
+
+    >>> from policy.examples import pool
+    >>> decided = {"instanceType": "g6.xlarge", "nodesMax": 2, "nodesMin": 0}
+    >>> more_than_decided(pool(kinds=("g6.xlarge",), nodes_min=0, nodes_max=8, registration=decided), {}).message
+    'up to 8 machines where the decision says 2: up to 4 times the reviewed cost'
+    >>> more_than_decided(pool(kinds=("g6.xlarge",), nodes_min=0, nodes_max=2, registration=decided), {}) is None
+    True
+    """
+    registered = pool.registration or {}
+    declared = registered.get("instanceType")
+    if declared is None or registered.get("nodesMax") is None or pool.single:
+        return None
+    if isinstance(pool.kinds, Unknown) or isinstance(pool.nodes_max, Unknown):
+        return Undetermined("machine type and maximum size")
+    if declared not in pool.kinds:
+        return None  # a system pool of the same component
+    most, least = count(registered.get("nodesMax")), count(registered.get("nodesMin"))
+    fix = "decide again with `sizewell size` and commit the decision, or build what it says"
+    if isinstance(most, int) and (pool.nodes_max or 0) > most:
+        times = (pool.nodes_max or 0) / max(most, 1)
+        message = (
+            f"up to {pool.nodes_max} machines where the decision says {most}: up to {times:g} times the reviewed cost"
+        )
+        return Violation(message, fix)
+    if isinstance(least, int) and isinstance(pool.nodes_min, int) and pool.nodes_min > least:
+        return Violation(f"never under {pool.nodes_min} machines where the decision says {least}", fix)
+    return None
+
+
+RULE = Rule(
+    id="more-than-decided",
+    area="spend",
+    subject="pools",
+    prevents="capacity that no reviewer saw",
+    judge=more_than_decided,
+)

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, Verdict, require
+from resources.stackfacts import Store
+
+
+def old_versions_unbounded(store: Store, _: Parameters) -> Verdict:
+    """In a versioned bucket, old versions end one day: they bill like current ones and nobody sees them.
+
+    >>> from policy.examples import store
+    >>> old_versions_unbounded(store(versioned=True), {}).fix
+    'add a lifecycle rule that ends noncurrent versions'
+    >>> old_versions_unbounded(store(versioned=True, cleans_versions=True), {}) is None
+    True
+    """
+    if store.versioned is not True:
+        return None
+    return require(
+        store.cleans_versions,
+        message="every overwritten or deleted object stays and bills for ever, where nobody sees it",
+        fix="add a lifecycle rule that ends noncurrent versions",
+        unknown="the lifecycle rules",
+    )
+
+
+RULE = Rule(
+    id="old-versions-unbounded",
+    area="spend",
+    subject="stores",
+    prevents="invisible old versions that bill for ever",
+    judge=old_versions_unbounded,
+)

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, Verdict, Violation
+from resources.recorded import Unknown
+from resources.stackfacts import Grant
+
+
+def pass_role_open(grant: Grant, _: Parameters) -> Verdict:
+    """Passing roles is limited to named roles: otherwise a deployer makes itself an administrator.
+
+    >>> from policy.examples import grant
+    >>> pass_role_open(grant(actions=("iam:PassRole",), targets=("*",)), {}).fix
+    'name the roles, and add the condition iam:PassedToService'
+    """
+    if grant.effect != "Allow" or isinstance(grant.actions, Unknown) or isinstance(grant.targets, Unknown):
+        return None
+    if "iam:PassRole" not in grant.actions or "*" not in grant.targets:
+        return None
+    return Violation(
+        "it may start a machine as any role of the account, an administrator's included",
+        "name the roles, and add the condition iam:PassedToService",
+    )
+
+
+RULE = Rule(
+    id="pass-role-open",
+    area="safety",
+    subject="grants",
+    prevents="a deployer that makes itself administrator",
+    judge=pass_role_open,
+    clouds=("aws",),
+)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from resources.recorded import UNKNOWN
+from resources.stackfacts import Purchase
+
+
+def purchase_unconfirmed(purchase: Purchase, _: Parameters) -> Verdict:
+    """A purchase that cannot be returned needs a person's confirmation, a price limit and a date.
+
+    >>> from policy.examples import purchase
+    >>> purchase_unconfirmed(purchase(), {}).fix
+    'state purchase: confirmed, a maximum price and a start date'
+    >>> purchase_unconfirmed(purchase(confirmed=True, price_stated=True, date_stated=True), {}) is None
+    True
+    """
+    if purchase.refundable:
+        return None
+    missing = [
+        word
+        for word, stated in (
+            ("a confirmation", purchase.confirmed),
+            ("a price limit", purchase.price_stated),
+            ("a date", purchase.date_stated),
+        )
+        if stated is not True
+    ]
+    if not missing:
+        return None
+    if UNKNOWN in (purchase.confirmed, purchase.price_stated, purchase.date_stated):
+        return Undetermined("confirmation, price and date of the purchase")
+    return Violation(
+        f"`up` spends non-refundable money at once, without {' and '.join(missing)}",
+        "state purchase: confirmed, a maximum price and a start date",
+    )
+
+
+RULE = Rule(
+    id="purchase-unconfirmed",
+    area="spend",
+    subject="purchases",
+    prevents="non-refundable purchases by accident",
+    judge=purchase_unconfirmed,
+)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Violation
+from resources.recorded import Unknown
+from resources.stackfacts import StackFacts
+from resources.values import count, get, items
+
+
+def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """A pool's maximum fits the queue's quota: an autoscaler starts nodes that the queue never fills.
+
+    >>> from policy.examples import pool, resource, stack
+    >>> flavors = [{"resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]}]
+    >>> queue = {"spec": {"resourceGroups": [{"flavors": flavors}]}}
+    >>> big = pool(accelerator="l4", accelerators=4, nodes_max=4)
+    >>> name = "kubernetes:kueue.x-k8s.io/v1beta1:ClusterQueue"
+    >>> queue_quota(stack(resource(name, "queue", queue), pools=(big,)), {})[0][1].fix
+    'raise nominalQuota to 16 or lower the maximum sizes'
+    """
+    queues = [r for r in facts.graph.plan.resources if r.type.endswith(":ClusterQueue")]
+    if not queues:
+        return []
+    quota = 0
+    for queue in queues:
+        groups = items(get(queue.inputs, "spec", "resourceGroups"))
+        if isinstance(groups, Unknown):
+            return [(queue.urn, Undetermined("the quotas"))]
+        for group in groups:
+            flavors = items(get(group, "flavors"))
+            for flavor in () if isinstance(flavors, Unknown) else flavors:
+                for entry in items(get(flavor, "resources")) or ():  # type: ignore[union-attr]
+                    if get(entry, "name") in {"nvidia.com/gpu", "google.com/tpu", "amd.com/gpu"}:
+                        amount = count(get(entry, "nominalQuota"))
+                        quota += amount if isinstance(amount, int) else 0
+    wanted = 0
+    for pool in facts.pools:
+        if pool.accelerated is True and isinstance(pool.nodes_max, int) and isinstance(pool.accelerators, int):
+            wanted += pool.nodes_max * pool.accelerators
+    if wanted <= quota:
+        return [(queues[0].urn, None)]
+    return [
+        (
+            queues[0].urn,
+            Violation(
+                f"the pools can grow to {wanted} accelerators, the queue admits {quota}: the rest bills unused",
+                f"raise nominalQuota to {wanted} or lower the maximum sizes",
+            ),
+        )
+    ]
+
+
+RULE = Rule(
+    id="queue-quota",
+    area="correctness",
+    subject="stack",
+    prevents="nodes that no queue ever fills",
+    judge=queue_quota,
+    level="advisory",
+)

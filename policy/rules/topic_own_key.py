@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import Final
+
+from policy.rule import Parameters, Rule, Verdict, Violation
+from resources.stackfacts import Thing
+
+_KEYS: Final = {
+    "aws:sns/topic:Topic": ("kmsMasterKeyId",),
+    "aws:sqs/queue:Queue": ("kmsMasterKeyId", "sqsManagedSseEnabled"),
+    "aws:cloudwatch/logGroup:LogGroup": ("kmsKeyId",),
+}
+
+
+def topic_own_key(thing: Thing, _: Parameters) -> Verdict:
+    """Notices, queues and logs are encrypted with a key of one's own.
+
+    >>> from policy.examples import thing
+    >>> topic_own_key(thing(type="aws:sns/topic:Topic"), {}).fix
+    'set kmsMasterKeyId'
+    """
+    props = _KEYS[thing.type]
+    if any(thing.inputs.get(prop) not in (None, False) for prop in props):
+        return None
+    return Violation("prompts and names in its messages lie readable", f"set {props[0]}")
+
+
+RULE = Rule(
+    id="topic-own-key",
+    area="safety",
+    subject="things",
+    prevents="messages and logs readable at rest",
+    judge=topic_own_key,
+    level="advisory",
+    clouds=("aws",),
+    types=tuple(_KEYS),
+)
