@@ -23,12 +23,11 @@ class Constants:
     """What the formulas leave open; bytes and plain ratios."""
 
     context_bytes: Mapping[str, float]  # driver context and library handles, by runtime
-    collective_bytes: float  # communicators of a device that talks to others while training
+    collective_bytes: float  # communicators of a training process, per kind of parallelism it takes part in
     caching: float  # share of activations and buffers that the caching allocator holds on top (rounding, fragments)
     serving_workspace_bytes: float  # attention and GEMM workspaces of a serving engine
     serving_sampler_bytes_per_value: float  # profiled sampler: bytes per (sequence x vocabulary entry)
     serving_tensor_parallel_bytes: float  # communicators and all-reduce buffers of an engine with tensor > 1
-    quantized_overhead: float  # scales and zero points of 4-bit serving weights, share of the 4-bit payload
     bands: Mapping[str, tuple[float, float]]  # 80 % band by group: (low, high) factors on the prediction
 
 

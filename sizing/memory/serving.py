@@ -22,7 +22,7 @@ from sizing.errors import Fault, SpecError
 from sizing.jobs import Layout, MemoryEstimate, ServingJob
 from sizing.memory.constants import constants
 from sizing.memory.device import usable_bytes
-from sizing.memory.states import QUANTISES_HEAD, QUANTIZED, REPLICATES_TABLES, bytes_of, largest_quantised
+from sizing.memory.states import QUANTISES_HEAD, REPLICATES_TABLES, bytes_of, largest_quantised
 
 GIB = 2**30
 PAGED = frozenset({"vllm", "vllm-v0", "sglang", "tensorrt-llm", "trtllm", "tgi", "jetstream", "lmdeploy"})
@@ -136,8 +136,7 @@ def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> floa
     head_too = size < 2 and job.engine in QUANTISES_HEAD and pipeline == 1
     quantised_head = output_params(a) if head_too else 0
     dense, expert = stage_params(a, layers, first=False, last=False)
-    scale_overhead = constants().quantized_overhead if job.weights in QUANTIZED and size < 1 else 0.0
-    matrices = (dense + expert + quantised_head) * size * (1 + scale_overhead)
+    matrices = (dense + expert + quantised_head) * size
     sixteen_bit = (tables - quantised_head + a.extra_params) * max(2.0, size)
     rotary = (
         0

@@ -115,7 +115,8 @@ def _stage_items(job: TrainingJob, layout: Layout, accelerator: Accelerator, sta
         items |= {"gradients": late - working, "activations": working, "logits and loss": 0.0}
     items["buffers"] = buffers
     items["allocator"] = fitted.caching * (items["activations"] + items["logits and loss"] + buffers)
-    items["communicators"] = fitted.collective_bytes if layout.devices > 1 else 0.0
+    groups = sum(degree > 1 for degree in (layout.tensor, layout.pipeline, layout.context, layout.data))
+    items["communicators"] = fitted.collective_bytes * groups
     items["context"] = fitted.context_bytes.get(accelerator.runtime, fitted.context_bytes["other"])
     return items
 
@@ -128,7 +129,7 @@ def _gradients_stay(job: TrainingJob, layout: Layout) -> bool:
 
 
 def _head_gradient_bytes(job: TrainingJob, layout: Layout) -> float:
-    """The gradient of the output matrix: the first that the backward pass makes, while every activation is still there."""
+    """The gradient of the output matrix: the first that the backward pass makes, with every activation still there."""
     a = job.architecture
     return recipe(job, layout).gradients * a.vocab * a.hidden / layout.tensor if a.kind == "decoder" else 0.0
 

@@ -142,8 +142,9 @@ def _serving(case: Case) -> Prediction:
     if case.metric in ("kv_cache_tokens", "kv_cache_per_device"):
         tokens = kv_cache_tokens(job, tensor=tensor, accelerator=device, pipeline=pipeline)
         value = tokens if case.metric == "kv_cache_tokens" else tokens * parts.kv_per_token / unit_bytes(case)
-        low, high = constants().bands["kv"]
-        return Prediction(value=value, low=value * low, high=value * high, grade="calibrated", group="kv")
+        group = "kv-v0" if job.engine == "vllm-v0" else "kv"
+        low, high = constants().bands[group]
+        return Prediction(value=value, low=value * low, high=value * high, grade="calibrated", group=group)
     sequences = float(w.get("batch") or 1)
     estimate = serving_memory(job, tensor=tensor, sequences=sequences, accelerator=device, pipeline=pipeline)
     budget = usable_bytes(device)
