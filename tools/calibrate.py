@@ -4,8 +4,8 @@
     python tools/calibrate.py --date 2026-11-21 --check    fit and compare with the file that is there; 1 if it differs
     python tools/calibrate.py --cross-validate             error when each source is left out of its own fit
 
-Every constant has a prior (sizing/calibration/priors.py): a measurement of its own where there is one, else physics or
-practice, with a width that says how far the fit may pull it. The fit minimises the weighted absolute log error, in units
+Every constant has a prior (sizing/calibration/priors.py): a measurement of its own where there is one, else physics
+or practice, with a width that says how far the fit may pull it. The fit minimises the weighted absolute log error, in units
 of 10 %, plus half the squared distance from the priors in units of their widths, so that a constant that the cases say
 nothing about stays at its prior. Each group of like cases weighs as much as a single one, so a long table does not
 outvote the rest. Layouts that a source leaves open are chosen with the constants of the round before.
@@ -34,10 +34,11 @@ from sizing.validation.describe import CannotPredictError
 from sizing.validation.training_runs import TrainingRun, in_unit, layout_of, training_run
 
 FILE = Path(__file__).parents[1] / "sizing" / "calibration" / "training.json"
+KINDS = ("pretrain", "finetune_full", "finetune_lora", "finetune_qlora", "vision_train")
 ROUNDS = 3  # of choosing layouts and fitting
-NOISE = 0.10  # log error that costs as much as one width of a prior ... twice over
+NOISE = 0.10  # log error that costs as much as pulling a constant 1.4 widths from its prior
 SMALLEST = 0.03  # log error below which cases are as good as exact
-BAND_CASES = 5  # a group with fewer cases borrows the band of a wider one
+BAND_CASES, BAND_SOURCES = 8, 2  # a group with fewer borrows the band of a wider one
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,10 @@ def document(values: Mapping[str, float], fitted: Sequence[Fitted], errors: np.n
 
 
 def bands(fitted: Sequence[Fitted], errors: np.ndarray) -> dict[str, dict[str, Any]]:
-    """80 % bands by group: factors on the predicted step between which published steps lie."""
+    """80 % bands by group: symmetric in the logarithm, wide enough for 80 % of the group's weight.
+
+    The errors are those of each source left out of the fit, so a band holds for sources not seen.
+    """
     groups: dict[str, list[int]] = {}
     for i, f in enumerate(fitted):
         for key in (*band_keys(f.run.job, f.run.cluster), "any"):
@@ -245,24 +249,26 @@ def bands(fitted: Sequence[Fitted], errors: np.ndarray) -> dict[str, dict[str, A
     found: dict[str, dict[str, Any]] = {}
     for key in sorted(groups):
         members = np.array(groups[key])
-        if len(members) < BAND_CASES and key != "any":
+        sources = {fitted[i].case.source_family for i in members}
+        if key != "any" and (len(members) < BAND_CASES or len(sources) < BAND_SOURCES):
             continue
-        factor = np.exp(-errors[members])  # published step over predicted step
-        low, high = _weighted_quantiles(factor, weight[members], (0.08, 0.92))
+        size = np.abs(errors[members])
+        half = max(0.05, _weighted_quantile(size, weight[members], 0.80))
         found[key] = {
-            "low": round(min(low, 0.97), 3),
-            "high": round(max(high, 1.03), 3),
-            "median_error": round(float(np.median(np.abs(1 / factor - 1))), 3),
+            "low": round(float(np.exp(-half)), 3),
+            "high": round(float(np.exp(half)), 3),
+            "median_error": round(float(_weighted_quantile(np.expm1(size), weight[members], 0.50)), 3),
             "cases": len(members),
+            "sources": len(sources),
             "grade": "calibrated",
         }
     return found
 
 
-def _weighted_quantiles(values: np.ndarray, weight: np.ndarray, at: Sequence[float]) -> list[float]:
+def _weighted_quantile(values: np.ndarray, weight: np.ndarray, at: float) -> float:
     order = np.argsort(values, kind="stable")
     share = (np.cumsum(weight[order]) - 0.5 * weight[order]) / weight.sum()
-    return [float(np.interp(quantile, share, values[order])) for quantile in at]
+    return float(np.interp(at, share, values[order]))
 
 
 def _print_errors(title: str, fitted: Sequence[Fitted], errors: np.ndarray) -> None:

@@ -32,13 +32,14 @@ class Fabric:
     fast: Number  # devices that the fast link joins; 1 where there is none
     domain: Number  # devices in one scale-up domain or one machine, whichever is more
     axes: Number  # torus dimensions; 1 for a switch or full mesh
+    mesh: Number  # 1 where each pair has a link of its own (xGMI, Gaudi), so a small group has few of them; else 0
 
 
 def inside(group: Number, stride: Number, fabric: Fabric) -> Values:
     """How many members of a group share one scale-up domain.
 
     >>> f = Fabric(inner_bytes_per_s=3e11, host_bytes_per_s=2e10, outer_bytes_per_s=4e10, inner_latency_s=0,
-    ...     outer_latency_s=0, fast=8, domain=8, axes=1)
+    ...     outer_latency_s=0, fast=8, domain=8, axes=1, mesh=0)
     >>> float(inside(16, 1, f)), float(inside(16, 8, f)), float(inside(4, 2, f))
     (8.0, 1.0, 4.0)
     """
@@ -48,11 +49,14 @@ def inside(group: Number, stride: Number, fabric: Fabric) -> Values:
 def _inner_bandwidth(group: Number, stride: Number, fabric: Fabric) -> Values:
     """The fast link where it joins the whole group, else PCIe.
 
-    On a torus of `axes` dimensions a group spans as many of them as its share of the domain, at least one.
+    On a torus of `axes` dimensions a group spans as many of them as its share of the domain, at least one; in a full
+    mesh it has the links between its own members.
     """
     domain = np.maximum(2.0, np.asarray(fabric.domain, float))
     share = np.clip(np.log(np.maximum(2.0, group)) / np.log(domain), 1.0 / np.asarray(fabric.axes, float), 1.0)
-    fast = np.where(np.asarray(fabric.axes) > 1, share, 1.0) * fabric.inner_bytes_per_s
+    links = np.clip((np.asarray(group, float) - 1) / (domain - 1), 1.0 / domain, 1.0)
+    share = np.where(np.asarray(fabric.axes) > 1, share, np.where(np.asarray(fabric.mesh) > 0, links, 1.0))
+    fast = share * fabric.inner_bytes_per_s
     return np.where(np.asarray(group) * stride <= fabric.fast, fast, np.minimum(fast, fabric.host_bytes_per_s))
 
 
@@ -65,7 +69,7 @@ def all_gather(payload_bytes: Number, group: Number, stride: Number, fabric: Fab
     """Seconds until each device of the group holds all `payload_bytes`.
 
     >>> f = Fabric(inner_bytes_per_s=3e11, host_bytes_per_s=2e10, outer_bytes_per_s=4e10, inner_latency_s=0,
-    ...     outer_latency_s=0, fast=8, domain=8, axes=1)
+    ...     outer_latency_s=0, fast=8, domain=8, axes=1, mesh=0)
     >>> round(float(all_gather(8e9, 8, 1, f)), 6), round(float(all_gather(8e9, 16, 1, f)), 6), float(all_gather(8e9, 1, 1, f))
     (0.023333, 0.023333, 0.0)
     """
@@ -84,12 +88,17 @@ def all_reduce(payload_bytes: Number, group: Number, stride: Number, fabric: Fab
     return 2 * all_gather(payload_bytes, group, stride, fabric)
 
 
-def all_to_all(payload_bytes: Number, group: Number, stride: Number, fabric: Fabric) -> Values:
-    """Seconds until each device has sent `payload_bytes`, spread evenly, to the others of its group."""
+def all_to_all(payload_bytes: Number, group: Number, stride: Number, fabric: Fabric, copies: Number = 1.0) -> Values:
+    """Seconds until each device has sent `payload_bytes`, spread evenly, to the others of its group.
+
+    With `copies` > 1 the payload is each token that many times (once per expert it visits). Between domains a token
+    travels once to each that it needs and is copied there, as in DeepSeek-V3's dispatch (arXiv 2412.19437, 3.2.2).
+    """
     local = inside(group, stride, fabric)
     remote = np.asarray(group, float) / local
     within = payload_bytes * (local - 1) / group / _inner_bandwidth(local, stride, fabric)
-    between = payload_bytes * (group - local) / group / fabric.outer_bytes_per_s
+    visited = (remote - 1) * (1 - (1 - 1 / remote) ** copies)
+    between = payload_bytes / copies * visited / fabric.outer_bytes_per_s
     return np.maximum(within, between) + _latency(local, remote, fabric)
 
 

@@ -61,6 +61,7 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     even = share == np.floor(share)
     layers_slow = np.ceil(share)
     busy = layer.linear + layer.attention + layer.memory + layer.recompute
+    tensor_hides = np.where(r.whole > 0, k["overlap.tensor.xla"], tensor_hides * r.hides_tensor)
     tensor = comm.exposed(traffic.tensor, layer.linear, tensor_hides)
     expert = comm.exposed(traffic.expert, layer.linear, expert_hides)
     context = comm.exposed(traffic.context, layer.attention, context_hides)
@@ -70,13 +71,13 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     head_leads = with_head * per_layer + head >= layers_slow * per_layer
     slow_layers = np.where(head_leads, with_head, layers_slow)
     slow_head = np.where(head_leads, head, 0.0)
-    sends = comm.pipeline_send(r) * (1 - k["overlap.pipeline"])
+    sends = comm.pipeline_send(r) * (1 - k["overlap.pipeline"] * r.overlaps)
     sample = compute.sample_time(r, k)
     slow = slow_layers * per_layer + slow_head + sends + sample
     all_stages = r.layers * per_layer + head + (r.pp - 1.0) * sends
     bubble = np.where(r.pp > 1, np.maximum(0.0, all_stages - slow) / r.vp, 0.0)
 
-    sync = comm.exposed(comm.gradient_sync(r), slow * (2.0 / 3.0), gradients_hide)
+    sync = comm.exposed(comm.gradient_sync(r), slow * (2.0 / 3.0), gradients_hide * r.overlaps)
     optimizer = compute.optimizer_time(r, k)
     floor = np.where(r.diffusion > 0, k["step_floor_s.diffusion"], k["step_floor_s.vision"])
     fixed = np.where(r.fused > 0, k["step_overhead_s.fused"], k["step_overhead_s.eager"])

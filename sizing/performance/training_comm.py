@@ -40,7 +40,9 @@ def layer_traffic(r: Rows) -> LayerTraffic:
 
     routed = ACTIVATION_BYTES * np.where(r.ep > 1, t / r.tp, t) * r.topk * r.hidden
     trips = 4.0 + 2.0 * again
-    expert = np.where(r.ep > 1, r.moe_share * trips * c.all_to_all(routed, r.ep, r.tp, r.fabric), 0.0)
+    expert = np.where(
+        r.ep > 1, r.moe_share * trips * c.all_to_all(routed, r.ep, 1.0, r.fabric, np.maximum(1.0, r.topk)), 0.0
+    )
 
     key_values = ACTIVATION_BYTES * t * np.maximum(0.0, r.qkv_width - r.out_width) / r.tp
     context = np.where(r.cp > 1, (3.0 + again) * c.all_gather(key_values * r.cp, r.cp, r.tp, r.fabric), 0.0)
@@ -60,10 +62,15 @@ def exposed(traffic: Values, cover: Values, overlap: Number) -> Values:
 
 
 def pipeline_send(r: Rows) -> Values:
-    """Seconds of handing activations and their gradients to the next stage, per micro-batch and device."""
-    size = ACTIVATION_BYTES * tokens(r) * r.hidden / np.where(r.sp > 0, r.tp, 1.0)
+    """Seconds of handing activations and their gradients to the next stage, per micro-batch and device.
+
+    Each tensor-parallel rank sends its share, and the next stage puts them together over the fast link (Narayanan et
+    al. 2021, 4.1).
+    """
+    size = ACTIVATION_BYTES * tokens(r) * r.hidden
     stride = r.tp * r.cp * r.dp
-    return np.where(r.pp > 1, 2.0 * r.vp * c.send(size, stride, r.fabric), 0.0)
+    together = np.where((r.tp > 1) & (r.sp == 0), c.all_gather(size, r.tp, 1.0, r.fabric), 0.0)
+    return np.where(r.pp > 1, 2.0 * r.vp * (c.send(size / r.tp, stride, r.fabric) + together), 0.0)
 
 
 def gradient_sync(r: Rows) -> Values:

@@ -31,15 +31,20 @@ class LayerTime(NamedTuple):
     recompute: Values
 
 
-def product(m: Number, n: Number, inner: Number, rate: Number, r: Rows, k: Mapping[str, float]) -> Values:
-    """Seconds of one matrix product with 16-bit operands at `rate` FLOP/s."""
+def product(
+    m: Number, n: Number, inner: Number, rate: Number, r: Rows, k: Mapping[str, float], *, operand: Number = 2.0
+) -> Values:
+    """Seconds of one matrix product at `rate` FLOP/s with operands of `operand` bytes and a 16-bit result.
+
+    Loading hides behind computing, and less the closer the two are: their root of squares.
+    """
     m, n, inner = np.maximum(m, 1.0), np.maximum(n, 1e-9), np.maximum(inner, 1e-9)
     tile, wave = k["tile"], r.wave
     stretch = (1 + tile / m) * (1 + tile / np.maximum(n, 1.0)) * (1 + tile / np.maximum(inner, 1.0))
     # The last wave of tiles does not fill the device; the three products of a layer have three output areas.
     stretch = stretch * (1 + wave / 3.0 * (1 / (m * n) + 1 / (m * inner) + 1 / (n * inner)))
-    moved = 2.0 * (m * inner + inner * n + m * n)
-    return 2.0 * m * n * inner / rate * stretch + moved / r.hbm
+    moved = operand * (m * inner + inner * n) + 2.0 * m * n
+    return np.hypot(2.0 * m * n * inner / rate * stretch, moved / r.hbm)
 
 
 def tokens(r: Rows) -> Values:
@@ -51,11 +56,12 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     """Seconds of an average layer; dense and expert feed-forward blocks by their share of the layers."""
     t = tokens(r)
     per_rank = np.where(r.sp > 0, t / r.tp, t)
+    last = product(t, r.hidden, r.ffn_down / r.tp, r.rate, r, k, operand=r.operand)
     linear = (
-        product(t, r.qkv_width / r.tp, r.hidden, r.rate, r, k)
-        + product(t, r.hidden, r.out_width / r.tp, r.rate, r, k)
-        + product(t, r.ffn_up / r.tp, r.hidden, r.rate, r, k)
-        + product(t, r.hidden, r.ffn_down / r.tp, r.rate, r, k)
+        product(t, r.qkv_width / r.tp, r.hidden, r.rate, r, k, operand=r.operand)
+        + product(t, r.hidden, r.out_width / r.tp, r.rate, r, k, operand=r.operand)
+        + product(t, r.ffn_up / r.tp, r.hidden, r.rate, r, k, operand=r.operand)
+        + last
     )
     # Experts: with expert parallelism each tensor rank routes its own tokens, else each expert is split over them.
     spread = r.ep > 1
@@ -63,16 +69,20 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     split = np.where(spread, 1.0, r.tp)
     local = np.maximum(1.0, r.experts / r.ep)
     rate = r.rate * k["grouped_gemm_fraction"]
-    experts = local * (
-        product(routed / local, r.expert_up / split, r.hidden, rate, r, k)
-        + product(routed / local, r.hidden, r.expert_down / split, rate, r, k)
+    experts_last = local * product(routed / local, r.hidden, r.expert_down / split, rate, r, k, operand=r.operand)
+    experts = (
+        local * product(routed / local, r.expert_up / split, r.hidden, rate, r, k, operand=r.operand) + experts_last
     )
     linear = np.where(r.layers > 0, linear + r.moe_share * experts, 0.0)
+    # A compiler leaves out of the recomputation what nobody reads: the layer's last product.
+    unread = r.whole * np.where(r.layers > 0, last + r.moe_share * experts_last, 0.0)
 
     score_flop = t * r.attention_flop / r.tp
     head_fill = np.maximum(r.head_dim, 1.0) / (np.maximum(r.head_dim, 1.0) + k["head_dim_half"])
     scores = t * r.heads / r.tp * r.seq * 2.0 * EAGER_SCORE_PASSES / r.hbm * r.eager_attention
     attention = score_flop / (np.where(r.eager_attention > 0, r.rate16, _attention_rate(r) * head_fill)) + scores
+    # Context parallelism attends to one part of the keys at a time and merges the partial results in memory.
+    attention = attention + np.maximum(0.0, r.cp - 1) * 10.0 * t * r.out_width / r.tp / r.hbm
     attention_backward = np.where(r.eager_attention > 0, 2.0, FLASH_BACKWARD) * attention
 
     passes = np.where(r.fused > 0, k["elementwise_passes.fused"], k["elementwise_passes.eager"])
@@ -94,7 +104,7 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     trained = 2.0 - r.frozen  # products in backward for each one in forward
     full = np.asarray(r.recompute == 1.0, float)
     selective = np.asarray(r.recompute == 0.5, float)
-    again = full * (linear + attention + memory + gap) + selective * (
+    again = full * (linear - unread + attention + memory + gap) + selective * (
         memory + attention * r.eager_attention + 0.5 * linear * r.selective_matmuls
     )
     return LayerTime(
@@ -121,10 +131,17 @@ def head_time(r: Rows, k: Mapping[str, float]) -> Values:
 
 
 def sample_time(r: Rows, k: Mapping[str, float]) -> Values:
-    """Seconds of a micro-batch of a vision or diffusion model, known by its FLOPs: compute and activations moved."""
+    """Seconds of a micro-batch of a vision or diffusion model, known by its FLOPs: compute and activations moved.
+
+    A product of width w reads and writes in proportion to 1/w per FLOP, and parameters grow with the square of widths.
+    """
     flop = 3.0 * r.micro * r.sample_flop
-    moved = flop * np.where(r.diffusion > 0, k["bytes_per_flop.diffusion"], k["bytes_per_flop.vision"])
-    return flop / r.rate16 + moved / r.hbm
+    apart = np.where(r.fused > 0, 1.0, k["elementwise_passes.eager"] / k["elementwise_passes.fused"])
+    params = np.maximum(r.params, 1e6)
+    diffusion = k["bytes_per_flop.diffusion"] * (1e9 / params) ** 0.5
+    vision = k["bytes_per_flop.vision"] * (3e7 / params) ** 0.5
+    moved = flop * apart * np.where(r.diffusion > 0, diffusion, vision)
+    return flop / r.rate + moved / r.hbm
 
 
 def optimizer_time(r: Rows, k: Mapping[str, float]) -> Values:

@@ -21,19 +21,13 @@ from sizing.performance.collectives import Fabric
 BYTES_PER_WEIGHT = {"nf4": 0.5, "int4": 0.5, "fp4": 0.5, "int8": 1.0, "fp8": 1.0, "bf16": 2.0, "fp16": 2.0, "fp32": 4.0}
 FUSED = frozenset(
     {
-        "megatron",
-        "nemo",
-        "megatron-bridge",
-        "maxtext",
-        "maxdiffusion",
-        "mlperf",
-        "flash-attention",
-        "neuron",
-        "nvidia-examples",
+        "megatron", "nemo", "megatron-bridge", "megatron-deepspeed", "maxtext", "maxdiffusion", "mlperf", "flash-attention",
+        "lit-gpt", "neuron", "nvidia-examples", "habana", "unsloth", "liger",
     }
-)
+)  # fmt: skip
 """Engines whose normalisation, activation and dropout are fused kernels without being asked to compile."""
 VENDOR_ATTENTION = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf"})
+TUNED_CONVOLUTIONS = frozenset({"mlperf", "maxdiffusion"})
 """Engines with the vendor's attention kernels, written for each generation; others have what PyTorch ships."""
 CHECKPOINTING = {"none": 0.0, "selective": 0.5, "full": 1.0}
 PCIE_ROOT_BYTES_PER_S = 64e9  # PCIe 4.0 x16, both directions: what devices without a fast link share at most
@@ -103,6 +97,8 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
     a = job.architecture
     frozen = job.method in ("lora", "qlora")
     fused = job.compiled or job.engine in FUSED or job.framework == "jax"
+    if a.kind == "vision":  # what fuses a transformer's layers leaves convolution, norm and activation apart
+        fused = job.compiled or job.engine in TUNED_CONVOLUTIONS or job.framework == "jax"
     weights = job.weights or ("bf16" if job.precision in ("fp8", "fp4") else job.precision)
     seq = float(job.sequence_length or (0 if a.forward_flop_per_sample else a.max_sequence_length or 0))
     decoder = a.kind == "decoder"
@@ -123,11 +119,20 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         if job.engine in ("megatron", "nemo", "megatron-bridge") or job.precision == "fp32"
         else 2.0,
         "narrow": float(job.precision in ("fp8", "fp4", "int8")),
+        "operand": {"fp8": 1.0, "int8": 1.0, "fp4": 0.5, "fp32": 4.0, "tf32": 4.0}.get(job.precision, 2.0),
         "fused": float(fused),
         "vendor_attention": float(job.engine in VENDOR_ATTENTION or job.framework == "jax"),
         "offload": float(job.cpu_offload),
+        "overlaps": float(not _in_turn(job)),
+        "hides_tensor": float(job.engine != "megatron-deepspeed"),  # forked before asynchronous all-reduces
+        "whole": float(job.framework == "jax"),
         "selective_matmuls": float(job.engine == "torchtitan"),
     }
+
+
+def _in_turn(job: TrainingJob) -> bool:
+    """Software that communicates only after computing: Megatron before 2022, DeepSpeed's pipeline engine."""
+    return job.engine == "megatron-deepspeed" or (job.engine == "megatron" and job.attention == "eager")
 
 
 def _model_flop_per_sample(job: TrainingJob, seq: float) -> float:
@@ -223,7 +228,7 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
     peak, width = peak_flop_per_s(acc, precision)
     peak16, width16 = peak_flop_per_s(acc, "bf16")
     power = _power_factor(acc, peak16, k)
-    fraction16 = fraction(k, "matmul_fraction", acc.family, width16) * power
+    fraction16 = fraction(k, "matmul_fraction", generation(acc), width16) * power
     fast = max(1, cluster.scale_up)
     kind = link_kind(acc, fast)
     link = (cluster.link_bytes_per_s or acc.link_bytes_per_s or PCIE_ROOT_BYTES_PER_S) / 2
@@ -237,7 +242,7 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
         "nodes": float(cluster.nodes),
         "peak": peak,
         "peak16": peak16,
-        "rate": peak * fraction(k, "matmul_fraction", acc.family, width) * power,
+        "rate": peak * fraction(k, "matmul_fraction", generation(acc), width) * power,
         "rate16": peak16 * fraction16,
         "attention_rate": peak16 * power * fraction(k, "attention_fraction", acc.family, ""),
         "attention_rate_plain": peak16 * power * k.get(f"attention_fraction_plain.{acc.family}", 0.0),
@@ -251,8 +256,16 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
         "fast": float(fast),
         "domain": float(max(fast, cluster.per_node)),
         "axes": float(axes),
+        "mesh": float(kind in ("xgmi", "roce")),
         "gap": k["kernel_gap_s.xla" if acc.runtime == "tpu" else "kernel_gap_s"],
     }
+
+
+def generation(acc: Accelerator) -> str:
+    """The family that constants are kept for; TPUs by the width of their matrix units (256 since v6e, before 128)."""
+    if acc.runtime == "tpu":
+        return "tpu-256" if acc.key in ("tpu-v6e", "tpu7x") else "tpu"
+    return acc.family.lower()
 
 
 def fraction(k: Mapping[str, float], name: str, family: str, width: str) -> float:
@@ -284,6 +297,7 @@ def rows(facts: Mapping[str, Any]) -> Rows:
         fast=r.fast,
         domain=r.domain,
         axes=r.axes,
+        mesh=r.mesh,
     )
     return r
 

@@ -81,6 +81,9 @@ def training_run(case: Case) -> TrainingRun:
     known = _known_layout(case, engine, devices, cluster)
     method = _method(case)
     replicas = devices / (known.get("tp", 1.0) * known.get("pp", 1.0) * known.get("cp", 1.0))
+    batch = _global_batch(case, seq, devices, replicas, assumed)
+    if engine in JAX_ENGINES:  # no accumulation: a replica runs its whole share at once
+        known.setdefault("micro", float(max(1, batch // int(replicas))))
     job = TrainingJob(
         architecture=a,
         method=method,
@@ -88,7 +91,7 @@ def training_run(case: Case) -> TrainingRun:
         weights=_weights(precision, method),
         optimizer="lamb" if "lamb" in str(case.workload.get("optimizer")).lower() else "adamw",
         sequence_length=seq,
-        global_batch=_global_batch(case, seq, devices, replicas, assumed),
+        global_batch=batch,
         checkpointing=_checkpointing(case, engine),
         attention=_attention(case, engine, accelerator),
         framework="jax" if engine in JAX_ENGINES or accelerator.runtime == "tpu" else "pytorch",
@@ -111,7 +114,7 @@ def training_run(case: Case) -> TrainingRun:
 def run_engine(case: Case, accelerator: Accelerator) -> str:
     """The software that ran; large runs whose authors do not say are taken to have had Megatron's kernels."""
     said = str(case.workload.get("framework") or "").lower()
-    for word in ("deepspeed", "tinygrad"):
+    for word in ("deepspeed", "tinygrad", "maxtext", "maxdiffusion"):
         if word in said:
             return word
     engine = engine_of(case)
@@ -231,15 +234,20 @@ def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> di
     """Factors of the layout that the source states or the engine fixes."""
     stated, workload = case.parallelism, case.workload
     known = {name: _number(stated.get(name)) for name in ("tp", "pp", "cp", "ep", "vp") if _number(stated.get(name))}
+    if case.kind == "vision_train":
+        return {
+            "micro": float(max(1, _number(workload.get("global_batch")) // devices or 1)),
+            "zero": 0.0 if devices == 1 else 1.0,
+        }
     if not stated and engine == "mlperf":
         return known
     fsdp = stated.get("fsdp")
-    if "tp" in known or "pp" in known or fsdp or "dp" in stated or engine in JAX_ENGINES:
+    if "tp" in known or "pp" in known or fsdp or "dp" in stated or engine in (*JAX_ENGINES, "deepspeed"):
         for factor in ("tp", "pp", "cp"):
             known.setdefault(factor, 1.0)
-    if not case.model.get("num_experts"):
-        known["ep"] = 1.0
-    if fsdp or engine in JAX_ENGINES:
+    if not case.model.get("num_experts") or engine in JAX_ENGINES:
+        known.setdefault("ep", 1.0)  # MaxText shards experts like all weights unless told otherwise
+    if fsdp or engine in (*JAX_ENGINES, "deepspeed"):
         known["zero"] = 2.0 if fsdp == "SHARD_GRAD_OP" else 3.0
         ranks = devices / (known["tp"] * known["pp"])
         known["shard"] = min(ranks, cluster.scale_up / known["tp"]) if _number(stated.get("dcn_dp")) > 1 else ranks
@@ -269,8 +277,12 @@ def _global_batch(case: Case, seq: int, devices: int, replicas: float, assumed: 
         return int(workload["global_batch"])
     tokens = _number(workload.get("global_batch_tokens"))
     if tokens:
-        even = min(devices, 64) if case.metric == "gpu_hours" else 1
-        return max(1, round(tokens / max(1, seq) / even) * even)
+        samples = max(1.0, tokens / max(1, seq))
+        power = 2 ** round(math.log2(samples))  # "4 M tokens" is 2^22
+        if abs(power / samples - 1) < 0.06:
+            return int(power)
+        even = int(min(replicas, samples))
+        return round(samples / even) * even
     if _number(workload.get("micro_batch")):
         accumulate = _number(workload.get("grad_accum")) or _number(case.parallelism.get("grad_accum")) or 1.0
         return max(1, int(workload["micro_batch"] * accumulate * replicas))
@@ -305,6 +317,8 @@ def _checkpointing(case: Case, engine: str) -> Checkpointing | None:
 def _attention(case: Case, engine: str, accelerator: Accelerator) -> Any:
     """Fused attention came in 2022; fp16 and mixed precision without bf16 mark what is older."""
     text = str(case.workload.get("precision") or "").lower()
+    if engine == "levanter":  # of mid-2023: no fused attention on TPU yet
+        return "eager"
     older = ("fp16" in text and "bf16" not in text) or text == "amp" or accelerator.family == "volta"
     if engine == "megatron" and not text:
         older = accelerator.family == "ampere"
@@ -367,7 +381,8 @@ def _recompute_choices(run: TrainingRun) -> list[dict[str, float]]:
     if run.job.checkpointing is not None or not run.job.architecture.layers:
         return [{}]
     if run.job.engine in NVIDIA_ENGINES and run.cluster.accelerator.runtime == "cuda":
-        return [{"recompute": 0.0}, {"recompute": 0.5}]
+        modules = [{"recompute": 0.0}, {"recompute": 0.5}]
+        return [*modules, {"recompute": 1.0}] if run.job.engine == "megatron" else modules
     if run.job.engine == "maxtext":
         return [{"recompute": 0.5}, {"recompute": 1.0}]
     return [{}]
