@@ -85,6 +85,16 @@ def plain(struct: struct_pb2.Struct) -> dict[str, Any]:
     return json_format.MessageToDict(struct)
 
 
+def outputs_of(token: str, name: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    """What the cloud answers: the inputs and what it made up beside them; Azure gives identities back as a map."""
+    outputs = {**sdk_types.computed_outputs(token, name, inputs), **inputs}
+    identity = outputs.get("identity")
+    if isinstance(identity, dict) and isinstance(identity.get("userAssignedIdentities"), list):
+        named = {one: {} for one in identity["userAssignedIdentities"]}
+        outputs["identity"] = {**identity, "userAssignedIdentities": named}
+    return outputs
+
+
 def wire(value: dict[str, Any]) -> struct_pb2.Struct:
     struct = struct_pb2.Struct()
     struct.update(value)
@@ -194,7 +204,7 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
         name = request.urn.split("::")[-1]
         if request.preview:
             unknown = dict.fromkeys(sdk_types.computed_outputs(token, name, inputs), sdk_types.UNKNOWN)
-            return provider_pb2.CreateResponse(properties=wire({**unknown, **inputs}))
+            return provider_pb2.CreateResponse(properties=wire({**outputs_of(token, name, inputs), **unknown}))
 
         def do() -> tuple[str, dict[str, Any]]:
             with self.cloud.open() as resources:
@@ -204,7 +214,7 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
                         context.abort(grpc.StatusCode.ALREADY_EXISTS, f"{token} {inputs.get(name_key)} exists already")
                 identity = f"{name}-{len(resources):04d}{os.getpid():x}{time.monotonic_ns() % 65536:04x}"
                 resources[identity] = {"type": token, "name": name, "inputs": inputs, "urn": request.urn}
-            return identity, {**sdk_types.computed_outputs(token, name, inputs), **inputs}
+            return identity, outputs_of(token, name, inputs)
 
         identity, outputs = self._obey("create", token, context, do)
         return provider_pb2.CreateResponse(id=identity, properties=wire(outputs))
@@ -215,21 +225,23 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
             found = resources.get(request.id)
         if found is None:
             return provider_pb2.ReadResponse()
-        outputs = {**sdk_types.computed_outputs(token, found["name"], found["inputs"]), **found["inputs"]}
+        outputs = outputs_of(token, found["name"], found["inputs"])
         return provider_pb2.ReadResponse(id=request.id, properties=wire(outputs), inputs=wire(found["inputs"]))
 
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
         token, inputs = request.urn.split("::")[2].split("$")[-1], plain(request.news)
 
         if request.preview:
-            return provider_pb2.UpdateResponse(properties=wire({**plain(request.olds), **inputs}))
+            return provider_pb2.UpdateResponse(
+                properties=wire(outputs_of(token, request.urn.split("::")[-1], {**plain(request.olds), **inputs}))
+            )
 
         def do() -> dict[str, Any]:
             with self.cloud.open() as resources:
                 if request.id not in resources:
                     context.abort(grpc.StatusCode.NOT_FOUND, f"{request.id} is not there")
                 resources[request.id]["inputs"] = inputs
-            return {**sdk_types.computed_outputs(token, request.urn.split("::")[-1], inputs), **inputs}
+            return outputs_of(token, request.urn.split("::")[-1], inputs)
 
         return provider_pb2.UpdateResponse(properties=wire(self._obey("update", token, context, do)))
 

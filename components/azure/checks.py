@@ -1,0 +1,178 @@
+"""What Azure components refuse, each with its sentence; all faults of one component are raised together."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
+from components.azure.plans import WINDOWS_ZONES
+from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from sizing.catalog.records import Shape
+
+CAPACITY_MODES = ("on-demand", "spot", "reservation")
+_SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|AccountKey=|(?i:password|client_secret|token)\s*=\s*\S")
+_GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ONE_PLACEMENT_GROUP = 100  # most machines in it
+
+
+def check_network(name: str, args: NetworkArgs) -> None:
+    faults = Faults(f"Network {name}")
+    faults.unknown_keys(args, NetworkArgs)
+    check_owned(faults, args)
+    _check_region(faults, args)
+    cidr = args.get("cidr", "10.120.0.0/16")
+    try:
+        network = ipaddress.ip_network(cidr)
+        faults.must(
+            network.is_private and 8 <= network.prefixlen <= 20, "cidr", f"must be a private range to /20, got {cidr}"
+        )
+    except ValueError:
+        faults.add("cidr", f"must be an IPv4 range such as 10.120.0.0/16, got {cidr!r}")
+    faults.done()
+
+
+def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
+    """`shape` is the catalog's record of the size, None where the catalog does not know it."""
+    faults = Faults(f"GpuScaleSet {name}")
+    faults.unknown_keys(args, GpuScaleSetArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    counted = check_counts(faults, args)
+    check_guard(faults, args)
+    check_schedule(faults, args)
+    faults.whole_number(args, "disk_gib", 64, 4095, fix="the OS disk holds the driver and the container image")
+    zone = (args.get("schedule") or {}).get("time_zone")
+    if zone is not None:
+        faults.must(
+            zone in WINDOWS_ZONES,
+            "schedule.time_zone",
+            f"has no Windows name here, which Azure wants: {zone!r}",
+            fix="use a city in the same zone, or add the pair in components/azure/plans.py",
+        )
+    if shape is None:
+        faults.add(
+            "vm_size",
+            f"is not in the catalog: {args.get('vm_size')!r}",
+            fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
+        )
+    else:
+        _check_capacity(faults, args, shape)
+        if args.get("gang") and counted and args["nodes_max"] > 1:
+            _check_gang(faults, args, shape)
+    key = args.get("ssh_public_key", "ssh-ed25519 AAAA")
+    faults.must(
+        key.startswith(("ssh-ed25519 ", "ssh-rsa ")) and "PRIVATE" not in key,
+        "ssh_public_key",
+        "must be a public key in OpenSSH's form (ssh-ed25519 ... or ssh-rsa ...)",
+    )
+    faults.must(
+        not _SECRET.search(args.get("start_script", "")),
+        "start_script",
+        "holds what looks like a secret; custom data is readable by everyone on the machine",
+        fix="read it from Key Vault with the machine's identity",
+    )
+    faults.done()
+
+
+def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
+    faults = Faults(f"CheckpointStore {name}")
+    faults.unknown_keys(args, CheckpointStoreArgs)
+    check_owned(faults, args)
+    faults.must(
+        "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
+    )
+    _check_region(faults, args)
+    account = args.get("account", "")
+    faults.must(
+        bool(re.fullmatch(r"[a-z0-9]{3,24}", account)),
+        "account",
+        f"must be 3 to 24 lower-case letters and digits, got {account!r}",
+    )
+    faults.must(bool(_GUID.fullmatch(args.get("role", ""))), "role", f"must be a GUID, got {args.get('role')!r}")
+    soft, immutable, versions = (
+        args.get("soft_delete_days", 14),
+        args.get("immutable_days", 7),
+        args.get("versions_days", 30),
+    )
+    faults.must(
+        isinstance(soft, int) and 7 <= soft <= 365,
+        "soft_delete_days",
+        f"must be 7 to 365, got {soft!r}: below a week nobody notices in time",
+    )
+    if not isinstance(immutable, int) or not 1 <= immutable <= 365:
+        faults.add("immutable_days", f"must be 1 to 365, got {immutable!r}")
+    elif not isinstance(versions, int) or not immutable <= versions <= 3650:
+        faults.add(
+            "versions_days",
+            f"must be immutable_days ({immutable}) to 3650, got {versions!r}: an immutable version cannot expire",
+        )
+    faults.done()
+
+
+def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
+    """The region's form, and that every zone is one of its three."""
+    _check_region(faults, args)
+    zones = args.get("zones")
+    if not isinstance(zones, list):
+        faults.add("zones", "must be a list; empty for a regional scale set")
+        return
+    faults.must(len(set(zones)) == len(zones), "zones", f"names a zone twice: {', '.join(map(str, zones))}")
+    for number, zone in enumerate(zones):
+        faults.must(zone in ("1", "2", "3"), f"zones[{number}]", f'must be "1", "2" or "3", got {zone!r}')
+
+
+def _check_region(faults: Faults, args: Mapping[str, Any]) -> None:
+    region = str(args.get("region", ""))
+    faults.must(
+        bool(re.fullmatch(r"[a-z]+[a-z0-9]*", region)), "region", f"must be an Azure region as eastus, got {region!r}"
+    )
+
+
+def _check_capacity(faults: Faults, args: GpuScaleSetArgs, shape: Shape) -> None:
+    """Exactly one way to get machines, with what that way needs and nothing of the others."""
+    if not faults.one_of(args, "capacity_mode", CAPACITY_MODES):
+        return
+    mode, reservation = args["capacity_mode"], args.get("reservation")
+    if mode == "reservation":
+        faults.must(
+            "/capacityReservationGroups/" in str(reservation or ""),
+            "reservation",
+            f"must be the id of a capacity reservation group, got {reservation!r}",
+        )
+    else:
+        faults.must(
+            not reservation,
+            "reservation",
+            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
+            fix="set capacity_mode: reservation, or drop the reservation",
+        )
+    needed = {"spot": "spot", "on-demand": "on-demand"}.get(mode)
+    if needed and shape.markets:
+        faults.must(
+            needed in shape.markets,
+            "capacity_mode",
+            f"{args['vm_size']} is not sold as {needed}; it is sold as {', '.join(sorted(shape.markets))}",
+        )
+
+
+def _check_gang(faults: Faults, args: GpuScaleSetArgs, shape: Shape) -> None:
+    """The machines of one job: one placement group is one InfiniBand partition."""
+    faults.must(
+        len(args.get("zones") or []) <= 1,
+        "zones",
+        f"must be one at most for machines of one job, got {len(args.get('zones') or [])}: "
+        "InfiniBand does not cross zones",
+    )
+    faults.must(
+        args["nodes_max"] <= ONE_PLACEMENT_GROUP,
+        "nodes_max",
+        f"must be at most {ONE_PLACEMENT_GROUP} for machines of one job, got {args['nodes_max']}: "
+        "one placement group holds no more",
+    )
+    faults.must(
+        shape.fabric == "infiniband",
+        "vm_size",
+        f"{args['vm_size']} has no InfiniBand; machines of one job need a size with r in its name",
+        fix="choose an ND...r size, or one machine",
+    )
