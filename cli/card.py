@@ -221,7 +221,9 @@ def _words(name: str) -> str:
 def _performance(console: Console, performance: Performance) -> None:
     low, high = (quantity(performance.metric, value) for value in (performance.low, performance.high))
     name = "run time " if performance.metric == "run_time_s" else ""
-    band = f", 80 % band {low} to {high}, {performance.grade}" if low != high else ""
+    if low.partition(" ")[2] == high.partition(" ")[2]:
+        low = low.partition(" ")[0]  # the unit stands once, after the upper edge
+    band = f", 80 % band {low} to {high.removesuffix(' within slo')}, {performance.grade}" if low != high else ""
     limit = f"; limited by {performance.bottleneck}" if performance.bottleneck not in ("", "none") else ""
     console.print()
     _head(console, "speed", f"{name}{figure(performance)}{band}{limit}")

@@ -17,6 +17,9 @@ from sizing.errors import SizewellError, UsageError
 
 COMMANDS: Final = {
     "size": "what to run a workload on, how long it takes, what it costs",
+    "preview": "what a change costs, buys and destroys, before it is built",
+    "policy": "what the rules say of a stack: idle spend, lost checkpoints, open doors",
+    "validate": "predictions against published measurements, and how far off they are",
     "doctor": "what is installed, how old the prices are, which decisions are in order",
 }
 HINT: Final = "`sizewell COMMAND --help` has examples of each"

@@ -9,7 +9,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
@@ -84,10 +84,18 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Say on a terminal's stderr that work goes on, from the second second; wiped out at the end."""
+def progress(what: str) -> Iterator[Callable[[str], None]]:
+    """Say on a terminal's stderr that work goes on, from the second second; wiped out at the end.
+
+    Yields a function that changes what is said.
+    """
+    said = [what]
+
+    def now(text: str) -> None:
+        said[0] = text
+
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield
+        yield now
         return
     done = threading.Event()
     started = time.monotonic()
@@ -96,7 +104,7 @@ def progress(what: str) -> Iterator[None]:
         shown = False
         while not done.wait(1.0):
             shown = True
-            sys.stderr.write(f"\r{what} ... {time.monotonic() - started:.0f} s")
+            sys.stderr.write(f"\r\x1b[2K{said[0]} ... {time.monotonic() - started:.0f} s")
             sys.stderr.flush()
         if shown:
             sys.stderr.write("\r\x1b[2K")
@@ -105,7 +113,7 @@ def progress(what: str) -> Iterator[None]:
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()
     try:
-        yield
+        yield now
     finally:
         done.set()
         thread.join()

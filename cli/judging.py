@@ -1,0 +1,85 @@
+"""What the policies say of a planned stack: facts from the plan, rules over the facts, plain records for a preview."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sizing.errors import ConfigError
+
+if TYPE_CHECKING:
+    from policy.config import Config
+    from policy.engine import Report
+    from preview.records import PolicyReport
+    from resources.recorded import Plan
+    from sizing.decision import Decision
+
+DEFAULT_CONFIG = "policy/config.yaml"
+
+
+def config(path: Path | None, root: Path) -> Config:
+    """The named policy configuration, else the project's own, else the rules' own levels."""
+    from policy.config import Config, read_config
+
+    own = root / DEFAULT_CONFIG
+    if path is None and not own.exists():
+        return Config()
+    try:
+        return read_config(path or own)
+    except ConfigError as error:
+        raise ConfigError(error.faults, subject=str(path or own)) from None
+
+
+def decision_of(root: Path, stack: str) -> Decision | None:
+    """The decision that a stack follows, None where it has none; a checkpoint stack follows its cluster's."""
+    from sizing.decision import Decision
+
+    path = root / "stacks/decisions" / f"{stack.removeprefix('checkpoints-')}.json"
+    return Decision.from_json(path) if path.exists() else None
+
+
+def judge(plan: Plan, decision: Decision | None, settings: Config, on: date) -> Report:
+    """Every rule over one stack."""
+    from policy.engine import evaluate
+    from resources.facts import facts
+    from resources.pricing import price
+    from sizing.catalog import load
+
+    catalog = load()
+    stated: dict[str, Any] | None = None
+    if decision is not None:
+        stated = {
+            **decision.model_dump(mode="json", by_alias=True),
+            "digest": decision.digest(),
+            "sealed": not decision.edited,
+        }
+    pricing = price(plan, catalog, on=on)
+    return evaluate(facts(plan, catalog, pricing=pricing, decision=stated, on=on), settings, on=on)
+
+
+def for_preview(settings: Config, root: Path, on: date) -> Callable[[Plan, Decision | None], PolicyReport]:
+    """The policies as a function that a preview can call."""
+
+    def policies(plan: Plan, decision: Decision | None) -> PolicyReport:
+        from preview.records import PolicyFinding, PolicyReport
+
+        report = judge(plan, decision or decision_of(root, plan.stack), settings, on)
+        return PolicyReport(
+            passed=report.passed,
+            findings=tuple(
+                PolicyFinding(
+                    policy=result.rule,
+                    level="advisory" if result.level == "advisory" else "mandatory",
+                    component=result.resource,
+                    resource=result.urn,
+                    message=result.message,
+                    fix=result.fix,
+                    waived=result.reason if result.outcome == "waived" else "",
+                )
+                for result in report.results
+            ),
+        )
+
+    return policies
