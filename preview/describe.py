@@ -90,7 +90,7 @@ def _registered(stated: Mapping[str, Any]) -> str:
     each, accelerator = stated.get("acceleratorsPerNode"), _text(stated.get("accelerator"))
     if isinstance(each, int) and each > 0 and accelerator:
         parts[0] += f" ({each} x {accelerator})"
-    parts += [text for key in ("market", "schedule") if (text := _text(stated.get(key)))]
+    parts += [text for key in ("market", "region", "schedule") if (text := _text(stated.get(key)))]
     if not _text(stated.get("schedule")) and _text(stated.get("market")) != "capacity-block":
         parts.append("24x7")
     return ", ".join(parts)

@@ -5,6 +5,7 @@ The rows' expected changes add up to the headline to the cent, because each line
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -93,6 +94,7 @@ def compare(
 
     `base_at_own_prices` is the base priced with the base's own catalog: the difference is what prices moved.
     """
+    by_urn = after.plan.by_urn()
     was = _grouped(before.pricing.items if before else ())
     now = _grouped(after.pricing.items)
     renamed = _renames(before.plan, after.plan, was, now) if before else {}
@@ -102,7 +104,7 @@ def compare(
     rows, unchanged = [], Interval(Decimal(0), Decimal(0), Decimal(0))
     same = same_unpriced = 0
     for name in [*now, *(name for name in was if name not in now)]:
-        row = _row(name, was.get(name), now.get(name), described.get(name) or described_before.get(name))
+        row = _row(name, was.get(name), now.get(name), described_before.get(name), described.get(name))
         if row.sign == "=":
             same += 1
             same_unpriced += bool(row.unpriced)
@@ -141,7 +143,7 @@ def compare(
             )
         ),
         outside=after.pricing.outside,
-        free=_counts(kind for _, kind, _ in after.pricing.free if not kind.startswith("pulumi:")),
+        free=_counts(kind for urn, kind, _ in after.pricing.free if urn in by_urn and by_urn[urn].custom),
         coverage=_coverage(after.pricing.coverage),
         budget=_budget(budget, totals_after),
         policies=policies,
@@ -156,14 +158,21 @@ def _grouped(items: Iterable[LineItem]) -> dict[str, _Group]:
     return groups
 
 
-def _row(name: str, was: _Group | None, now: _Group | None, described: Described | None) -> records.Row:
+def _row(
+    name: str, was: _Group | None, now: _Group | None, earlier: Described | None, later: Described | None
+) -> records.Row:
+    described = later if now is not None else earlier
     shown = now or was or _Group()
-    old_lines = {(line.what, line.unit): line.cost() for line in was.lines if line.cadence == "once"} if was else {}
+    bought = Counter(_purchase(line) for line in was.lines if line.cadence == "once") if was else Counter()
     once = ZERO
     for line in now.lines if now else ():
         cost = line.cost()
+        if line.cadence != "once" or isinstance(cost, Unpriced):
+            continue
         # The same purchase on both sides is bought already; a different one is a new purchase, whole.
-        if line.cadence == "once" and isinstance(cost, Interval) and old_lines.get((line.what, line.unit)) != cost:
+        if bought[_purchase(line)] > 0:
+            bought[_purchase(line)] -= 1
+        else:
             once += cost
     monthly_before = was.monthly if was else ZERO
     monthly_after = now.monthly if now else ZERO
@@ -176,11 +185,14 @@ def _row(name: str, was: _Group | None, now: _Group | None, described: Described
         sign = "="
     else:
         sign = "~"
+    what = _words(described, shown.lines)
+    was_what = _words(earlier, was.lines) if was is not None else ""
     return records.Row(
         sign=sign,  # type: ignore[arg-type]
         component=name,
         kind=described.kind if described else "",
-        what=(described.what if described else "") or _what(shown.lines),
+        what=what,
+        was=was_what if sign == "~" and was_what != what else "",
         how=how_priced(shown.lines),
         region=described.region if described else "",
         before=records.Money.of(monthly_before),
@@ -191,6 +203,16 @@ def _row(name: str, was: _Group | None, now: _Group | None, described: Described
         resources=len({line.resource for line in shown.lines if line.resource}),
         lines=tuple(_line(line) for line in shown.lines),
     )
+
+
+def _words(described: Described | None, lines: Sequence[LineItem]) -> str:
+    """A purchase as its line says it, a component of ours as it registers itself, else the dearest lines."""
+    bought = [line.what for line in lines if line.cadence == "once"]
+    return bought[0] if bought else (described.what if described else "") or _what(lines)
+
+
+def _purchase(line: LineItem) -> tuple[str, str, str]:
+    return line.what, line.unit, str(line.cost())
 
 
 def _prints(group: _Group) -> list[tuple[str, str, object]]:

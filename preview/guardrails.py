@@ -217,6 +217,7 @@ def is_silent(stacks: Iterable[records.Stack], guardrails: Iterable[records.Guar
         stack.after is not None
         and not stack.base_failed
         and abs(stack.change_usd_per_month) < limits.silent_below
+        and abs(stack.prices_moved_usd_per_month or Decimal(0)) < limits.silent_below
         and stack.bought.ceiling == 0
         and not stack.needs
         and not (stack.policies is not None and stack.policies.failed)

@@ -94,13 +94,15 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
         if gone and (ours or label in billed or any(each.type in DATA for each in gone)):
             machines = _machines(gone, old) if label not in labels else ""
             subject = "is destroyed" if label not in labels else f"loses {_count(len(gone), 'resource')}"
-            parts = [text for text in (machines, _data_in_words(gone)) if text]
+            data = _data_in_words(gone)
+            parts = [text for text in (machines, data) if text]
             if label not in labels:
                 parts.append(f"{_count(len(gone), 'resource')} in all")
             yield records.Need(
                 kind="destroys",
                 component=label,
                 text=f"{subject}: {', '.join(parts)}" if parts else subject,
+                brief=f"deletes {data or machines or _count(len(gone), 'resource')}",
                 resources=tuple(each.urn for each in gone),
                 data=any(each.type in DATA for each in gone),
             )
@@ -109,10 +111,14 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
             why = (
                 "is kept (retain on delete): it leaves the stack, stays in the cloud and keeps billing"
                 if resource.retain_on_delete
-                else "is kept (protect): `pulumi up` stops until it is unprotected or put back"
+                else "is kept (protect): pulumi up stops until it is unprotected or put back"
             )
             yield records.Need(
-                kind="keeps", component=label, text=f"{word} {resource.name} {why}", resources=(resource.urn,)
+                kind="keeps",
+                component=label,
+                text=f"{word} {resource.name} {why}",
+                brief=f"keeps a {word}",
+                resources=(resource.urn,),
             )
 
 
@@ -138,7 +144,8 @@ def _replaced(before: Plan, after: Plan, replaced: frozenset[str]) -> Iterable[r
         yield records.Need(
             kind="replaces",
             component=label,
-            text=f"replaces {', '.join(words)}{more}" + (f": {data} of the old go" if data else ""),
+            text=f"replaces {', '.join(words)}{more}" + (f": {data} with what is in it is deleted" if data else ""),
+            brief=f"replaces {data or _count(len(pairs), 'resource')}",
             resources=tuple(resource.urn for resource in resources),
             data=bool(data),
         )
@@ -164,7 +171,8 @@ def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterab
         yield records.Need(
             kind="purchases",
             component=row.component,
-            text=f"purchases {what}, not refundable",
+            text=f"purchases {what}",
+            brief="buys capacity",
             resources=tuple(line.resource for line in row.lines if line.cadence == "once" and line.resource),
             usd_once=row.once,
             confirmed=confirmed,

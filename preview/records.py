@@ -64,6 +64,7 @@ class Row(_Record):
     component: str
     kind: str  # "GpuNodeGroup", or a resource type where no component stands around it
     what: str
+    was: str = ""  # what it was, where that reads differently
     how: str
     region: str = ""
     before: Money  # per month
@@ -86,6 +87,7 @@ class Need(_Record):
     kind: Literal["destroys", "replaces", "keeps", "purchases"]
     component: str
     text: str
+    brief: str = ""  # the same in three or four words, for a headline
     resources: tuple[str, ...] = ()  # URNs
     data: bool = False  # something that holds data goes
     usd_once: Money | None = None

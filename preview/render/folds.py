@@ -97,8 +97,8 @@ def _why(stack: records.Stack) -> Iterator[str]:
         ]
         if prices:
             yield f"{', '.join(prices)}.  "
-        for assumption in each.assumptions:
-            yield f"- assumed: {words(assumption)}"
+        if each.assumptions:
+            yield f"Assumed: {'; '.join(words(assumption) for assumption in each.assumptions)}.  "
 
 
 def _guard_in_short(stack: records.Stack) -> str:
@@ -141,22 +141,20 @@ def _policies(stack: records.Stack) -> Iterator[str]:
 
 
 def _provenance(preview: records.Preview, stack: records.Stack) -> Iterator[str]:
-    for line in stack.unpriced:
-        yield f"- **unpriced** {words(line)}"
-    for line in stack.outside:
-        yield f"- outside the totals: {words(line)}"
+    listed = [f"- **unpriced** {words(line)}" for line in stack.unpriced]
+    listed += [f"- outside the totals: {words(line)}" for line in stack.outside]
     weak = dict.fromkeys(
         f"{line.component}: {line.what} ({line.confidence})"
         for row in stack.rows
         for line in row.lines
         if line.confidence and row.sign != "-"
     )
-    for text_ in weak:
-        yield f"- low confidence: {words(text_)}"
-    for note in stack.notes:
-        yield f"- {words(note)}"
+    listed += [f"- low confidence: {words(line)}" for line in weak]
+    listed += [f"- {words(note)}" for note in stack.notes]
+    yield from listed
+    if listed:
+        yield ""
     counts = stack.coverage
-    yield ""
     yield (
         f"Resources: {counts.detected} detected, {counts.estimated} estimated, {counts.free} free, "
         f"{counts.unpriced} unpriced, {counts.unknown} of unknown type.  "
@@ -164,7 +162,8 @@ def _provenance(preview: records.Preview, stack: records.Stack) -> Iterator[str]
     if stack.free:
         kinds = ", ".join(f"{count} x {kind}" for kind, count in list(stack.free.items())[:12])
         yield f"Free: {words(kinds)}.  "
-    yield provenance_in_words(preview.provenance)
+    if stack is preview.stacks[-1]:
+        yield provenance_in_words(preview.provenance)
 
 
 def provenance_in_words(source: records.Provenance) -> str:

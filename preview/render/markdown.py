@@ -62,12 +62,16 @@ def _title(preview: records.Preview) -> str:
 
 
 def _headlines(preview: records.Preview) -> Iterator[str]:
+    for stack in preview.stacks:
+        for need in stack.needs:
+            if need.data and need.kind in ("destroys", "replaces"):
+                yield f"**Destroys data**: {code(stack.stack)} {code(need.component)} {words(need.brief)}  "
     failed = [stack for stack in preview.stacks if stack.failed]
     for stack in failed:
         yield f"**No figure for {code(stack.stack)}**: {words(stack.failed)}  "
     if len(failed) == len(preview.stacks):
         return
-    yield f"**{text.headline(preview.change_usd_per_month, preview.before, preview.after, preview.bought)}**  "
+    yield f"**{text.headline(preview)}**  "
     sentence = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if sentence:
         yield f"{sentence[0].upper()}{sentence[1:]}  "
@@ -86,8 +90,8 @@ def _counts(preview: records.Preview) -> str:
     needs = [need for stack in preview.stacks for need in stack.needs]
     parts = []
     if needs:
-        verbs = dict.fromkeys(need.kind for need in needs)
-        parts.append(f"{text.plural(len(needs), 'decision')} below: **{'**, **'.join(verbs)}**")
+        briefs = dict.fromkeys(words(need.brief, 60) for need in needs)
+        parts.append(f"{text.plural(len(needs), 'decision')} below: **{'**, **'.join(list(briefs)[:4])}**")
     unpriced = sum(len(stack.unpriced) for stack in preview.stacks)
     parts.append(f"**{unpriced} unpriced**" if unpriced else "0 unpriced")
     weak = sum(text.low_confidence(stack) for stack in preview.stacks)
@@ -107,13 +111,14 @@ def _table(preview: records.Preview) -> Iterator[str]:
     yield "| | Before | After (floor)¹ | After (expected) | After (ceiling)² | Change (expected) |"
     yield "|-|-------:|---------------:|-----------------:|-----------------:|------------------:|"
     was = before.usd_per_month.expected if before else None
+    missing = " + ?" if any(stack.unpriced for stack in preview.stacks) else ""
     change = "" if was is None else f"**{text.signed(preview.change_usd_per_month)}{_share(preview, was)}**"
     yield _row(
         "**Run-rate, $/mo**",
         "" if was is None else text.usd(was),
-        text.usd(now.floor),
-        text.usd(now.expected),
-        text.usd(now.ceiling),
+        text.usd(now.floor) + missing,
+        text.usd(now.expected) + missing,
+        text.usd(now.ceiling) + missing,
         change,
     )
     if preview.bought.ceiling > 0:
@@ -127,7 +132,8 @@ def _table(preview: records.Preview) -> Iterator[str]:
             yield _budget(stack, stack.budget)
     idle_before = before.idle_usd_per_hour if before else None
     idle = after.idle_usd_per_hour
-    if idle.ceiling > 0 or (idle_before and idle_before.ceiling > 0):
+    idles = idle.ceiling > 0 or (idle_before is not None and idle_before.ceiling > 0)
+    if idles:
         yield _row(
             "Idle exposure³, $/h",
             text.usd(idle_before.expected) if idle_before else "",
@@ -137,7 +143,7 @@ def _table(preview: records.Preview) -> Iterator[str]:
             text.signed(idle.expected - idle_before.expected) if idle_before else "",
         )
     yield ""
-    yield f"¹ {text.FLOOR_NOTE} ² {text.CEILING_NOTE} ³ {text.IDLE_NOTE}"
+    yield f"¹ {text.FLOOR_NOTE} ² {text.CEILING_NOTE}{f' ³ {text.IDLE_NOTE}' if idles else ''}"
 
 
 def _share(preview: records.Preview, was: Decimal) -> str:
@@ -183,7 +189,7 @@ def _components(stack: records.Stack, most: int) -> Iterator[str]:
         yield _row(
             {"+": "\\+", "-": "\\-", "~": "\\~", "=": "="}[row.sign],
             f"{code(row.component)} {words(row.kind, 60)}".rstrip(),
-            f"{words(row.what, 160)}{weak}",
+            f"{words(row.what, 160)}{weak}" + (f"; was: {words(row.was, 160)}" if row.was else ""),
             words(row.how, 120),
             f"**{change}**" if row.once.ceiling > 0 or row.unpriced else change,
         )
@@ -197,7 +203,7 @@ def _needs(needs: list[tuple[records.Stack, records.Need]], most: int, *, many: 
     shown = needs[: max(most, 10)]
     for stack, need in shown:
         where = f"{code(stack.stack)} " if many else ""
-        price = f" for **{text.usd(need.usd_once.expected)} USD once**" if need.usd_once else ""
+        price = f" for **{text.usd(need.usd_once.expected)} USD once**, not refundable" if need.usd_once else ""
         confirmed = f" ({words(need.confirmed)})" if need.confirmed else ""
         if need.kind == "purchases" and not need.confirmed:
             confirmed = " (**not confirmed**: nothing is bought until the spec says `purchase: confirmed`)"
@@ -211,9 +217,8 @@ def _row(*cells: str) -> str:
 
 
 def _foot(preview: records.Preview) -> str:
-    first = preview.stacks[0].stack if preview.stacks else ""
-    again = f"`sizewell preview {marker(first)}`" if len(preview.stacks) == 1 else "`sizewell preview`"
-    return f"{again} · updated in place · silent below the threshold when nothing is bought, lost or failed"
+    one = f" {marker(preview.stacks[0].stack)}" if len(preview.stacks) == 1 else ""
+    return f"`sizewell preview{one} --base REF` · `sizewell explain{one}` · this comment is updated in place"
 
 
 def _marker(preview: records.Preview, names: str) -> str:

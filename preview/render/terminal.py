@@ -35,11 +35,13 @@ def _headline(console: Console, preview: records.Preview) -> None:
     names = ", ".join(stack.stack for stack in preview.stacks[:4])
     more = f" and {len(preview.stacks) - 4} more" if len(preview.stacks) > 4 else ""
     console.print(Text(f"Cost preview: {names}{more}", style="bold"))
+    for line in text.destroyed(preview):
+        console.print(Text(f"Destroys data: {_plain(line)}", style="red"))
     for stack in preview.stacks:
         if stack.failed:
             console.print(Text(f"No figure for {stack.stack}: {stack.failed}", style="red"))
     if not all(stack.failed for stack in preview.stacks):
-        line = text.headline(preview.change_usd_per_month, preview.before, preview.after, preview.bought)
+        line = text.headline(preview)
         console.print(Text(line, style="bold"))
     moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if moved:
@@ -71,10 +73,11 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
                    ("ceiling", _RIGHT), ("change", _RIGHT))  # fmt: skip
     before, now = stack.before, stack.after.usd_per_month
     was = before.usd_per_month.expected if before else None
+    missing = " + ?" if stack.unpriced else ""
     table.add_row(
         "run-rate per month",
         "" if was is None else text.usd(was),
-        *(text.usd(bound) for bound in (now.floor, now.expected, now.ceiling)),
+        *(text.usd(bound) + missing for bound in (now.floor, now.expected, now.ceiling)),
         "" if was is None else text.signed(stack.change_usd_per_month),
     )
     if stack.bought.ceiling > 0:
@@ -109,7 +112,7 @@ def _rows(console: Console, stack: records.Stack) -> None:
             table.add_row(
                 Text(row.sign, style=_STYLES[row.sign]),
                 Text(_plain(row.component)),
-                Text(_plain(f"{row.what}{weak}")),
+                Text(_plain(f"{row.what}{weak}" + (f"; was: {row.was}" if row.was else ""))),
                 Text(_plain(row.how)),
                 Text(text.per_month(row), style=_STYLES[row.sign]),
             )
@@ -125,7 +128,7 @@ def _lists(console: Console, stack: records.Stack) -> None:
     if stack.needs:
         console.print(Text("\nNeeds a decision", style="bold"))
         for need in stack.needs:
-            price = f" for {text.usd(need.usd_once.expected)} USD once" if need.usd_once else ""
+            price = f" for {text.usd(need.usd_once.expected)} USD once, not refundable" if need.usd_once else ""
             confirmed = f" ({need.confirmed})" if need.confirmed else ""
             if need.kind == "purchases" and not need.confirmed:
                 confirmed = " (not confirmed: nothing is bought until the spec says purchase: confirmed)"
@@ -135,7 +138,7 @@ def _lists(console: Console, stack: records.Stack) -> None:
         state = f"waived: {finding.waived}" if finding.waived else finding.level
         _item(console, f"policy {finding.policy} ({state}) {finding.component}: {finding.message}".replace(" :", ":"))
         if finding.fix and not finding.waived:
-            _item(console, f"  fix: {finding.fix}")
+            console.print(Text(f"  fix: {_plain(finding.fix)}"))
     for evidence in stack.evidence:
         low, high = figure(evidence.metric, evidence.low), figure(evidence.metric, evidence.high)
         value = figure(evidence.metric, evidence.value)

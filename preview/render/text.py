@@ -91,14 +91,18 @@ def per_month(row: records.Row) -> str:
     return " ".join(parts)
 
 
-def headline(change: Decimal, before: records.Totals | None, after: records.Totals, bought: records.Money) -> str:
-    """Run-rate and one-off, never added."""
+def headline(preview: records.Preview) -> str:
+    """Run-rate and one-off, never added; what has no price is a "?" beside them, not a zero."""
+    change, before, after, bought = preview.change_usd_per_month, preview.before, preview.after, preview.bought
     now = after.usd_per_month.expected
     if before is None:
         text = f"Run-rate {dollars(now)}/month expected"
     else:
         text = f"Run-rate {dollars(change, sign=True)}/month"
         text += f" ({dollars(before.usd_per_month.expected)} -> {dollars(now)} expected)"
+    missing = sum(len(stack.unpriced) for stack in preview.stacks)
+    if missing:
+        text += f" + ? ({missing} unpriced)"
     if bought.ceiling > 0:
         text += f", one-off {dollars(bought.expected, sign=True)}, not refundable"
     return text
@@ -118,3 +122,13 @@ def broken(rails: tuple[records.Guardrail, ...]) -> list[str]:
 def low_confidence(stack: records.Stack) -> int:
     """Lines of the bill that rest on more than a list price and stated usage."""
     return sum(bool(line.confidence) for row in stack.rows for line in row.lines if row.sign != "-")
+
+
+def destroyed(preview: records.Preview) -> list[str]:
+    """What data goes, stack and component first: it is said before any dollars."""
+    return [
+        f"{stack.stack} {need.component} {need.brief}"
+        for stack in preview.stacks
+        for need in stack.needs
+        if need.data and need.kind in ("destroys", "replaces")
+    ]

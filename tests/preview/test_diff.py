@@ -1,0 +1,339 @@
+"""Laws of the diff, and the cases that laws do not reach."""
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from situations import HandPricing, Sketch, dec, interval, legacy, one, plain, pretrain, scratch, urn
+
+from preview import records
+from preview.diff import Side, compare, idle_exposure
+from preview.guardrails import Limits, check, exit_of, is_silent, parse_limits
+from preview.render import json as as_json
+from preview.render import markdown, terminal
+from resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizing.errors import ConfigError
+from sizing.money import Interval, LineItem, Priced, Unpriced
+
+MONEY = st.decimals(min_value=0, max_value=10_000, places=4)
+
+
+@st.composite
+def lines(draw):
+    low, mid, high = sorted(draw(st.tuples(MONEY, MONEY, MONEY)))
+    price = draw(st.one_of(MONEY.map(lambda p: Priced(p, "list", "2026-09-01")), st.just(Unpriced("nobody knows"))))
+    return LineItem(
+        component=draw(st.sampled_from(["a", "b", "c", "d|`e"])),
+        what=draw(st.sampled_from(["machines", "disks"])),
+        unit=draw(st.sampled_from(["machine-hour", "GB-month"])),
+        quantity=Interval(low, mid, high),
+        price=price,
+        cadence=draw(st.sampled_from(["monthly", "monthly", "once"])),
+        confidence=draw(st.sampled_from(["", "assumed usage"])),
+    )
+
+
+def side(items):
+    return Side(plan=Plan(project="p", stack="s", resources=()), pricing=HandPricing(tuple(items)))
+
+
+SIDES = st.lists(lines(), max_size=8)
+
+
+@given(SIDES, SIDES)
+def test_rows_sum_to_the_headline_to_the_cent(before, after):
+    stack = compare("s", side(before), side(after))
+    rows = stack.rows
+    assert sum((row.change for row in rows), Decimal(0)) == stack.change_usd_per_month
+    total = sum((row.after.expected for row in rows), stack.unchanged.usd_per_month.expected)
+    assert total == stack.after.usd_per_month.expected
+    assert sum((row.once.expected for row in rows), Decimal(0)) == stack.bought.expected
+    assert stack.change_usd_per_month == stack.after.usd_per_month.expected - stack.before.usd_per_month.expected
+    assert stack.change_usd_per_month.as_tuple().exponent >= -2
+
+
+@given(SIDES, SIDES)
+def test_floor_expected_ceiling_in_every_figure(before, after):
+    stack = compare("s", side(before), side(after))
+    figures = [stack.bought, stack.unchanged.usd_per_month]
+    for totals in (stack.before, stack.after):
+        figures += [totals.usd_per_month, totals.usd_once, totals.idle_usd_per_hour]
+    for row in stack.rows:
+        figures += [row.before, row.after, row.once]
+    for figure in figures:
+        assert 0 <= figure.floor <= figure.expected <= figure.ceiling
+
+
+@given(SIDES, SIDES, lines())
+def test_adding_a_resource_never_lowers_the_ceiling(before, after, more):
+    less = compare("s", side(before), side(after)).after
+    grown = compare("s", side(before), side([*after, more])).after
+    assert grown.usd_per_month.ceiling >= less.usd_per_month.ceiling
+    assert grown.usd_once.ceiling >= less.usd_once.ceiling
+    assert grown.idle_usd_per_hour.ceiling >= less.idle_usd_per_hour.ceiling
+
+
+@given(SIDES)
+def test_the_same_on_both_sides_is_no_change(items):
+    stack = compare("s", side(items), side(items))
+    assert stack.rows == ()
+    assert stack.change_usd_per_month == 0
+    assert stack.bought.ceiling == 0
+
+
+@given(SIDES, SIDES)
+def test_what_has_no_price_is_listed_and_printed_and_never_a_zero(before, after):
+    stack = compare("s", side(before), side(after))
+    missing = [item for item in after if isinstance(item.price, Unpriced)]
+    assert bool(stack.unpriced) == bool(missing)
+    assert exit_of([stack], [])[0] == (3 if missing else 0)
+    preview = one_of(stack)
+    if missing:
+        assert "?" in markdown.render(preview)
+        assert "unpriced" in terminal.render(preview)
+
+
+@settings(max_examples=40)
+@given(SIDES, SIDES)
+def test_every_form_renders_and_the_same_input_gives_the_same_bytes(before, after):
+    first, second = (one_of(compare("s", side(before), side(after))) for _ in range(2))
+    for form in (markdown.render, terminal.render, as_json.render):
+        assert form(first) == form(second)
+    assert max(len(line) for line in terminal.render(first).splitlines()) <= 100
+
+
+def one_of(*stacks, **more):
+    from situations import ON, PROVENANCE
+
+    from preview.assemble import assemble
+
+    return assemble(stacks, on=ON, provenance=PROVENANCE, **more)
+
+
+def test_a_purchase_that_stands_on_both_sides_is_bought_already():
+    again = one(pretrain(plain()), pretrain(plain()))
+    assert again.bought.expected == 0
+    assert not again.stacks[0].needs
+    first = one(plain(), pretrain(plain()))
+    assert first.bought.expected == dec("9061.63")
+    assert first.change_usd_per_month == 0  # never mixed with the run-rate
+
+
+def test_a_purchase_without_confirmation_says_so():
+    comment = markdown.render(one(plain(), pretrain(plain())))
+    assert "**not confirmed**" in comment
+
+
+def test_exposure_counts_machines_and_not_hours_of_the_schedule():
+    assert idle_exposure(plain().side()) == interval("0.00", "10.49", "20.99")
+    assert idle_exposure(pretrain(Sketch("s")).side()) == interval("0.00", "0.00", "0.00")  # prepaid
+    unregistered = Sketch("s").resource("aws:ec2/instance:Instance", "i")
+    unregistered.line("i", "g6.xlarge", "machine-hour", "0.8048", (0, 365, 730))
+    assert idle_exposure(unregistered.side()) == interval("0.00", "0.40", "0.80")
+
+
+def test_prices_that_moved_and_the_change_are_apart():
+    own = plain(price="10.30000").side().pricing
+    stack = one(plain(), plain(price="20.00000"), base_at_own_prices=own).stacks[0]
+    assert stack.prices_moved_usd_per_month == dec("58.44")
+    assert stack.change_usd_per_month == dec("2883.90")
+
+
+def test_an_alias_is_a_rename_and_not_a_loss():
+    before = Sketch("s").resource("aws:ebs/volume:Volume", "old", inputs={"size": 100})
+    before.line("old", "disk", "GB-month", "0.08", (100, 100, 100))
+    after = Sketch("s").resource(
+        "aws:ebs/volume:Volume", "new", inputs={"size": 100}, aliases=(urn("s", "aws:ebs/volume:Volume", "old"),)
+    )
+    after.line("new", "disk", "GB-month", "0.08", (100, 100, 100))
+    stack = one(before, after, stack="s").stacks[0]
+    assert stack.needs == ()
+    assert stack.rows == ()
+
+
+@pytest.mark.parametrize(
+    ("protect", "retain", "kind", "says"),
+    [
+        (False, False, "destroys", "1 volume (100 GiB)"),
+        (True, False, "keeps", "pulumi up stops until it is unprotected"),
+        (False, True, "keeps", "keeps billing"),
+    ],
+)
+def test_what_leaves_the_stack(protect, retain, kind, says):
+    before = Sketch("s").resource(
+        "aws:ebs/volume:Volume", "data", inputs={"size": 100}, protect=protect, retain_on_delete=retain
+    )
+    need = one(before, Sketch("s"), stack="s").stacks[0].needs[0]
+    assert (need.kind, need.data) == (kind, kind == "destroys")
+    assert says in need.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ignored", "replaced"),
+    [
+        ("us-east-1a", "us-east-1b", (), True),
+        ("us-east-1a", "us-east-1a", (), False),
+        ("us-east-1a", UNKNOWN, (), False),  # unknown is no evidence
+        ("us-east-1a", "us-east-1b", ("availabilityZone",), False),
+    ],
+)
+def test_replacement_without_an_engine_to_ask(old, new, ignored, replaced):
+    def volume(zone, ignore=()):
+        return Sketch("s").resource(
+            "aws:ebs/volume:Volume", "v", inputs={"size": 10, "availabilityZone": zone}, ignore_changes=ignore
+        )
+
+    needs = one(volume(old), volume(new, ignored), stack="s").stacks[0].needs
+    assert [need.kind for need in needs] == (["replaces"] if replaced else [])
+
+
+def test_the_engine_is_believed_about_replacement():
+    address = urn("llm-prod", "aws:autoscaling/group:Group", "chat-nodes")
+    needs = one(plain(), plain(), replaced=frozenset({address})).stacks[0].needs
+    assert [(need.kind, need.component) for need in needs] == [("replaces", "chat")]
+
+
+def test_destroyed_data_is_said_before_dollars():
+    comment = markdown.render(one(legacy("s"), Sketch("s"), stack="s"))
+    assert comment.index("Destroys data") < comment.index("Run-rate")
+
+
+def totals(expected, ceiling=None):
+    money = records.Money(floor=Decimal(0), expected=dec(expected), ceiling=dec(ceiling or expected))
+    zero = records.Money(floor=Decimal(0), expected=Decimal(0), ceiling=Decimal(0))
+    return records.Totals(usd_per_month=money, usd_once=zero, idle_usd_per_hour=zero)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "limits", "broken"),
+    [
+        (1000, 1500, {"increase_usd": dec(500)}, []),
+        (1000, "1500.01", {"increase_usd": dec(500)}, ["absolute"]),
+        (1000, 1500, {"increase_percent": dec(49)}, ["percent"]),
+        (1000, 500, {"increase_usd": dec(0), "increase_percent": dec(0)}, []),
+        (0, 500, {"increase_percent": dec(10)}, []),  # no share of nothing; the absolute limit is for that
+        (1000, 2000, {"budget": dec(1999)}, ["budget"]),
+        (3000, 2500, {"budget": dec(1999)}, ["budget"]),  # over is over, also on the way down
+    ],
+)
+def test_guardrails(before, after, limits, broken):
+    given_limits = {"increase_usd": None, "increase_percent": None, "budget": None, **limits}
+    rails = check("s", totals(before), totals(after), unblocked="", **given_limits)
+    assert [rail.kind for rail in rails if rail.broken] == broken
+    assert all(rail.ok for rail in check("s", totals(before), totals(after), unblocked="agreed", **given_limits))
+
+
+def test_exit_codes_in_the_order_of_the_design():
+    failed = records.PolicyReport(
+        findings=(records.PolicyFinding(policy="p", level="mandatory", message="no"),), passed=0
+    )
+    over = Limits(budgets={"llm-prod": dec(10)})
+    assert one(plain(), plain()).exit_code == 0
+    assert one(plain(), plain(), policies=failed, limits=over).exit_code == 1
+    assert one(plain(), plain(), limits=over).exit_code == 2
+    assert one(plain(), plain(), limits=over, unblocked="release week").exit_code == 0
+    waived = replace_finding(failed, waived="until October")
+    assert one(plain(), plain(), policies=waived).exit_code == 0
+
+
+def replace_finding(report, **more):
+    return report.model_copy(update={"findings": tuple(f.model_copy(update=more) for f in report.findings)})
+
+
+def test_silence_is_only_for_what_nobody_would_miss():
+    def silent(before, after, **more):
+        preview = one(before, after, **more)
+        assert preview.silent == is_silent(preview.stacks, preview.guardrails, more.get("limits") or Limits())
+        return preview.silent
+
+    assert silent(plain(), plain())
+    assert silent(plain(price="10.49264"), plain(price="10.50"))  # two dollars
+    assert not silent(plain(), plain(price="10.60"))
+    assert not silent(plain(), pretrain(plain()))
+    assert not silent(legacy("llm-prod"), Sketch("llm-prod"))
+    assert not silent(plain(), plain(), base_failed="it does not build")
+    assert not silent(plain(), plain(), limits=Limits(budgets={"llm-prod": dec(1)}))
+    assert silent(scratch(Sketch("llm-prod")), plain(), limits=Limits(silent_below=dec(100_000)))
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ({"increse": {}}, "did you mean increase?"),
+        ({"increase": {"percent": -1}}, "increase.percent: must be a number that is not negative"),
+        ({"increase": {"percent": True}}, "increase.percent"),
+        ({"increase": {"usd_per_month": "lots"}}, "increase.usd_per_month"),
+        ({"budgets": {"dev": ".nan"}}, "budgets.dev"),
+        ({"budgets": [1]}, "budgets: must be a mapping"),
+        ([1], "file: must be a mapping"),
+        ({"increase": {"percent": float("inf")}}, "increase.percent"),
+    ],
+)
+def test_wrong_guardrails(data, says):
+    with pytest.raises(ConfigError) as caught:
+        parse_limits(data)
+    assert says in str(caught.value)
+
+
+def test_guardrails_of_a_file(tmp_path):
+    from preview.guardrails import read_limits
+
+    path = tmp_path / "g.yaml"
+    path.write_text("increase: {usd_per_month: 5000, percent: 20}\nbudgets: {dev: 90 USD, total: 150}\n")
+    limits = read_limits(path)
+    assert (limits.increase_usd, limits.budgets, limits.total_budget) == (dec(5000), {"dev": dec(90)}, dec(150))
+    with pytest.raises(ConfigError, match="no such file"):
+        read_limits(tmp_path / "none.yaml")
+
+
+NASTY = [
+    "a|b", "tick`s``", "<img src=x onerror=alert(1)>", "@everyone", "#1", "[x](http://evil)", "x\ny\r\n| z |",
+    "**bold**", "<!-- sizewell:stack=other -->", "</details>", "\u202eevil", "a" * 3000, "~~~", "\\`x", "https://evil.test",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_with_markdown_in_them_stay_names(name):
+    sketch = Sketch(name).resource("aws:ebs/volume:Volume", name, inputs={"size": 1})
+    sketch.line(name, name, "GB-month", "0.08", (0, 1000, 1000), confidence=name)
+    finding = records.PolicyFinding(policy=name, level="mandatory", component=name, message=name, fix=name)
+    side_ = sketch.side()
+    compared = compare(
+        name, replace(side_, pricing=HandPricing()), side_,
+        policies=records.PolicyReport(findings=(finding,)), base_failed=name,
+    )  # fmt: skip
+    comment = markdown.render(one_of(compared))
+    body, _, last = comment.rstrip().rpartition("\n")
+    assert last.startswith("<!-- sizewell:stack")
+    outside = strip_code(body)
+    assert "<!--" not in outside
+    assert "<img" not in outside
+    assert outside.count("<details>") == outside.count("</details>") == 2
+    assert "\u202e" not in comment
+    table = [line for line in body.splitlines() if line.startswith("|")]
+    for line in table:
+        cells = line.replace("\\|", "").count("|")
+        assert cells in (6, 7)
+    assert "@everyone" not in outside
+    assert not re.search(r"(?<!\\)\]\(", outside)
+    assert "https://" not in outside
+    assert max(len(line) for line in terminal.render(one_of(compared)).splitlines()) <= 100
+
+
+def strip_code(text):
+    return re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
+
+
+def test_nothing_secret_is_printed():
+    canary = "canary-8d1f"
+    resource = RecordedResource(
+        urn=urn("s", "aws:ssm/parameter:Parameter", "p"), type="aws:ssm/parameter:Parameter", name="p",
+        inputs={"value": canary}, secret_paths=("value",),
+    )  # fmt: skip
+    plan = Plan(project="p", stack="s", resources=(resource,), config={"p:key": canary})
+    preview = one_of(compare("s", side([]), Side(plan=plan, pricing=HandPricing())))
+    for form in (markdown.render, terminal.render, as_json.render):
+        assert canary not in form(preview)
