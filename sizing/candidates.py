@@ -55,6 +55,7 @@ class Deal:
     region: str
     zone: str
     usd_per_hour: Decimal
+    advisor: str = ""  # how often spot is reclaimed, as the vendor's advisor puts it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,18 +138,18 @@ def try_all(
     beside its machines, at the least.
     """
     slices: dict[str, list[Slice]] = {}
-    for item in catalog.slices:
-        slices.setdefault(item.machine_type, []).append(item)
+    for legal in catalog.slices:
+        slices.setdefault(legal.machine_type, []).append(legal)
     context = _Context(need, catalog, on, {name: tuple(items) for name, items in slices.items()})
     outcomes: dict[int, Candidate | Rejection] = {}
     opened: list[_Open] = []
     for index, shape in enumerate(catalog.shapes):
-        outcome = _admit(index, shape, context)
-        if isinstance(outcome, _Open):
+        admitted = _admit(index, shape, context)
+        if isinstance(admitted, _Open):
             least = (extra_usd or {}).get(shape.cloud, 0.0)
-            opened.append(replace(outcome, floor_usd=outcome.floor_usd + least) if outcome.floor_usd else outcome)
+            opened.append(replace(admitted, floor_usd=admitted.floor_usd + least) if admitted.floor_usd else admitted)
         else:
-            outcomes[index] = outcome
+            outcomes[index] = admitted
     found: dict[bool, list[float]] = {True: [], False: []}  # by whether a component can build it
     for item in sorted(opened, key=lambda o: (o.floor_usd, o.index)):
         same = found[item.shape.cloud in PROVISIONABLE]
@@ -271,11 +272,12 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
     if need.memory_bytes_min and sold_gb < need.memory_bytes_min:
         return f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator, {need.memory_bytes_min / 1e9:.0f} asked for"
     if need.memory_bytes_max is not None and accelerator.memory_bytes > need.memory_bytes_max * 1.08:
-        return f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator, at most {need.memory_bytes_max / 1e9:.0f} allowed"
+        has = f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator"
+        return f"{has}, at most {need.memory_bytes_max / 1e9:.0f} allowed"
     return ""
 
 
-# Runtimes that compile a model and support a part of them: taken where the framework is native there or the spec names it.
+# Runtimes that compile a model and support a part of them: taken where the framework is native or the spec names it.
 _PORTED: Mapping[str, str] = {"tpu": "PyTorch/XLA", "neuron": "torch-neuronx", "gaudi": "Gaudi's PyTorch bridge"}
 # Accelerators that a runtime's name promises and its released builds leave out.
 _NO_BUILDS: Mapping[str, str] = {
@@ -340,7 +342,10 @@ def _deals(offers: Iterable[Offer]) -> list[Deal]:
         key = (offer.market, offer.region)
         if key not in best or (offer.usd_per_hour, offer.zone) < (best[key].usd_per_hour, best[key].zone):
             best[key] = offer
-    deals = [Deal(market=o.market, region=o.region, zone=o.zone, usd_per_hour=o.usd_per_hour) for o in best.values()]
+    deals = [
+        Deal(market=o.market, region=o.region, zone=o.zone, usd_per_hour=o.usd_per_hour, advisor=o.interruption)
+        for o in best.values()
+    ]
     return sorted(deals, key=lambda deal: (deal.market, deal.usd_per_hour, deal.region, deal.zone))
 
 

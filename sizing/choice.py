@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from sizing.architecture import forward_flop_per_sample
 from sizing.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
 from sizing.decision import Alternative, Fallback, RejectionGroup
+from sizing.fleets import TARGET_LOAD
+from sizing.money import Priced
+from sizing.performance.serving import is_language_model
 from sizing.pricing import Option, Setting, least_extras_usd, make_option, options_of, unpriced_lines
 from sizing.requirements import Requirements
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 ALTERNATIVES_BUILDABLE = 3
 ALTERNATIVES_ELSEWHERE = 2
 FALLBACKS = 3
+CPU_FLOP_PER_S_PER_VCPU = 30e9  # estimate: fp32 convolutions and matrix products on current server cores
 OTHER_MARKETS = ("on-demand", "spot", "flex-start", "capacity-block", "reserved-1y", "reserved-3y")
 
 
@@ -109,7 +114,42 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
             group.append(option)
     others = _other_markets(chosen, sizing.setting)
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
-    return tuple(_alternative(option, chosen, sizing.need) for option in [*ranked, *others])
+    found = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
+    return (*found, *_without_accelerator(sizing, chosen))
+
+
+def _without_accelerator(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
+    """The cheapest CPU machine that would answer the same traffic, where the model is small enough for one."""
+    need, setting = sizing.need, sizing.setting
+    job, load = need.serving, need.arrivals.requests_per_s if need.arrivals else None
+    if job is None or load is None or is_language_model(job):
+        return ()
+    flop = job.passes_per_sample * forward_flop_per_sample(job.architecture, job.input_tokens)
+    best: tuple[Decimal, str, str, float, int] | None = None
+    for shape in setting.catalog.shapes:
+        rate = (shape.vcpus or 0) * CPU_FLOP_PER_S_PER_VCPU / flop
+        if shape.accelerator or shape.cloud != chosen.cloud or rate * TARGET_LOAD < load:
+            continue
+        price = setting.catalog.price(shape.cloud, shape.instance_type, chosen.deal.region, "on-demand", setting.on)
+        if isinstance(price, Priced):
+            key = (price.amount, shape.instance_type, shape.cloud, rate, shape.vcpus or 0)
+            best = key if best is None or key < best else best
+    if best is None:
+        return ()
+    usd_per_hour, instance_type, cloud, rate, vcpus = best
+    return (
+        Alternative(
+            cloud=cloud,
+            region=chosen.deal.region,
+            instance_type=instance_type,
+            accelerator="",
+            nodes=1,
+            market="on-demand",
+            usd_per_month=(usd_per_hour * chosen.hours.expected / chosen.counts.initial).quantize(Decimal("0.01")),
+            performance=significant(rate),
+            why_not=f"a CPU would do: {vcpus} vCPU answer about {rate:.0f} requests/s (estimate)",
+        ),
+    )
 
 
 def _alternative(option: Option, chosen: Option, need: Requirements) -> Alternative:
@@ -140,7 +180,7 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     if missing:
         reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
     difference = option.total_usd - chosen.total_usd
-    unit = "a run" if option.run_s is not None else "a month"
+    unit = "a run" if need.training is not None else "a month"
     if not missing and difference > 0.005:
         reasons.append(f"{difference:,.2f} USD {unit} dearer")
     elif not missing and difference < -0.005 and reasons:
@@ -174,7 +214,8 @@ def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
             continue
         deals = [deal for deal in chosen.candidate.deals if deal.market == market]
         same = [deal for deal in deals if deal.region == chosen.deal.region]
-        if not deals or (market in ("capacity-block", "flex-start") and chosen.run_s is None):
+        once = market in ("capacity-block", "flex-start")  # for a run, not for a service or for every night
+        if not deals or (once and setting.need.training is None):
             continue
         option = make_option(chosen.candidate, chosen.fleet, (same or deals)[0], setting)
         if option is not None:
@@ -183,11 +224,15 @@ def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
 
 
 def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
-    """Where the same pool finds machines when the first choice has none: types that do it with no more nodes, then other
-    regions of the same type. The machines of one training job have to be of one kind."""
+    """Where the same pool finds machines when the first choice has none.
+
+    Types that do it with no more nodes, then other regions of the same type; a training job's are all of one kind.
+    """
     found: list[Fallback] = []
     for option in sizing.options:
         if option.cloud != chosen.cloud or option.fleet.nodes > chosen.fleet.nodes or not option.candidate.buildable:
+            continue
+        if option.deal.market != chosen.deal.market:
             continue
         if option.instance_type == chosen.instance_type or option.deal.region != chosen.deal.region:
             continue
@@ -199,9 +244,11 @@ def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
         if entry not in found and len(found) < FALLBACKS:
             found.append(entry)
     places = [d for d in chosen.candidate.deals if d.market == chosen.deal.market and d.region != chosen.deal.region]
-    for deal in places[: max(0, FALLBACKS - len(found))]:
-        found.append(Fallback(instance_type=chosen.instance_type, region=deal.region, zones=(), market=deal.market))
-    return tuple(found)
+    elsewhere = [
+        Fallback(instance_type=chosen.instance_type, region=deal.region, zones=(), market=deal.market)
+        for deal in places[: max(0, FALLBACKS - len(found))]
+    ]
+    return (*found, *elsewhere)
 
 
 def _same_machine(option: Option, chosen: Option) -> bool:

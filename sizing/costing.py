@@ -9,6 +9,7 @@ Gigabytes here are what clouds bill and what a resource states: 2**30 bytes, pri
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Final
@@ -24,8 +25,67 @@ _STEP = Decimal("0.0001")
 
 # Which fee of the catalog prices a thing that every cloud has. Only keys: the prices are the catalog's.
 BOOT_DISK: Final = {"aws": "ebs.gp3.gb_month", "gcp": "pd.balanced"}  # on Azure it is ephemeral
+HYPERDISK_ONLY: Final = ("a3-ultragpu", "a4-", "a4x-", "ct6e-", "tpu7x-", "g4-")  # machine families without pd.balanced
+HYPERDISK: Final = "hyperdisk.balanced"
 OBJECT_STORAGE: Final = {"aws": "s3.standard", "gcp": "gcs.standard", "azure": "blob.hot_lrs"}
 CONTROL_PLANE: Final = {"aws": "eks.control_plane", "gcp": "gke.control_plane", "azure": "aks.control_plane"}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPool:
+    """What a cluster runs beside the accelerators, around the clock: at least one small machine."""
+
+    instance_type: str
+    gigabytes_each: int
+    nodes_min: int
+    nodes_max: int
+
+
+SYSTEM_POOL: Final = {"gcp": SystemPool("e2-standard-4", 100, 1, 3)}
+
+
+def boot_disk(cloud: str, instance_type: str) -> str:
+    """The fee of a machine's boot disk; "" where the machine boots from its own.
+
+    >>> boot_disk("gcp", "g2-standard-4"), boot_disk("gcp", "g4-standard-6"), boot_disk("azure", "Standard_NC4as_T4_v3")
+    ('pd.balanced', 'hyperdisk.balanced', '')
+    """
+    if cloud == "gcp" and instance_type.startswith(HYPERDISK_ONLY):
+        return HYPERDISK
+    return BOOT_DISK.get(cloud, "")
+
+
+def cluster(catalog: Catalog, *, component: str, cloud: str, region: str, on: date) -> tuple[LineItem, ...]:
+    """A cluster of our own in one region: its control plane and its system machines with their disks."""
+    items = [control_plane(catalog, component=component, cloud=cloud, region=region, on=on)]
+    pool = SYSTEM_POOL.get(cloud)
+    if pool is not None:
+        hours = node_hours(nodes_min=pool.nodes_min, nodes_initial=pool.nodes_min, nodes_max=pool.nodes_max)
+        items.append(
+            machine_hours(
+                catalog,
+                component=component,
+                cloud=cloud,
+                instance_type=pool.instance_type,
+                region=region,
+                market="on-demand",
+                on=on,
+                hours=hours,
+            )
+        )
+        items.append(
+            disks(
+                catalog,
+                component=component,
+                cloud=cloud,
+                region=region,
+                on=on,
+                gigabytes_each=Decimal(pool.gigabytes_each),
+                hours=hours,
+                key=boot_disk(cloud, pool.instance_type),
+            )
+        )
+    return tuple(items)
 
 
 def amount(value: float | Decimal) -> Decimal:

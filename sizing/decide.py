@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,7 @@ def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: d
         if option is None:
             return nothing_fits(sizing, cloud)
         chosen.append(option)
+    chosen = share_clusters(chosen)
     lives = [spec.ttl_s for spec in specs if spec.ttl_s is not None]
     first = specs[0]
     return Decision(
@@ -77,10 +78,19 @@ def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: d
         owner=first.owner,
         cost_center=first.cost_center,
         catalog=CatalogRef(digest=catalog.digest, as_of=catalog.as_of),
-        workloads=tuple(
-            workload_record(sizing, option, stack=stack) for sizing, option in zip(sizings, chosen, strict=True)
-        ),
+        workloads=tuple(workload_record(sizing, option) for sizing, option in zip(sizings, chosen, strict=True)),
     )
+
+
+def share_clusters(chosen: Sequence[Option]) -> list[Option]:
+    """Workloads of one stack in one region share a cluster; the first of them has its lines."""
+    seen: set[tuple[str, str]] = set()
+    found: list[Option] = []
+    for option in chosen:
+        place = (option.cloud, option.deal.region)
+        found.append(replace(option, shares_cluster=place in seen))
+        seen.add(place)
+    return found
 
 
 def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date) -> Sizing:

@@ -15,18 +15,19 @@ from sizing.catalog.records import Accelerator
 from sizing.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, ServingJob, TrainingEstimate, TrainingJob
 from sizing.memory import serving_budget_bytes, serving_memory, usable_bytes
 from sizing.performance.serving import (
+    ServingRefusal,
     is_language_model,
     largest_rate,
     refusal,
     sequences_that_fit,
     serving,
-    ServingRefusal,
 )
 from sizing.performance.serving_level import ServiceLevel
 from sizing.requirements import Arrivals, Requirements
 from sizing.units import Range
 
 NODES_MAX = 128
+TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 START_UP_S = 600.0  # booting a machine, pulling an image, loading weights: once per run
 REPLICAS_MAX = 100_000
 GIB = 2**30
@@ -111,7 +112,7 @@ def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet,
     if need.training is not None:
         return training_fleets(machine, need, memo)
     if need.arrivals is not None and need.serving is not None and need.level is not None:
-        return online_fleet(machine, need, need.serving, need.arrivals, need.level, memo)
+        return online_fleet(machine, need, memo, job=need.serving, arrivals=need.arrivals, level=need.level)
     if need.batch is not None and need.serving is not None:
         return batch_fleets(machine, need, need.serving)
     return notebook_fleet(machine, need)
@@ -121,7 +122,7 @@ def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet,
 
 
 def online_fleet(
-    machine: Machine, need: Requirements, job: ServingJob, arrivals: Arrivals, level: ServiceLevel, memo: Memo
+    machine: Machine, need: Requirements, memo: Memo, *, job: ServingJob, arrivals: Arrivals, level: ServiceLevel
 ) -> tuple[Fleet, ...] | FleetRefusal:
     """The fewest nodes whose replicas take the load within the service level."""
     best: tuple[int, int, int, float] | None = None  # nodes, tensor, replicas, rate of a replica
@@ -137,7 +138,7 @@ def online_fleet(
         rate = memo.rates[key]
         if rate <= 0:
             continue
-        replicas = replicas_for(job, cluster, tensor, rate, arrivals, level)
+        replicas = replicas_for(job, cluster, tensor=tensor, rate=rate, arrivals=arrivals, level=level)
         nodes = math.ceil(replicas / (machine.count // tensor))
         if best is None or (nodes, tensor) < best[:2]:
             best = (nodes, tensor, replicas, rate)
@@ -149,7 +150,9 @@ def online_fleet(
     wanted = within(need.nodes, nodes)
     if wanted is None:
         return _too_many(nodes, need.nodes)
-    share = load_per_replica(job, machine.cluster(1), tensor, rate, arrivals, replicas, level)
+    share = load_per_replica(
+        job, machine.cluster(1), tensor=tensor, rate=rate, arrivals=arrivals, replicas=replicas, level=level
+    )
     estimate = serving(job, machine.cluster(1), tensor=tensor, rps=share, percentile=level.percentile)
     assert isinstance(estimate, ServingEstimate)  # noqa: S101 - it had room above
     memory = serving_memory(job, tensor=tensor, sequences=max(1.0, estimate.batch), accelerator=machine.accelerator)
@@ -174,20 +177,22 @@ def tensor_sizes(machine: Machine, job: ServingJob) -> tuple[int, ...]:
 
 
 def replicas_for(
-    job: ServingJob, cluster: Cluster, tensor: int, rate: float, arrivals: Arrivals, level: ServiceLevel
+    job: ServingJob, cluster: Cluster, *, tensor: int, rate: float, arrivals: Arrivals, level: ServiceLevel
 ) -> int:
     """Replicas that take the whole load: by rate, or by the users that one replica at its limit keeps served."""
     if arrivals.requests_per_s is not None:
-        return min(REPLICAS_MAX, max(1, math.ceil(arrivals.requests_per_s / rate)))
-    at_limit = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile)
-    assert isinstance(at_limit, ServingEstimate)  # noqa: S101 - asked only where there is room
-    users = rate * (arrivals.think_s + at_limit.e2e_s)
+        return min(REPLICAS_MAX, max(1, math.ceil(arrivals.requests_per_s / (rate * TARGET_LOAD))))
+    rate *= TARGET_LOAD
+    loaded = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile)
+    assert isinstance(loaded, ServingEstimate)  # noqa: S101 - asked only where there is room
+    users = rate * (arrivals.think_s + loaded.e2e_s)
     return min(REPLICAS_MAX, max(1, math.ceil((arrivals.users or 1.0) / users)))
 
 
 def load_per_replica(
     job: ServingJob,
     cluster: Cluster,
+    *,
     tensor: int,
     rate: float,
     arrivals: Arrivals,
@@ -199,7 +204,7 @@ def load_per_replica(
         return arrivals.requests_per_s / replicas
     users = (arrivals.users or 1.0) / replicas
     low, high = 0.0, rate
-    for _ in range(40):
+    for _ in range(14):
         middle = (low + high) / 2
         estimate = serving(job, cluster, tensor=tensor, rps=middle, percentile=level.percentile)
         assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room

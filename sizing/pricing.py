@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DISK_BYTES = 200 * costing.BILLED_GIGABYTE  # image, container and a cache of the weights
 KEEP = 2
-WITH_CONTROL_PLANE = frozenset({"gcp"})  # clouds whose pool is a part of a cluster of our own
+WITH_CLUSTER = frozenset({"gcp"})  # clouds whose pool is a part of a cluster of our own
 BLOCK_DAY_S = 86_400.0
 BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
 PREPAID = ("capacity-block", "purchase")
@@ -80,6 +80,7 @@ class Option:
     checkpoint_bytes: int
     total_usd: float  # what options are compared by: the month of a service, the whole of a run
     complete: bool  # whether every line has a price
+    shares_cluster: bool = False  # another workload of the stack pays for the cluster that it runs in
 
     @property
     def cloud(self) -> str:
@@ -130,8 +131,10 @@ class Option:
 
 
 def options_of(candidate: Candidate, setting: Setting, markets: tuple[str, ...]) -> list[Option]:
-    """The options of a candidate worth comparing: for each fleet and market the cheapest region, and the cheapest in
-    which everything else that bills has a known price too."""
+    """The options of a candidate worth comparing.
+
+    For each fleet and market the cheapest region, and the cheapest in which everything else that bills is priced too.
+    """
     found: list[Option] = []
     for market in markets:
         deals = [deal for deal in candidate.deals if deal.market == market]
@@ -160,13 +163,20 @@ def make_option(candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting
             devices=fleet.nodes * candidate.shape.accelerators,
             bytes_each=bytes_each,
             spot=deal.market == "spot",
+            advisor=deal.advisor,
             interval_s=setting.interval_s,
         )
         run_s *= broken.stretch
     elif need.batch is not None and run_s is not None and deal.market == "spot":
         # Records are work in small pieces: a reclaimed machine loses one batch and the time to start another.
         broken = interruptions(
-            work_s=run_s, nodes=1, devices=candidate.shape.accelerators, bytes_each=0, spot=True, interval_s=60.0
+            work_s=run_s,
+            nodes=1,
+            devices=candidate.shape.accelerators,
+            bytes_each=0,
+            spot=True,
+            advisor=deal.advisor,
+            interval_s=60.0,
         )
         run_s *= broken.stretch
     if deal.market == "capacity-block" and need.block_s is not None and (run_s or 0.0) > need.block_s - BLOCK_DRAIN_S:
@@ -174,7 +184,9 @@ def make_option(candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting
     if run_s is not None and (not math.isfinite(run_s) or (need.deadline_s is not None and run_s > need.deadline_s)):
         return None
     hours = _hours(need, fleet, counts, deal, run_s)
-    total_usd, complete = _total_usd(candidate, fleet, deal, hours, run_s, bytes_each, setting)
+    total_usd, complete = _total_usd(
+        candidate, fleet, deal, hours=hours, run_s=run_s, bytes_each=bytes_each, setting=setting
+    )
     return Option(
         setting=setting,
         candidate=candidate,
@@ -191,8 +203,11 @@ def make_option(candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting
 
 
 def node_counts(fleet: Fleet, setting: Setting) -> NodeCounts:
-    """Between which sizes the pool moves: down to nothing, except a service in production; up to what was sized, and
-    for a service outside development half as much again for peaks."""
+    """Between which sizes the pool moves.
+
+    Down to nothing, except a service in production; up to what was sized, and for a service outside development half as
+    much again for peaks.
+    """
     need, nodes = setting.need, fleet.nodes
     if need.arrivals is None:
         return NodeCounts(minimum=0, initial=nodes, maximum=nodes)
@@ -225,7 +240,8 @@ def line_items(option: Option) -> tuple[LineItem, ...]:
     ]
     if not option.candidate.buildable:
         return tuple(items)
-    if shape.cloud in costing.BOOT_DISK:
+    disk = costing.boot_disk(shape.cloud, shape.instance_type)
+    if disk:
         items.append(
             costing.disks(
                 catalog,
@@ -235,20 +251,23 @@ def line_items(option: Option) -> tuple[LineItem, ...]:
                 on=on,
                 gigabytes_each=Decimal(DISK_BYTES // costing.BILLED_GIGABYTE),
                 hours=option.hours,
+                key=disk,
             )
         )
-    if shape.cloud in WITH_CONTROL_PLANE:
-        items.append(costing.control_plane(catalog, component=need.name, cloud=shape.cloud, region=deal.region, on=on))
     if option.checkpoint_bytes:
         items.append(
             costing.object_storage(
                 catalog,
-                component=setting.store,
+                component=need.name,
                 cloud=shape.cloud,
                 region=deal.region,
                 on=on,
                 gigabytes=stored_gigabytes(option.checkpoint_bytes, setting.keep),
             )
+        )
+    if shape.cloud in WITH_CLUSTER and not option.shares_cluster:
+        items += costing.cluster(
+            catalog, component=f"cluster-{deal.region}", cloud=shape.cloud, region=deal.region, on=on
         )
     return tuple(items)
 
@@ -300,13 +319,16 @@ def _total_usd(
     candidate: Candidate,
     fleet: Fleet,
     deal: Deal,
+    *,
     hours: Interval,
     run_s: float | None,
     bytes_each: int,
     setting: Setting,
 ) -> tuple[float, bool]:
-    """What the option costs in all, in floating point, to compare thousands of them: the month, or the whole run; and
-    whether every part of it has a price."""
+    """What the option costs in all, the month or the whole run, and whether every part of it has a price.
+
+    In floating point, to compare thousands; the line items of those that are shown are exact.
+    """
     need, cloud = setting.need, candidate.shape.cloud
     machine_hours = float(hours.expected)
     months = 1.0
@@ -317,29 +339,42 @@ def _total_usd(
     complete = True
     if not candidate.buildable:
         return usd, complete
-    extras = [
-        (costing.BOOT_DISK.get(cloud), DISK_BYTES / costing.BILLED_GIGABYTE * machine_hours / float(HOURS_PER_MONTH)),
-        (costing.CONTROL_PLANE[cloud] if cloud in WITH_CONTROL_PLANE else None, float(HOURS_PER_MONTH) * months),
-        (
-            costing.OBJECT_STORAGE[cloud] if bytes_each else None,
-            bytes_each * setting.keep / costing.BILLED_GIGABYTE * months,
-        ),
-    ]
-    for key, quantity in extras:
-        if key is not None:
-            price = _fee(cloud, key, deal.region, setting)
-            if price is None:
-                complete = False
-            else:
-                usd += price * quantity
+    disk = costing.boot_disk(cloud, candidate.shape.instance_type)
+    extras: list[tuple[float | None, float]] = []
+    if disk:
+        gigabytes = DISK_BYTES / costing.BILLED_GIGABYTE
+        extras.append((_fee(cloud, disk, deal.region, setting), gigabytes * machine_hours / float(HOURS_PER_MONTH)))
+    if bytes_each:
+        stored = bytes_each * setting.keep / costing.BILLED_GIGABYTE
+        extras.append((_fee(cloud, costing.OBJECT_STORAGE[cloud], deal.region, setting), stored * months))
+    if cloud in WITH_CLUSTER:
+        extras.append((_cluster_usd(cloud, deal.region, setting), months))
+    for price, quantity in extras:
+        if price is None:
+            complete = False
+        else:
+            usd += price * quantity
     return usd, complete
 
 
 def _fees_known(candidate: Candidate, deal: Deal, setting: Setting) -> bool:
     cloud = candidate.shape.cloud
-    keys = [costing.BOOT_DISK.get(cloud), costing.OBJECT_STORAGE.get(cloud) if setting.need.training else None]
-    keys.append(costing.CONTROL_PLANE[cloud] if cloud in WITH_CONTROL_PLANE else None)
-    return all(key is None or _fee(cloud, key, deal.region, setting) is not None for key in keys)
+    keys = [costing.boot_disk(cloud, candidate.shape.instance_type)]
+    keys += [costing.OBJECT_STORAGE[cloud]] if setting.need.training and cloud in costing.OBJECT_STORAGE else []
+    if cloud in WITH_CLUSTER and _cluster_usd(cloud, deal.region, setting) is None:
+        return False
+    return all(not key or _fee(cloud, key, deal.region, setting) is not None for key in keys)
+
+
+def _cluster_usd(cloud: str, region: str, setting: Setting) -> float | None:
+    """What a cluster of our own costs a month; None where part of it has no price in the region."""
+    memo = setting.fee_memo
+    key = (cloud, "cluster", region)
+    if key not in memo:
+        items = costing.cluster(setting.catalog, component="", cloud=cloud, region=region, on=setting.on)
+        cost = total(items)
+        memo[key] = None if cost.unpriced else float(cost.run_rate.usd_per_month.expected)
+    return memo[key]
 
 
 def least_extras_usd(setting: Setting) -> dict[str, float]:
@@ -354,9 +389,7 @@ def least_extras_usd(setting: Setting) -> dict[str, float]:
         stored = _checkpoint_bytes(need) * setting.keep / costing.BILLED_GIGABYTE
     return {
         cloud: (
-            cheapest(cloud, costing.CONTROL_PLANE[cloud]) * float(HOURS_PER_MONTH)
-            if cloud in WITH_CONTROL_PLANE
-            else 0.0
+            cheapest(cloud, costing.CONTROL_PLANE[cloud]) * float(HOURS_PER_MONTH) if cloud in WITH_CLUSTER else 0.0
         )
         + stored * cheapest(cloud, costing.OBJECT_STORAGE[cloud])
         for cloud in PROVISIONABLE

@@ -51,7 +51,7 @@ class BatchWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
-    """Everything that candidates are tried against; exactly one of `training`, `arrivals`, `batch` or none (notebook)."""
+    """What candidates are tried against: one of `training`, `arrivals` and `batch`, or none for a notebook."""
 
     name: str
     kind: str
@@ -135,7 +135,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
 
 
 def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | None:
-    """The model's dimensions, by the catalog, its config.json or the spec's own figures; None where there is no model."""
+    """The model by the catalog, its config.json or the spec's own figures; None where there is no model."""
     model = spec.model
     if model is None:
         return None
@@ -223,7 +223,7 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
     adapter = run.method in ("lora", "qlora")
     return TrainingJob(
         architecture=architecture,
-        method=run.method if adapter else "pretrain" if spec.kind == "training" else "full",  # type: ignore[arg-type]
+        method=run.method if adapter else "pretrain" if spec.kind == "training" else "full",
         precision=model.precision,
         weights=(model.weights or "nf4") if run.method == "qlora" else "",
         optimizer=run.optimizer,
@@ -248,7 +248,7 @@ def whole_samples(samples: float) -> int:
     if samples == int(samples):
         return max(1, int(samples))
     for power in range(14, 0, -1):
-        near = round(samples / 2**power) * 2**power
+        near = round(samples / (1 << power)) << power
         if near and abs(near - samples) <= 0.05 * samples:
             return near
     return max(1, round(samples))

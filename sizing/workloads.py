@@ -28,7 +28,7 @@ from sizing.fleets import START_UP_S
 from sizing.jobs import Layout, TrainingJob
 from sizing.money import HOURS_PER_MONTH
 from sizing.pricing import DISK_BYTES, Option
-from sizing.spot import mtbi_s
+from sizing.spot import reclaimed_every_h
 
 if TYPE_CHECKING:
     from sizing.spec import WorkloadSpec
@@ -43,7 +43,7 @@ ROLES = {
 }
 
 
-def workload_record(sizing: Sizing, chosen: Option, *, stack: str) -> Workload:
+def workload_record(sizing: Sizing, chosen: Option) -> Workload:
     """Everything about the choice: pool, memory, performance, lines, cost, runner-ups, rejections, assumptions."""
     spec, need, fleet = sizing.spec, sizing.need, chosen.fleet
     budget = {
@@ -71,7 +71,7 @@ def workload_record(sizing: Sizing, chosen: Option, *, stack: str) -> Workload:
             action=spec.idle.action if spec.idle else "scale-to-zero",
         ),
         schedule=_schedule(spec),
-        checkpoint=_checkpoint(chosen, stack) if chosen.checkpoint_bytes else None,
+        checkpoint=_checkpoint(chosen) if chosen.checkpoint_bytes else None,
         storage=Storage(kind="object", bytes=data.size_bytes, location=data.location)
         if data is not None and data.size_bytes is not None
         else None,
@@ -155,7 +155,7 @@ def _replicas(chosen: Option) -> Replicas:
     per_node = max(1, chosen.candidate.shape.accelerators // fleet.devices_per_replica)
     return Replicas(
         min=chosen.counts.minimum * per_node,
-        initial=fleet.replicas if fleet.replicas else chosen.counts.initial * per_node,
+        initial=fleet.replicas or chosen.counts.initial * per_node,
         max=chosen.counts.maximum * per_node,
         devices_per_replica=fleet.devices_per_replica,
         concurrency_per_replica=max(1, round(fleet.serving.batch)) if fleet.serving else None,
@@ -274,7 +274,7 @@ def _schedule(spec: WorkloadSpec) -> Schedule | None:
     )
 
 
-def _checkpoint(chosen: Option, stack: str) -> Checkpoint:
+def _checkpoint(chosen: Option) -> Checkpoint:
     broken = chosen.interruptions
     return Checkpoint(
         store=chosen.setting.store,
@@ -351,11 +351,16 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         if need.serving is not None and need.serving.output_tokens:
             said.append("price per million tokens counts output tokens at the stated traffic")
     if chosen.deal.market == "spot":
-        hours = mtbi_s(nodes=1, devices=chosen.candidate.shape.accelerators, spot=True) / 3600
+        hours = reclaimed_every_h(accelerators=chosen.candidate.shape.accelerators, advisor=chosen.deal.advisor)
         said.append(f"a spot machine is reclaimed every {hours:.0f} h on average (estimate)")
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
             said.append("the spot price is an estimate, not an observed one")
     if chosen.run_s is not None:
         said.append(f"{START_UP_S / 60:.0f} minutes to start a machine and load the weights (estimate)")
-    return tuple(dict.fromkeys(said))
+    return tuple(dict.fromkeys(_in_words(note) for note in said))
+
+
+def _in_words(note: str) -> str:
+    """Architectures list the fields that their source leaves open; a reader wants a sentence."""
+    return f"the model's {note} is assumed: its source does not say" if note.isidentifier() else note

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sizing.jobs import Cluster, Grade, ServingEstimate, ServingJob
 from sizing.memory import serving_budget_bytes, serving_parts
-from sizing.performance.serving_constants import Constants, constants
+from sizing.performance.serving_constants import constants
 from sizing.performance.serving_level import ServiceLevel
 from sizing.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
 from sizing.performance.serving_replica import Replica, replica
@@ -58,20 +58,28 @@ def serving(
     """One replica over `tensor` devices under one load: arrivals at `rps`, `concurrency` clients in a closed loop, one
     fixed `batch` at a time, or (none of them) as much as it can take.
     """
-    c = constants()
     fit = sequences_that_fit(job, cluster, tensor=tensor, pipeline=pipeline)
     if fit < 1:
         return refusal(job, cluster, tensor=tensor)
     if is_language_model(job):
         r = replica(job, cluster, tensor=tensor, pipeline=pipeline)
-        load = _language_load(r, job, fit, c, rps, concurrency, think_s, batch, percentile)
-        return _estimate(job, cluster, load, bottleneck(r, job, load), c)
+        load = _language_load(
+            r,
+            job,
+            fit=fit,
+            rps=rps,
+            concurrency=concurrency,
+            think_s=think_s,
+            batch=batch,
+            percentile=percentile,
+        )
+        return _estimate(job, cluster, load, bottleneck(r, job, load))
     server = sample_server(job, cluster)
     if rps is not None:
         load = samples_arriving(server, rate=rps, fit=fit, percentile=percentile)
     else:
         load = samples_saturated(server, batch=min(float(fit), batch or concurrency or fit))
-    return _estimate(job, cluster, load, _sample_bottleneck(server, load), c)
+    return _estimate(job, cluster, load, _sample_bottleneck(server, load))
 
 
 def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: ServiceLevel) -> float:
@@ -138,8 +146,8 @@ def bottleneck(r: Replica, job: ServingJob, load: Load) -> str:
 def _language_load(
     r: Replica,
     job: ServingJob,
+    *,
     fit: int,
-    c: Constants,
     rps: float | None,
     concurrency: float | None,
     think_s: float,
@@ -152,15 +160,16 @@ def _language_load(
         return circulating(r, job, clients=concurrency, fit=fit, think_s=think_s)
     if batch is not None:
         return fixed_batch(r, job, batch=batch)
-    return saturated(r, job, batch=max(1.0, fit * c.occupancy))
+    return saturated(r, job, batch=max(1.0, fit * constants().occupancy))
 
 
 def _sample_bottleneck(server: SampleServer, load: Load) -> str:
     return "compute" if load.sequences * server.sample_s >= server.fixed_s else "engine"
 
 
-def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str, c: Constants) -> ServingEstimate:
+def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> ServingEstimate:
     groups = band_groups(job.architecture.kind, cluster.accelerator.family, language=is_language_model(job))
+    c = constants()
     low, high = c.band(groups)
     rests_on = {"compute", "memory"} if is_language_model(job) else {"samples"}
     fitted = c.family(cluster.accelerator.family).fitted

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sizing.architecture import forward_flop_per_sample, params_total
 from sizing.jobs import Cluster, ServingJob
-from sizing.performance.serving_constants import Constants, constants
+from sizing.performance.serving_constants import constants
 from sizing.performance.serving_load import INFINITE, Load, deviations
 from sizing.performance.serving_replica import BYTES, peak_flop_per_s
 
