@@ -26,7 +26,7 @@ from sizing.errors import ConfigError, Fault
 
 ENVIRONMENTS: Final = ("dev", "staging", "prod")
 DEFAULT_FILE: Final = Path(__file__).parent / "config.yaml"
-_SECTIONS: Final = ("levels", "parameters", "waivers")
+_SECTIONS: Final = ("levels", "undetermined", "parameters", "waivers")
 _WAIVER_KEYS: Final = ("rule", "resource", "reason", "expires", "stack")
 
 
@@ -46,15 +46,21 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Levels by rule and environment ("" for all), parameters by rule, waivers."""
+    """Levels by rule and environment ("" for all), levels of undetermined results, parameters by rule, waivers."""
 
     levels: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    undetermined: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
 
     def level(self, rule: Rule, environment: str) -> Level:
         stated = self.levels.get(rule.id, {})
         return stated.get(environment) or stated.get("") or rule.level_in(environment)
+
+    def level_undetermined(self, rule: Rule, environment: str) -> Level:
+        """The level of a result that cannot be judged yet: the rule's own, unless the file allows less."""
+        stated = self.undetermined.get(rule.id, {})
+        return stated.get(environment) or stated.get("") or self.level(rule, environment)
 
     def parameters(self, rule: Rule) -> dict[str, Any]:
         return {**rule.defaults(), **self.settings.get(rule.id, {})}
@@ -85,23 +91,24 @@ def parse_config(data: Any, origin: str = "policy configuration", rules: Sequenc
     if not isinstance(data, Mapping):
         raise ConfigError([Fault(path="", found=data, allowed="a mapping")], subject=origin)
     faults.extend(_unknown("", str(key), _SECTIONS, "section") for key in data if key not in _SECTIONS)
-    levels = _levels(data.get("levels") or {}, by_id, faults)
+    levels = _levels("levels", data.get("levels") or {}, by_id, faults)
+    undetermined = _levels("undetermined", data.get("undetermined") or {}, by_id, faults)
     settings = _settings(data.get("parameters") or {}, by_id, faults)
     waivers = _waivers(data.get("waivers") or [], by_id, faults)
     if faults:
         raise ConfigError(faults, subject=origin)
-    return Config(levels=levels, settings=settings, waivers=waivers)
+    return Config(levels=levels, settings=settings, undetermined=undetermined, waivers=waivers)
 
 
-def _levels(data: Any, rules: Mapping[str, Rule], faults: list[Fault]) -> dict[str, dict[str, Level]]:
+def _levels(section: str, data: Any, rules: Mapping[str, Rule], faults: list[Fault]) -> dict[str, dict[str, Level]]:
     found: dict[str, dict[str, Level]] = {}
     if not isinstance(data, Mapping):
-        faults.append(Fault(path="levels", found=data, allowed="a mapping of rules to levels"))
+        faults.append(Fault(path=section, found=data, allowed="a mapping of rules to levels"))
         return found
     for rule, stated in data.items():
-        path = f"levels.{rule}"
+        path = f"{section}.{rule}"
         if rule not in rules:
-            faults.append(_unknown("levels", str(rule), rules, "rule"))
+            faults.append(_unknown(section, str(rule), rules, "rule"))
             continue
         per = stated if isinstance(stated, Mapping) else {"": stated}
         for environment, level in per.items():
@@ -227,30 +234,32 @@ def schema(rules: Sequence[Rule] | None = None) -> dict[str, Any]:
 
         rules = RULES
     level = {"enum": list(LEVELS)}
+    by_rule = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            rule.id: {
+                "description": rule.prevents,
+                "oneOf": [
+                    level,
+                    {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": dict.fromkeys(ENVIRONMENTS, level),
+                    },
+                ],
+            }
+            for rule in rules
+        },
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Sizewell policy configuration",
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "levels": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {
-                    rule.id: {
-                        "description": rule.prevents,
-                        "oneOf": [
-                            level,
-                            {
-                                "type": "object",
-                                "additionalProperties": False,
-                                "properties": dict.fromkeys(ENVIRONMENTS, level),
-                            },
-                        ],
-                    }
-                    for rule in rules
-                },
-            },
+            "levels": by_rule,
+            "undetermined": by_rule,
             "parameters": {
                 "type": "object",
                 "additionalProperties": False,

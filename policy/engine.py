@@ -88,7 +88,8 @@ def evaluate(
         parameters = config.parameters(rule)
         try:
             verdicts = _verdicts(rule, facts, parameters)
-            found, fine = _results(rule, level, facts, verdicts)
+            unsure = config.level_undetermined(rule, facts.environment)
+            found, fine = _results(rule, level, unsure, facts, verdicts)
         except Exception as error:  # noqa: BLE001  (a broken rule must fail, not pass and not stop the others)
             found = [
                 Result(
@@ -122,7 +123,7 @@ def _verdicts(rule: Rule, facts: StackFacts, parameters: dict[str, object]) -> I
 
 
 def _results(
-    rule: Rule, level: Level, facts: StackFacts, verdicts: Iterable[tuple[str, Verdict]]
+    rule: Rule, level: Level, unsure: Level, facts: StackFacts, verdicts: Iterable[tuple[str, Verdict]]
 ) -> tuple[list[Result], int]:
     found: list[Result] = []
     fine = 0
@@ -138,7 +139,7 @@ def _results(
             Result(
                 rule=rule.id,
                 outcome="undetermined" if unknown else "violation",
-                level=level,
+                level=unsure if unknown else level,
                 urn=urn,
                 resource=resource.name if resource is not None else "",
                 message=f"cannot be judged before {verdict.what} is known"

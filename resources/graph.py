@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
-from resources.values import Text, canonical, cloud_of, get
+from resources.values import Flag, Text, canonical, cloud_of, get
 from sizing.registration import REGISTRATION_KEY
 
 _NAMES: Final = ("id", "arn", "name", "bucket", "selfLink", "email", "accountName", "resourceName", "endpointName")
@@ -77,6 +77,14 @@ class Graph:
         if not found and pending:
             return UNKNOWN
         return tuple(found.values())
+
+    def stated(self, resource: RecordedResource, prop: str, value: Any) -> Flag:
+        """Whether a value (somewhere inside the input `prop`) is given: an unknown one is, where the engine says that
+        it comes from another resource of this plan; any other unknown may turn out to be nothing.
+        """
+        if isinstance(value, Unknown):
+            return True if resource.property_dependencies.get(prop) else UNKNOWN
+        return bool(value)
 
     def referring(self, target: RecordedResource, kind: str, prop: str) -> tuple[RecordedResource, ...] | Unknown:
         """Resources of type `kind` whose `prop` refers to `target`; UNKNOWN where one may and none surely does."""

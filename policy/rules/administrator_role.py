@@ -26,7 +26,7 @@ def administrator_role(grant: Grant, _: Parameters) -> Verdict:
     'grant the few actions that it needs'
     """
     if grant.role is UNKNOWN:
-        return None if grant.cloud == "aws" else Undetermined("the role")  # an ARN made in this plan is no built-in one
+        return Undetermined("the role")
     role = str(grant.role)
     if role not in _ROLES:
         return None

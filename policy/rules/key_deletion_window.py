@@ -3,21 +3,22 @@ from __future__ import annotations
 from policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
 from resources.recorded import Unknown
 from resources.stackfacts import Thing
-from resources.values import count
+from resources.values import count, get
 
 
 def key_deletion_window(thing: Thing, parameters: Parameters) -> Verdict:
-    """A deleted key can be had back for weeks: without it every checkpoint is noise.
+    """A deleted key of production or of checkpoints can be had back for weeks: without it the data is noise.
 
     >>> from policy.examples import thing
-    >>> short = thing(type="aws:kms/key:Key", inputs={"deletionWindowInDays": 7})
+    >>> short = thing(type="aws:kms/key:Key", environment="prod", inputs={"deletionWindowInDays": 7})
     >>> key_deletion_window(short, {"days": 30}).fix
     'set deletionWindowInDays to 30'
     """
     days = count(thing.inputs.get("deletionWindowInDays", 30))
     if isinstance(days, Unknown):
         return Undetermined("the deletion window")
-    if (days or 0) >= parameters["days"]:
+    keeps = thing.environment == "prod" or get(thing.registration, "kind") == "checkpoints"
+    if not keeps or (days or 0) >= parameters["days"]:
         return None
     return Violation(
         f"{days} days after a mistaken deletion every checkpoint under the key is noise",

@@ -24,7 +24,7 @@ def writer_can_delete(grant: Grant, _: Parameters) -> Verdict:
     >>> writer_can_delete(writer, {}).fix
     'drop s3:DeleteObject from the policy'
     """
-    if grant.effect != "Allow" or grant.trust:
+    if grant.effect != "Allow" or grant.trust or grant.key_policy:
         return None
     if grant.cloud == "gcp":
         bad = [str(grant.role)] if grant.role in ("roles/storage.objectAdmin", "roles/storage.admin") else []

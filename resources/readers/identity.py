@@ -9,7 +9,7 @@ from resources.readers.common import base
 from resources.readers.stores import document_of
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import Grant
-from resources.values import canonical, get, items, text
+from resources.values import Text, canonical, get, items, text
 
 _POLICIES: Final = {
     "aws:iam/policy:Policy": "policy",
@@ -30,6 +30,7 @@ _ATTACHMENTS: Final = (
 _KEY: Final = "aws:kms/key:Key"
 _ROLE: Final = "aws:iam/role:Role"
 _GCP_MEMBER: Final = ("IAMMember", "IamMember", "IAMBinding", "IamBinding")
+MADE_HERE: Final = "(made in this plan)"  # an identity or role that is not known yet, and is no built-in one
 _ASSIGNMENT: Final = "azure-native:authorization:RoleAssignment"
 
 
@@ -45,7 +46,10 @@ def grants(graph: Graph) -> tuple[Grant, ...]:
         elif kind == _KEY and resource.inputs.get("policy") is not None:
             found.extend(_document(graph, resource, resource.inputs.get("policy"), key_policy=True))
         elif kind in _ATTACHMENTS:
-            found.append(Grant(**base(graph, resource), role=_last(text(resource.inputs.get("policyArn")))))
+            role = _last(text(resource.inputs.get("policyArn")))
+            if isinstance(role, Unknown) and resource.property_dependencies.get("policyArn"):
+                role = MADE_HERE
+            found.append(Grant(**base(graph, resource), role=role))
         elif kind.startswith("gcp:") and kind.endswith(_GCP_MEMBER):
             found.extend(_gcp(graph, resource))
         elif kind == _ASSIGNMENT:
@@ -114,15 +118,19 @@ def _principal(value: Any) -> Any:
 def _gcp(graph: Graph, resource: RecordedResource) -> list[Grant]:
     members = items(resource.inputs.get("members", resource.inputs.get("member")))
     role = text(resource.inputs.get("role"))
+    if isinstance(role, Unknown) and resource.property_dependencies.get("role"):
+        role = MADE_HERE
+    prop = "members" if "members" in resource.inputs else "member"
+    backed = bool(resource.property_dependencies.get(prop))
     if isinstance(members, Unknown):
-        return [Grant(**base(graph, resource), role=role, principal=UNKNOWN)]
+        principal: Text = MADE_HERE if backed else UNKNOWN
+        return [Grant(**base(graph, resource), role=role, principal=principal)]
     scope = canonical(resource.type).split(":")[1].split("/")[0]
     return [
         Grant(
             **base(graph, resource),
             role=role,
-            # a service account made in this plan is not known yet, and is not the public
-            principal="(not known yet)" if member is UNKNOWN else str(member),
+            principal=(MADE_HERE if backed else UNKNOWN) if member is UNKNOWN else str(member),
             targets=(scope,),
             conditions=resource.inputs.get("condition"),
         )
@@ -132,9 +140,12 @@ def _gcp(graph: Graph, resource: RecordedResource) -> list[Grant]:
 
 def _azure(graph: Graph, resource: RecordedResource) -> Grant:
     scope = text(resource.inputs.get("scope"))
+    role = _last(text(resource.inputs.get("roleDefinitionId")))
+    if isinstance(role, Unknown) and resource.property_dependencies.get("roleDefinitionId"):
+        role = MADE_HERE
     return Grant(
         **base(graph, resource),
-        role=_last(text(resource.inputs.get("roleDefinitionId"))),
+        role=role,
         principal=text(resource.inputs.get("principalId")),
         targets=UNKNOWN if isinstance(scope, Unknown) else (scope,),
         conditions=resource.inputs.get("condition"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from typing import Any, Final
 
 from resources import aws_nodes
@@ -12,6 +13,17 @@ from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.values import Count, Flag, Text, count, either, every, flag, get, items, text
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
+
+
+def plain(value: Any) -> Flag:
+    """Whether a value is given, where nothing is known about where it comes from."""
+    return UNKNOWN if isinstance(value, Unknown) else bool(value)
+
+
+def _stated_in(graph: Graph, template: Any) -> Callable[[Any], Flag]:
+    if not isinstance(template, RecordedResource):
+        return plain
+    return lambda key: graph.stated(template, "blockDeviceMappings", key)
 
 
 def decoded(script: Any) -> Text:
@@ -25,7 +37,7 @@ def decoded(script: Any) -> Text:
         return value
 
 
-def _machine(template: Any) -> dict[str, Any]:
+def _machine(template: Any, stated: Callable[[Any], Flag] = plain) -> dict[str, Any]:
     """What a launch template (or an instance's own inputs) says about each machine."""
     script = decoded(get(template, "userDataBase64", default=get(template, "userData")))
     interfaces = items(get(template, "networkInterfaces"))
@@ -50,11 +62,11 @@ def _machine(template: Any) -> dict[str, Any]:
         "reserved": reserved,
         "placement": UNKNOWN if isinstance(group, Unknown) else group != "",
         "gang": UNKNOWN if isinstance(interfaces, Unknown) else efa,
-        **_encryption(aws_nodes.block_devices(template)),
+        **_encryption(aws_nodes.block_devices(template), stated),
     }
 
 
-def _encryption(devices: Any) -> dict[str, Flag]:
+def _encryption(devices: Any, stated: Callable[[Any], Flag]) -> dict[str, Flag]:
     """No mapping at all means the image's disk, which is as encrypted as the image: not stated, so not encrypted."""
     if isinstance(devices, Unknown):
         return {"disks_encrypted": UNKNOWN, "own_key": UNKNOWN}
@@ -63,8 +75,7 @@ def _encryption(devices: Any) -> dict[str, Flag]:
     keys = [get(device, "kmsKeyId") for device in devices]
     return {
         "disks_encrypted": every(*(flag(get(device, "encrypted")) for device in devices)),
-        # a key that is not known yet is a key all the same
-        "own_key": all(key is UNKNOWN or bool(key) for key in keys),
+        "own_key": every(*(stated(key) for key in keys)),
     }
 
 
@@ -79,7 +90,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     )
     subnets = items(resource.inputs.get("vpcZoneIdentifiers"))
     zones = items(resource.inputs.get("availabilityZones"))
-    found = _machine(nodes.template_inputs)
+    found = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
     group = text(resource.inputs.get("placementGroup"))
     return [
         {
@@ -93,7 +104,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "scales": by_cluster or _exists(policies),
             "scheduled": _exists(schedules),
             "guarded": _exists(alarms),
-            "zones": _several(subnets, zones),
+            "zones": _several(graph, resource, subnets, zones),
         }
     ]
 
@@ -102,7 +113,10 @@ def _exists(found: Any) -> Flag:
     return UNKNOWN if isinstance(found, Unknown) else bool(found)
 
 
-def _several(subnets: Any, zones: Any) -> int | Unknown | None:
+def _several(graph: Graph, resource: RecordedResource, subnets: Any, zones: Any) -> int | Unknown | None:
+    made = graph.referenced(resource, "vpcZoneIdentifiers", "aws:ec2/subnet:Subnet")
+    if isinstance(subnets, Unknown) and isinstance(made, tuple) and made:
+        subnets = made
     if isinstance(subnets, Unknown) or isinstance(zones, Unknown):
         return UNKNOWN
     return max(len(subnets), len(zones)) or None
@@ -114,14 +128,14 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     inherited: Any = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
     merged: Any = own if inherited == {} else ({**inherited, **own} if inherited is not UNKNOWN else own)
     kind = text(get(merged, "instanceType"))
-    found = _machine(merged)
+    found = _machine(merged, _stated_in(graph, template))
     root = get(own, "rootBlockDevice")
     extra = items(get(own, "ebsBlockDevices"))
     devices: Any = UNKNOWN
     if isinstance(extra, tuple) and root is not UNKNOWN and UNKNOWN not in extra:
         devices = tuple(device for device in (root, *extra) if device is not None)
     if inherited == {} or devices:
-        found.update(_encryption(devices))
+        found.update(_encryption(devices, lambda key: graph.stated(resource, "rootBlockDevice", key)))
     market = "spot" if resource.type.endswith("SpotInstanceRequest") else aws_nodes.template_market(merged)
     return [
         {
@@ -151,7 +165,7 @@ def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     until = text(resource.inputs.get("validUntil"))
     return [
         {
-            **_machine(nodes.template_inputs),
+            **_machine(nodes.template_inputs, _stated_in(graph, nodes.template)),
             "kinds": nodes.types,
             "market": nodes.market,
             "nodes_min": target,
@@ -165,7 +179,7 @@ def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
 def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     nodes = aws_nodes.node_group_nodes(graph, resource)
     scaling = resource.inputs.get("scalingConfig")
-    found = _machine(nodes.template_inputs)
+    found = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
     if nodes.template is None and not resource.inputs.get("launchTemplate"):
         found.update({"disks_encrypted": True, "own_key": False})  # the service's own template encrypts
     least = count(get(scaling, "minSize"))

@@ -12,7 +12,7 @@ from resources.graph import Graph
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.values import Flag, Text, count, either, flag, get, items, text
 
-METRIC_AGENTS: Final = ("dcgm", "azuremonitorlinuxagent", "nvidia-smi", "telegraf")
+METRIC_AGENTS: Final = ("dcgm", "azuremonitorlinuxagent", "nvidia-smi", "amd-smi", "rocm-smi", "telegraf")
 
 
 def _kinds(kind: Text) -> tuple[str, ...] | Unknown:

@@ -44,7 +44,7 @@ def _reservation(config: Any) -> Text:
     return ""
 
 
-def _node_config(config: Any, **more: Any) -> dict[str, Any]:
+def _node_config(graph: Graph, pool: RecordedResource, config: Any, **more: Any) -> dict[str, Any]:
     machine = gcp_nodes.node_machine(config, **more)
     key = get(config, "bootDiskKmsKey")
     return {
@@ -55,7 +55,7 @@ def _node_config(config: Any, **more: Any) -> dict[str, Any]:
         "kubernetes": True,
         "metrics": True,  # duty cycle and GPU utilization are system metrics of GKE
         "default_identity": _identity(get(config, "serviceAccount")),
-        "own_key": key is UNKNOWN or bool(key),
+        "own_key": graph.stated(pool, "nodeConfig", key),
         "reserved": _reservation(config),
     }
 
@@ -68,7 +68,7 @@ def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
     scaling = resource.inputs.get("autoscaling")
     placement = text(get(resource.inputs, "placementPolicy", "type"))
     queued = flag(get(resource.inputs, "queuedProvisioning", "enabled"))
-    config = _node_config(resource.inputs.get("nodeConfig"), queued=queued)
+    config = _node_config(graph, resource, resource.inputs.get("nodeConfig"), queued=queued)
     limit = get(resource.inputs, "nodeConfig", "maxRunDuration")
     private = flag(get(resource.inputs, "networkConfig", "enablePrivateNodes"))
     if isinstance(cluster, RecordedResource):
@@ -95,7 +95,6 @@ def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
 
 def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     """Pools inside a cluster resource: the default pool unless it is removed, and inline ones."""
-    del graph
     if (
         flag(resource.inputs.get("removeDefaultNodePool")) is True
         or flag(resource.inputs.get("enableAutopilot")) is True
@@ -115,7 +114,7 @@ def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
         scaling = get(pool, "autoscaling")
         found.append(
             {
-                **_node_config(get(pool, "nodeConfig")),
+                **_node_config(graph, resource, get(pool, "nodeConfig")),
                 "nodes_min": get(scaling, "minNodeCount", default=initial) if scaling is not None else initial,
                 "nodes_wanted": initial,
                 "nodes_max": get(scaling, "maxNodeCount", default=initial) if scaling is not None else initial,
@@ -126,7 +125,7 @@ def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return found
 
 
-def _instance_details(inputs: Any) -> dict[str, Any]:
+def _instance_details(graph: Graph, owner: RecordedResource, inputs: Any) -> dict[str, Any]:
     machine = gcp_nodes.instance_machine(inputs)
     interfaces = items(get(inputs, "networkInterfaces"))
     public: Flag = UNKNOWN
@@ -144,7 +143,7 @@ def _instance_details(inputs: Any) -> dict[str, Any]:
         "default_identity": _identity(get(inputs, "serviceAccount", "email")),
         "start_script": script,
         "metrics": UNKNOWN if isinstance(script, Unknown) else any(name in script for name in METRIC_AGENTS),
-        "own_key": boot is UNKNOWN or bool(boot),
+        "own_key": graph.stated(owner, "bootDisk" if "bootDisk" in owner.inputs else "disks", boot),
         "reserved": _reservation(inputs),
         "scheduled": limit is not None or bool(get(inputs, "resourcePolicies")),
     }
@@ -156,10 +155,9 @@ def _has_address(interface: Any) -> Flag:
 
 
 def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
-    del graph
     return [
         {
-            **_instance_details(resource.inputs),
+            **_instance_details(graph, resource, resource.inputs),
             "nodes_min": 1,
             "nodes_wanted": 1,
             "nodes_max": 1,
@@ -177,7 +175,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     scales = either(*(UNKNOWN if isinstance(found, Unknown) else bool(found) for found in scalers))
     return [
         {
-            **_instance_details(inputs),
+            **_instance_details(graph, template if isinstance(template, RecordedResource) else resource, inputs),
             "nodes_min": size.least,
             "nodes_wanted": size.wanted,
             "nodes_max": size.most,

@@ -340,7 +340,8 @@ def _gke(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
         "logged": UNKNOWN
         if isinstance(components, Unknown)
         else service != "none" and (inputs.get("loggingConfig") is None or bool(components)),
-        "workload_identity": UNKNOWN if pool is UNKNOWN else bool(pool) or flag(inputs.get("enableAutopilot")),
+        "workload_identity": bool(inputs.get("workloadIdentityConfig") is not None and pool != "")
+        or flag(inputs.get("enableAutopilot")),
         "local_accounts": flag(get(inputs, "masterAuth", "clientCertificateConfig", "issueClientCertificate")),
         "deletion_protection": flag(inputs.get("deletionProtection"), default=True),
     }

@@ -58,6 +58,11 @@ def _is_log_target(graph: Graph, resource: RecordedResource) -> bool:
     return False
 
 
+def _side_resource(graph: Graph, bucket: RecordedResource, kind: str) -> RecordedResource | None:
+    found = graph.referring(bucket, f"aws:s3/{kind[0].lower()}{kind[1:]}:{kind}", "bucket")
+    return found[0] if isinstance(found, tuple) and found else None
+
+
 def _side(graph: Graph, bucket: RecordedResource, kind: str, inline: str) -> Any:
     """The inputs of a side resource that configures a bucket, or the bucket's own inline block; None, or UNKNOWN."""
     token = f"aws:s3/{kind[0].lower()}{kind[1:]}:{kind}"
@@ -81,12 +86,13 @@ def _s3(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
     owners = _side(graph, bucket, "BucketOwnershipControls", "")
     status = get(versioning, "versioningConfiguration", "status", default=get(versioning, "enabled"))
     rules = items(get(encryption, "rules", default=get(encryption, "rule")))
-    keys: list[Any] = [] if isinstance(rules, Unknown) else [_sse(rule) for rule in rules]
+    owner = _side_resource(graph, bucket, "BucketServerSideEncryptionConfiguration") or bucket
+    keys: list[Flag] = [] if isinstance(rules, Unknown) else [_sse(graph, owner, rule) for rule in rules]
     expiries = items(get(lifecycle, "rules", default=bucket.inputs.get("lifecycleRules")))
     default_retention = get(lock, "rule", "defaultRetention")
     return {
         "versioned": flag(status),
-        "own_key": UNKNOWN if isinstance(rules, Unknown) else any(keys),
+        "own_key": UNKNOWN if isinstance(rules, Unknown) else either(*keys),
         "private": every(
             *(
                 flag(get(block, name))
@@ -105,10 +111,11 @@ def _s3(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
     }
 
 
-def _sse(rule: Any) -> bool:
+def _sse(graph: Graph, owner: RecordedResource, rule: Any) -> Flag:
     default = get(rule, "applyServerSideEncryptionByDefault")
     algorithm, key = get(default, "sseAlgorithm"), get(default, "kmsMasterKeyId")
-    return algorithm in {"aws:kms", "aws:kms:dsse"} and key is not None
+    ours: Flag = UNKNOWN if algorithm is UNKNOWN else algorithm in {"aws:kms", "aws:kms:dsse"}
+    return every(ours, graph.stated(owner, "rules", key))
 
 
 def _enforced(ownership: Any) -> Flag:
@@ -170,7 +177,6 @@ def document_of(policy: Any) -> Any:
 
 
 def _gcs(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
-    del graph
     inputs = bucket.inputs
     rules = items(inputs.get("lifecycleRules"))
     deletes: list[Flag] = []
@@ -193,7 +199,7 @@ def _gcs(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
     days: Count = 7 if seconds is None else (seconds // 86400 if isinstance(seconds, int) else UNKNOWN)
     return {
         "versioned": flag(get(inputs, "versioning", "enabled")),
-        "own_key": key is UNKNOWN or bool(key),
+        "own_key": graph.stated(bucket, "encryption", key),
         "private": _is(get(inputs, "publicAccessPrevention"), "enforced"),
         "encrypted_transport": True,
         "deletable": flag(inputs.get("forceDestroy")),

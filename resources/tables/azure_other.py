@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 from resources.pricing import Context, Free, Outcome, Pricer
 from resources.recorded import RecordedResource, Unknown
 from resources.stores import stored
 from resources.values import get, text
+from sizing.money import Interval
 
 
 def _account(resource: RecordedResource, context: Context) -> Outcome:
@@ -66,6 +68,19 @@ def _vault(resource: RecordedResource, context: Context) -> Outcome:
     return Free("bills by operation, under a dollar a month at this use")
 
 
+def _zone(resource: RecordedResource, context: Context) -> Outcome:
+    return (
+        context.fee(
+            resource,
+            what="private DNS zone",
+            key="private_dns.zone",
+            unit="month",
+            quantity=Interval.exactly(Decimal(1)),
+            region="all",
+        ),
+    )
+
+
 TABLE: Final[dict[str, Pricer]] = {
     "azure-native:storage:StorageAccount": _account,
     "azure-native:network:NatGateway": _nat,
@@ -74,6 +89,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "azure-native:network:PrivateEndpoint": _private_endpoint,
     "azure-native:operationalinsights:Workspace": _logs,
     "azure-native:containerregistry:Registry": _registry,
+    "azure-native:privatedns:PrivateZone": _zone,
     "azure-native:keyvault:Vault": _vault,
     "azure-native:keyvault:Key": _vault,
     "azure-native:keyvault:Secret": _vault,

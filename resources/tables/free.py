@@ -31,6 +31,7 @@ SERVICES: Final[dict[str, str]] = {
     "gcp:organizations/": _RIGHTS,
     "gcp:folder/": _RIGHTS,
     "gcp:iam/": _RIGHTS,
+    "gcp:pubsub/": "within the free tier at this use",
     "gcp:monitoring/": "alerting on cloud metrics is free at this use",
     "gcp:logging/": "routing is free; stored logs bill beyond the free tier",
     "gcp:billing/": "budgets are free",

@@ -146,6 +146,11 @@ def _key(resource: RecordedResource, context: Context) -> Outcome:
     return (context.fee(resource, what="encryption key", key="kms.key", unit="month", quantity=quantity),)
 
 
+def _scheduler(resource: RecordedResource, context: Context) -> Outcome:
+    quantity = Interval.exactly(Decimal(1))
+    return (context.fee(resource, what="scheduled job", key="scheduler.job", unit="month", quantity=quantity),)
+
+
 TABLE: Final[dict[str, Pricer]] = {
     "gcp:storage/bucket:Bucket": _bucket,
     "gcp:compute/disk:Disk": _disk,
@@ -162,4 +167,5 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:vertex/aiEndpoint:AiEndpoint": _endpoint,
     "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _deployment,
     "gcp:kms/cryptoKey:CryptoKey": _key,
+    "gcp:cloudscheduler/job:Job": _scheduler,
 }
