@@ -28,7 +28,7 @@ from sizing.validation.memory_predictions import Prediction
 from sizing.validation.predict import MEMORY, predict
 
 CONTEXT_ELSEWHERE = {"rocm": 6e8, "tpu": 4e8, "neuron": 6e8, "gaudi": 6e8, "other": 6e8}
-WIDTHS = {"vision": (0.5, 2.0)}  # no published case: an estimate, as wide as it sounds
+WIDTHS = {"vision": (0.6, 1.6)}  # no published case: an estimate, as wide as it sounds
 NARROWEST = 0.005
 NORMAL = 1.9  # 80 % of a normal error lies within 1.9 times its median
 NOISE = 0.1  # log error of a case that costs as much as 1.4 widths of a prior

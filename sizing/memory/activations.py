@@ -8,13 +8,32 @@ divides what lies between its two collectives; sequence parallelism the rest.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sizing.architecture import expert_layers
 from sizing.jobs import Layout, TrainingJob
-from sizing.memory.states import MEGATRON, QUANTIZED, lora_targets
+from sizing.memory.states import MEGATRON, QUANTIZED, TRANSFORMER_ENGINE, lora_targets
 
-FUSED_ENGINES = MEGATRON | {"unsloth", "maxtext", "liger"}
+FUSED_ENGINES = MEGATRON | TRANSFORMER_ENGINE | {"unsloth", "liger", "flash-attention"}
+_XLA = 2.5  # 16-bit logits written once; XLA fuses the rest into the products around them
+_HUGGING_FACE = 18.0  # logits in 16 bits, in fp32, shifted in fp32, log-probabilities, gradient
+LOSS_BYTES: Mapping[str, float] = {
+    "unsloth": 0.0,  # fused with the projection
+    "liger": 0.0,
+    "llm-foundry": 4.0,  # fused kernel: 16-bit logits and gradient
+    "flash-attention": 4.0,
+    "megatron-bridge": 6.0,  # fused: fp32 probabilities, turned into the gradient in place, and the 16-bit one
+    "nemo": 6.0,
+    "mlperf": 6.0,
+    "litgpt": 8.0,  # all in 16 bits
+    "torchtitan": 14.0,  # compiles the blocks, not the loss
+    "transformers": _HUGGING_FACE,
+    "peft": _HUGGING_FACE,
+    "llama-factory": _HUGGING_FACE,
+    "trl": _HUGGING_FACE,
+    "axolotl": _HUGGING_FACE,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,25 +74,27 @@ def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -
     if a.kv_lora_rank:
         query, kv = a.heads * (a.qk_nope_head_dim + a.qk_rope_head_dim), a.heads * a.v_head_dim
     h = a.hidden
-    outside = 2 * h * stream  # inputs of the two norms
-    outside += h * size * (saved("q", "k", "v") + saved("gate", "up"))  # their outputs
+    # Transformer Engine keeps the inputs of 8-bit products in 8 bits.
+    product_input = 1.0 if job.precision in ("fp8", "fp4") and job.engine in TRANSFORMER_ENGINE else size
+    norm_outputs = h * product_input * (saved("q", "k", "v") + saved("gate", "up"))
+    outside = 2 * h * stream + norm_outputs
     if not fused:
         outside += 2 * 4.0 * h if a.gated else 0.0  # RMS norm written out keeps an fp32 copy of its input
-    inside = size * (query + 2 * kv)  # q, k, v
-    if not fused:
-        inside += size * (query + kv)  # q and k before the rotary embedding
+    projections = size * (query + 2 * kv)
+    if not fused and (a.gated or job.engine == "litgpt"):
+        projections += size * (query + kv)  # q and k before the rotary embedding
     attention_out = size * (a.heads * a.v_head_dim if a.kv_lora_rank else query)
-    inside += attention_out
-    if job.attention == "eager":
-        inside += 5.0 * a.heads * job.sequence_length / max(1, layout.context) * (size / 2.0)
-    width = a.ffn
-    copies = 1.0
+    scores = 5.0 * a.heads * job.sequence_length / max(1, layout.context) * (size / 2.0)
+    width, copies = float(a.ffn), 1.0
     if with_experts:
-        width, copies = a.expert_ffn, float(a.experts_per_token + a.shared_experts)
+        width, copies = float(a.expert_ffn), float(a.experts_per_token + a.shared_experts)
         outside += 2 * size * h * a.experts_per_token  # tokens as dispatched to the experts, and as they come back
     branches = 2 if a.gated else 1
-    ffn_values = branches + (1 if a.gated and not fused else 0) + (1 if saved("down") else 0)
-    inside += size * width * copies * ffn_values
+    branch_outputs = size * width * copies * (branches + (1 if a.gated and not fused else 0))
+    down_input = product_input * width * copies if saved("down") else 0.0
+    inside = projections + attention_out + branch_outputs + down_input
+    if job.attention == "eager":
+        inside += scores
     if "scale" in targets:  # the output of every matrix is scaled by something learned, and kept for it
         inside += size * (query + 2 * kv + width * copies * branches)
         outside += 2 * size * h
@@ -81,10 +102,13 @@ def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -
     outside_divide = layout.tensor if layout.sequence_parallel else 1
     boundary = h * stream / outside_divide
     kept = outside / outside_divide + inside / divide
-    if job.engine in MEGATRON or job.attention == "eager":  # recompute the attention core only
-        scores = 5.0 * a.heads * job.sequence_length / max(1, layout.context) * (size / 2.0) / divide
-        selective = kept - (scores if job.attention == "eager" else 0.0)
-    else:  # keep the attention output and every second product
+    if job.attention == "eager":  # what it was invented for: the scores alone
+        selective = kept - scores / divide
+    elif job.engine in TRANSFORMER_ENGINE:  # norms and activation functions, and the projections up from a latent
+        latent = size * (a.q_lora_rank + a.kv_lora_rank + a.qk_rope_head_dim)
+        selective = kept - norm_outputs / outside_divide - down_input / divide
+        selective -= (projections - latent) / divide if a.kv_lora_rank else 0.0
+    else:  # the attention output and every second product are kept
         products = size * (query + 2 * kv + h + (branches * width * copies) + h)
         selective = boundary + (attention_out + products / 2) / divide
     gradients = size * (branches * width * copies / divide + 2 * h / outside_divide)
@@ -120,23 +144,18 @@ def stage_activations(job: TrainingJob, layout: Layout, layers: range) -> tuple[
 def loss_bytes_per_token(job: TrainingJob, layout: Layout) -> float:
     """Peak bytes per token of logits and loss, at the start of the backward pass.
 
-    Written out: 16-bit logits, fp32 log-probabilities, two fp32 gradients (14 bytes per entry; Hugging Face's shifted
-    copy makes it 18); compiled 10; a chunked loss keeps the 16-bit logits and works on a chunk at a time; fused losses
-    keep none.
+    Written out, an entry takes 14: 16-bit logits, fp32 log-probabilities, two fp32 gradients. Compiled 10. A chunked
+    loss keeps the 16-bit logits and works on a chunk at a time. Engines with a loss of their own: `LOSS_BYTES`.
     """
     a = job.architecture
     if a.kind in ("vision", "diffusion") or not a.vocab:
         return 0.0
-    if job.engine == "unsloth":
-        per_value = 0.0
-    elif job.chunked_loss:
+    if job.chunked_loss:
         per_value = 2.25
-    elif is_fused(job) and job.engine != "torchtitan":  # torchtitan compiles the blocks, not the loss
-        per_value = 10.0
-    elif job.engine == "litgpt":
-        per_value = 8.0
-    elif job.engine in ("transformers", "peft", "llama-factory", "trl", "axolotl"):
-        per_value = 18.0
+    elif job.framework == "jax":
+        per_value = _XLA
+    elif job.engine in LOSS_BYTES:
+        per_value = LOSS_BYTES[job.engine]
     else:
-        per_value = 14.0
+        per_value = 10.0 if is_fused(job) else 14.0
     return per_value * a.vocab / layout.tensor

@@ -67,7 +67,9 @@ QUANTISES_HEAD = frozenset({"litgpt"})
 REPLICATES_TABLES = frozenset({"litgpt", "deepspeed"})
 # PEFT's preparation for k-bit training casts whatever is not quantised (embeddings, head, norms) to fp32.
 CASTS_UP = frozenset({"transformers", "peft", "llama-factory", "trl", "axolotl"})
-MEGATRON = frozenset({"megatron", "nemo", "megatron-bridge", "megatron-deepspeed"})
+MEGATRON = frozenset({"megatron", "nemo", "megatron-bridge", "megatron-deepspeed", "mlperf"})
+# Engines on NVIDIA's Transformer Engine, with its 8-bit inputs kept and its modules recomputed one by one.
+TRANSFORMER_ENGINE = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf", "llm-foundry"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,7 @@ def recipe(job: TrainingJob, layout: Layout) -> Recipe:
         return Recipe(weights=4.0, gathered=0.0, gradients=4.0, optimizer=momenta)
     if job.weights == "fp32" or layout.zero_stage >= 3 or job.framework == "jax":
         return Recipe(weights=4.0, gathered=computing, gradients=4.0, optimizer=momenta)
-    gradients = 4.0 if job.precision != "fp16" and job.engine in MEGATRON else 2.0
+    gradients = 4.0 if job.precision != "fp16" and job.engine == "megatron" else 2.0  # its default; recipes turn it off
     return Recipe(weights=2.0, gathered=0.0, gradients=gradients, optimizer=momenta + (4.0 if keeps_master else 0.0))
 
 

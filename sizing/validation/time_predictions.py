@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from sizing.jobs import Checkpointing, Layout
+from sizing.memory import training_memory, usable_bytes
 from sizing.performance.training import training_time
 from sizing.validation.cases import Case
 from sizing.validation.memory_predictions import Prediction
-from sizing.validation.training_runs import in_unit, layout_of, training_run
+from sizing.validation.training_runs import TrainingRun, in_unit, layout_of, training_run
+
+
+# What a run may have done to fit where its source does not say: recompute, and move what is kept to the host.
+_WAYS_TO_FIT: tuple[tuple[Checkpointing, bool], ...] = (
+    ("none", False),
+    ("selective", False),
+    ("full", False),
+    ("full", True),
+)
 
 
 def predict_time(case: Case) -> Prediction:
@@ -21,4 +34,21 @@ def predict_time(case: Case) -> Prediction:
         grade=estimate.grade,
         assumptions=(*run.assumptions, *estimate.assumptions),
         group="time",
+        fits=run_fits(run, layout),
+    )
+
+
+def run_fits(run: TrainingRun, layout: Layout) -> bool:
+    """Whether the run fits its device at the upper edge of the memory band, in some way that its source leaves open."""
+    stated = run.job.checkpointing
+    ways = _WAYS_TO_FIT if stated is None else ((stated, False),)
+    usable = usable_bytes(run.cluster.accelerator)
+    return any(
+        training_memory(
+            replace(run.job, checkpointing=checkpointing, activation_offload=offload),
+            replace(layout, checkpointing=checkpointing),
+            run.cluster.accelerator,
+        ).high_bytes
+        <= usable
+        for checkpointing, offload in ways
     )
