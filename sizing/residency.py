@@ -49,6 +49,8 @@ AREAS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("australia", "au"),
     ),
 }  # fmt: skip
+AREAS["cloud-run"] = AREAS["gcp"]
+AREAS["nebius"] = (("eu-", "eu"), ("us-", "us"))
 
 
 def of(cloud: str, region: str) -> str:

@@ -102,7 +102,7 @@ CountRange = Annotated[
                 {"type": "string", "pattern": rf"^\s*(?:{_COUNT}|{_COUNT}\s*\.\.|(?:{_COUNT})?\s*\.\.\s*{_COUNT})\s*$"},
             ],
             "description": "a count or a range of counts, both ends included",
-            "examples": ["4", "1..8", "2.."],
+            "examples": ["1..8", "2..", "4"],
         }
     ),
 ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sizing.spec_docs import sentence
 from sizing.spec_model import WorkloadSpec
+from sizing.units import show_duration, show_share
 
 
 def schema() -> dict[str, Any]:
@@ -27,7 +29,27 @@ def schema() -> dict[str, Any]:
     capacity = defs["Capacity"]["properties"]
     capacity["flex_start"] = {"anyOf": [{"const": True}, {"$ref": "#/$defs/FlexStart"}]}
     capacity["savings_plan"] = {"anyOf": [{"enum": ["1y", "3y"]}, {"$ref": "#/$defs/SavingsPlan"}]}
+    _describe(document, document, "")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
+
+
+def _describe(definition: dict[str, Any], document: dict[str, Any], prefix: str) -> None:
+    """Put the sentence of each key before what is allowed for it."""
+    for key, value in definition.get("properties", {}).items():
+        path = f"{prefix}.{key}" if prefix else key
+        stated = value.get("description", "")
+        said = sentence(path)
+        if not stated.startswith(said):
+            value["description"] = f"{said}. {stated[:1].upper()}{stated[1:]}" if stated else said
+        for option in [value, *value.get("anyOf", [])]:
+            if "$ref" in option:
+                _describe(document["$defs"][option["$ref"].rpartition("/")[2]], document, path)
+
+
+def _as_written(default: Any, value: dict[str, Any]) -> str:
+    if isinstance(default, float):
+        return show_share(default) if "%" in value.get("pattern", "") else show_duration(default)
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def _tidy(definition: dict[str, Any]) -> None:
@@ -42,7 +64,7 @@ def _tidy(definition: dict[str, Any]) -> None:
             value.pop("anyOf")
             value.update(options[0] if len(options) == 1 else {"anyOf": options})
         if why:
-            shown = "" if default in (None, [], ()) or isinstance(default, float) else f"{default}: "
+            shown = "" if default in (None, [], ()) else f"{_as_written(default, value)}: "
             stated = value.get("description", "")
             value["description"] = f"{stated}{'. ' if stated else ''}Default: {shown}{why}"
         definition["properties"][key] = value

@@ -29,8 +29,10 @@ def _schema(document: dict[str, Any]) -> str:
 
 def spec_schema() -> Files:
     from sizing.spec import spec_schema
+    from sizing.spec_docs import reference
 
-    return {"docs/reference/spec.schema.json": _schema(spec_schema())}
+    document = spec_schema()
+    return {"docs/reference/spec.schema.json": _schema(document), "docs/reference/spec.md": reference(document)}
 
 
 def decision_schema() -> Files:

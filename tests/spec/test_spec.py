@@ -15,10 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from sizing import spec_docs
 from sizing.errors import SpecError
 from sizing.spec import parse_spec, read_spec, spec_schema
 from sizing.spec_resolved import as_yaml
 from sizing.spec_yaml import load_mapping
+from sizing.units import ALLOWED_DURATION
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "stacks/specs").rglob("*.yaml")])
@@ -220,3 +222,15 @@ def test_import_stays_light() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = set(done.stdout.split())
     assert not loaded & {"numpy", "pulumi", "grpc", "rich", "requests", "jsonschema", "boto3", "difflib"}
+
+
+def test_every_key_has_its_sentence() -> None:
+    """In the schema, so that editors show it, and on the reference page."""
+    page = (ROOT / "docs/reference/spec.md").read_text()
+    assert page == spec_docs.reference(spec_schema())
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    assert [row[1] for row in rows if not row[3].strip()] == []
+    keys = {row[1].strip(" `") for row in rows}
+    assert {key for key in spec_docs.SENTENCES if not key.startswith("images.")} <= keys, "no sentence without a key"
+    described = spec_schema()["properties"]["deadline"]["description"]
+    assert described == f"How long a run may take. A{ALLOWED_DURATION[1:]}"

@@ -117,3 +117,19 @@ def test_forms_people_write(parse: object, text: str, expected: float) -> None:
 )
 def test_schedule_hours(text: str, hours: float) -> None:
     assert spec_schedule.parse_schedule(text).hours_per_week == Decimal(str(hours))
+
+
+def test_residency_agrees_with_the_catalog() -> None:
+    """Areas are told from names, so that reading a spec needs no catalog; the catalog's countries are the judge."""
+    from sizing.catalog import load
+
+    areas = {"GB": "uk", "CH": "ch", "US": "us", "CA": "ca", "IN": "in", "JP": "jp", "AU": "au"}
+    facts = load().region_facts.values()
+    assert len(facts) > 100
+    wrong = {
+        (fact.cloud, fact.region): (found, wanted)
+        for fact in facts
+        if (found := residency.of(fact.cloud, fact.region))
+        != (wanted := "eu" if fact.area == "eu" else areas.get(fact.country, ""))
+    }
+    assert not wrong

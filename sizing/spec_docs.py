@@ -1,0 +1,205 @@
+"""One sentence for every key of a spec: shown by editors (through the JSON Schema) and in docs/reference/spec.md."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+SENTENCES: Final[dict[str, str]] = {
+    "name": "What the workload is called; part of the names of what is built for it",
+    "kind": "What is done: it decides which other sections are needed",
+    "model": "Which model: a name of the catalog, a path to a Hugging Face config.json, or a mapping",
+    "model.name": "A name that the catalog knows",
+    "model.config": "A path to a Hugging Face config.json, from the spec's own folder",
+    "model.precision": "What is computed in",
+    "model.weights": "How the weights are stored: int4 takes a quarter of bf16",
+    "model.kv": "How the KV cache is stored; fp8 holds twice the tokens",
+    "model.params": "Parameters in all; enough by itself, the dimensions are then estimated",
+    "model.active_params": "Parameters that one token uses, of a mixture of experts",
+    "model.family": "What kind of network it is",
+    "model.layers": "Transformer layers",
+    "model.hidden": "Width of the residual stream",
+    "model.heads": "Attention heads",
+    "model.kv_heads": "Heads of the KV cache; fewer than heads with grouped queries",
+    "model.head_dim": "Width of a head; else hidden / heads",
+    "model.ffn": "Width of the feed-forward layer",
+    "model.gated": "Whether the feed-forward has three matrices (SwiGLU) and not two",
+    "model.vocab": "Vocabulary",
+    "model.tied_embeddings": "Whether input and output embeddings are the same matrix",
+    "model.experts": "Experts of a layer",
+    "model.experts_per_token": "Experts that one token visits",
+    "model.expert_ffn": "Width of one expert",
+    "model.shared_experts": "Experts that every token visits",
+    "model.dense_layers": "Leading layers without experts",
+    "model.kv_lora_rank": "Rank of the compressed KV cache (multi-head latent attention)",
+    "model.q_lora_rank": "Rank of the compressed queries",
+    "model.qk_rope_head_dim": "Rotary part of a head",
+    "model.qk_nope_head_dim": "Other part of a head",
+    "model.v_head_dim": "Width of a value head",
+    "model.sliding_window": "Tokens that attention looks back; the KV cache grows no further",
+    "model.max_sequence_length": "Longest sequence that the model takes",
+    "model.forward_flop_per_sample": "FLOPs of one forward pass (2 x multiply-adds), of a vision or diffusion model",
+    "model.resolution": "Side of the image in pixels, at which the FLOPs are stated",
+    "model.extra_params": "Parameters beside the language model: vision tower, projector",
+    "model.image_tokens": "Tokens that one image adds to the prompt",
+    "framework": "Decides what can run on TPU, Trainium and ROCm",
+    "traffic": "Load on a service",
+    "traffic.rps": "Requests per second, in the mean",
+    "traffic.requests_per_hour": "Requests per hour, in the mean",
+    "traffic.concurrent_users": "Users at a time; each waits for the answer, thinks, and asks again",
+    "traffic.think_time": "What a user does between answer and next request",
+    "traffic.input_tokens": "Tokens of the prompt, in the mean, without images",
+    "traffic.output_tokens": "Tokens of the answer, in the mean",
+    "traffic.images": "Images of one request",
+    "training.images": "Images of one sample",
+    "batch.images": "Images of one record",
+    "images.resolution": "Side of the image in pixels",
+    "images.per_request": "How many images",
+    "slo": "What the service promises",
+    "slo.ttft": "Time to the first token",
+    "slo.tpot": "Time to each further token",
+    "slo.latency": "Time to the whole answer",
+    "slo.percentile": "The share of requests for which the bounds hold",
+    "training": "One training run",
+    "training.tokens": "Tokens of the whole run",
+    "training.samples": "Samples of one epoch",
+    "training.epochs": "How often the samples are seen",
+    "training.steps": "Optimizer steps, instead of tokens or samples",
+    "training.sequence_length": "Tokens of one sequence",
+    "training.global_batch": "Tokens of one optimizer step over all devices; of a vision model, images",
+    "training.method": "Train every weight, or adapters beside frozen weights (16-bit or quantized)",
+    "training.optimizer": "Decides the optimizer state: Adam keeps two numbers a weight",
+    "training.lora": "Shape of the adapters",
+    "training.lora.rank": "Inner width of an adapter",
+    "training.lora.targets": "Which matrices get one: all-linear, or a list of q_proj ... down_proj",
+    "training.activation_checkpointing": "What is recomputed instead of kept",
+    "training.attention": "Kernel: flash keeps no attention matrix",
+    "training.packed": "Whether sequences are filled up with the next sample instead of padding",
+    "batch": "Offline inference over a set of records",
+    "batch.records": "How many records",
+    "batch.tokens_per_record": "Tokens that are read for one record, in the mean",
+    "batch.output_tokens_per_record": "Tokens that are written for one record",
+    "batch.window": "How long it may take",
+    "batch.every": "How often it is done",
+    "data": "What is read, and where it may be",
+    "data.location": "Where it lies; leaving that cloud or region costs egress",
+    "data.region": "The region of the location, where its name does not say",
+    "data.size": "How much it is",
+    "data.residency": "The legal area that it must not leave; other regions are not considered",
+    "deadline": "How long a run may take",
+    "resources": "Limits on the hardware; leave it out to let the sizing choose",
+    "resources.accelerators": "Accelerators to choose from; a family name means all its parts",
+    "resources.instance_type": "Machine types to choose from",
+    "resources.nodes": "How many machines at least and at most",
+    "resources.gpu": "Memory of one accelerator, at least or as a range, as it is sold",
+    "resources.tpu": "A TPU slice",
+    "resources.tpu.type": "Generation of the TPU",
+    "resources.tpu.topology": "Chips along each side",
+    "infra": "Where it may run: clouds, regions or zones",
+    "spot_policy": "Whether machines that can be reclaimed may be used; auto never does for online serving",
+    "capacity": "How the machines are got hold of",
+    "capacity.block": "Buy a capacity block: once, in advance, for a window",
+    "capacity.block.duration": "How long: whole days, up to 182",
+    "capacity.block.start": "When it starts at the earliest",
+    "capacity.block.max_price": "The most that it may cost",
+    "capacity.block.purchase": "Nothing is bought unless this says confirmed",
+    "capacity.block.id": "A block that is bought already",
+    "capacity.reservation": "Name or id of a reservation that exists",
+    "capacity.flex_start": "Wait for capacity, then run for a bounded time (Google's Dynamic Workload Scheduler)",
+    "capacity.flex_start.max_run": "How long it may run, at most seven days",
+    "capacity.savings_plan": "Commit to spend for a term: 1y or 3y",
+    "capacity.savings_plan.term": "For how long",
+    "checkpoint": "How often training state is kept",
+    "checkpoint.interval": "Time between two checkpoints",
+    "checkpoint.keep": "How many are kept",
+    "checkpoint.on_destroy": "What happens to them when the cluster goes",
+    "utilization": "Share of the month that it is really used: decides rent, commit or buy",
+    "managed": "A managed service instead of plain machines",
+    "scheduler": "What runs jobs on the machines",
+    "budget": "Limits; over them `sizewell size` answers with exit code 2",
+    "budget.per_run": "The most that one run may cost",
+    "budget.monthly": "The most that a month may cost",
+    "idle": "When accelerators count as idle, and what happens then",
+    "idle.min_gpu_utilization": "Below this they are idle",
+    "idle.window": "For how long they must be below it",
+    "idle.grace": "Time between notice and action",
+    "idle.action": "What happens then",
+    "schedule": "When it may run",
+    "schedule.on": "Weekly windows and an IANA time zone",
+    "ttl": "After how many days the stack expires",
+    "owner": "Who is asked about it; a tag on everything that is built",
+    "cost_center": "Who pays for it; a tag on everything that is built",
+    "team": "Who runs it; with utilization, what managed: auto goes by",
+    "team.platform_engineers": "How many people look after clusters",
+    "objective": "What is best: the cheapest, the fastest, or a balance",
+}
+
+
+KINDS: Final = {  # by the first example that the schema gives
+    "4096": "count",
+    "0": "count, or 0",
+    "45m": "duration",
+    "0s": "duration",
+    "80GB": "size",
+    "10000 USD": "money",
+    "70%": "percentage",
+    "4": "rate, per second or `10k/h`",
+}
+
+
+def sentence(path: str) -> str:
+    """The sentence of a dotted key; keys of images are the same in every section."""
+    head, _, key = path.rpartition(".")
+    return SENTENCES.get(path) or SENTENCES.get(f"{head.rpartition('.')[2]}.{key}", "")
+
+
+def reference(schema: dict[str, Any]) -> str:
+    """The page docs/reference/spec.md: every key in the order of the schema."""
+    lines = [
+        "# The workload spec",
+        "",
+        "Every key of a spec file. `sizewell size SPEC --show-spec` prints a spec with every default and its origin;",
+        "[spec.schema.json](spec.schema.json) is the same for editors: start a file with",
+        "`# yaml-language-server: $schema=` and the path to it. The [examples](../../examples/) have the arithmetic.",
+        "",
+        "A duration is `500ms`, `45m`, `1h30m` or `3d`; a size `80GB` (10^9) or `80GiB` (2^30); a count `4096`, `50k`",
+        "or `7B`; money `10000 USD`; a percentage `70%`. A number that lacks its unit is refused.",
+        "",
+        "| key | value | meaning | default |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [_row(path, definition, schema) for path, definition in _walk(schema, schema, "")]
+    return "\n".join(lines) + "\n"
+
+
+def _walk(definition: dict[str, Any], schema: dict[str, Any], prefix: str) -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    for key, value in definition.get("properties", {}).items():
+        path = f"{prefix}.{key}" if prefix else key
+        found.append((path, value))
+        for inner in _references(value):
+            found += _walk(schema["$defs"][inner], schema, path)
+    return found
+
+
+def _references(value: dict[str, Any]) -> list[str]:
+    options = [value, *value.get("anyOf", [])]
+    return [option["$ref"].rpartition("/")[2] for option in options if "$ref" in option]
+
+
+def _row(path: str, value: dict[str, Any], schema: dict[str, Any]) -> str:
+    text = value.get("description", "")
+    _, _, default = text.partition("Default: ")
+    return f"| `{path}` | {_values(value, schema)} | {sentence(path)} | {default} |"
+
+
+def _values(value: dict[str, Any], schema: dict[str, Any]) -> str:
+    if "enum" in value or "const" in value:
+        return ", ".join(f"`{option}`" for option in value.get("enum", [value.get("const")]))
+    if value.get("examples"):
+        return KINDS.get(value["examples"][0], ", ".join(f"`{example}`" for example in value["examples"]))
+    if _references(value):
+        others = [option for option in value.get("anyOf", []) if "$ref" not in option]
+        return " or ".join([*(_values(option, schema) for option in others), "mapping"])
+    if "anyOf" in value:
+        return " or ".join(dict.fromkeys(_values(option, schema) for option in value["anyOf"]))
+    return {"string": "text", "boolean": "`true`, `false`", "array": "list"}.get(value.get("type", ""), "text")
