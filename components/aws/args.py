@@ -22,6 +22,8 @@ class NetworkArgs(OwnedArgs):
     """AWS region, as us-east-1."""
     zones: list[str]
     """Availability zones by name (us-east-1a) or id (use1-az4); one private subnet in each."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     cidr: NotRequired[str]
     """IPv4 range of the VPC; 10.40.0.0/16 unless told."""
     endpoint_services: NotRequired[list[str]]
@@ -65,6 +67,8 @@ class GpuNodeGroupArgs(OwnedArgs):
     """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3."""
     subnet_ids: pulumi.Input[list[str]]
     """Private subnets, one for each zone."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand."""
     s3_prefix_list_id: NotRequired[pulumi.Input[str]]
     """Prefix list of the S3 gateway endpoint."""
     kms_key_arn: NotRequired[pulumi.Input[str]]

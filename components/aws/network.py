@@ -73,9 +73,10 @@ class Network(Owned):
             ec2.RouteTableAssociation(f"{name}-{zone}", subnet_id=subnet.id, route_table_id=routes.id, opts=child)
             subnets.append(subnet)
 
-        key = encryption_key(self, name, region=region, account=vpc.owner_id, production=production)
+        account = args.get("account") or vpc.owner_id
+        key = encryption_key(self, name, region=region, account=account, production=production)
         s3 = self._endpoints(name, args, vpc, subnets, routes, every_zone=production)
-        self._flow_logs(name, vpc, key)
+        self._flow_logs(name, vpc, key, region=region)
 
         self.vpc_id = vpc.id
         self.vpc_cidr = pulumi.Output.from_input(cidr)
@@ -149,7 +150,7 @@ class Network(Owned):
             opts=child,
         )
 
-    def _flow_logs(self, name: str, vpc: ec2.Vpc, key: kms.Key) -> None:
+    def _flow_logs(self, name: str, vpc: ec2.Vpc, key: kms.Key, *, region: str) -> None:
         child = self.child()
         group_name = f"/sizewell/{pulumi.get_stack()}/{name}/flow"
         logs = cloudwatch.LogGroup(
@@ -169,12 +170,12 @@ class Network(Owned):
             opts=child,
         )
         write = ["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"]
+        # By name in any account: a role only ever acts in its own, and so the policy is known at preview.
+        arn = f"arn:{plans.partition(region)}:logs:{region}:*:log-group:{group_name}"
         iam.RolePolicy(
             f"{name}-flow",
             role=role.id,
-            policy=logs.arn.apply(
-                lambda arn: plans.policy([{"Effect": "Allow", "Action": write, "Resource": [arn, f"{arn}:*"]}])
-            ),
+            policy=plans.policy([{"Effect": "Allow", "Action": write, "Resource": [arn, f"{arn}:*"]}]),
             opts=child,
         )
         ec2.FlowLog(
@@ -190,14 +191,22 @@ class Network(Owned):
         )
 
 
-def encryption_key(owner: Owned, name: str, *, region: str, account: pulumi.Output[str], production: bool) -> kms.Key:
-    """A key that rotates, for disks, logs and notices; without it nothing of the stack can be read."""
+def encryption_key(owner: Owned, name: str, *, region: str, account: pulumi.Input[str], production: bool) -> kms.Key:
+    """A key that rotates, for disks, logs and notices; without it nothing of the stack can be read.
+
+    With `account` a plain string its policy is known at preview, where rules judge it; else only after the cloud answered.
+    """
+    policy: pulumi.Input[str] = (
+        plans.key_policy(account=account, region=region)
+        if isinstance(account, str)
+        else pulumi.Output.from_input(account).apply(lambda number: plans.key_policy(account=number, region=region))
+    )
     key = kms.Key(
         f"{name}-key",
         description=f"Disks, logs and notices of {pulumi.get_stack()} ({name})",
         enable_key_rotation=True,
         deletion_window_in_days=30 if production else 7,
-        policy=account.apply(lambda number: plans.key_policy(account=number, region=region)),
+        policy=policy,
         tags=owner.tags_of(kms.Key, f"{name}-key"),
         opts=owner.child(),
     )

@@ -58,7 +58,7 @@ class GpuNodeGroup(Owned):
         role, profile = self._identity(name, args)
         key_arn = args.get("kms_key_arn")
         if key_arn is None:
-            account = role.arn.apply(plans.account_of)
+            account = args.get("account") or role.arn.apply(plans.account_of)
             production = args["environment"] == "prod"
             key_arn = encryption_key(self, name, region=args["region"], account=account, production=production).arn
         security_group = self._security_group(name, args)

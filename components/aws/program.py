@@ -24,7 +24,8 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         place = dict(settings.network)
         if not place:
-            network = Network(f"network-{region}", network_args(decision, region, [p for _, p in here]), options)
+            network_args_here = {**network_args(decision, region, [p for _, p in here]), **account(settings)}
+            network = Network(f"network-{region}", network_args_here, options)  # type: ignore[arg-type]
             place = {
                 "vpc_id": network.vpc_id,
                 "vpc_cidr": network_args(decision, region, []).get("cidr", "10.40.0.0/16"),
@@ -33,7 +34,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             }
         for workload, pool in here:
             name = pool_name(workload, pool)
-            args = pool_args(decision, workload, pool, settings.salt)
+            args = {**pool_args(decision, workload, pool, settings.salt), **account(settings)}
             if not settings.network:
                 args["subnet_ids"] = subnets_of(network.subnet_ids, here, args["zones"])
             group = GpuNodeGroup(name, {**args, **place}, options)  # type: ignore[typeddict-item]
@@ -55,6 +56,11 @@ def build_checkpoints(decision: Decision, workloads: Sequence[Workload], setting
         store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings.salt), providers[region])
         outputs[name] = {"bucket": store.bucket, "writerPolicy": store.writer_policy_arn}
     return outputs
+
+
+def account(settings: Settings) -> dict[str, str]:
+    """The account as an argument, where the configuration names exactly one."""
+    return {"account": settings.accounts[0]} if len(settings.accounts) == 1 else {}
 
 
 def provider(region: str, settings: Settings) -> aws.Provider:
