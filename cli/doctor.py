@@ -215,7 +215,9 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
     if not (root / f"stacks/config/Pulumi.{path.stem}.yaml").exists():
         return Finding(about, "note", "has no stacks/config file", f"create it: pulumi stack init {path.stem}")
     nodes = sum(pool.nodes_max for workload in decision.workloads for pool in workload.pools)
-    detail = f"{len(decision.workloads)} workloads, up to {nodes} machines, decided on {decision.decided_on}, sealed"
+    workloads = len(decision.workloads)
+    counts = f"{workloads} workload{'s' * (workloads != 1)}, up to {nodes} machine{'s' * (nodes != 1)}"
+    detail = f"{counts}, decided on {decision.decided_on}, sealed"
     if decision.expires_at and decision.expires_at < today:
         return Finding(
             about, "note", f"{detail}; expired on {decision.expires_at}", "destroy the stack, or decide again"

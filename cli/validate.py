@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Final
 
 from cli import output
 from sizing.errors import UsageError
@@ -21,6 +22,8 @@ EXAMPLES = """examples:
 
 exit code: 0 graded, however large the error; 64 a file is not a list of cases
 """
+SHORT: Final = {"within 20 %": "< 20 %", "half-width": "band ±"}
+ROOM: Final = 44  # columns of a group's name
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,10 +46,11 @@ def run(args: argparse.Namespace) -> int:
     for index, table in enumerate(report.tables):
         if not table.rows:
             continue
-        first, *rest = table.header
+        first, *rest = (SHORT.get(name, name) for name in table.header)
         made = output.table(first, *rest, right=tuple(name for name in rest if name != "reason"))
-        for row in table.rows:
-            made.add_row(*row)
+        made.padding = (0, 1, 0, 0)
+        for group, *figures in table.rows:
+            made.add_row(group if len(group) <= ROOM else group.replace(" · ", " ·\n  "), *figures)
         console.print(f"{'' if index == 0 else chr(10)}{table.title}", style="bold")
         console.print(made)
     core = sum(row.core for row in report.rows)

@@ -36,7 +36,7 @@ def test_in_order(decided: Path, sizewell: Sizewell) -> None:
     assert "everything is in order" in done.out
     rows = findings(sizewell)
     assert rows["stack dev-aws"]["state"] == "ok"
-    assert "1 workloads" in rows["stack dev-aws"]["detail"]
+    assert "1 workload, up to" in rows["stack dev-aws"]["detail"]
     assert "machine types" in rows["catalog"]["detail"]
     assert "numpy" in rows["packages"]["detail"]
 
