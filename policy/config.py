@@ -1,15 +1,8 @@
 """The configuration of the policies: one YAML file, checked whole; a wrong file names every fault and stops.
 
-levels:                       # rule -> level, for every environment or for one
-  idle-exposure: mandatory
-  cluster-public-endpoint: {dev: advisory, prod: mandatory}
-
-Parameters
-----------
-  monthly-budget: {usd_per_month: 5000}
-waivers:
-  - {rule: owner-and-expiry-tags, resource: legacy-node, reason: moved in March, expires: 2027-03-31}
-
+Four sections: `levels` (rule to level, for all environments or by environment), `undetermined` (the level of a result
+that cannot be judged yet, where `up` judges it again), `parameters` (rule to its settings) and `waivers` (rule,
+resource, reason, last day). `policy/config.yaml` is the file that is used where no other is named.
 """
 
 from __future__ import annotations
