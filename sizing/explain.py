@@ -1,0 +1,383 @@
+"""Why the choice is what it is: the data behind `sizewell explain`. Pure; the printing is the command's.
+
+Memory as an itemised bar, the time of a step as a waterfall, what would have to change to fit on half the devices, the
+next best layout and why it loses, how twice the devices would be used, and how much the answer moves with its inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from sizing.candidates import Candidate, machine_of, try_all
+from sizing.choice import Sizing, alternatives, ordered, significant
+from sizing.decide import NothingFits, nothing_fits, size_one
+from sizing.decision import Alternative
+from sizing.fleets import Fleet, FleetRefusal, Machine, Memo, fleets_for, run_time_s
+from sizing.jobs import Cluster, Layout, ServingJob, TrainingJob
+from sizing.pricing import Option, Setting, least_extras_usd, options_of
+from sizing.requirements import Requirements
+
+if TYPE_CHECKING:
+    from sizing.catalog import Catalog
+    from sizing.spec import WorkloadSpec
+
+GIB = 2**30
+MORE, LESS = 1.25, 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One item of a bar or a waterfall: bytes or seconds, and its share of the whole."""
+
+    name: str
+    value: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Something that could be changed, whether that is enough, and what it costs."""
+
+    what: str
+    enough: bool
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextLayout:
+    """The runner-up among the layouts on the same machines, and why it loses."""
+
+    layout: Layout
+    step_s: float
+    why_it_loses: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """How twice the devices would be used; `warning` below 60 %."""
+
+    devices: int
+    efficiency: float | None
+    warning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What the answer becomes when one input moves."""
+
+    what: str
+    machines: str  # "" where nothing fits
+    usd: float | None  # a month of service, or a run
+    change_percent: float | None  # of that cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Everything that `sizewell explain` shows of one workload."""
+
+    workload: str
+    machines: str
+    memory: tuple[Part, ...]  # largest first
+    used_bytes: int
+    high_bytes: int  # upper edge of the band
+    usable_bytes: int
+    waterfall: tuple[Part, ...]  # of one training step, or of a second of a replica; in order
+    bottleneck: str
+    layout: Layout | None
+    next_layout: NextLayout | None
+    half_devices: int
+    half: tuple[Change, ...]
+    scaling: Scaling | None
+    sensitivity: tuple[Effect, ...]
+    alternatives: tuple[Alternative, ...]
+
+
+def explain(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date) -> Explanation | NothingFits:
+    """The explanation of what `decide` would choose for one spec."""
+    sizing = size_one(spec, catalog, stack=stack, on=on)
+    chosen = sizing.best()
+    if chosen is None:
+        return nothing_fits(sizing, None)
+    need, fleet = sizing.need, chosen.fleet
+    machine = machine_of_option(chosen, need)
+    total = fleet.memory.total_bytes
+    limit = fleet.training or fleet.serving
+    return Explanation(
+        workload=need.name,
+        machines=machines(chosen),
+        memory=tuple(
+            Part(name=name, value=float(size), share=size / max(1, total))
+            for name, size in sorted(fleet.memory.breakdown, key=lambda item: (-item[1], item[0]))
+        ),
+        used_bytes=total,
+        high_bytes=fleet.memory.high_bytes,
+        usable_bytes=fleet.usable_bytes,
+        waterfall=_waterfall(fleet),
+        bottleneck=limit.bottleneck if limit else "none",
+        layout=fleet.layout,
+        next_layout=_next_layout(need.training, machine, fleet) if need.training else None,
+        half_devices=_devices(chosen) // 2,
+        half=on_half(sizing, chosen),
+        scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,
+        sensitivity=sensitivity(sizing, chosen),
+        alternatives=alternatives(sizing, chosen),
+    )
+
+
+def machines(option: Option) -> str:
+    """An option in words: "2 x p5.48xlarge (8 x h100-sxm), spot, aws us-east-1"."""
+    shape = option.candidate.shape
+    return (
+        f"{option.fleet.nodes} x {shape.instance_type} ({shape.accelerators} x {shape.accelerator}), "
+        f"{option.deal.market}, {shape.cloud} {option.deal.region}"
+    )
+
+
+def machine_of_option(option: Option, need: Requirements) -> Machine:
+    shape = option.candidate.shape
+    slices = [item for item in option.setting.catalog.slices if item.machine_type == shape.instance_type]
+    return machine_of(shape, option.candidate.accelerator, slices, need)
+
+
+def _devices(option: Option) -> int:
+    return option.fleet.nodes * option.candidate.shape.accelerators
+
+
+def _waterfall(fleet: Fleet) -> tuple[Part, ...]:
+    if fleet.training is None:
+        return ()
+    whole = fleet.training.step_s
+    return tuple(Part(name=name, value=value, share=value / whole) for name, value in fleet.training.waterfall)
+
+
+# The next best layout ----------------------------------------------------------------------------------------------
+
+
+def _next_layout(job: TrainingJob, machine: Machine, fleet: Fleet) -> NextLayout | None:
+    from sizing.layouts import LayoutRefusal, search
+
+    plans = search(job, machine.cluster(fleet.nodes, fleet.topology), best=2)
+    if isinstance(plans, LayoutRefusal) or len(plans) < 2:
+        return None
+    best, other = plans[0], plans[1]
+    slower = other.time.step_s / best.time.step_s - 1
+    mine, its = dict(best.time.waterfall), dict(other.time.waterfall)
+    grown = sorted(((its[name] - mine.get(name, 0.0), name) for name in its), reverse=True)
+    reason = f"{slower:.1%} slower"
+    if grown and grown[0][0] > 0:
+        reason += f": {grown[0][1]} takes {grown[0][0] * 1000:.1f} ms a step more"
+    if slower < 1e-4:
+        reason = "as fast, but not as simple"
+    return NextLayout(layout=other.layout, step_s=other.time.step_s, why_it_loses=reason)
+
+
+def _scaling(job: TrainingJob, cluster: Cluster) -> Scaling | None:
+    from sizing.performance.training import scaling_efficiency
+
+    if cluster.topology:
+        return None  # a slice is doubled to another legal topology, not by adding machines
+    found = scaling_efficiency(job, cluster)
+    known = math.isfinite(found.efficiency)
+    return Scaling(
+        devices=found.devices,
+        efficiency=significant(found.efficiency, 4) if known else None,
+        warning=found.warning,
+    )
+
+
+# Half the devices --------------------------------------------------------------------------------------------------
+
+
+def on_half(sizing: Sizing, chosen: Option) -> tuple[Change, ...]:
+    """What would have to change to fit on half the devices, each tried: as it is, then one change at a time."""
+    need, machine = sizing.need, machine_of_option(chosen, sizing.need)
+    if _devices(chosen) < 2:
+        return (Change(what="as it is", enough=False, outcome="there is one device; half of it is not sold"),)
+    if need.training is not None:
+        return _half_training(need.training, need, machine, chosen)
+    if need.arrivals is not None and need.serving is not None:
+        return _half_serving(need, machine, chosen)
+    hours, allowed = (chosen.run_s or 0.0) * 2 / 3600, (need.deadline_s or 0.0) / 3600
+    outcome = f"takes about {hours:.1f} h, {allowed:.1f} h allowed" if allowed else "a smaller machine holds it"
+    return (Change(what="as it is", enough=bool(allowed) and hours <= allowed, outcome=outcome),)
+
+
+def _half_cluster(machine: Machine, chosen: Option) -> Cluster:
+    nodes = chosen.fleet.nodes
+    if nodes > 1:
+        return machine.cluster(nodes // 2)
+    smaller = replace(machine, count=machine.count // 2, scale_up=max(1, min(machine.scale_up, machine.count // 2)))
+    return smaller.cluster(1)
+
+
+def _half_training(job: TrainingJob, need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
+    from sizing.layouts import LayoutRefusal, search
+
+    cluster = _half_cluster(machine, chosen)
+    tries: list[tuple[str, TrainingJob]] = [("as it is", job)]
+    if job.checkpointing not in (None, "full"):
+        tries.append(("recompute all activations", replace(job, checkpointing="full")))
+    if job.method in ("pretrain", "full") and job.optimizer in ("adamw", "adam"):
+        tries.append(("optimizer: adamw-8bit", replace(job, optimizer="adamw8bit")))
+    if job.sequence_length >= 1024:
+        half = job.sequence_length // 2
+        tries.append((f"sequence_length: {half}", replace(job, sequence_length=half)))
+    if job.method == "full":
+        tries.append(("method: lora", replace(job, method="lora", lora_rank=16)))
+        tries.append(("method: qlora", replace(job, method="qlora", weights="nf4", lora_rank=16)))
+    if job.method == "lora":
+        tries.append(("method: qlora", replace(job, method="qlora", weights="nf4")))
+    found: list[Change] = []
+    for what, changed in tries:
+        plans = search(changed, cluster, best=1)
+        if isinstance(plans, LayoutRefusal):
+            found.append(Change(what=what, enough=False, outcome=plans.reason))
+            continue
+        run_s = run_time_s(changed, plans[0].time)
+        late = need.deadline_s is not None and run_s > need.deadline_s
+        outcome = f"fits; the run takes {run_s / 3600:.1f} h"
+        if late and need.deadline_s is not None:
+            outcome += f", {need.deadline_s / 3600:.1f} h allowed"
+        found.append(Change(what=what, enough=not late, outcome=outcome))
+    return tuple(found)
+
+
+def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
+    job, level = need.serving, need.level
+    assert job is not None and level is not None  # noqa: S101, PT018 - asked only for services
+    tries: list[tuple[str, Requirements]] = []
+    for weights in ("fp8", "int8", "int4"):
+        if _bytes(weights) < _bytes(job.weights):
+            tries.append((f"model.weights: {weights}", replace(need, serving=replace(job, weights=weights))))
+    if not job.kv:
+        tries.append(("model.kv: fp8", replace(need, serving=replace(job, kv="fp8"))))
+    slower = replace(
+        level,
+        ttft_s=level.ttft_s * 2 if level.ttft_s else None,
+        tpot_s=level.tpot_s * 2 if level.tpot_s else None,
+        e2e_s=level.e2e_s * 2 if level.e2e_s else None,
+    )
+    tries.append(("slo: twice the time", replace(need, level=slower)))
+    half = _devices(chosen) / 2
+    found = [Change(what="as it is", enough=False, outcome=f"the load takes {_devices(chosen)} devices")]
+    for what, changed in tries:
+        fleets = fleets_for(machine, changed, Memo())
+        if isinstance(fleets, FleetRefusal):
+            found.append(Change(what=what, enough=False, outcome=fleets.reason))
+            continue
+        devices = fleets[0].nodes * machine.count
+        found.append(Change(what=what, enough=devices <= half, outcome=f"{devices} devices"))
+    return tuple(found)
+
+
+def _bytes(weights: str) -> float:
+    return {"fp32": 4.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5, "int4": 0.5, "nf4": 0.5}.get(weights, 2.0)
+
+
+# Sensitivity -------------------------------------------------------------------------------------------------------
+
+
+def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
+    """The choice and its cost when one input moves by a quarter: load, length of the run, deadline, service level."""
+    need = sizing.need
+    moves: list[tuple[str, Callable[[Requirements], Requirements]]] = []
+    if need.arrivals is not None:
+        moves += [
+            ("a quarter more traffic", lambda n: _traffic(n, MORE)),
+            ("a fifth less traffic", lambda n: _traffic(n, LESS)),
+            ("a fifth less time in the slo", lambda n: _slo(n, LESS)),
+            ("answers a quarter longer", lambda n: _answers(n, MORE)),
+        ]
+    if need.training is not None:
+        moves += [
+            ("a quarter more samples", lambda n: _samples(n, MORE)),
+            ("sequences twice as long", lambda n: _sequences(n, 2)),
+        ]
+    if need.batch is not None:
+        moves.append(("a quarter more records", lambda n: _records(n, MORE)))
+    if need.deadline_s is not None:
+        moves.append(("half the time", lambda n: _deadline(n, 0.5)))
+    found = []
+    for what, move in moves:
+        option = _best(move(need), sizing.setting, chosen)
+        if option is None:
+            found.append(Effect(what=what, machines="", usd=None, change_percent=None))
+            continue
+        change = 100 * (option.total_usd / chosen.total_usd - 1) if chosen.total_usd else 0.0
+        found.append(
+            Effect(
+                what=what,
+                machines=machines(option),
+                usd=round(option.total_usd, 2),
+                change_percent=round(change, 1),
+            )
+        )
+    return tuple(found)
+
+
+def _best(need: Requirements, setting: Setting, chosen: Option) -> Option | None:
+    """The choice under changed requirements, among the machine types of the chosen cloud and kind that were near."""
+    moved = replace(need, places=((chosen.cloud, chosen.deal.region, ""),))
+    changed = replace(setting, need=moved, fee_memo={})
+
+    def appraise(candidate: Candidate) -> float | None:
+        return min((o.total_usd for o in options_of(candidate, changed, moved.markets) if o.complete), default=None)
+
+    trial = try_all(moved, setting.catalog, setting.on, appraise, least_extras_usd(changed))
+    options = [option for candidate in trial.candidates for option in options_of(candidate, changed, moved.markets)]
+    return next((option for option in ordered(options, moved) if option.candidate.buildable), None)
+
+
+def _traffic(need: Requirements, factor: float) -> Requirements:
+    arrivals = need.arrivals
+    assert arrivals is not None  # noqa: S101 - moved only where there is traffic
+    rate = arrivals.requests_per_s * factor if arrivals.requests_per_s is not None else None
+    users = arrivals.users * factor if arrivals.users is not None else None
+    return replace(need, arrivals=replace(arrivals, requests_per_s=rate, users=users))
+
+
+def _slo(need: Requirements, factor: float) -> Requirements:
+    level = need.level
+    assert level is not None  # noqa: S101 - moved only where there is a level
+    return replace(
+        need,
+        level=replace(
+            level,
+            ttft_s=level.ttft_s * factor if level.ttft_s else None,
+            tpot_s=level.tpot_s * factor if level.tpot_s else None,
+            e2e_s=level.e2e_s * factor if level.e2e_s else None,
+        ),
+    )
+
+
+def _answers(need: Requirements, factor: float) -> Requirements:
+    job: ServingJob | None = need.serving
+    assert job is not None  # noqa: S101 - moved only for services
+    return replace(need, serving=replace(job, output_tokens=job.output_tokens * factor))
+
+
+def _samples(need: Requirements, factor: float) -> Requirements:
+    job = need.training
+    assert job is not None  # noqa: S101 - moved only for training
+    return replace(need, training=replace(job, samples=(job.samples or 0.0) * factor))
+
+
+def _sequences(need: Requirements, factor: int) -> Requirements:
+    job = need.training
+    assert job is not None  # noqa: S101 - moved only for training
+    return replace(need, training=replace(job, sequence_length=job.sequence_length * factor))
+
+
+def _records(need: Requirements, factor: float) -> Requirements:
+    work = need.batch
+    assert work is not None  # noqa: S101 - moved only for batch work
+    return replace(need, batch=replace(work, samples=work.samples * factor))
+
+
+def _deadline(need: Requirements, factor: float) -> Requirements:
+    batch = replace(need.batch, window_s=need.batch.window_s * factor) if need.batch else None
+    return replace(need, deadline_s=(need.deadline_s or 0.0) * factor, batch=batch)
