@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from resources.graph import Graph
 from resources.readers import identity, network, pools, services, stores
@@ -16,6 +16,16 @@ from resources.values import Flag, canonical, get
 if TYPE_CHECKING:
     from resources.pricing import Pricing
     from sizing.catalog import Catalog
+
+
+_BILL_ELSEWHERE: Final = {
+    "aws:ec2/launchTemplate:LaunchTemplate",
+    "aws:ec2/flowLog:FlowLog",
+    "aws:sagemaker/endpointConfiguration:EndpointConfiguration",
+    "gcp:compute/instanceTemplate:InstanceTemplate",
+    "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
+    "gcp:vertex/aiEndpoint:AiEndpoint",
+}
 
 
 def facts(
@@ -88,4 +98,4 @@ def _things(graph: Graph) -> tuple[Thing, ...]:
 def _bills(kind: str, inputs: Mapping[str, Any], pricers: Mapping[str, Any]) -> bool:
     if kind == "aws:ec2/vpcEndpoint:VpcEndpoint":
         return bool(get(inputs, "vpcEndpointType", default="Gateway") != "Gateway")
-    return kind in pricers
+    return kind in pricers and kind not in _BILL_ELSEWHERE

@@ -31,6 +31,8 @@ _UNTAGGED: Final = {
     "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager",
     "gcp:compute/routerNat:RouterNat",
     "gcp:compute/reservation:Reservation",
+    "gcp:cloudscheduler/job:Job",
+    "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
     "azure-native:keyvault:Secret",
 }
 _LABELS_ELSEWHERE: Final = {

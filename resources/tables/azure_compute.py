@@ -11,7 +11,8 @@ from resources.pools import Size, fixed
 from resources.pricing import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.values import Text, count, get, items, number, text
-from sizing.money import LineItem
+from sizing.costing import gigabyte_months
+from sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 
 def disk_key(kind: Text) -> Text:
@@ -21,6 +22,35 @@ def disk_key(kind: Text) -> Text:
     return "disk.premium_ssd_v2" if kind.startswith("PremiumV2") else f"disk.{kind.lower()}"
 
 
+_PREMIUM: Final = {32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20", 1024: "p30", 2048: "p40", 4096: "p50"}
+
+
+def managed_disk(
+    resource: RecordedResource,
+    context: Context,
+    *,
+    gigabytes: Any,
+    kind: Text,
+    hours: tuple[Interval, str] | None,
+    what: str,
+) -> LineItem:
+    """A managed disk: premium SSDs bill by the size class that holds them, whole, all others by the gigabyte."""
+    key, size = disk_key(kind), number(gigabytes)
+    if isinstance(key, Unknown):
+        return context.unpriced(resource, what, "the disk type is known only after the cloud has answered")
+    if key != "disk.premium_lrs" or not isinstance(size, Decimal) or hours is None:
+        return pools.disk(resource, context, gigabytes=size, key=key, hours=hours, what=what)
+    tier = next((name for bound, name in _PREMIUM.items() if size <= bound), "larger")
+    return context.fee(
+        resource,
+        what=f"{what} of {size.normalize():f} GB, premium SSD {tier.upper()}",
+        key=f"{key}.{tier}",
+        unit="disk-month",
+        quantity=gigabyte_months(Decimal(1), hours[0]),
+        how="by size class, for as long as the machine is there",
+    )
+
+
 def _machines(
     resource: RecordedResource, context: Context, machine: Machine, size: Size, premium: str = ""
 ) -> list[LineItem]:
@@ -28,15 +58,23 @@ def _machines(
         pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size, premium=premium)
     ]
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
-    key = disk_key(machine.disk_type)
     if machine.ephemeral is True:
         return lines
-    if isinstance(key, Unknown) or machine.ephemeral is UNKNOWN:
+    if machine.ephemeral is UNKNOWN:
         lines.append(context.unpriced(resource, "OS disks", "the disk is known only after the cloud has answered"))
     elif machine.disk_gigabytes is None:
         context.outside.append(f"{context.graph.component(resource)}: OS disk of the image, size not stated")
     else:
-        lines.append(pools.disk(resource, context, gigabytes=number(machine.disk_gigabytes), key=key, hours=hours))
+        lines.append(
+            managed_disk(
+                resource,
+                context,
+                gigabytes=machine.disk_gigabytes,
+                kind=machine.disk_type,
+                hours=hours,
+                what="OS disks",
+            )
+        )
     return lines
 
 
@@ -57,12 +95,16 @@ def _data_disks(
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     lines: list[LineItem] = []
     for disk in disks:
-        key = disk_key(text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"))
-        if isinstance(key, Unknown):
-            lines.append(context.unpriced(resource, "data disks", "the disk type is not known yet"))
-        else:
-            gigabytes = number(get(disk, "diskSizeGB"))
-            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key=key, hours=hours, what="data disks"))
+        lines.append(
+            managed_disk(
+                resource,
+                context,
+                gigabytes=get(disk, "diskSizeGB"),
+                kind=text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"),
+                hours=hours,
+                what="data disks",
+            )
+        )
     return lines
 
 
@@ -135,11 +177,10 @@ def _deployment(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _disk(resource: RecordedResource, context: Context) -> Outcome:
-    key = disk_key(text(get(resource.inputs, "sku", "name"), "Standard_LRS"))
-    if isinstance(key, Unknown):
-        return (context.unpriced(resource, "disk", "the disk type is known only after the cloud has answered"),)
+    kind = text(get(resource.inputs, "sku", "name"), "Standard_LRS")
     gigabytes = resource.inputs.get("diskSizeGB", UNKNOWN if "creationData" in resource.inputs else None)
-    return (pools.standing_disk(resource, context, gigabytes=gigabytes, key=key, what="disk"),)
+    always = (Interval.exactly(HOURS_PER_MONTH), "")
+    return (managed_disk(resource, context, gigabytes=gigabytes, kind=kind, hours=always, what="disk"),)
 
 
 def _lustre(resource: RecordedResource, context: Context) -> Outcome:
