@@ -194,7 +194,7 @@ class Network(Owned):
 def encryption_key(owner: Owned, name: str, *, region: str, account: pulumi.Input[str], production: bool) -> kms.Key:
     """A key that rotates, for disks, logs and notices; without it nothing of the stack can be read.
 
-    With `account` a plain string its policy is known at preview, where rules judge it; else only once the cloud answered.
+    With `account` a plain string its policy is known at preview, where rules judge it; else only later.
     """
     policy: pulumi.Input[str] = (
         plans.key_policy(account=account, region=region)
