@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from cli.output import dollars, table
-from sizing.decision import Decision, Performance, Pool, Workload
+from sizing.decision import Alternative, Decision, Performance, Pool, Workload
 from sizing.money import Unpriced
 from sizing.units import gib, short_duration, short_number
 
@@ -45,25 +45,25 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
 
 def card(console: Console, workload: Workload, decision: Decision) -> None:
     """Everything about one workload."""
-    _head(
+    head(
         console,
         f"{workload.spec.name}  {workload.kind}",
         f"decided on {decision.decided_on}, prices to {decision.catalog.as_of}",
     )
     for pool in workload.pools:
         for line in _pool(pool):
-            _item(console, line)
+            item(console, line)
     for line in _shape_of_work(workload):
-        _item(console, line)
+        item(console, line)
     _memory(console, workload)
     _performance(console, workload.performance)
     _cost(console, workload)
-    _alternatives(console, workload)
+    alternatives(console, workload.alternatives)
     _rejections(console, workload)
     if workload.assumptions:
         console.print("\nassumed", style="bold")
         for assumption in workload.assumptions:
-            _item(console, assumption)
+            item(console, assumption)
 
 
 def nothing_fits(console: Console, answer: NothingFits) -> None:
@@ -77,7 +77,7 @@ def nothing_fits(console: Console, answer: NothingFits) -> None:
     if answer.relax:
         console.print("\nwhat would help", style="bold")
         for way in answer.relax:
-            _item(console, way)
+            item(console, way)
     if answer.rejections:
         counts = ", ".join(f"{group.count} {group.cause}" for group in answer.rejections)
         console.print(f"\nall rejected: {counts}", style="dim")
@@ -174,7 +174,7 @@ def _memory(console: Console, workload: Workload) -> None:
     memory = workload.memory
     low, high = gib(memory.low_bytes), gib(memory.high_bytes)
     console.print()
-    _head(
+    head(
         console,
         "memory of one device",
         f"{gib(memory.per_device_bytes):.1f} of {gib(memory.usable_bytes):.1f} GiB usable, "
@@ -226,13 +226,13 @@ def _performance(console: Console, performance: Performance) -> None:
     band = f", 80 % band {low} to {high.removesuffix(' within slo')}, {performance.grade}" if low != high else ""
     limit = f"; limited by {performance.bottleneck}" if performance.bottleneck not in ("", "none") else ""
     console.print()
-    _head(console, "speed", f"{name}{figure(performance)}{band}{limit}")
+    head(console, "speed", f"{name}{figure(performance)}{band}{limit}")
     if performance.figures:
         shown = [
             quantity(key, value) if "_per_s" in key else f"{_words(key)} {quantity(key, value)}"
             for key, value in performance.figures.items()
         ]
-        _item(console, ", ".join(shown))
+        item(console, ", ".join(shown))
     for line in waterfall(performance.waterfall) if performance.waterfall else []:
         console.print(f"  {line}")
 
@@ -282,19 +282,22 @@ def _small(amount: Decimal) -> str:
     return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
 
 
-def _alternatives(console: Console, workload: Workload) -> None:
-    if not workload.alternatives:
+def alternatives(console: Console, options: Sequence[Alternative]) -> None:
+    """What lost, and why."""
+    if not options:
         return
-    per_run = all(item.usd_per_run is not None for item in workload.alternatives)
+    per_run = all(item.usd_per_run is not None for item in options)
     money = "USD/run" if per_run else "USD/month"
     made = table("alternative", "where", money, "why not", right=(money,))
-    for item in workload.alternatives[:MANY]:
-        amount = item.usd_per_run if per_run else item.usd_per_month
-        where = f"{item.cloud} {item.region} {item.market}"
-        made.add_row(f"{item.nodes} x {item.instance_type} ({item.accelerator})", where, dollars(amount), item.why_not)
+    for option in options[:MANY]:
+        amount = option.usd_per_run if per_run else option.usd_per_month
+        where = f"{option.cloud} {option.region} {option.market}"
+        machines = f"{option.nodes} x {option.instance_type} ({option.accelerator})"
+        made.add_row(machines, where, dollars(amount), option.why_not)
     console.print()
     console.print(made)
-    _rest(console, workload.alternatives)
+    if len(options) > MANY:
+        console.print(f"  and {len(options) - MANY} more in the JSON form", style="dim")
 
 
 def _rejections(console: Console, workload: Workload) -> None:
@@ -307,18 +310,15 @@ def _rejections(console: Console, workload: Workload) -> None:
     console.print(made)
 
 
-def _rest(console: Console, rows: Sequence[object]) -> None:
-    if len(rows) > MANY:
-        console.print(f"  and {len(rows) - MANY} more in the JSON form", style="dim")
-
-
-def _head(console: Console, name: str, text: str) -> None:
+def head(console: Console, name: str, text: str) -> None:
+    """A heading and what stands beside it."""
     from rich.text import Text
 
     console.print(Text.assemble((name, "bold"), f"   {text}"))
 
 
-def _item(console: Console, text: str) -> None:
+def item(console: Console, text: str) -> None:
+    """A line under a heading, set in where it wraps."""
     from rich.padding import Padding
 
     console.print(Padding(text, (0, 0, 0, 2)))

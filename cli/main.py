@@ -17,6 +17,7 @@ from sizing.errors import SizewellError, UsageError
 
 COMMANDS: Final = {
     "size": "what to run a workload on, how long it takes, what it costs",
+    "explain": "why: the memory bar, the time waterfall, what would change the answer",
     "preview": "what a change costs, buys and destroys, before it is built",
     "policy": "what the rules say of a stack: idle spend, lost checkpoints, open doors",
     "validate": "predictions against published measurements, and how far off they are",

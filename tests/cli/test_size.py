@@ -228,3 +228,31 @@ def test_every_example_fits(path: Path, sizewell: Sizewell) -> None:
     done = sizewell("size", str(path), *ON)
     assert done.code in (0, 2, 3), done.err
     assert max(map(len, done.out.splitlines())) <= 100
+
+
+def test_explain(project: Path, sizewell: Sizewell) -> None:
+    done = sizewell("explain", spec(project, CHAT), *ON)
+    assert done.code == 0, done.err
+    for part in ("chat   ", "memory of one device", "on half the devices", "a quarter more traffic", "alternative"):
+        assert part in done.out
+    assert max(map(len, done.out.splitlines())) <= 100
+    data = json.loads(sizewell("explain", spec(project, CHAT), "--json", *ON).out)
+    assert data["workload"] == "chat"
+    assert sum(part["value"] for part in data["memory"]) == pytest.approx(data["used_bytes"])
+
+
+def test_explain_goes_by_the_decision_of_a_stack(project: Path, sizewell: Sizewell) -> None:
+    sizewell("size", "--stack", "dev-aws", *ON)
+    decided = Decision.from_json(project / "stacks/decisions/dev-aws.json")
+    done = sizewell("explain", "--stack", "dev-aws")
+    assert done.code == 0
+    assert decided.workloads[0].pools[0].instance_type in done.out.splitlines()[0]
+
+
+def test_explain_what_does_not_fit(project: Path, sizewell: Sizewell) -> None:
+    path = spec(project, CHAT + "resources: {gpu: 900GB..}\n")
+    done = sizewell("explain", path, *ON)
+    assert done.code == 5
+    assert "nothing fits" in done.out
+    assert json.loads(sizewell("explain", path, "--json", *ON).out)["nothing_fits"] == "chat"
+    assert sizewell("explain").code == 64

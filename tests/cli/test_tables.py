@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import card, changes, output
+from cli import card, changes, explain, output
 from sizing.candidates import Cause, Rejection
 from sizing.decide import NothingFits
 from sizing.decision import (
@@ -37,6 +37,8 @@ from sizing.decision import (
     SpecRef,
     Workload,
 )
+from sizing.explain import Change, Effect, Explanation, NextLayout, Part, Scaling
+from sizing.jobs import Layout
 
 GOLDEN = Path(__file__).parent / "golden"
 GIB = 2**30
@@ -232,6 +234,31 @@ NOTHING = NothingFits(
 )
 
 
+EXPLAINED = Explanation(
+    workload="tune",
+    machines="1 x p5.48xlarge (8 x h100-sxm), spot, aws us-east-1",
+    memory=(Part(name="weights", value=40.0 * GIB, share=0.8), Part(name="activations", value=10.0 * GIB, share=0.2)),
+    used_bytes=50 * GIB,
+    high_bytes=55 * GIB,
+    usable_bytes=79 * GIB,
+    waterfall=(Part(name="matrix_products", value=2.0, share=0.8), Part(name="gradients", value=0.5, share=0.2)),
+    bottleneck="compute",
+    layout=Layout(data=8, zero_stage=3, micro_batch=4, checkpointing="selective"),
+    next_layout=NextLayout(layout=Layout(tensor=2, data=4), step_s=2.6, why_it_loses="4.0% slower"),
+    half_devices=4,
+    half=(
+        Change(what="as it is", enough=False, outcome="needs 91.2 GiB per device, 79.1 usable"),
+        Change(what="method: lora", enough=True, outcome="fits; the run takes 3.1 h"),
+    ),
+    scaling=Scaling(devices=8, efficiency=0.55, warning="16 devices reach 55% of the throughput per device of 8"),
+    sensitivity=(
+        Effect(what="a quarter more samples", machines="1 x p5.48xlarge", usd=12.5, change_percent=25.0),
+        Effect(what="half the time", machines="", usd=None, change_percent=None),
+    ),
+    alternatives=serving().alternatives,
+)
+
+
 def printed(show: Callable[..., None], *arguments: object) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -270,6 +297,10 @@ def test_summary(golden: Callable[[str, str], None]) -> None:
 
 def test_nothing_fits(golden: Callable[[str, str], None]) -> None:
     golden("nothing_fits.txt", printed(card.nothing_fits, NOTHING))
+
+
+def test_explanation(golden: Callable[[str, str], None]) -> None:
+    golden("explanation.txt", printed(explain.show, EXPLAINED))
 
 
 def test_bars_fill_what_is_usable() -> None:
