@@ -11,6 +11,7 @@ import pulumi
 from components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
 from components.machines import find_shape
 from components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from components.settings import Settings
 from components.tags import store_name
 from sizing.decision import Decision, Pool, Workload
 
@@ -118,28 +119,35 @@ class CheckpointStoreArgs(OwnedArgs):
     """Overwritten versions are kept this long; 30 unless told."""
 
 
-ZONE_LETTERS = "abcdef"
+def zones_of(pool: Pool, *, gang: bool, preferred: Sequence[str]) -> list[str]:
+    """The pool's zones; where the decision names none, the configuration's, else the region's first.
+
+    Spot machines that work alone take two zones, since the pools of spare machines differ by zone.
+    """
+    here = [zone for zone in preferred if zone.startswith(pool.region) or "-az" in zone]
+    several = pool.capacity.mode == "spot" and not gang
+    zones = list(pool.zones) or here or [f"{pool.region}{letter}" for letter in ("ab" if several else "a")]
+    return list(dict.fromkeys(zones if several or not gang else zones[:1]))
 
 
-def default_zones(region: str, pools: Sequence[Pool]) -> list[str]:
-    """Zones of the pools, in order of mention; where a decision names none, the region's first."""
-    named = [zone for pool in pools for zone in pool.zones]
-    return list(dict.fromkeys(named)) or [f"{region}{ZONE_LETTERS[0]}"]
+def is_gang(workload: Workload, pool: Pool) -> bool:
+    """Whether the pool's machines work on one job together."""
+    return workload.parallelism is not None and pool.nodes_max > 1
 
 
-def network_args(decision: Decision, region: str, pools: Sequence[Pool]) -> NetworkArgs:
-    return {**owned_args(decision), "region": region, "zones": default_zones(region, pools)}  # type: ignore[typeddict-item]
+def network_args(decision: Decision, region: str, zones: Sequence[str]) -> NetworkArgs:
+    return {**owned_args(decision), "region": region, "zones": list(dict.fromkeys(zones))}  # type: ignore[typeddict-item]
 
 
-def pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> dict[str, Any]:
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
     """Arguments of one pool, all but the network's ids, which only exist once the network does."""
     shape = find_shape("aws", pool.instance_type)
-    gang = workload.parallelism is not None and pool.nodes_max > 1
+    gang = is_gang(workload, pool)
     args: dict[str, Any] = {
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
         "region": pool.region,
-        "zones": default_zones(pool.region, [pool]),
+        "zones": zones_of(pool, gang=gang, preferred=settings.zones),
         "instance_type": pool.instance_type,
         "nodes_min": 0 if schedule_args(workload) or pool.capacity.mode == "capacity-block" else pool.nodes_min,
         "nodes_initial": pool.nodes_initial,
@@ -163,21 +171,21 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> 
     if pool.capacity.mode == "spot" and same_place and not (gang and shape is not None and shape.fabric == "efa"):
         args["fallback_types"] = list(dict.fromkeys(f.instance_type for f in same_place))
     if workload.checkpoint:
-        bucket = bucket_name(decision, workload, salt)
+        bucket = bucket_name(decision, workload, settings)
         args["writer"] = {"bucket": bucket, "key_alias": f"alias/{bucket}"}
     prepaid = pool.capacity.mode in ("capacity-block", "reservation")
     return {**args, **guard_args(workload, prepaid=prepaid), **schedule_args(workload)}
 
 
-def checkpoint_store_args(decision: Decision, workload: Workload, salt: str) -> CheckpointStoreArgs:
+def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
     owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
     return {  # type: ignore[typeddict-item]
         **owned,
         "facts": store_facts(decision, workload),
         "region": workload.pools[0].region,
-        "bucket": bucket_name(decision, workload, salt),
+        "bucket": bucket_name(decision, workload, settings),
     }
 
 
-def bucket_name(decision: Decision, workload: Workload, salt: str) -> str:
-    return store_name(stack=decision.stack, workload=workload.spec.name, salt=salt)
+def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:
+    return store_name(stack=decision.stack, workload=workload.spec.name, salt=settings.salt)

@@ -61,15 +61,8 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
                 f"must be exactly one for machines of one job, got {len(args.get('zones') or [])}: "
                 "EFA does not cross zones",
             )
-    script = args.get("start_script", "")
-    faults.must(
-        not _SECRET.search(script),
-        "start_script",
-        "holds what looks like a secret; user data is readable by everyone on the machine",
-        fix="read it from Secrets Manager with the machine's role",
-    )
-    faults.must(len(script) <= 12000, "start_script", f"is {len(script)} bytes; user data has room for 12000")
-    _check_image(faults, args)
+    check_script(faults, args)
+    check_image(faults, args)
     faults.done()
 
 
@@ -210,7 +203,7 @@ def _check_block(faults: Faults, args: GpuNodeGroupArgs, block: Mapping[str, Any
     )
 
 
-def _check_image(faults: Faults, args: GpuNodeGroupArgs) -> None:
+def check_image(faults: Faults, args: Mapping[str, Any]) -> None:
     image = args.get("image")
     if image is None:
         return
@@ -219,3 +212,15 @@ def _check_image(faults: Faults, args: GpuNodeGroupArgs) -> None:
         "image",
         f"must be an AMI id or resolve:ssm:PARAMETER, got {image!r}",
     )
+
+
+def check_script(faults: Faults, args: Mapping[str, Any]) -> None:
+    """First-boot commands: short enough for user data, and no secrets, which everyone on the machine could read."""
+    script = args.get("start_script", "")
+    faults.must(
+        not _SECRET.search(script),
+        "start_script",
+        "holds what looks like a secret; user data is readable by everyone on the machine",
+        fix="read it from Secrets Manager with the machine's role",
+    )
+    faults.must(len(script) <= 12000, "start_script", f"is {len(script)} bytes; user data has room for 12000")

@@ -56,8 +56,13 @@ def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[An
     return interfaces
 
 
-def user_data(*, runtime: str, region: str, group: str, start_script: str) -> str:
-    """First boot, base64: the metrics agent (an idle guard is blind without it), then the caller's commands."""
+def user_data(
+    *, runtime: str, region: str, group: str, start_script: str, dimension: str = "AutoScalingGroupName"
+) -> str:
+    """First boot, base64: the metrics agent (an idle guard is blind without it), then the caller's commands.
+
+    `dimension` under which metrics stand: the agent knows its Auto Scaling group; any other name is stated as `group`.
+    """
     agent = {
         "agent": {"metrics_collection_interval": 60, "region": region},
         "metrics": {
@@ -72,8 +77,14 @@ def user_data(*, runtime: str, region: str, group: str, start_script: str) -> st
             },
         },
     }
+    metrics: dict[str, Any] = agent["metrics"]  # type: ignore[assignment]
+    if dimension != "AutoScalingGroupName":
+        del metrics["append_dimensions"]
+        metrics["aggregation_dimensions"] = [[dimension]]
+        for collected in metrics["metrics_collected"].values():
+            collected["append_dimensions"] = {dimension: group}
     if runtime != "cuda":
-        del agent["metrics"]["metrics_collected"]["nvidia_gpu"]  # type: ignore[index]
+        del metrics["metrics_collected"]["nvidia_gpu"]
     path = "/opt/aws/amazon-cloudwatch-agent/etc/amazon-cloudwatch-agent.json"
     lines = [
         "#!/bin/bash",
@@ -86,13 +97,13 @@ def user_data(*, runtime: str, region: str, group: str, start_script: str) -> st
         f"/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl -a fetch-config -m ec2 -s -c file:{path}",
     ]
     if runtime == "neuron":
-        lines += _neuron_metrics(region, group)
+        lines += _neuron_metrics(region, f"{dimension}={group}")
     if start_script:
         lines += ["", start_script.rstrip()]
     return base64.b64encode(("\n".join(lines) + "\n").encode()).decode()
 
 
-def _neuron_metrics(region: str, group: str) -> list[str]:
+def _neuron_metrics(region: str, dimension: str) -> list[str]:
     """The CloudWatch agent has no Neuron plug-in outside of Kubernetes: once a minute the highest core utilization."""
     query = (
         "max([c['neuroncore_utilization'] for r in json.load(sys.stdin)['neuron_runtime_data'] "
@@ -104,7 +115,7 @@ def _neuron_metrics(region: str, group: str) -> list[str]:
         "set -euo pipefail",
         f'value=$(neuron-monitor | head -1 | python3 -c "import json,sys; print({query})")',
         f"aws cloudwatch put-metric-data --region {region} --namespace {METRIC_NAMESPACE} \\",
-        f"  --metric-name {METRIC['neuron']} --unit Percent --value $value --dimensions AutoScalingGroupName={group}",
+        f"  --metric-name {METRIC['neuron']} --unit Percent --value $value --dimensions {dimension}",
         "METRICS",
         "chmod +x /usr/local/bin/sizewell-neuron-metrics",
         "echo '* * * * * root /usr/local/bin/sizewell-neuron-metrics' > /etc/cron.d/sizewell-neuron-metrics",

@@ -1,0 +1,26 @@
+"""Other languages can use each component: Pulumi's own analyzer infers its schema."""
+
+import importlib
+import warnings
+
+import pytest
+from pulumi.provider.experimental.analyzer import Analyzer
+
+COMPONENTS = {
+    "SpotFleet": "fleets",
+}
+
+
+@pytest.mark.parametrize(("name", "module"), COMPONENTS.items())
+def test_the_schema_is_inferable(name, module):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cls = getattr(importlib.import_module(f"components.aws.{module}"), name)
+        found = Analyzer("sizewell-aws").analyze([cls])["component_definitions"][name]
+    assert found.inputs["environment"].type.value == "string"
+    assert {"owner", "environment"} <= {key for key, one in found.inputs.items() if not one.optional}
+    assert found.outputs, f"{name} has no outputs"
+    assert found.description
+    undocumented = {key for key, one in found.inputs.items() if not one.description}
+    assert undocumented <= {"environment", "owner", "costCenter", "expires", "facts"}  # documented in their own class
+    assert [key for key, one in found.outputs.items() if not one.description] == []
