@@ -13,6 +13,7 @@ from sizing.architecture import (
     embedding_params,
     expert_layers,
     kv_bytes_per_token,
+    local_layers,
     output_params,
     params_total,
     stage_params,
@@ -71,7 +72,9 @@ def serving_memory(
         low_bytes=round(total * low),
         high_bytes=round(total * high),
         grade="calibrated",
-        assumptions=job.architecture.assumed,
+        assumptions=tuple(
+            text if " " in text else f"the model's {text} is assumed" for text in job.architecture.assumed
+        ),
     )
 
 
@@ -154,9 +157,27 @@ def _kv_bytes_per_token(job: ServingJob, tensor: int, pipeline: int) -> float:
     a = job.architecture
     size = bytes_of(job.kv) if job.kv else (4.0 if job.weights == "fp32" else 2.0)
     per_token = kv_bytes_per_token(a, size) * (-(-a.layers // pipeline) / a.layers if a.layers else 1.0)
+    if job.engine == "vllm":
+        per_token *= _grouped_layers(a) / max(1, a.layers)
     if a.kv_lora_rank or not a.kv_heads:
         return per_token  # the latent vector is the same for all heads: every device keeps it
     return per_token / min(tensor, a.kv_heads)
+
+
+def _grouped_layers(a: Architecture) -> int:
+    """Layers of cache that vLLM V1 allocates: windowed and global layers in groups of one size, the last one padded.
+
+    >>> a = Architecture(key="gemma-3-27b", layers=62, sliding_window=1024, sliding_window_layers=52)
+    >>> _grouped_layers(a)
+    70
+    """
+    local = local_layers(a)
+    whole = a.layers - local
+    if not local or not whole:
+        return a.layers
+    few, many = sorted((local, whole))
+    size = many if many < 1.25 * few else few
+    return size * (math.ceil(local / size) + math.ceil(whole / size))
 
 
 def batched_tokens(accelerator: Accelerator) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sizing.architecture import attention_params, feed_forward_params, params_total, stage_params
 from sizing.catalog.records import Architecture
@@ -158,11 +159,16 @@ def stages(a: Architecture, layout: Layout) -> tuple[range, ...]:
     >>> stages(Architecture(key="x", layers=7), Layout(pipeline=3))
     (range(0, 3), range(3, 5), range(5, 7))
     """
-    base, more = divmod(a.layers, layout.pipeline)
+    return _stages(a.layers, layout.pipeline)
+
+
+@lru_cache(maxsize=1024)
+def _stages(layers: int, pipeline: int) -> tuple[range, ...]:
+    base, more = divmod(layers, pipeline)
     bounds = [0]
-    for stage in range(layout.pipeline):
+    for stage in range(pipeline):
         bounds.append(bounds[-1] + base + (1 if stage < more else 0))
-    return tuple(range(bounds[i], bounds[i + 1]) for i in range(layout.pipeline))
+    return tuple(range(bounds[i], bounds[i + 1]) for i in range(pipeline))
 
 
 def shard_count(layout: Layout) -> int:

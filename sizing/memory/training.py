@@ -202,7 +202,7 @@ def _buffer_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
 
 
 def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:
-    found = list(job.architecture.assumed)
+    found = [text if " " in text else f"the model's {text} is assumed" for text in job.architecture.assumed]
     if job.checkpointing is None and layout.checkpointing == "none":
         found.append("no activation checkpointing")
     if not job.architecture.layers:

@@ -126,7 +126,7 @@ def _fitting_sequence(described: TrainingCase, device: Accelerator, room: float)
 
 def _serving(case: Case) -> Prediction:
     w, p = case.workload, case.parallelism
-    a, device = architecture_of(case), device_of(case)
+    device = device_of(case)
     tensor, pipeline = int(p.get("tp") or 1), int(p.get("pp") or 1)
     job = serving_job(case)
     if w.get("total_gib"):
@@ -159,7 +159,7 @@ def _serving(case: Case) -> Prediction:
         low=estimate.low_bytes * share / per_unit,
         high=estimate.high_bytes * share / per_unit,
         grade=estimate.grade,
-        assumptions=a.assumed,
+        assumptions=estimate.assumptions,
         group="serving",
         fits=fits,
     )
