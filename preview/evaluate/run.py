@@ -80,6 +80,8 @@ def _program(path: Path) -> Callable[[], Any]:
 def _attempt(case: _Case, replaces: Path | None, *, scalars_only: bool) -> Plan:
     project, stack = case.project, case.stack
     loop = asyncio.new_event_loop()
+    # What fails is told once, as the evaluation's own error; asyncio's reports of futures left behind say it again.
+    loop.set_exception_handler(lambda _loop, _context: None)
     engine = Engine()
     monitor = Monitor(
         project=project.name,
