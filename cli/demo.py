@@ -32,7 +32,8 @@ def run() -> int:
 
     root = project.root()
     decided_on = max(
-        (d.decided_on for s in stacks_of(root) if (d := judging.decision_of(root, s))), default=date.today()  # noqa: DTZ011
+        (d.decided_on for s in stacks_of(root) if (d := judging.decision_of(root, s))),
+        default=date.today(),  # noqa: DTZ011
     )
     print(f"1. Size the example workloads, at the prices of {decided_on}\n")
     sys.stdout.flush()
@@ -75,7 +76,9 @@ def _print_stacks(found: Preview, plans: dict[str, Plan]) -> None:
             _verdict(stack),
         )
     output.console().print(table)
-    print("\nUSD/month is the expected run-rate, 'to' the ceiling: everything on, all hours; ? where a price is not known.")
+    print(
+        "\nUSD/month is the expected run-rate, 'to' the ceiling: everything on, all hours; ? where a price is not known."
+    )
 
 
 def _built(plan: Plan) -> str:
@@ -107,4 +110,4 @@ def _print_findings(found: Preview) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main.guarded(run) if hasattr(main, "guarded") else run())
+    sys.exit(run())
