@@ -23,7 +23,7 @@ NEXT = """Next:
   sizewell size examples/chat.yaml              one workload in full: memory, speed, cost, what lost and why
   sizewell preview dev-aws                      one stack in full: every component, policy and unpriced line
   sizewell size my.yaml --stack dev-aws         write a decision from a spec of your own; commit it
-  pulumi up -s dev-aws                          build what the committed decision says (needs the Pulumi CLI and an account)
+  pulumi up -s dev-aws                          build it (needs the Pulumi CLI and an account)
 """
 
 
@@ -76,9 +76,7 @@ def _print_stacks(found: Preview, plans: dict[str, Plan]) -> None:
             _verdict(stack),
         )
     output.console().print(table)
-    print(
-        "\nUSD/month is the expected run-rate, 'to' the ceiling: everything on, all hours; ? where a price is not known."
-    )
+    print("\nUSD/month is the expected run-rate, 'to' the ceiling: all on, all hours; ? where a price is not known.")
 
 
 def _built(plan: Plan) -> str:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sizing.errors import DecisionError
 from sizing.money import Interval, LineItem, Priced, Unpriced
 
-SCHEMA = "sizewell.decision/1"
+SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
 
 
 class _Record(BaseModel):
