@@ -18,13 +18,14 @@ from sizing.errors import SizewellError
 
 DESCRIPTION = """Check this installation and this project. Changes nothing and needs no account.
 
-Sizing, previews and policies need only the Python packages. `pulumi up` needs the Pulumi engine too.
+Sizing, previews and policies need only the Python packages; `pulumi up` needs the Pulumi engine.
 """
 EXAMPLES = """example:
   sizewell doctor
   sizewell doctor --json
 
-exit code: 0 in order, 4 a decision is edited or out of date, 64 a package, the catalog or a configuration file is wrong
+exit code: 0 in order, 4 a decision is edited or out of date, 64 a package, the catalog or a
+configuration file is wrong, 69 the engine does not answer
 """
 PACKAGES: Final = (
     *("numpy", "pydantic", "PyYAML", "rich", "tzdata"),

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from sizing.explain import Explanation
     from sizing.jobs import Layout
 
-DESCRIPTION = """Explain a choice: the memory of a device, where the time of a step goes, what would have to change to
-fit on half the devices, the next best layout, how twice the devices would be used, what moves the cost, what lost.
+DESCRIPTION = """Explain a choice: the memory of a device, where the time of a step goes, what would have to
+change to fit on half the devices, the next best layout, how twice the devices would be used,
+what moves the cost, and what lost.
 """
 EXAMPLES = """examples:
   sizewell explain examples/petsnap-vlm-finetune.yaml
-  sizewell explain --stack dev-aws                        the workloads of a stack, on the day of its decision
+  sizewell explain --stack dev-aws                a stack, on the day of its decision
   sizewell explain examples/chat.yaml --json
 
 exit code: 0 explained, 5 nothing fits, 64 a spec or the command line is wrong

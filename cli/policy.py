@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Judge what stacks would build by the policies: spend, correctness, safety, ownership.
 
-The stack's program runs in this process against a recorder; nothing is built and no account is needed.
+The stack's program runs in this process against a recorder; nothing is built, no account is
+needed.
 """
 EXAMPLES = """examples:
-  sizewell policy dev-aws                                 one stack
-  sizewell policy                                         every stack of the project
-  sizewell policy --list                                  the rules, their levels and what each prevents
+  sizewell policy dev-aws                         one stack
+  sizewell policy                                 every stack of the project
+  sizewell policy --list                          the rules, their levels and what each prevents
 
-exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing, 64 a wrong configuration or usage,
-69 a program failed
+exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
+64 a wrong configuration or usage, 69 a program failed
 """
 
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Preview stacks: run-rate with floor, expected and ceiling, purchases, what is destroyed, policies.
 
-The stack's program runs in this process against a recorder: no Pulumi CLI, no account, nothing built. With --base the
-same stacks at another git revision are the "before".
+The stack's program runs in this process against a recorder: no Pulumi CLI, no account, nothing
+built. With --base the same stacks at another git revision are the "before".
 """
 EXAMPLES = """examples:
-  sizewell preview dev-aws                                what the stack costs
-  sizewell preview --base main --format markdown          what this branch changes, as a pull-request comment
-  sizewell preview dev-aws --base-state state.json        against `pulumi stack export`
-  sizewell preview --plan plan.json                       from `pulumi preview --json`, of any program
+  sizewell preview dev-aws                        what the stack costs
+  sizewell preview --base main --format markdown  this branch as a pull-request comment
+  sizewell preview dev-aws --base-state state.json  against `pulumi stack export`
+  sizewell preview --plan plan.json               from `pulumi preview --json`, of any program
 
-exit code: 0 fine, 1 a policy failed, 2 over a budget or guardrail, 3 something is unpriced, 64 wrong usage or file,
-69 a program failed
+exit code: 0 fine, 1 a policy failed, 2 over a budget or guardrail, 3 something is unpriced,
+64 wrong usage or file, 69 a program failed
 """
 FORMATS: Final = ("terminal", "markdown", "json")
 GUARDRAILS: Final = "stacks/config/guardrails.yaml"

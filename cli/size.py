@@ -27,25 +27,26 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Size workloads: the machines, how many, where and in which market, with memory, speed and cost.
 
-Prints and writes nothing, unless --stack names a stack: then its decision, stacks/decisions/STACK.json, is written
-whole, or not at all where nothing fits. Commit that file: `pulumi up` builds what it says.
+Prints and writes nothing, unless --stack names a stack: then its decision is written to
+stacks/decisions/STACK.json, whole, or not at all where nothing fits. Commit that file:
+`pulumi up` builds what it says.
 """
 EXAMPLES = """examples:
-  sizewell size examples/chat.yaml                        one workload, in full
-  sizewell size examples/*.yaml                           many, one line each
-  sizewell size examples/chat.yaml --json                 the decision as JSON
-  sizewell size examples/chat.yaml --show-spec            the spec with its defaults, and where each comes from
-  sizewell size --stack dev-aws                           decide stacks/specs/dev-aws/*.yaml and write the decision
-  sizewell size --check                                   would any committed decision come out otherwise now?
+  sizewell size examples/chat.yaml                one workload, in full
+  sizewell size examples/*.yaml                   many, one line each
+  sizewell size examples/chat.yaml --json         the decision as JSON
+  sizewell size examples/chat.yaml --show-spec    the spec with every default
+  sizewell size --stack dev-aws                   decide its specs, write the decision
+  sizewell size --check                           would a committed decision come out otherwise?
 
-A spec of six lines is enough to start:
+A spec of four lines is enough to start:
   name: chat
   kind: inference
   model: meta-llama/Llama-3.1-8B
   traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}
 
-exit code: 0 fine, 2 over budget, 3 something is unpriced, 4 out of date (--check, --max-age), 5 nothing fits,
-64 a spec or the command line is wrong
+exit code: 0 fine, 2 over budget, 3 something is unpriced, 4 out of date (--check, --max-age),
+5 nothing fits, 64 a spec or the command line is wrong
 """
 
 

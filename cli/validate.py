@@ -12,13 +12,14 @@ from sizing.errors import UsageError
 
 DESCRIPTION = """Hold the predictions of memory, time and throughput against published measurements.
 
-Every gradeable case is predicted from its model, hardware and workload alone, by the functions that `size` uses.
+Every gradeable case is predicted from its model, hardware and workload alone, by the functions
+that `size` uses.
 Without a path the cases that the project carries are graded.
 """
 EXAMPLES = """examples:
   sizewell validate
-  sizewell validate cases/ --json rows.json               one row a case, with prediction, error and band
-  sizewell validate cases/memory.json --json -            the same on standard output
+  sizewell validate cases/ --json rows.json       one row a case, with prediction, error and band
+  sizewell validate cases/memory.json --json -    the same on standard output
 
 exit code: 0 graded, however large the error; 64 a file is not a list of cases
 """

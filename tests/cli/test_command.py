@@ -33,6 +33,7 @@ def test_help_has_an_example(command: str, sizewell: Sizewell) -> None:
     assert done.code == 0
     assert f"sizewell {command}" in done.out
     assert "exit code" in done.out
+    assert max(map(len, done.out.splitlines())) <= 100
 
 
 def test_version(stranger: Sizewell) -> None:
