@@ -10,12 +10,19 @@ from sizing.errors import ConfigError, Fault
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """`accounts` are AWS account ids, Google Cloud projects or Azure subscriptions; empty: whatever is logged in."""
+    """What `sizewell:*` in the stack's configuration says.
+
+    `accounts` are AWS account ids, Google Cloud projects or Azure subscriptions; empty: whatever is logged in.
+    `zones` are where machines go whose decision names no zone. `deletion_protection: false` is the first of the two
+    reviewed steps that end a prod stack: set it, `pulumi up`, then `pulumi destroy`.
+    """
 
     project: str
     stack: str
     organization: str = ""
     accounts: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    deletion_protection: bool = True
     network: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -24,19 +31,22 @@ class Settings:
         return "/".join((self.project, self.organization, *self.accounts[:1]))
 
 
-KEYS = ("organization", "accounts", "network")
-
-
 def read_settings() -> Settings:
     """Settings of the running program, from `sizewell:*` in the stack's configuration."""
     config = pulumi.Config("sizewell")
     accounts = config.get_object("accounts") or []
     network = config.get_object("network") or {}
+    zones = config.get_object("zones") or []
+    protection = config.get_object("deletionProtection")
     faults = []
     if not isinstance(accounts, list) or not all(isinstance(account, str) and account for account in accounts):
         faults.append(
             Fault(path="sizewell:accounts", found=accounts, allowed="a list of account ids, each quoted as a string")
         )
+    if not isinstance(zones, list) or not all(isinstance(zone, str) and zone for zone in zones):
+        faults.append(Fault(path="sizewell:zones", found=zones, allowed="a list of zones, as [us-east-1b]"))
+    if protection not in (None, True, False):
+        faults.append(Fault(path="sizewell:deletionProtection", found=protection, allowed="true or false"))
     if not isinstance(network, dict):
         faults.append(Fault(path="sizewell:network", found=network, allowed="a mapping of an existing network's ids"))
     if faults:
@@ -47,4 +57,6 @@ def read_settings() -> Settings:
         organization=config.get("organization") or "",
         accounts=tuple(accounts),
         network=network,
+        zones=tuple(zones),
+        deletion_protection=protection is not False,
     )

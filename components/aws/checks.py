@@ -100,10 +100,11 @@ def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
         return
     faults.must(len(set(zones)) == len(zones), "zones", f"names a zone twice: {', '.join(map(str, zones))}")
     for number, zone in enumerate(zones):
-        is_name = re.fullmatch(r"[a-z-]+-\d[a-z]", str(zone)) is not None
-        is_id = re.fullmatch(r"[a-z]+\d-az\d", str(zone)) is not None
-        if is_name and region:
-            faults.must(str(zone)[:-1] == region, f"zones[{number}]", f"lies in another region than {region}: {zone!r}")
+        name = re.fullmatch(r"([a-z]+(?:-[a-z]+)+-\d)(?:-[a-z]{3}-\d+)?[a-z]", str(zone))
+        is_name = name is not None
+        is_id = re.fullmatch(r"[a-z]+\d(-[a-z]{3}\d+)?-az\d", str(zone)) is not None
+        if name and region:
+            faults.must(name.group(1) == region, f"zones[{number}]", f"lies in another region than {region}: {zone!r}")
         elif not is_id and not is_name:
             faults.add(f"zones[{number}]", f"must be a zone as us-east-1a or use1-az4, got {zone!r}")
 

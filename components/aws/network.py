@@ -58,8 +58,11 @@ class Network(Owned):
             f"{name}-routes", vpc_id=vpc.id, tags=self.tags_of(ec2.RouteTable, f"{name}-routes"), opts=child
         )
         ranges = list(ipaddress.ip_network(cidr).subnets(new_prefix=ipaddress.ip_network(cidr).prefixlen + 2))
-        subnets = []
-        for zone, block in zip(args["zones"], ranges, strict=False):
+        subnets: dict[str, ec2.Subnet] = {}
+        zones = list(args["zones"])
+        if all(plans.is_local_zone(zone) for zone in zones):
+            zones.append(f"{region}a")  # the endpoints' own: a Local Zone has none
+        for zone, block in zip(zones, ranges, strict=False):
             place = {"availability_zone_id": zone} if "-az" in zone else {"availability_zone": zone}
             subnet = ec2.Subnet(
                 f"{name}-{zone}",
@@ -71,7 +74,7 @@ class Network(Owned):
                 **place,
             )
             ec2.RouteTableAssociation(f"{name}-{zone}", subnet_id=subnet.id, route_table_id=routes.id, opts=child)
-            subnets.append(subnet)
+            subnets[zone] = subnet
 
         account = args.get("account") or vpc.owner_id
         key = encryption_key(self, name, region=region, account=account, production=production)
@@ -80,7 +83,7 @@ class Network(Owned):
 
         self.vpc_id = vpc.id
         self.vpc_cidr = pulumi.Output.from_input(cidr)
-        self.subnet_ids = pulumi.Output.all(*[subnet.id for subnet in subnets])
+        self.subnet_ids = pulumi.Output.all(*[subnets[zone].id for zone in args["zones"]])
         self.s3_prefix_list_id = s3.prefix_list_id
         self.kms_key_arn = key.arn
         self.register_outputs(
@@ -98,7 +101,7 @@ class Network(Owned):
         name: str,
         args: NetworkArgs,
         vpc: ec2.Vpc,
-        subnets: list[ec2.Subnet],
+        subnets: dict[str, ec2.Subnet],
         routes: ec2.RouteTable,
         *,
         every_zone: bool,
@@ -126,7 +129,9 @@ class Network(Owned):
             tags=self.tags_of(rules.SecurityGroupIngressRule, f"{name}-endpoints-https"),
             opts=child,
         )
-        places = subnets if every_zone else subnets[:1]
+        places = [subnet for zone, subnet in subnets.items() if not plans.is_local_zone(zone)]
+        if not every_zone:
+            places = places[:1]
         for service in args.get("endpoint_services", list(plans.DEFAULT_ENDPOINTS)):
             endpoint = f"{name}-{service.replace('.', '-')}"
             ec2.VpcEndpoint(

@@ -9,7 +9,7 @@ import pulumi_aws as aws
 from components.aws.args import checkpoint_store_args, network_args, pool_args
 from components.machines import pool_name
 from components.settings import Settings
-from sizing.decision import Decision, Pool, Workload
+from sizing.decision import Decision, Workload
 
 
 def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
@@ -24,19 +24,20 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         place = dict(settings.network)
         if not place:
-            network_args_here = {**network_args(decision, region, [p for _, p in here]), **account(settings)}
-            network = Network(f"network-{region}", network_args_here, options)  # type: ignore[arg-type]
+            zones = [zone for workload, pool in here for zone in pool_args(decision, workload, pool, settings)["zones"]]
+            wanted = {**network_args(decision, region, zones), **account(settings)}
+            network = Network(f"network-{region}", wanted, options)  # type: ignore[arg-type]
             place = {
                 "vpc_id": network.vpc_id,
-                "vpc_cidr": network_args(decision, region, []).get("cidr", "10.40.0.0/16"),
+                "vpc_cidr": wanted.get("cidr", "10.40.0.0/16"),
                 "s3_prefix_list_id": network.s3_prefix_list_id,
                 "kms_key_arn": network.kms_key_arn,
             }
         for workload, pool in here:
             name = pool_name(workload, pool)
-            args = {**pool_args(decision, workload, pool, settings.salt), **account(settings)}
+            args = {**pool_args(decision, workload, pool, settings), **account(settings)}
             if not settings.network:
-                args["subnet_ids"] = subnets_of(network.subnet_ids, here, args["zones"])
+                args["subnet_ids"] = subnets_of(network.subnet_ids, wanted["zones"], args["zones"])
             group = GpuNodeGroup(name, {**args, **place}, options)  # type: ignore[typeddict-item]
             outputs[name] = {"group": group.group_name, "role": group.role_arn}
     return outputs
@@ -53,7 +54,7 @@ def build_checkpoints(decision: Decision, workloads: Sequence[Workload], setting
         if region not in providers:
             providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
         name = workload.spec.name
-        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings.salt), providers[region])
+        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
         outputs[name] = {"bucket": store.bucket, "writerPolicy": store.writer_policy_arn}
     return outputs
 
@@ -69,11 +70,8 @@ def provider(region: str, settings: Settings) -> aws.Provider:
 
 
 def subnets_of(
-    subnet_ids: pulumi.Output[list[str]], pools: Sequence[tuple[Workload, Pool]], zones: Sequence[str]
+    subnet_ids: pulumi.Output[list[str]], all_zones: Sequence[str], zones: Sequence[str]
 ) -> pulumi.Output[list[str]]:
     """The subnets of one pool's zones, out of those of all pools in the region."""
-    from components.aws.args import default_zones
-
-    order = default_zones(pools[0][1].region, [pool for _, pool in pools])
-    wanted = [order.index(zone) for zone in zones if zone in order] or [0]
+    wanted = [all_zones.index(zone) for zone in zones]
     return subnet_ids.apply(lambda ids: [ids[index] for index in wanted])
