@@ -27,7 +27,7 @@ def assemble(
     exit_code, reason = exit_of(stacks, guardrails)
     failed = [stack for stack in stacks if stack.failed]
     if failed:
-        exit_code, reason = 69, failed[0].failed
+        exit_code, reason = 69, f"no figure for {failed[0].stack}: {failed[0].failed.splitlines()[0]}"
     return records.Preview(
         on=on,
         stacks=tuple(stacks),

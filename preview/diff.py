@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from preview import records
 from preview.describe import Described, describe, how_priced, label_of, registration_of
 from preview.needs import needs_of
-from resources.recorded import Plan
+from resources.recorded import Plan, RecordedResource
 from sizing.decision import Bounds, Decision
 from sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
 
@@ -143,7 +143,7 @@ def compare(
             )
         ),
         outside=after.pricing.outside,
-        free=_counts(kind for urn, kind, _ in after.pricing.free if urn in by_urn and by_urn[urn].custom),
+        free=_counts(kind for urn, kind, _ in after.pricing.free if _is_cloud(by_urn.get(urn))),
         coverage=_coverage(after.pricing.coverage),
         budget=_budget(budget, totals_after),
         policies=policies,
@@ -321,6 +321,10 @@ def _counts(kinds: Iterable[str]) -> dict[str, int]:
     for kind in kinds:
         counts[kind] = counts.get(kind, 0) + 1
     return dict(sorted(counts.items()))
+
+
+def _is_cloud(resource: RecordedResource | None) -> bool:
+    return resource is not None and resource.custom and not resource.type.startswith("pulumi:")
 
 
 def _budget(usd_per_month: Decimal | None, totals: records.Totals) -> records.Budget | None:

@@ -17,6 +17,7 @@ from preview.assemble import assemble, failed_stack
 from preview.base import Worktree, worktree
 from preview.diff import Side, budget_of, compare
 from preview.guardrails import NO_LIMITS, Limits
+from preview.ownership import ownership_of
 from preview.reasons import capacity_of, choices_of, evidence_of, guarded_of
 from resources.recorded import Plan
 from sizing.decision import Decision
@@ -267,6 +268,7 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
             "evidence": evidence_of(decision),
             "guarded": guarded_of(decision),
             "capacity": capacity_of(decision),
+            "ownership": ownership_of(decision, pricing.catalog, request.on),
         }
     return result.model_copy(update=reasons)
 

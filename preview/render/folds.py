@@ -44,9 +44,12 @@ def figure(metric: str, value: float) -> str:
 
     >>> figure("run_time_s", 208800.0), figure("requests_per_s", 4.1), figure("ttft_s", 0.41)
     ('58 h', '4.1 requests/s', '410 ms ttft')
+    >>> figure("requests_per_s_within_slo", 1696.2)
+    '1,696 requests/s within slo'
     """
-    if metric.endswith("_per_s"):
-        return f"{value:,.3g} {metric.removesuffix('_per_s').replace('_', ' ')}/s"
+    if "_per_s" in metric:
+        size = f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"
+        return f"{size} {metric.replace('_per_s', '/s').replace('_', ' ')}"
     name = metric.removesuffix("_s").replace("_", " ")
     if not metric.endswith("_s"):
         return f"{value:,.4g} {name}"

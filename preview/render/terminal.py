@@ -39,7 +39,7 @@ def _headline(console: Console, preview: records.Preview) -> None:
         console.print(Text(f"Destroys data: {_plain(line)}", style="red"))
     for stack in preview.stacks:
         if stack.failed:
-            console.print(Text(f"No figure for {stack.stack}: {stack.failed}", style="red"))
+            console.print(Text(f"No figure for {stack.stack}", style="red"))
     if not all(stack.failed for stack in preview.stacks):
         line = text.headline(preview)
         console.print(Text(line, style="bold"))
@@ -65,7 +65,7 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
     if many:
         console.print(Text(stack.stack, style="bold underline"))
     if stack.after is None:
-        console.print(Text(f"No figure: {stack.failed}"))
+        console.print(Text(stack.failed))
         return
     if stack.base_failed:
         console.print(Text(f"No figure before the change: {stack.base_failed}", style="yellow"))

@@ -168,6 +168,15 @@ def decision():
     return Decision.model_validate_json((HERE / "fixtures/decision.json").read_text(encoding="utf-8"))
 
 
+def months():
+    """Three ways to have machines: rent at 3,182.77 a month, commit at 4,825.59, buy for 52,500 and 94 of power."""
+    ways = {"rent on demand": ("0", "3182.77"), "commit 1 year": ("0", "4825.59"), "buy": ("52500", "94.00")}
+    return tuple(
+        records.OwnershipMonth(month=m, usd={name: dec(at) + m * dec(rate) for name, (at, rate) in ways.items()})
+        for m in range(37)
+    )
+
+
 def one(before, after, *, limits=None, unblocked="", stack="llm-prod", with_decision=False, **more):
     """A preview of one stack."""
     made = decision() if with_decision else None
@@ -178,7 +187,7 @@ def one(before, after, *, limits=None, unblocked="", stack="llm-prod", with_deci
     )  # fmt: skip
     if made is not None:
         compared = compared.model_copy(
-            update={"choices": choices_of(made), "evidence": evidence_of(made), "guarded": guarded_of(made),
+            update={"choices": choices_of(made), "evidence": evidence_of(made), "guarded": guarded_of(made), "ownership": months(),
                     "capacity": capacity_of(made)}
         )  # fmt: skip
     return assemble([compared], on=ON, provenance=PROVENANCE, limits=limits or Limits(), unblocked=unblocked)

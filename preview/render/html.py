@@ -1,0 +1,273 @@
+"""One self-contained page: no script, no font, no picture from elsewhere; light and dark, phone and desk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from html import escape
+from pathlib import Path
+
+from preview import records
+from preview.ownership import NOTE
+from preview.render import charts, text
+from preview.render.folds import figure, provenance_in_words
+
+
+def render(preview: records.Preview) -> str:
+    """The page as text."""
+    names = ", ".join(stack.stack for stack in preview.stacks)
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<title>Cost preview: {escape(text.shorten(names, 80))}</title>",
+        f"<style>\n{style}</style></head><body><main>",
+        f"<h1>Cost preview: {escape(names)}</h1>",
+        f'<p class="soft">{preview.on.isoformat()}</p>',
+        *_alerts(preview),
+        *_cards(preview.change_usd_per_month, preview.before, preview.after, preview.bought, _missing(preview.stacks)),
+    ]
+    moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
+    if moved:
+        parts.append(f"<p>{escape(moved[0].upper() + moved[1:])}</p>")
+    if len(preview.stacks) > 1:
+        parts += _stacks(preview)
+    for stack in preview.stacks:
+        parts += _stack(stack, many=len(preview.stacks) > 1)
+    parts += [
+        f'<p class="soft">{escape(provenance_in_words(preview.provenance).replace(chr(92), ""), quote=False)}</p>',
+        "</main></body></html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _missing(stacks: Iterable[records.Stack]) -> int:
+    return sum(len(stack.unpriced) for stack in stacks)
+
+
+def _alerts(preview: records.Preview) -> Iterator[str]:
+    told = [f"Destroys data: {line}" for line in text.destroyed(preview)]
+    for stack in preview.stacks:
+        if stack.failed:
+            told.append(f"No figure for {stack.stack}: {stack.failed}")
+        if stack.base_failed:
+            told.append(f"No figure before the change for {stack.stack}: {stack.base_failed}")
+        failed = stack.policies.failed if stack.policies else ()
+        told += [f"Policy {each.policy} failed: {each.component} {each.message}".replace("  ", " ") for each in failed]
+    told += [f"Over the limit: {line}" for line in text.broken(preview.guardrails)]
+    if told:
+        yield f'<div class="alert" role="note"><ul>{"".join(f"<li>{escape(line)}</li>" for line in told)}</ul></div>'
+
+
+def _cards(
+    change: Decimal, before: records.Totals | None, after: records.Totals, bought: records.Money, missing: int
+) -> Iterator[str]:
+    now = after.usd_per_month
+    more = " + ?" if missing else ""
+    yield '<dl class="cards">'
+    if before is not None:
+        css = "up" if change > 0 else "down" if change < 0 else ""
+        was = text.dollars(before.usd_per_month.expected)
+        yield _card("Change per month", text.dollars(change, sign=True), f"from {was}", css=css)
+    yield _card("Expected per month", f"{text.dollars(now.expected)}{more}", f"{missing} unpriced" if missing else "")
+    yield _card(
+        "Floor to ceiling", f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}", "scaled to zero to 24x7"
+    )
+    if bought.ceiling > 0:
+        yield _card("Paid once", text.dollars(bought.expected), "not refundable")
+    idle = after.idle_usd_per_hour
+    if idle.ceiling > 0:
+        was = f"from {text.dollars(before.idle_usd_per_hour.expected)}" if before else ""
+        yield _card("Idle exposure per hour", text.dollars(idle.expected), was)
+    yield "</dl>"
+
+
+def _card(name: str, value: str, note: str, css: str = "") -> str:
+    small = f"<small>{escape(note)}</small>" if note else ""
+    return f'<div><dt>{escape(name)}</dt><dd class="{css}">{escape(value)}{small}</dd></div>'
+
+
+def _stacks(preview: records.Preview) -> Iterator[str]:
+    rows = []
+    for stack in preview.stacks:
+        if stack.after is None:
+            rows.append([stack.stack, "?", "?", "?", "?", "?"])
+            continue
+        rows.append([
+            stack.stack,
+            text.usd(stack.before.usd_per_month.expected) if stack.before else "",
+            text.usd(stack.after.usd_per_month.expected),
+            text.usd(stack.after.usd_per_month.ceiling),
+            text.signed(stack.change_usd_per_month) if stack.before else "",
+            text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
+        ])  # fmt: skip
+    yield _table("US dollars per month", ["Stack", "Before", "Expected", "Ceiling", "Change", "Once"], rows, right=5)
+
+
+def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
+    yield "<section>"
+    if many:
+        yield f"<h2>{escape(stack.stack)}</h2>"
+    if stack.after is None:
+        yield f"<p>No figure: {escape(stack.failed)}</p></section>"
+        return
+    if many:
+        yield from _cards(stack.change_usd_per_month, stack.before, stack.after, stack.bought, len(stack.unpriced))
+    if stack.needs:
+        yield "<h3>Needs a decision</h3>"
+        yield f'<ul class="needs">{"".join(_need(need) for need in stack.needs)}</ul>'
+    yield from _figures(stack)
+    if stack.rows:
+        rows = [
+            [
+                row.component,
+                {"+": "new", "-": "gone", "~": "changed", "=": ""}[row.sign],
+                row.what + (f" ({'; '.join(row.confidence)})" if row.confidence else "")
+                + (f"; was: {row.was}" if row.was else ""),
+                row.how,
+                text.per_month(row),
+            ]
+            for row in stack.rows
+        ]  # fmt: skip
+        yield "<h3>Components</h3>"
+        yield _table("", ["Component", "", "What", "How priced", "USD per month"], rows, right=1, narrow=True)
+    if stack.unchanged.components:
+        cost = text.usd(stack.unchanged.usd_per_month.expected) + (" + ?" if stack.unchanged.unpriced else "")
+        yield f'<p class="soft">{text.plural(stack.unchanged.components, "component")} unchanged, {cost} per month</p>'
+    yield from _budget(stack)
+    yield from _folds(stack)
+    yield "</section>"
+
+
+def _need(need: records.Need) -> str:
+    price = (
+        f" for <strong>{text.usd(need.usd_once.expected)} USD once</strong>, not refundable" if need.usd_once else ""
+    )
+    confirmed = need.confirmed
+    if need.kind == "purchases" and not confirmed:
+        confirmed = "not confirmed: nothing is bought until the spec says purchase: confirmed"
+    note = f" <small>({escape(confirmed)})</small>" if confirmed else ""
+    return f"<li><code>{escape(need.component)}</code> {escape(need.text)}{price}{note}</li>"
+
+
+def _figures(stack: records.Stack) -> Iterator[str]:
+    drawn = [
+        (
+            "Cost by component",
+            "US dollars per month, expected; dashed outline: before",
+            charts.cost_by_component(stack),
+        ),
+        ("Floor to ceiling", "US dollars per month; the dot is expected", charts.floor_to_ceiling(stack)),
+        *(
+            (
+                f"Time against cost: {workload}",
+                "each circle is one way to run it; filled: chosen",
+                charts.time_against_cost(stack, workload),
+            )
+            for workload in dict.fromkeys(choice.workload for choice in stack.choices)
+        ),
+        ("Rent, commit or buy", f"cumulative US dollars by month. {NOTE}", charts.ownership(stack.ownership)),
+    ]
+    shown = [
+        f"<figure><figcaption>{escape(title)}<small>{escape(note)}</small></figcaption>{chart}</figure>"
+        for title, note, chart in drawn
+        if chart
+    ]
+    if shown:
+        yield f'<div class="charts">{"".join(shown)}</div>'
+
+
+def _budget(stack: records.Stack) -> Iterator[str]:
+    if stack.budget is not None:
+        used = f"{stack.budget.expected_percent:.1f} % expected, {stack.budget.ceiling_percent:.1f} % at the ceiling"
+        yield f"<p>Budget {text.usd(stack.budget.usd_per_month)} USD per month: {used} used</p>"
+
+
+def _folds(stack: records.Stack) -> Iterator[str]:
+    if stack.choices:
+        rows = [
+            [
+                f"{choice.nodes} x {choice.label}, {choice.market}",
+                choice.workload,
+                f"{choice.cloud}/{choice.region}",
+                choice.why_not,
+                text.usd(choice.usd_per_month) if choice.usd_per_month is not None else "",
+                text.usd(choice.usd_per_run) if choice.usd_per_run is not None else "",
+            ]
+            for choice in stack.choices
+        ]
+        heads = ["Choice", "Workload", "Where", "Why not", "USD per month", "USD per run"]
+        yield _fold("Why this hardware", [_table("", heads, rows, right=2, narrow=True), *_evidence(stack)])
+    if stack.guarded:
+        rows = [
+            [
+                each.component, each.signal, each.idle_when, each.then,
+                text.usd(each.saves_usd_per_hour) if each.saves_usd_per_hour is not None else "",
+            ]
+            for each in stack.guarded
+        ]  # fmt: skip
+        heads = ["Component", "Signal", "Idle when", "Then", "Saves USD per hour"]
+        yield _fold("Idle guard", [_table("", heads, rows, right=1, narrow=True)])
+    if stack.capacity:
+        notes = [f"<li><code>{escape(n.component)}</code> {escape(n.text)}</li>" for n in stack.capacity]
+        yield _fold("Capacity", [f"<ul>{''.join(notes)}</ul>"])
+    if stack.policies is not None:
+        found = [
+            f"<li>{finding.level} <code>{escape(finding.policy)}</code> {escape(finding.component)}: "
+            f"{escape(finding.message)} {escape(finding.fix)}"
+            f"{escape(f' waived: {finding.waived}') if finding.waived else ''}</li>"
+            for finding in stack.policies.findings
+        ]
+        passed = f"<p>{text.plural(stack.policies.passed, 'policy')} passed</p>"
+        yield _fold("Policies", [f"<ul>{''.join(found)}</ul>" if found else "", passed])
+    listed = [f"<li>unpriced: {escape(line)}</li>" for line in stack.unpriced]
+    listed += [f"<li>outside the totals: {escape(line)}</li>" for line in stack.outside]
+    listed += [f"<li>{escape(note)}</li>" for note in stack.notes]
+    counts = stack.coverage
+    covered = (
+        f"<p>{counts.detected} resources: {counts.estimated} estimated, {counts.free} free, "
+        f"{counts.unpriced} unpriced, {counts.unknown} of unknown type</p>"
+    )
+    yield _fold("Not priced, notes", [f"<ul>{''.join(listed)}</ul>" if listed else "", covered])
+
+
+def _evidence(stack: records.Stack) -> Iterator[str]:
+    for each in stack.evidence:
+        value, low, high = (figure(each.metric, bound) for bound in (each.value, each.low, each.high))
+        memory = (
+            f"{each.memory_per_device_bytes / 1e9:,.1f} GB of {each.memory_usable_bytes / 1e9:,.1f} usable per device"
+        )
+        yield (
+            f"<p><code>{escape(each.workload)}</code> {escape(value)} ({escape(low)} to {escape(high)}), evidence "
+            f"{escape(each.grade)}, bound by {escape(each.bottleneck)}; memory {memory}</p>"
+        )
+
+
+def _fold(title: str, parts: Sequence[str]) -> str:
+    return f"<details><summary>{escape(title)}</summary>{''.join(parts)}</details>"
+
+
+def _table(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: int, narrow: bool = False
+) -> str:
+    """A table whose last `right` columns hold figures; `narrow`: rows become blocks on a phone."""
+    first_right = len(heads) - right
+    head = "".join(
+        f'<th scope="col"{" class=n" if i >= first_right else ""}>{escape(name)}</th>' for i, name in enumerate(heads)
+    )
+    body = []
+    for row in rows:
+        cells = [f'<th scope="row">{escape(row[0])}</th>']
+        for i, cell in enumerate(row[1:], start=1):
+            css = ' class="n"' if i >= first_right else ""
+            cells.append(f'<td{css} data-label="{escape(heads[i] or "State")}">{escape(cell)}</td>')
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    label = escape(caption or heads[0])
+    css = ' class="stack"' if narrow else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table{css}>{title}'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
