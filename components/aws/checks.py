@@ -53,7 +53,7 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
             fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
         )
     else:
-        _check_capacity(faults, args, shape)
+        check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:
             faults.must(
                 len(args.get("zones") or []) == 1,
@@ -117,7 +117,7 @@ def _check_region(faults: Faults, args: Mapping[str, Any]) -> str:
     return region if right else ""
 
 
-def _check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None:
+def check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None:
     """Exactly one way to get machines, with what that way needs and nothing of the others."""
     if not faults.one_of(args, "capacity_mode", CAPACITY_MODES):
         return

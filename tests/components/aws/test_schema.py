@@ -8,6 +8,9 @@ from pulumi.provider.experimental.analyzer import Analyzer
 
 COMPONENTS = {
     "SpotFleet": "fleets",
+    "EksCluster": "eks",
+    "EksNodeGroup": "eks_nodes",
+    "EksDevicePlugins": "eks_plugins",
 }
 
 

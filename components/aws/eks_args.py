@@ -1,0 +1,140 @@
+"""Arguments of the EKS components, and how a decision becomes them. Pure."""
+
+from collections.abc import Sequence
+from typing import Any, NotRequired
+
+import pulumi
+
+from components.aws.args import CapacityBlockArgs, WriterArgs, pool_args
+from components.aws.plans import runtime_of
+from components.facts import owned_args
+from components.machines import find_shape
+from components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizing.decision import Decision, Pool, Workload
+
+KUBERNETES = "1.34"
+
+
+class EksClusterArgs(OwnedArgs):
+    """A private EKS control plane with its system pool."""
+
+    region: str
+    """AWS region."""
+    zones: list[str]
+    """Where the subnets lie; EKS wants at least two."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnets."""
+    vpc_cidr: str
+    """IPv4 range of the VPC."""
+    subnet_ids: pulumi.Input[list[str]]
+    """Private subnets, one for each zone."""
+    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
+    """Prefix list of the S3 gateway endpoint."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for secrets, disks and logs; one is made unless given."""
+    version: NotRequired[str]
+    """Kubernetes version; 1.34 unless told."""
+    admin_arns: NotRequired[list[str]]
+    """IAM roles that administer the cluster; the role that creates it, unless told."""
+    system_type: NotRequired[str]
+    """Instance type of the system pool, without accelerators; m7i.large unless told."""
+    system_nodes: NotRequired[int]
+    """Machines of the system pool; 2 unless told. On demand: what schedules the work is not reclaimed."""
+    addon_versions: NotRequired[dict[str, str]]
+    """Versions of add-ons by name, as vpc-cni: v1.21.1-eksbuild.8; EKS's default for the others."""
+    lustre: NotRequired[bool]
+    """Whether pods mount FSx for Lustre."""
+
+
+class EksNodeGroupArgs(OwnedArgs):
+    """Equal machines with GPUs, Trainium or Inferentia that an EKS cluster manages."""
+
+    region: str
+    """AWS region."""
+    zones: list[str]
+    """Where the subnets lie; machines of one training job stand in one zone."""
+    cluster: pulumi.Input[str]
+    """Name of the cluster."""
+    cluster_security_group_id: pulumi.Input[str]
+    """Security group that EKS made for the cluster; without it the machines cannot join."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnets."""
+    vpc_cidr: str
+    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3 and Lustre."""
+    subnet_ids: pulumi.Input[list[str]]
+    """Private subnets, one for each zone."""
+    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
+    """Prefix list of the S3 gateway endpoint."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for disks; one is made unless given."""
+    instance_type: str
+    """EC2 instance type that the catalog knows."""
+    nodes_min: int
+    """Fewest machines."""
+    nodes_initial: int
+    """Machines at creation, none in a capacity block; afterwards autoscalers, schedule and guard own the number."""
+    nodes_max: int
+    """Most machines."""
+    capacity_mode: str
+    """on-demand, spot, reservation or capacity-block."""
+    reservation: NotRequired[str]
+    """Capacity reservation id (cr-...) or resource group ARN, for mode reservation."""
+    capacity_block: NotRequired[CapacityBlockArgs]
+    """The block, for mode capacity-block: adopted by id, never bought here."""
+    fallback_types: NotRequired[list[str]]
+    """Further instance types a spot pool may take."""
+    gang: NotRequired[bool]
+    """Whether all machines work on one job: one zone, EFA where the type has it, packed closely."""
+    disk_gib: int
+    """Root disk of each machine."""
+    lustre: NotRequired[bool]
+    """Whether pods mount FSx for Lustre."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload; pods of the service account may write to it."""
+    namespace: NotRequired[str]
+    """Kubernetes namespace of the workload; default unless told."""
+    service_account: NotRequired[str]
+    """Kubernetes service account of the workload; the name of the component unless told."""
+    guard: NotRequired[GuardArgs]
+    """Idle guard; it watches the busiest accelerator of the whole cluster."""
+    schedule: NotRequired[ScheduleArgs]
+    """Working hours."""
+
+
+class EksDevicePluginsArgs(OwnedArgs):
+    """What lets pods ask for accelerators and EFA: pinned Helm charts."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    runtimes: list[str]
+    """Kinds of accelerator in the cluster: cuda, neuron."""
+    efa: NotRequired[bool]
+    """Whether machines have EFA."""
+    registry: NotRequired[str]
+    """Mirror of nvcr.io for a network without a way out, as 123456789012.dkr.ecr.us-east-1.amazonaws.com/nvcr."""
+
+
+def eks_cluster_args(
+    decision: Decision, region: str, zones: Sequence[str], workloads: Sequence[Workload]
+) -> dict[str, Any]:
+    """Arguments of the one cluster of a region, all but the network's ids."""
+    lustre = any(workload.storage is not None and workload.storage.kind == "fsx-lustre" for workload in workloads)
+    return {**owned_args(decision), "region": region, "zones": list(zones), "lustre": lustre}
+
+
+def eks_pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> dict[str, Any]:
+    """Arguments of one pool, all but the network's and the cluster's ids; as those of a node group without EKS."""
+    lustre = workload.storage is not None and workload.storage.kind == "fsx-lustre"
+    return {**pool_args(decision, workload, pool, salt), "lustre": lustre}
+
+
+def plugin_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> dict[str, Any]:
+    """Which device plugins the pools need."""
+    shapes = [shape for _, pool in pools if (shape := find_shape("aws", pool.instance_type)) is not None]
+    efa = any(
+        shape.fabric == "efa" and workload.parallelism is not None and pool.nodes_max > 1
+        for workload, pool in pools
+        if (shape := find_shape("aws", pool.instance_type)) is not None
+    )
+    runtimes = sorted({runtime_of(shape) for shape in shapes} - {""})
+    return {**owned_args(decision), "runtimes": runtimes, "efa": efa}

@@ -1,0 +1,244 @@
+"""Accelerator machines of an EKS cluster: a managed node group, its network cards, its guard, its checkpoint writer."""
+
+from typing import Any
+
+import pulumi
+from pulumi_aws import autoscaling, cloudwatch, ec2, eks, sns
+
+from components.aws import eks_plans, parts, plans
+from components.aws.eks import NODE_POLICIES
+from components.aws.eks_args import EksNodeGroupArgs
+from components.aws.eks_checks import check_eks_pool
+from components.machines import find_shape
+from components.owned import Owned
+from sizing.catalog.records import Shape
+
+
+class EksNodeGroup(Owned):
+    """Equal machines with accelerators under EKS: tainted, repaired, encrypted, no public address, no SSH.
+
+    Afterwards autoscalers, schedule and guard own the current size; Pulumi owns existence, minimum and maximum.
+    """
+
+    node_group_name: pulumi.Output[str]
+    """Name of the managed node group."""
+    role_arn: pulumi.Output[str]
+    """Role of the machines; pods have roles of their own."""
+    writer_role_arn: pulumi.Output[str]
+    """Role of the pods that write checkpoints; empty without a checkpoint store."""
+
+    def __init__(self, name: str, args: EksNodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("aws", args.get("instance_type"))
+        check_eks_pool(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_eks_pool refuses an unknown type)
+        super().__init__(
+            "sizewell-aws:index:EksNodeGroup",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "aws",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": {"reservation": "on-demand"}.get(args["capacity_mode"], args["capacity_mode"]),
+                "capacityMode": args["capacity_mode"],
+                "nodesMin": args["nodes_min"],
+                "nodesInitial": args["nodes_initial"],
+                "nodesMax": args["nodes_max"],
+            },
+            opts,
+        )
+        role = parts.role(
+            self,
+            f"{name}-nodes",
+            trust=plans.assume_role("ec2.amazonaws.com"),
+            description=f"Machines of {name}",
+            managed=NODE_POLICIES,
+            region=args["region"],
+        )
+        account = role.arn.apply(plans.account_of)
+        key = parts.key_arn(self, name, args, account)
+        group = self._group(name, args, shape, role_arn=role.arn, template=self._template(name, args, shape, key))
+        scaled = group.resources.apply(eks_plans.group_of)
+        self._schedule(name, args, scaled)
+        self._guard(name, args, shape, scaled, account)
+
+        self.node_group_name = group.node_group_name
+        self.role_arn = role.arn
+        self.writer_role_arn = self._writer(name, args)
+        self.register_outputs(
+            {
+                "nodeGroupName": self.node_group_name,
+                "roleArn": self.role_arn,
+                "writerRoleArn": self.writer_role_arn,
+            }
+        )
+
+    def _template(self, name: str, args: EksNodeGroupArgs, shape: Shape, key: pulumi.Input[str]) -> ec2.LaunchTemplate:
+        gang, mode = args.get("gang", False), args["capacity_mode"]
+        own = parts.closed_group(
+            self, f"{name}-nodes", args, what=f"Machines of {name}", lustre=args.get("lustre", False)
+        )
+        market: dict[str, Any] = {}
+        if mode == "capacity-block":
+            market["instance_market_options"] = {"market_type": "capacity-block"}
+            target = {"capacity_reservation_id": args["capacity_block"]["id"]}
+            market["capacity_reservation_specification"] = {"capacity_reservation_target": target}
+        elif mode == "reservation":
+            is_group = args["reservation"].startswith("arn:")
+            kind = "capacity_reservation_resource_group_arn" if is_group else "capacity_reservation_id"
+            market["capacity_reservation_specification"] = {"capacity_reservation_target": {kind: args["reservation"]}}
+        elif eks_plans.has_efa(
+            shape, gang=gang
+        ):  # never with a reservation: its machines stand where they were reserved
+            placement = ec2.PlacementGroup(
+                f"{name}-nodes",
+                name=self.physical(f"{name}-nodes", 255),
+                strategy="cluster",
+                tags=self.tags_of(ec2.PlacementGroup, f"{name}-nodes"),
+                opts=self.child(),
+            )
+            market["placement"] = {"group_name": placement.name}
+        if mode != "spot":  # a spot pool may have several types, which stand in the node group
+            market["instance_type"] = shape.instance_type
+        if script := eks_plans.first_boot(shape, efa=eks_plans.has_efa(shape, gang=gang)):
+            market["user_data"] = script
+        tags = {**self.tags_of(eks.NodeGroup, f"{name}-nodes"), "Name": self.physical(name, 128)}
+        return ec2.LaunchTemplate(
+            f"{name}-nodes",
+            name=self.physical(f"{name}-nodes", 128),
+            network_interfaces=plans.network_interfaces(
+                shape, gang=gang, security_groups=[args["cluster_security_group_id"], own.id]
+            ),
+            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-nodes"),
+            opts=self.child(),
+            **parts.machine_settings(disk_gib=args["disk_gib"], key=key, tags=tags),
+            **market,
+        )
+
+    def _group(
+        self,
+        name: str,
+        args: EksNodeGroupArgs,
+        shape: Shape,
+        *,
+        role_arn: pulumi.Output[str],
+        template: ec2.LaunchTemplate,
+    ) -> eks.NodeGroup:
+        mode, efa = args["capacity_mode"], eks_plans.has_efa(shape, gang=args.get("gang", False))
+        types: dict[str, Any] = {}
+        if mode == "spot":
+            types["instance_types"] = [shape.instance_type, *args.get("fallback_types", [])]
+        return eks.NodeGroup(
+            f"{name}-nodes",
+            cluster_name=args["cluster"],
+            node_group_name=self.physical(name, 63),
+            node_role_arn=role_arn,
+            subnet_ids=args["subnet_ids"],
+            ami_type=eks_plans.image_type(shape),
+            capacity_type=eks_plans.CAPACITY_TYPES[mode],
+            launch_template={"id": template.id, "version": template.latest_version.apply(str)},
+            scaling_config={
+                "min_size": args["nodes_min"],
+                "desired_size": 0 if mode == "capacity-block" else args["nodes_initial"],
+                "max_size": args["nodes_max"],
+            },
+            update_config={"max_unavailable": 1},
+            node_repair_config={"enabled": True},
+            labels=eks_plans.labels(shape, pool=name, efa=efa),
+            taints=eks_plans.taints(shape),
+            tags=self.tags_of(eks.NodeGroup, f"{name}-nodes"),
+            opts=self.child(ignore_changes=["scalingConfig.desiredSize"]),
+            **types,
+        )
+
+    def _writer(self, name: str, args: EksNodeGroupArgs) -> pulumi.Output[str]:
+        """Pods of the workload's service account put and get checkpoints; the machines' own role cannot."""
+        if "writer" not in args:
+            return pulumi.Output.from_input("")
+        writer = args["writer"]
+        role = parts.role(
+            self,
+            f"{name}-writer",
+            trust=parts.pod_trust(),
+            description=f"Pods of {name} that write checkpoints",
+            inline={
+                "checkpoints": plans.writer_policy(
+                    region=args["region"], bucket=writer["bucket"], key_alias=writer["key_alias"]
+                )
+            },
+            region=args["region"],
+        )
+        eks.PodIdentityAssociation(
+            f"{name}-writer",
+            cluster_name=args["cluster"],
+            namespace=args.get("namespace", "default"),
+            service_account=args.get("service_account", name),
+            role_arn=role.arn,
+            tags=self.tags_of(eks.PodIdentityAssociation, f"{name}-writer"),
+            opts=self.child(),
+        )
+        return role.arn
+
+    def _schedule(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> None:
+        if "schedule" not in args:
+            return
+        sizes = {key: args[key] for key in ("nodes_min", "nodes_initial", "nodes_max")}
+        for action, settings in plans.schedule_actions(args["schedule"], **sizes).items():
+            autoscaling.Schedule(
+                f"{name}-{action}",
+                scheduled_action_name=action,
+                autoscaling_group_name=scaled,
+                opts=self.child(),
+                **settings,
+            )
+
+    def _guard(
+        self,
+        name: str,
+        args: EksNodeGroupArgs,
+        shape: Shape,
+        scaled: pulumi.Output[str],
+        account: pulumi.Output[str],
+    ) -> None:
+        """Two alarms: the first gives notice, the second, a grace later, takes the pool down."""
+        guard, runtime = args.get("guard"), plans.runtime_of(shape)
+        if guard is None or runtime not in eks_plans.METRICS:
+            return
+        key = parts.service_key(
+            self, f"{name}-notices", account=account, region=args["region"], services=("cloudwatch.amazonaws.com",)
+        )
+        topic = sns.Topic(
+            f"{name}-notices",
+            name=self.physical(f"{name}-notices", 256),
+            kms_master_key_id=key.arn,
+            tags=self.tags_of(sns.Topic, f"{name}-notices"),
+            opts=self.child(),
+        )
+        alarms: dict[str, tuple[int, Any]] = {"idle": (guard["window_s"], topic.arn)}
+        if guard["action"] == "scale-to-zero":
+            stop = autoscaling.Policy(
+                f"{name}-stop",
+                name=self.physical(f"{name}-stop", 255),
+                autoscaling_group_name=scaled,
+                policy_type="SimpleScaling",
+                adjustment_type="ExactCapacity",
+                scaling_adjustment=args["nodes_min"],
+                cooldown=300,
+                opts=self.child(),
+            )
+            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], stop.arn)
+        for alarm, (seconds, action) in alarms.items():
+            cloudwatch.MetricAlarm(
+                f"{name}-{alarm}",
+                name=self.physical(f"{name}-{alarm}", 255),
+                alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
+                alarm_actions=[action],
+                tags=self.tags_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
+                opts=self.child(),
+                **eks_plans.idle_alarm(runtime=runtime, guard=guard, cluster=args["cluster"], seconds=seconds),
+            )

@@ -1,0 +1,53 @@
+"""Device plugins of an EKS cluster: pinned Helm charts for GPUs, Neuron and EFA."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from components.aws import eks_plans
+from components.aws.eks_args import EksDevicePluginsArgs
+from components.aws.eks_checks import check_plugins
+from components.owned import Owned
+
+
+class EksDevicePlugins(Owned):
+    """What makes accelerators and EFA countable for the scheduler. The driver is in the image, never installed here."""
+
+    releases: pulumi.Output[list[str]]
+    """Names of the Helm releases."""
+
+    def __init__(self, name: str, args: EksDevicePluginsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_plugins(name, args)
+        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
+        super().__init__(
+            "sizewell-aws:index:EksDevicePlugins",
+            name,
+            shown,
+            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws"},
+            opts,
+        )
+        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=args["kubeconfig"], opts=self.child())
+        charts = eks_plans.charts(
+            runtimes=args["runtimes"], efa=args.get("efa", False), registry=args.get("registry", "nvcr.io")
+        )
+        releases = [self._release(name, release, settings, provider=provider) for release, settings in charts.items()]
+        self.releases = pulumi.Output.all(*[release.name for release in releases])
+        self.register_outputs({"releases": self.releases})
+
+    def _release(
+        self, owner: str, name: str, settings: dict[str, Any], *, provider: kubernetes.Provider
+    ) -> kubernetes.helm.v3.Release:
+        source = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
+        return kubernetes.helm.v3.Release(
+            f"{owner}-{name}",
+            name=name,
+            namespace="kube-system",
+            chart=settings["chart"],
+            version=settings["version"],
+            values=settings["values"],
+            atomic=True,
+            skip_await=True,  # the machines that run it may be at zero
+            opts=self.child(provider=provider),
+            **source,
+        )

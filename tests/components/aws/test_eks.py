@@ -1,0 +1,276 @@
+"""EKS: control plane, accelerator pools and device plugins; what they make, what they refuse, and their laws."""
+
+import base64
+import json
+
+import pytest
+from aws_recording import (
+    GUARD,
+    OWNED,
+    PLACE,
+    PROD,
+    check_right,
+    component,
+    golden,
+    only,
+    record,
+    refusals,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.aws import eks_plans, plans
+from components.aws.eks import EksCluster
+from components.aws.eks_nodes import EksNodeGroup
+from components.aws.eks_plugins import EksDevicePlugins
+from sizing import catalog
+from sizing.catalog.records import Shape
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
+CLUSTER = {**OWNED, **PLACE}
+PROD_CLUSTER = {
+    **PROD,
+    **PLACE,
+    "kms_key_arn": KEY,
+    "admin_arns": ["arn:aws:iam::123456789012:role/platform"],
+    "system_nodes": 3,
+    "lustre": True,
+}
+ONE_ZONE = {**PLACE, "zones": ["us-east-1a"], "subnet_ids": ["subnet-1"]}
+HOURS = {"time_zone": "Europe/London", "windows": [{"days": "mon-fri", "start": "07:00", "end": "21:00"}]}
+POOL = {
+    **OWNED,
+    **ONE_ZONE,
+    "cluster": "sizewell-dev-aws-eks",
+    "cluster_security_group_id": "sg-cluster",
+    "instance_type": "g6.xlarge",
+    "nodes_min": 0,
+    "nodes_initial": 1,
+    "nodes_max": 4,
+    "capacity_mode": "on-demand",
+    "disk_gib": 100,
+    "guard": GUARD,
+    "schedule": HOURS,
+    "writer": {"bucket": "store", "key_alias": "alias/store"},
+}
+BLOCK_POOL = {
+    **PROD,
+    **ONE_ZONE,
+    "kms_key_arn": KEY,
+    "cluster": "sizewell-prod-aws-eks",
+    "cluster_security_group_id": "sg-cluster",
+    "instance_type": "p5.48xlarge",
+    "nodes_min": 0,
+    "nodes_initial": 4,
+    "nodes_max": 4,
+    "capacity_mode": "capacity-block",
+    "capacity_block": {"id": "cr-0123456789abcdef0"},
+    "gang": True,
+    "lustre": True,
+    "disk_gib": 500,
+    "namespace": "training",
+    "service_account": "pretrain",
+    "writer": {"bucket": "store", "key_alias": "alias/store"},
+}
+NEURON_POOL = {**POOL, "instance_type": "trn1.32xlarge", "gang": True, "nodes_initial": 2}
+TEMPLATE, NODES = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"
+
+
+@pytest.mark.parametrize(
+    ("form", "cls", "name", "args"),
+    [
+        ("eks-cluster-dev", EksCluster, "eks", CLUSTER),
+        ("eks-cluster-prod", EksCluster, "eks", PROD_CLUSTER),
+        ("eks-pool-dev", EksNodeGroup, "chat", POOL),
+        ("eks-pool-prod", EksNodeGroup, "pretrain", BLOCK_POOL),
+        ("eks-pool-neuron", EksNodeGroup, "pretrain", NEURON_POOL),
+        (
+            "eks-plugins",
+            EksDevicePlugins,
+            "plugins",
+            {**OWNED, "kubeconfig": "{}", "runtimes": ["cuda", "neuron"], "efa": True},
+        ),
+    ],
+)
+def test_makes_what_is_written_down(form, cls, name, args):
+    resources = record(lambda: cls(name, args), stack="prod-aws" if "prod" in form else "dev-aws")
+    check_right(resources)
+    golden(form, resources)
+
+
+def test_the_control_plane_is_private_and_says_everything():
+    cluster = only(record(lambda: EksCluster("eks", CLUSTER)), "aws:eks/cluster:Cluster").inputs
+    assert cluster["vpcConfig"]["endpointPublicAccess"] is False
+    assert cluster["vpcConfig"]["endpointPrivateAccess"] is True
+    assert sorted(cluster["enabledClusterLogTypes"]) == sorted(eks_plans.LOGS)
+    assert cluster["encryptionConfig"]["resources"] == ["secrets"]
+    assert cluster["deletionProtection"] is False
+    prod = only(record(lambda: EksCluster("eks", PROD_CLUSTER), "prod-aws"), "aws:eks/cluster:Cluster").inputs
+    assert prod["deletionProtection"] is True
+
+
+def test_the_kubeconfig_is_a_secret():
+    inputs = record(lambda: EksCluster("eks", CLUSTER))
+    made = component(inputs, "sizewell-aws:index:EksCluster")
+    assert "kubeconfig" not in made.inputs
+    text = eks_plans.kubeconfig(cluster="c", endpoint="https://x", authority="Y2E=", region="us-east-1")
+    assert "token" not in json.loads(text)["users"][0]["user"]
+
+
+def test_machines_of_one_job_have_one_card_per_interface():
+    resources = record(lambda: EksNodeGroup("pretrain", BLOCK_POOL), "prod-aws")
+    template, nodes = only(resources, TEMPLATE).inputs, only(resources, NODES).inputs
+    cards = template["networkInterfaces"]
+    assert [card["deviceIndex"] for card in cards] == [0] + [1] * 31
+    assert {card["interfaceType"] for card in cards[1:]} == {"efa-only"}
+    assert "sg-cluster" in cards[0]["securityGroups"]
+    assert template["instanceMarketOptions"]["marketType"] == "capacity-block"
+    assert nodes["capacityType"] == "CAPACITY_BLOCK"
+    assert nodes["scalingConfig"]["desiredSize"] == 0
+    assert "placement" not in template
+    assert not [one for one in resources if one.type == "aws:ec2/placementGroup:PlacementGroup"]
+
+
+def test_a_placement_group_only_without_a_reservation():
+    reserved = {**NEURON_POOL, "capacity_mode": "reservation", "reservation": "cr-0123456789abcdef0"}
+    for args, count in ((NEURON_POOL, 1), (reserved, 0)):
+        resources = record(lambda args=args: EksNodeGroup("pretrain", args))
+        groups = [one for one in resources if one.type == "aws:ec2/placementGroup:PlacementGroup"]
+        assert len(groups) == count
+
+
+@pytest.mark.parametrize(
+    ("args", "image", "taint"),
+    [
+        (POOL, "AL2023_x86_64_NVIDIA", "nvidia.com/gpu"),
+        (NEURON_POOL, "AL2023_x86_64_NEURON", "aws.amazon.com/neuron"),
+    ],
+)
+def test_image_and_taint_follow_the_accelerator(args, image, taint):
+    nodes = only(record(lambda: EksNodeGroup("pool", args)), NODES).inputs
+    assert nodes["amiType"] == image
+    assert [(one["key"], one["effect"]) for one in nodes["taints"]] == [(taint, "NO_SCHEDULE")]
+    assert nodes["nodeRepairConfig"]["enabled"] is True
+
+
+def test_a_spot_pool_names_its_types_in_the_group():
+    args = {**POOL, "capacity_mode": "spot", "fallback_types": ["g5.xlarge"]}
+    resources = record(lambda: EksNodeGroup("pool", args))
+    assert only(resources, NODES).inputs["instanceTypes"] == ["g6.xlarge", "g5.xlarge"]
+    assert "instanceType" not in only(resources, TEMPLATE).inputs
+
+
+def test_pods_write_checkpoints_and_cannot_delete_them():
+    resources = record(lambda: EksNodeGroup("pool", POOL))
+    association = only(resources, "aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs
+    assert (association["namespace"], association["serviceAccount"]) == ("default", "pool")
+    policies = [one for one in resources if one.type == "aws:iam/rolePolicy:RolePolicy"]
+    assert [one.name for one in policies] == ["pool-writer-checkpoints"]
+    assert "Delete" not in policies[0].inputs["policy"]
+
+
+@pytest.mark.parametrize(
+    ("cls", "args", "change", "path", "sentence"),
+    [
+        (EksCluster, CLUSTER, {"zones": ["us-east-1a"]}, "zones", "must be at least two, got 1"),
+        (EksCluster, CLUSTER, {"version": "1.27"}, "version", "must be a Kubernetes version from 1.31 on"),
+        (EksCluster, CLUSTER, {"version": "latest"}, "version", "got 'latest'"),
+        (EksCluster, CLUSTER, {"system_type": "g6.xlarge"}, "system_type", "without accelerators, got 'g6.xlarge'"),
+        (EksCluster, CLUSTER, {"system_nodes": 1}, "system_nodes", "2 to 20, got 1"),
+        (
+            EksCluster,
+            CLUSTER,
+            {"admin_arns": ["arn:aws:iam::123456789012:root"]},
+            "admin_arns[0]",
+            "must be an IAM role or user ARN (never root)",
+        ),
+        (
+            EksCluster,
+            CLUSTER,
+            {"addon_versions": {"vpc-cni": "v1.18.3-eksbuild.1"}},
+            "addon_versions.vpc-cni",
+            "must be 1.18.4 or later, got v1.18.3-eksbuild.1",
+        ),
+        (
+            EksCluster,
+            CLUSTER,
+            {"addon_versions": {"coredns": "1"}},
+            "addon_versions.coredns",
+            "must be an add-on version",
+        ),
+        (EksNodeGroup, POOL, {"instance_type": "m7i.large"}, "instance_type", "has no accelerator: m7i.large"),
+        (EksNodeGroup, POOL, {"instance_type": "g9.huge"}, "instance_type", "is not in the catalog: 'g9.huge'"),
+        (
+            EksNodeGroup,
+            BLOCK_POOL,
+            {"capacity_block": {"purchase": "confirmed", "max_price_usd": 9100, "duration_hours": 72}},
+            "capacity_block.id",
+            "a node group adopts a block, it does not buy one",
+        ),
+        (EksNodeGroup, BLOCK_POOL, {"nodes_min": 1}, "nodes_min", "must be 0 with a capacity block, got 1"),
+        (
+            EksNodeGroup,
+            BLOCK_POOL,
+            {"zones": ["us-east-1a", "us-east-1b"]},
+            "zones",
+            "must be exactly one for machines of one job, got 2",
+        ),
+        (
+            EksNodeGroup,
+            POOL,
+            {"reservation": "cr-0123456789abcdef0"},
+            "reservation",
+            "is given, but capacity_mode is on-demand: exactly one way to get machines",
+        ),
+        (EksNodeGroup, POOL, {"capacity_mode": "flex-start"}, "capacity_mode", "must be one of on-demand, spot"),
+        (EksNodeGroup, POOL, {"namespace": "Team A"}, "namespace", "must be a DNS label"),
+        (EksNodeGroup, POOL, {"start_script": "true"}, "start_script", "is no argument"),
+        (
+            EksDevicePlugins,
+            {**OWNED, "kubeconfig": "{}", "runtimes": ["cuda"]},
+            {"runtimes": []},
+            "runtimes",
+            "is empty",
+        ),
+        (
+            EksDevicePlugins,
+            {**OWNED, "kubeconfig": "{}", "runtimes": ["cuda"]},
+            {"runtimes": ["rocm"]},
+            "runtimes[0]",
+            "must be cuda or neuron, got 'rocm'",
+        ),
+    ],
+)
+def test_refuses(cls, args, change, path, sentence):
+    found = refusals(cls, {**args, **change})
+    assert any(at == path and sentence in text for at, text in found), found
+
+
+ACCELERATED = [one for one in catalog.load().shapes if one.cloud == "aws" and plans.runtime_of(one)]
+
+
+@given(st.sampled_from(ACCELERATED), st.booleans())
+def test_interfaces_follow_the_network_cards(shape: Shape, gang: bool):
+    cards = plans.network_interfaces(shape, gang=gang, security_groups=["sg-1"])
+    efa = eks_plans.has_efa(shape, gang=gang)
+    assert len(cards) == (shape.rdma_interfaces if efa else 1)
+    assert [card["network_card_index"] for card in cards] == list(range(len(cards)))
+    assert [card["device_index"] for card in cards] == [0] + [1] * (len(cards) - 1)
+    assert all(("interface_type" in card) == efa for card in cards)
+
+
+@given(st.sampled_from(ACCELERATED), st.booleans())
+def test_first_boot_says_only_what_the_machine_has(shape: Shape, gang: bool):
+    efa = eks_plans.has_efa(shape, gang=gang)
+    text = base64.b64decode(eks_plans.first_boot(shape, efa=efa)).decode()
+    assert ("RAID0" in text) == bool(shape.local_nvme_bytes)
+    assert ("nr_hugepages" in text) == efa
+    assert not text or text.rstrip().endswith("--SIZEWELL--")
+
+
+@given(st.sampled_from(ACCELERATED))
+def test_every_accelerated_machine_has_image_taint_and_metric(shape: Shape):
+    assert eks_plans.image_type(shape) != eks_plans.IMAGE_TYPES[""]
+    assert eks_plans.taints(shape)[0]["key"] in eks_plans.TAINT_KEYS.values()
+    present = [key for key in eks_plans.labels(shape, pool="p", efa=False) if key.endswith(".present")]
+    assert len(present) == 1
