@@ -7,8 +7,7 @@ from resources.recorded import UNKNOWN
 from resources.stackfacts import Thing
 
 _STATES: Final = {
-    "aws:ec2transitional/instanceState:InstanceState": "state",
-    "aws:ec2/instanceState:InstanceState": "state",
+    "aws:ec2transitgateway/instanceState:InstanceState": "state",  # the provider's own place for it
     "gcp:compute/instance:Instance": "desiredStatus",
     "gcp:workbench/instance:Instance": "desiredState",
 }

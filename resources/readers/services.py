@@ -167,7 +167,7 @@ def _cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
 
 
 def _azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
-    details = resource.inputs.get("onlineDeploymentProperties")
+    details = resource.inputs.get("properties")
     if get(details, "endpointComputeType") == "Kubernetes":
         return None
     kind = text(get(details, "instanceType"))
@@ -396,7 +396,7 @@ def _batch_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
 
 def _azure_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
-    properties = get(resource.inputs, "jobBaseProperties")
+    properties = get(resource.inputs, "properties")
     limit = get(properties, "limits", "timeout")
     return {
         "accelerated": True,
@@ -441,7 +441,10 @@ def _capacity_block(graph: Graph, resource: RecordedResource) -> dict[str, Any] 
 def _reservation(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """Bills from its creation until it is deleted: refundable, but not free of a decision."""
     details = _capacity_block(graph, resource)
-    end = resource.inputs.get("endDate")
+    end = next(
+        (resource.inputs[key] for key in ("endDate", "deleteAtTime", "deleteAfterDuration") if key in resource.inputs),
+        None,
+    )
     limited: Flag = UNKNOWN if end is UNKNOWN else end is not None
     return {**(details or {}), "refundable": True, "date_stated": either((details or {})["date_stated"], limited)}
 

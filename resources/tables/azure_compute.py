@@ -93,19 +93,17 @@ def _data_disks(
     if isinstance(disks, Unknown):
         return [context.unpriced(resource, "data disks", "the disks are known only after the cloud has answered")]
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
-    lines: list[LineItem] = []
-    for disk in disks:
-        lines.append(
-            managed_disk(
-                resource,
-                context,
-                gigabytes=get(disk, "diskSizeGB"),
-                kind=text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"),
-                hours=hours,
-                what="data disks",
-            )
+    return [
+        managed_disk(
+            resource,
+            context,
+            gigabytes=get(disk, "diskSizeGB"),
+            kind=text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"),
+            hours=hours,
+            what="data disks",
         )
-    return lines
+        for disk in disks
+    ]
 
 
 def _vm(resource: RecordedResource, context: Context) -> Outcome:
@@ -159,7 +157,7 @@ def _ml_compute(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _deployment(resource: RecordedResource, context: Context) -> Outcome:
-    details = resource.inputs.get("onlineDeploymentProperties")
+    details = resource.inputs.get("properties")
     kind = text(get(details, "endpointComputeType"), "Managed")
     if kind == "Kubernetes":
         return Free("runs on a cluster that bills where it stands")

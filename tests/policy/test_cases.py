@@ -1,0 +1,206 @@
+"""Every rule against its table: the row violates it with that sentence, the mended row does not; and nothing else does."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policy.config import Config
+from policy.engine import Report, evaluate
+from policy.rules import RULES
+from resources import Plan, RecordedResource, facts, price
+from resources.recorded import UNKNOWN
+from sizing.catalog import load
+
+HERE = Path(__file__).parent
+ON = date(2026, 11, 21)
+CASES = [case for path in sorted((HERE / "cases").glob("*.yaml")) for case in yaml.safe_load(path.read_text())]
+IDS = [f"{case['rule']}-{index}" for index, case in enumerate(CASES)]
+SENTENCES = HERE / "cases" / "sentences.txt"
+BY_ID = {rule.id: rule for rule in RULES}
+
+
+def urn_of(row: dict[str, Any], stack: str) -> str:
+    return f"urn:pulumi:{stack}::cases::{row['type']}::{row['name']}"
+
+
+def recorded(rows: list[dict[str, Any]], stack: str) -> tuple[RecordedResource, ...]:
+    urns = {row["name"]: urn_of(row, stack) for row in rows}
+    # a component and its main resource may share a name, as in real programs
+    parents = {row["name"]: urn_of(row, stack) for row in reversed(rows) if row["type"].startswith("sizewell-")}
+    made = []
+    for row in rows:
+        inputs = dict(row.get("inputs") or {})
+        refs = row.get("refs") or {}
+        for prop in refs:
+            inputs.setdefault(prop, UNKNOWN)
+        made.append(
+            RecordedResource(
+                urn=urn_of(row, stack),
+                type=row["type"],
+                name=row["name"],
+                inputs=inputs,
+                parent=parents.get(row.get("parent", "")),
+                custom=not row["type"].startswith("sizewell-"),
+                property_dependencies={prop: (urns[name],) for prop, name in refs.items()},
+                **row.get("options", {}),
+            )
+        )
+    return tuple(made)
+
+
+def judged(case: dict[str, Any], *, mended: bool) -> Report:
+    stack = case.get("stack", "dev")
+    rows = with_mends(case) if mended else case["bad"]
+    plan = Plan(
+        project="cases",
+        stack=stack,
+        resources=recorded(rows, stack),
+        config={"aws:region": "us-east-1", "gcp:region": "us-central1"},
+    )
+    catalog = load()
+    kind = "good_" if mended else ""
+    urns = {row["name"]: urn_of(row, stack) for row in rows}
+    changes = case.get(f"{kind}changes", case.get("changes", {}))
+    found = facts(
+        plan,
+        catalog,
+        pricing=price(plan, catalog, on=ON),
+        decision=case.get(f"{kind}decision", case.get("decision")),
+        changes={urns[name]: change for name, change in changes.items()},
+        on=ON,
+    )
+    rule = BY_ID[case["rule"]]
+    settings = {rule.id: case["settings"]} if "settings" in case else {}
+    return evaluate(found, Config(settings=settings), on=ON, rules=[rule])
+
+
+def with_mends(case: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = copy.deepcopy(case["bad"])
+    for where, value in (case.get("mend") or {}).items():
+        if "@" in where:
+            name, option = where.split("@")
+            for row in [row for row in rows if row["name"] == name and not row["type"].startswith("sizewell-")]:
+                row.setdefault("options", {})[option] = tuple(value) if isinstance(value, list) else value
+            continue
+        name, path = where.split(":", 1)
+        if not path:
+            rows = [row for row in rows if row["name"] != name]
+            continue
+        row = next(row for row in rows if row["name"] == name)
+        target: Any = row["inputs"]
+        *steps, last = path.split(".")
+        for step in steps:
+            target = target[int(step)] if isinstance(target, list) else target.setdefault(step, {})
+        if isinstance(target, list):
+            target[int(last)] = value
+        elif value is None:
+            target.pop(last, None)
+        else:
+            target[last] = value
+    return rows + (case.get("add") or [])
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_the_row_violates_its_rule(case: dict[str, Any]) -> None:
+    report = judged(case, mended=False)
+    assert [result.outcome for result in report.results] == ["violation"] * len(report.results)
+    assert report.results, "nothing was found"
+    for result in report.results:
+        assert result.message
+        assert result.fix
+        assert not result.message.endswith("."), "one sentence, without a full stop"
+        assert len(result.message) < 200
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_the_mended_row_does_not(case: dict[str, Any]) -> None:
+    assert [result.message for result in judged(case, mended=True).results] == []
+
+
+def test_every_rule_has_a_row() -> None:
+    assert {rule.id for rule in RULES} - {case["rule"] for case in CASES} == set()
+
+
+def test_at_least_half_of_the_rows_use_no_component_of_ours() -> None:
+    plain = [case for case in CASES if not any(row["type"].startswith("sizewell-") for row in case["bad"])]
+    assert len(plain) >= len(CASES) / 2
+
+
+def test_the_sentences_are_the_ones_that_were_read() -> None:
+    text = sentences()
+    refresh = "to refresh: .venv/bin/python tests/policy/test_cases.py"
+    assert SENTENCES.exists(), refresh
+    assert text == SENTENCES.read_text(encoding="utf-8"), refresh
+
+
+FREE_KEYS = ("tags", "labels", "metadata", "resourceLabels", "dimensions", "values", "limits", "nodeSelector")
+
+
+def keys_of(value: Any) -> set[str]:
+    """All keys inside a value, not those that a person chooses (tags and the like)."""
+    if isinstance(value, dict):
+        inner = [keys_of(part) for key, part in value.items() if key not in FREE_KEYS]
+        return set(value).union(*inner)
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value))
+    return set()
+
+
+def test_inputs_are_spelled_as_the_providers_spell_them() -> None:
+    """A table in a spelling of its own would prove nothing: every key, at every depth, stands in the provider's SDK."""
+    from importlib.util import find_spec
+
+    wrong = []
+    for case in CASES:
+        mends = [row for row in with_mends(case) if row["name"] in {bad["name"] for bad in case["bad"]}]
+        for row in case["bad"] + mends + (case.get("add") or []):
+            package = row["type"].split(":")[0]
+            if package not in {"aws", "gcp", "azure-native"}:
+                continue
+            spec = find_spec(f"pulumi_{package.replace('-', '_')}")
+            assert spec is not None
+            assert spec.submodule_search_locations is not None
+            module = row["type"].split(":")[1].split("/")[0].lower()
+            folder = Path(next(iter(spec.submodule_search_locations))) / {"lambda": "lambda_"}.get(module, module)
+            kind = row["type"].rsplit(":", 1)[1]
+            source = sdk_source(folder, kind)
+            assert source, f"{row['type']} is not in pulumi_{package}"
+            for name in {**keys(row), **(row.get("refs") or {})}:
+                snaked = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+                if f'"{name}"' not in source and not re.search(rf"\b{snaked}\b", source):
+                    wrong.append(f"{row['type']}: {name}")
+    assert sorted(set(wrong)) == []
+
+
+def keys(row: dict[str, Any]) -> dict[str, None]:
+    return dict.fromkeys(keys_of({k: v for k, v in (row.get("inputs") or {}).items() if k not in FREE_KEYS}))
+
+
+@functools.cache
+def sdk_source(folder: Path, kind: str) -> str:
+    own = next(
+        (text for path in folder.glob("*.py") if f"class {kind}(pulumi.CustomResource" in (text := path.read_text())),
+        "",
+    )
+    nested = folder / "_inputs.py"
+    return own + (nested.read_text() if own and nested.exists() else "")
+
+
+def sentences() -> str:
+    return "".join(
+        f"{result.rule}: {result.resource or 'stack'}: {result.message}\n  fix: {result.fix}\n"
+        for case in CASES
+        for result in judged(case, mended=False).results
+    )
+
+
+if __name__ == "__main__":
+    SENTENCES.write_text(sentences(), encoding="utf-8")
