@@ -10,6 +10,7 @@ import pulumi
 
 from components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
 from components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from components.settings import Settings
 from components.tags import physical_name, store_name
 from sizing.decision import Decision, Pool, Workload
 
@@ -98,43 +99,48 @@ class CheckpointStoreArgs(OwnedArgs):
     """Overwritten versions are kept this long; 30 unless told."""
 
 
-def default_zones(region: str, pools: Sequence[Pool]) -> list[str]:
-    """Zones of the pools by their numbers: decisions may write eastus-1 as well as 1."""
-    named = [zone.removeprefix(f"{region}-") for pool in pools for zone in pool.zones]
-    return list(dict.fromkeys(named))
+def zones_of(pool: Pool, *, preferred: Sequence[str]) -> list[str]:
+    """The pool's zones by their numbers (a decision may write eastus-1 as well as 1), else the configuration's."""
+    named = [zone.removeprefix(f"{pool.region}-") for zone in pool.zones]
+    return list(dict.fromkeys(named)) or list(preferred)
+
+
+def is_gang(workload: Workload, pool: Pool) -> bool:
+    """Whether the pool's machines work on one job together."""
+    return workload.parallelism is not None and pool.nodes_max > 1
 
 
 def network_args(decision: Decision, region: str) -> dict[str, Any]:
     return {**owned_args(decision), "region": region}
 
 
-def pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> dict[str, Any]:
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
     """Arguments of one pool, all but the network's ids, which only exist once the network does."""
     args: dict[str, Any] = {
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
         "region": pool.region,
-        "zones": default_zones(pool.region, [pool]),
+        "zones": zones_of(pool, preferred=settings.zones),
         "vm_size": pool.instance_type,
         "nodes_min": 0 if schedule_args(workload) else pool.nodes_min,
         "nodes_initial": pool.nodes_initial,
         "nodes_max": pool.nodes_max,
         "capacity_mode": pool.capacity.mode,
-        "gang": workload.parallelism is not None and pool.nodes_max > 1,
+        "gang": is_gang(workload, pool),
         "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 128),
     }
     if pool.capacity.reservation:
         args["reservation"] = pool.capacity.reservation
     if workload.checkpoint:
-        store = checkpoint_store_args(decision, workload, salt)
+        store = checkpoint_store_args(decision, workload, settings)
         args["writer"] = {key: store[key] for key in ("account", "resource_group", "role")}  # type: ignore[literal-required]
     prepaid = pool.capacity.mode == "reservation"
     return {**args, **guard_args(workload, prepaid=prepaid), **schedule_args(workload)}
 
 
-def checkpoint_store_args(decision: Decision, workload: Workload, salt: str) -> CheckpointStoreArgs:
+def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
     owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
-    account = bucket_name(decision, workload, salt)
+    account = bucket_name(decision, workload, settings)
     return {  # type: ignore[typeddict-item]
         **owned,
         "facts": store_facts(decision, workload),
@@ -145,8 +151,8 @@ def checkpoint_store_args(decision: Decision, workload: Workload, salt: str) -> 
     }
 
 
-def bucket_name(decision: Decision, workload: Workload, salt: str) -> str:
-    return store_name(stack=decision.stack, workload=workload.spec.name, salt=salt, limit=24, hyphens=False)
+def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:
+    return store_name(stack=decision.stack, workload=workload.spec.name, salt=settings.salt, limit=24, hyphens=False)
 
 
 def guid(*parts: str) -> str:

@@ -33,7 +33,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         for workload, pool in pools:
             if pool.region == region:
                 name = pool_name(workload, pool)
-                args = {**pool_args(decision, workload, pool, settings.salt), **place}
+                args = {**pool_args(decision, workload, pool, settings), **place}
                 made = GpuScaleSet(name, args, options)  # type: ignore[arg-type]
                 outputs[name] = {"scaleSet": made.scale_set_name, "identity": made.identity_id}
     return outputs
@@ -50,7 +50,7 @@ def build_checkpoints(decision: Decision, workloads: Sequence[Workload], setting
         if region not in providers:
             providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
         name = workload.spec.name
-        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings.salt), providers[region])
+        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
         outputs[name] = {"account": store.account_name, "writerRole": store.writer_role_id}
     return outputs
 

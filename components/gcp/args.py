@@ -10,8 +10,11 @@ import pulumi
 
 from components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
 from components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from components.settings import Settings
 from components.tags import physical_name, store_name
 from sizing.decision import Decision, Pool, Workload
+
+_FIRST_ZONE = {"us-east1": "b", "europe-west1": "b"}  # regions without a zone a
 
 
 class NetworkArgs(OwnedArgs):
@@ -56,6 +59,8 @@ class GkeClusterArgs(OwnedArgs):
     """Ranges that may reach the control plane's private address, beside the nodes."""
     system_machine_type: NotRequired[str]
     """Machine type of the system pool; e2-standard-4 unless told."""
+    deletion_protection: NotRequired[bool]
+    """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
     maintenance_from: NotRequired[str]
     """ISO date from which minor and node upgrades wait until the version's end of support."""
 
@@ -137,31 +142,38 @@ class CheckpointStoreArgs(OwnedArgs):
     """Overwritten versions are kept this long; 30 unless told."""
 
 
-def default_zones(region: str, pools: Sequence[Pool]) -> list[str]:
-    """Zones of the pools, in order of mention; where a decision names none, the region's first."""
-    named = [zone for pool in pools for zone in pool.zones]
-    return list(dict.fromkeys(named)) or [f"{region}-a"]
+def zones_of(pool: Pool, *, preferred: Sequence[str]) -> list[str]:
+    """The pool's zones; where the decision names none, the configuration's, else the region's first."""
+    here = [zone for zone in preferred if zone.startswith(pool.region)]
+    return list(dict.fromkeys(pool.zones)) or here[:1] or [f"{pool.region}-{_FIRST_ZONE.get(pool.region, 'a')}"]
 
 
-def network_args(decision: Decision, region: str, pools: Sequence[Pool], fabric: str = "") -> dict[str, Any]:
+def is_gang(workload: Workload, pool: Pool) -> bool:
+    """Whether the pool's machines work on one job together."""
+    return workload.parallelism is not None and pool.nodes_max > 1
+
+
+def network_args(decision: Decision, region: str, fabric: str = "", fabric_zone: str = "") -> dict[str, Any]:
     args = {**owned_args(decision), "region": region}
     if fabric:
         args["fabric"] = fabric
-        args["fabric_zone"] = default_zones(region, pools)[0]
+        args["fabric_zone"] = fabric_zone
     return args
 
 
-def cluster_args(decision: Decision, region: str, pools: Sequence[Pool]) -> dict[str, Any]:
+def cluster_args(decision: Decision, region: str, zones: Sequence[str], settings: Settings) -> dict[str, Any]:
     """Arguments of the cluster of one region, all but the network's ids."""
     return {
         **owned_args(decision),
         "region": region,
-        "zones": default_zones(region, pools),
+        "zones": list(dict.fromkeys(zones)),
+        "system_machine_type": "e2-standard-2" if decision.environment == "dev" else "e2-standard-4",
+        "deletion_protection": decision.environment == "prod" and settings.deletion_protection,
         "maintenance_from": decision.decided_on.isoformat(),
     }
 
 
-def pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> dict[str, Any]:
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
     """Arguments of one pool, all but the cluster's name and accounts, which only exist once the cluster does."""
     mode = pool.capacity.mode
     scheduled = bool(schedule_args(workload)) or mode in ("flex-start", "queued")
@@ -169,13 +181,13 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> 
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
         "region": pool.region,
-        "zones": default_zones(pool.region, [pool]),
+        "zones": zones_of(pool, preferred=settings.zones),
         "machine_type": pool.instance_type,
         "nodes_min": 0 if scheduled else pool.nodes_min,
         "nodes_initial": 0 if mode == "queued" else pool.nodes_initial,
         "nodes_max": pool.nodes_max,
         "capacity_mode": mode,
-        "gang": workload.parallelism is not None and pool.nodes_max > 1,
+        "gang": is_gang(workload, pool),
         "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 100),
         "labels": {"sizewell-workload": physical_name(workload.spec.name, limit=63)},
     }
@@ -187,7 +199,7 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> 
         args["max_run_hours"] = 168
     if workload.checkpoint:
         args["writer"] = {
-            "bucket": bucket_name(decision, workload, salt),
+            "bucket": bucket_name(decision, workload, settings),
             "account": writer_account(decision, workload),
             "service_account": physical_name(workload.spec.name, limit=63),
             "namespace": "default",
@@ -195,19 +207,19 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> 
     return {**args, **guard_args(workload, prepaid=mode == "reservation"), **schedule_args(workload)}
 
 
-def checkpoint_store_args(decision: Decision, workload: Workload, salt: str) -> CheckpointStoreArgs:
+def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
     owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
     return {  # type: ignore[typeddict-item]
         **owned,
         "facts": store_facts(decision, workload),
         "region": workload.pools[0].region,
-        "bucket": bucket_name(decision, workload, salt),
+        "bucket": bucket_name(decision, workload, settings),
         "writer_account": writer_account(decision, workload),
     }
 
 
-def bucket_name(decision: Decision, workload: Workload, salt: str) -> str:
-    return store_name(stack=decision.stack, workload=workload.spec.name, salt=salt)
+def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:
+    return store_name(stack=decision.stack, workload=workload.spec.name, salt=settings.salt)
 
 
 def writer_account(decision: Decision, workload: Workload) -> str:

@@ -90,7 +90,7 @@ class GkeCluster(Owned):
             description=f"Accelerator cluster of {pulumi.get_stack()}",
             location=args["region"],
             node_locations=args["zones"],
-            deletion_protection=args["environment"] == "prod",
+            deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
             remove_default_node_pool=True,
             initial_node_count=1,
             node_config={

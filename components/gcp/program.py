@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_gcp as gcp
 
-from components.gcp.args import checkpoint_store_args, cluster_args, network_args, pool_args
+from components.gcp.args import checkpoint_store_args, cluster_args, is_gang, network_args, pool_args, zones_of
 from components.gcp.plans import FABRIC_NETWORKS
 from components.machines import find_shape, pool_name
 from components.settings import Settings
@@ -24,13 +24,13 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     for region in dict.fromkeys(pool.region for _, pool in pools):
         here = [(workload, pool) for workload, pool in pools if pool.region == region]
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        fabric = fabric_of(here)
-        gangs = [pool for workload, pool in here if pool_fabric(workload, pool)]
+        zones = [zone for _, pool in here for zone in zones_of(pool, preferred=settings.zones)]
+        fabric, fabric_zone = fabric_of(here, settings)
         fabric_networks: list[Any] = []
         fabric_subnetworks: list[Any] = []
         place = dict(settings.network)
         if not place:
-            args = network_args(decision, region, gangs, fabric)
+            args = network_args(decision, region, fabric, fabric_zone)
             network = Network(f"network-{region}", args, options)  # type: ignore[arg-type]
             fabric_networks, fabric_subnetworks = network.interfaces()
             place = {
@@ -43,12 +43,12 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         cluster_place = {**place, "multi_networking": bool(fabric_networks)}
         cluster = GkeCluster(
             f"cluster-{region}",
-            {**cluster_args(decision, region, [pool for _, pool in here]), **cluster_place},  # type: ignore[typeddict-item]
+            {**cluster_args(decision, region, zones, settings), **cluster_place},  # type: ignore[typeddict-item]
             options,
         )
         for workload, pool in here:
             name = pool_name(workload, pool)
-            args = pool_args(decision, workload, pool, settings.salt)
+            args = pool_args(decision, workload, pool, settings)
             args |= {"project": place["project"], "cluster": cluster.cluster_name}
             args["service_account"] = cluster.node_service_account
             if "kms_key_name" in place:
@@ -71,7 +71,7 @@ def build_checkpoints(decision: Decision, workloads: Sequence[Workload], setting
         if region not in providers:
             providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
         name = workload.spec.name
-        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings.salt), providers[region])
+        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
         outputs[name] = {"bucket": store.bucket, "writer": store.writer_email}
     return outputs
 
@@ -85,10 +85,12 @@ def provider(region: str, settings: Settings) -> gcp.Provider:
 def pool_fabric(workload: Workload, pool: Pool) -> str:
     """The GPUDirect fabric that a pool's machines share; "" where each works for itself."""
     shape = find_shape("gcp", pool.instance_type)
-    gang = workload.parallelism is not None and pool.nodes_max > 1
-    return shape.fabric if gang and shape is not None and shape.fabric in FABRIC_NETWORKS else ""
+    return shape.fabric if shape is not None and is_gang(workload, pool) and shape.fabric in FABRIC_NETWORKS else ""
 
 
-def fabric_of(pools: Sequence[tuple[Workload, Pool]]) -> str:
-    """The one fabric of a region's pools; two in one region need two networks, which no decision has asked for yet."""
-    return next((fabric for fabric in (pool_fabric(workload, pool) for workload, pool in pools) if fabric), "")
+def fabric_of(pools: Sequence[tuple[Workload, Pool]], settings: Settings) -> tuple[str, str]:
+    """The GPUDirect fabric of a region's pools and its zone; a second fabric in one region is refused by its pool."""
+    for workload, pool in pools:
+        if fabric := pool_fabric(workload, pool):
+            return fabric, zones_of(pool, preferred=settings.zones)[0]
+    return "", ""
