@@ -36,6 +36,7 @@ EXAMPLES = """examples:
   sizewell size examples/*.yaml                   many, one line each
   sizewell size examples/chat.yaml --json         the decision as JSON
   sizewell size examples/chat.yaml --show-spec    the spec with every default
+  sizewell size SPEC --observed FILE              is what runs now too large for what it does?
   sizewell size --stack dev-aws                   decide its specs, write the decision
   sizewell size --check                           would a committed decision come out otherwise?
 
@@ -56,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 4 if a decision would change")
     parser.add_argument("--show-spec", action="store_true", help="print the specs with every default and its origin")
     parser.add_argument("--details", action="store_true", help="print many specs in full, too")
+    parser.add_argument("--observed", type=Path, metavar="FILE", help="size one spec by what was measured of it")
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
@@ -90,6 +92,12 @@ def run(args: argparse.Namespace) -> int:
     specs = read_all(paths, catalog)
     if args.show_spec:
         return _show(specs, as_json=args.json)
+    if args.observed is not None:
+        if args.stack:
+            raise UsageError("--observed advises and writes nothing\n  fix: leave --stack out, then change the spec")
+        from cli import rightsize
+
+        return rightsize.run(specs, args.observed, catalog, on=on, as_json=args.json)
     answers = size_all(specs, catalog, stack=args.stack, on=on)
     if target is not None and is_decision(answers[0]):
         answers[0].write(target)

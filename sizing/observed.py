@@ -1,259 +1,214 @@
-"""Right-sizing from what a running workload really uses: `sizewell size --observed FILE`.
+"""Right-sizing: what a running workload was measured to use, and what it should run on instead.
 
-A file of measurements (YAML or JSON) in, one verdict out:
-
-    idle        hardly anything runs: stop it, or let it scale to zero
-    batching    busy for a part of the time with few requests at once: the software leaves the device waiting, and a
-                smaller device would wait as well
-    smaller     a cheaper machine holds its memory and does its work
-    keep        nothing cheaper does
-    larger      it is short of memory or time
-
-Utilization is the accelerator's, never the CPU's; without it there is no verdict, since no data is not idleness.
+A device that is half idle has one of two reasons. With few sequences in flight and room for more, each step reads all
+weights for little work: a batching problem, which a smaller device does not solve. With the batch that fits, the load
+is too small for the hardware: then the measured load is sized anew.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from sizing import units
-from sizing.catalog.records import PROVISIONABLE, Shape
+from pydantic import BeforeValidator, Field, ValidationError
+
+from sizing.candidates import Cause
+from sizing.catalog.records import Accelerator, Shape
+from sizing.decide import NothingFits, decide, size_one
+from sizing.decision import Decision
 from sizing.errors import Fault, SpecError
-from sizing.money import HOURS_PER_MONTH, Priced
-from sizing.performance.serving_constants import constants
-from sizing.performance.serving_replica import peak_flop_per_s
+from sizing.memory import usable_bytes
+from sizing.money import HOURS_PER_MONTH, Price, Unpriced
+from sizing.spec_fields import Bytes, Count, PerSecond, Seconds, Share
+from sizing.spec_model import Place, Section, Word, place_form
+from sizing.units import gib, short_duration
 
 if TYPE_CHECKING:
     from sizing.catalog import Catalog
+    from sizing.choice import Sizing
+    from sizing.spec import WorkloadSpec
 
-Verdict = Literal["idle", "batching", "smaller", "keep", "larger"]
+BUSY: Final = 0.70  # from here up an accelerator is worth its money
+ROOM: Final = 2.0  # times the measured batch that must fit before the batch is called small
+GREEDY: Final = 0.80  # a serving engine that holds this share of its device has taken what it was given
+MARGIN: Final = 1.10  # on a measured peak, before a smaller device is believed
+NAMED: Final = 5  # machine types named in a finding
 
-IDLE_BELOW: Final = 0.05
-BATCHING_BELOW: Final = 0.6
-SMALL_BATCH: Final = 8.0
-BUSY_ABOVE: Final = 0.9
-MEMORY_SPARE: Final = 1.1  # room above the largest use that was seen
-TARGET: Final = 0.8  # utilization to size for
-WORTH: Final = 0.9  # a change below ten percent is not worth a migration
-OPTIONS: Final = 5
-GIB: Final = 2**30
+Verdict = Literal["busy", "batching", "oversized", "right"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """What was measured of a running workload, per accelerator where nothing else is said."""
+class Running(Section):
+    """The machines that the measurement is of."""
+
+    on: Annotated[Place, BeforeValidator(place_form)]
+    instance_type: Word
+    nodes: Count = 1
+
+
+class Observed(Section):
+    """A measurement: means over the hours in which the workload ran, peaks for memory."""
 
     workload: str
-    cloud: str
-    region: str
-    instance_type: str
-    nodes: int
-    market: str
-    utilization_mean: float
-    utilization_p95: float
-    memory_used_bytes: int  # largest seen on any device
-    batch: float | None  # requests (or samples) in flight per replica, mean
-    weights: str  # precision that runs
+    running: Running
+    utilization: Share  # of the accelerators: engine active, not CPU
+    memory_bytes: Bytes | None = Field(None, alias="memory")  # peak of one device
+    kv_cache: Share | None = None  # share of a serving engine's cache that was used at the peak
+    batch: Count | None = None  # sequences in flight of a replica, or the micro-batch
+    rps: PerSecond | None = None
+    step_time_s: Seconds | None = Field(None, alias="step_time")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallerFleet:
-    """Machines that would do what was measured."""
-
-    instance_type: str
-    region: str
-    accelerator: str
-    nodes: int
-    usd_per_month: Decimal
-    utilization_expected: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
-    """The verdict with its reason and numbers; `options` are cheapest first and may be empty."""
+class RightSizing:
+    """What the measurement says, and the decision for what was measured."""
 
     workload: str
     verdict: Verdict
-    reason: str
-    usd_per_month: Decimal | None  # of what runs now; None where it has no price
-    saves_usd_per_month: Decimal | None
-    options: tuple[SmallerFleet, ...]
+    findings: tuple[str, ...]
+    now_usd_per_month: Price  # of the running machines, on demand and around the clock
+    answer: Decision | NothingFits
+
+    @property
+    def saving_usd_per_month(self) -> Decimal | None:
+        """Expected US dollars a month that the decision is cheaper; None where one of the two is not known."""
+        if isinstance(self.now_usd_per_month, Unpriced) or isinstance(self.answer, NothingFits):
+            return None
+        return self.now_usd_per_month.amount - self.answer.workloads[0].cost.run_rate.expected
 
 
-def read_observed(path: str | Path) -> Observed:
-    """Read a file of measurements; SpecError with every fault."""
+def read_observed(path: str | Path, catalog: Catalog) -> Observed:
+    """A measurement file; SpecError with every fault, what the catalog does not know among them."""
+    from sizing.spec_faults import fault_of
     from sizing.spec_yaml import load_mapping, read_text
 
-    return parse_observed(load_mapping(read_text(Path(path)), str(path)), str(path))
+    raw = load_mapping(read_text(Path(path)), str(path))
+    try:
+        observed = Observed.model_validate(raw)
+    except ValidationError as error:
+        faults = [fault_of(item, raw, Observed) for item in error.errors(include_url=False)]
+        raise SpecError(faults, subject=str(path)) from None
+    try:
+        shape = _shape(observed, catalog)
+    except KeyError as error:
+        unknown = Fault(path="running.instance_type", message=str(error.args[0]), fix="name it as the provider does")
+        raise SpecError([unknown], subject=str(path)) from None
+    device = catalog.accelerators.get(shape.accelerator)
+    if device is None:
+        no_device = Fault(path="running.instance_type", message=f"{shape.instance_type} has no accelerator", fix="")
+        raise SpecError([no_device], subject=str(path))
+    if observed.memory_bytes is not None and observed.memory_bytes > device.memory_bytes:
+        found = (
+            f"{gib(observed.memory_bytes):.1f} GiB is more than the {gib(device.memory_bytes):.1f} of a {device.name}"
+        )
+        too_much = Fault(path="memory", message=found, fix="state the peak of one device")
+        raise SpecError([too_much], subject=str(path))
+    return observed
 
 
-def parse_observed(data: Mapping[str, Any], origin: str = "observed") -> Observed:
-    """Measurements from plain data, every fault collected.
-
-    >>> parse_observed({"workload": "chat", "cloud": "aws", "region": "us-east-1", "instance_type": "g5.xlarge",
-    ...     "accelerator_utilization": "40%", "memory_used": "18GB"}).utilization_p95
-    0.4
-    """
-    faults: list[Fault] = []
-    known = ("workload", "cloud", "region", "instance_type", "nodes", "market", "accelerator_utilization",
-             "accelerator_utilization_p95", "memory_used", "batch", "weights")  # fmt: skip
-    for key in data:
-        if key not in known:
-            import difflib
-
-            near = difflib.get_close_matches(str(key), known, 1, 0.5)
-            fix = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-            faults.append(Fault(path=str(key), message="is not a measurement that is read", fix=fix))
-
-    def text(key: str, default: str = "") -> str:
-        value = data.get(key, default)
-        if not isinstance(value, str) or not value:
-            faults.append(Fault(path=key, found=value, allowed="a name", fix=f"add {key}"))
-            return ""
-        return value
-
-    def measured(key: str, parse: Callable[[object], Any], default: object = None) -> Any:
-        value = data.get(key, default)
-        if value is None:
-            return None
-        try:
-            return parse(value)
-        except units.UnitError as error:
-            faults.append(Fault(path=key, found=value, allowed=error.allowed, fix=error.fix))
-            return None
-
-    mean = measured("accelerator_utilization", units.share)
-    if mean is None and "accelerator_utilization" not in data:
-        fix = "measure the accelerator (DCGM, nvidia-smi, duty cycle); CPU utilization says nothing about it"
-        faults.append(Fault(path="accelerator_utilization", message="is missing; no data is not idleness", fix=fix))
-    memory = measured("memory_used", units.size_bytes)
-    if memory is None and "memory_used" not in data:
-        faults.append(Fault(path="memory_used", message="is missing", fix="add the largest use seen on a device: 18GB"))
-    batch = data.get("batch")
-    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int | float) or batch <= 0):
-        faults.append(Fault(path="batch", found=batch, allowed="a number above 0", fix="state requests in flight"))
-    found = Observed(
-        workload=text("workload", "workload"),
-        cloud=text("cloud"),
-        region=text("region"),
-        instance_type=text("instance_type"),
-        nodes=measured("nodes", units.count, 1) or 1,
-        market=text("market", "on-demand"),
-        utilization_mean=mean or 0.0,
-        utilization_p95=measured("accelerator_utilization_p95", units.share) or mean or 0.0,
-        memory_used_bytes=memory or 0,
-        batch=float(batch) if isinstance(batch, int | float) else None,
-        weights=text("weights", "bf16"),
+def right_size(spec: WorkloadSpec, observed: Observed, catalog: Catalog, *, on: date) -> RightSizing:
+    """Judge a measurement and size the measured load. SpecError where spec and measurement do not belong together."""
+    if observed.workload != spec.name:
+        found = f"measured is '{observed.workload}', the spec is '{spec.name}'"
+        raise SpecError([Fault(path="workload", message=found, fix="name the spec that runs there")])
+    shape = _shape(observed, catalog)
+    device = catalog.accelerators[shape.accelerator]
+    measured = _at_measured_load(spec, observed)
+    sizing = size_one(measured, catalog, stack="", on=on)
+    findings = [*_memory_findings(observed, device, sizing), *_time_findings(observed, sizing)]
+    answer = decide([measured], catalog, stack="", on=on)
+    region = observed.running.on.region or ""
+    price = catalog.price(shape.cloud, shape.instance_type, region, "on-demand", on)
+    now: Price = price
+    if not isinstance(price, Unpriced):
+        whole = price.amount * observed.running.nodes * HOURS_PER_MONTH
+        now = type(price)(whole.quantize(Decimal("0.01")), price.source, price.date)
+    room = _room(observed, device)
+    verdict: Verdict
+    if observed.utilization >= BUSY:
+        verdict = "busy"
+        findings.insert(0, f"busy {observed.utilization:.0%} of the time: nothing to take away")
+    elif observed.batch is not None and room is not None and room >= ROOM:
+        verdict = "batching"
+        more = int(observed.batch * room)
+        findings.insert(
+            0,
+            f"busy {observed.utilization:.0%} of the time with {observed.batch} in flight, where {more} would fit: a "
+            f"batching problem, not a hardware one; raise the batch before changing the machine",
+        )
+    else:
+        saves = RightSizing(
+            workload=spec.name, verdict="right", findings=(), now_usd_per_month=now, answer=answer
+        ).saving_usd_per_month
+        verdict = "oversized" if saves is not None and saves > 0 else "right"
+        reason = (
+            "the load is too small for the machines" if verdict == "oversized" else "nothing cheaper serves the load"
+        )
+        findings.insert(0, f"busy {observed.utilization:.0%} of the time: {reason}")
+    return RightSizing(
+        workload=spec.name, verdict=verdict, findings=tuple(findings), now_usd_per_month=now, answer=answer
     )
-    if faults:
-        raise SpecError(faults, subject=origin)
+
+
+def _shape(observed: Observed, catalog: Catalog) -> Shape:
+    return catalog.shape(observed.running.on.cloud, observed.running.instance_type)
+
+
+def _at_measured_load(spec: WorkloadSpec, observed: Observed) -> WorkloadSpec:
+    """The spec with the measured rate in place of the stated load."""
+    if spec.traffic is None or observed.rps is None:
+        return spec
+    load = {"rps": observed.rps, "requests_per_hour": None, "concurrent_users": None, "think_time_s": 0.0}
+    return spec.model_copy(update={"traffic": spec.traffic.model_copy(update=load)})
+
+
+def _room(observed: Observed, device: Accelerator) -> float | None:
+    """How many times the measured batch the device would hold; None where the measurement does not say."""
+    if observed.kv_cache is not None:
+        return 1 / observed.kv_cache
+    if observed.memory_bytes is None or observed.memory_bytes > GREEDY * device.memory_bytes:
+        return None
+    # What grows with the batch is at most all that was measured, so this is the least that more memory would hold.
+    return usable_bytes(device) / observed.memory_bytes
+
+
+def _memory_findings(observed: Observed, device: Accelerator, sizing: Sizing) -> list[str]:
+    used = observed.memory_bytes
+    if used is None:
+        return []
+    if observed.kv_cache is None and sizing.spec.kind == "inference" and used > GREEDY * device.memory_bytes:
+        return [f"{gib(used):.1f} GiB is what the engine was given, not what it needs; state kv_cache: the share used"]
+    needs = used * MARGIN
+    at_hand = sizing.setting.catalog.accelerators
+    smaller = [
+        rejection.instance_type
+        for rejection in sizing.rejections
+        if rejection.cause is Cause.MEMORY
+        and rejection.cloud == observed.running.on.cloud
+        and usable_bytes(at_hand[rejection.accelerator]) >= needs
+    ]
+    found = [f"peak {gib(used):.1f} of {gib(usable_bytes(device)):.1f} GiB usable"]
+    if smaller:
+        named = ", ".join(sorted(smaller)[:NAMED]) + (" and others" if len(smaller) > NAMED else "")
+        found.append(f"predicted not to fit, but the measured peak and {MARGIN - 1:.0%} more would: {named}")
     return found
 
 
-def right_size(observed: Observed, catalog: Catalog, *, on: date) -> Advice:
-    """The verdict on what runs. SpecError where the catalog does not know the machine."""
-    try:
-        shape = catalog.shape(observed.cloud, observed.instance_type)
-    except KeyError as error:
-        raise SpecError([Fault(path="instance_type", message=str(error.args[0]))], subject=observed.workload) from None
-    if not shape.accelerator:
-        fault = Fault(path="instance_type", message="has no accelerator; accelerators are what is sized")
-        raise SpecError([fault], subject=observed.workload)
-    now = catalog.price(shape.cloud, shape.instance_type, observed.region, observed.market, on)
-    monthly = _monthly(now.amount, observed.nodes) if isinstance(now, Priced) else None
-    usable = catalog.accelerators[shape.accelerator].memory_bytes
-    busy, used = observed.utilization_p95, observed.memory_used_bytes
-
-    def advice(verdict: Verdict, reason: str, options: tuple[SmallerFleet, ...] = ()) -> Advice:
-        saves = monthly - options[0].usd_per_month if options and monthly is not None else None
-        return Advice(
-            workload=observed.workload,
-            verdict=verdict,
-            reason=reason,
-            usd_per_month=monthly,
-            saves_usd_per_month=saves,
-            options=options,
-        )
-
-    if busy < IDLE_BELOW:
-        return advice("idle", f"busy {busy:.0%} of the time at most: stop it, or let a guard scale it to zero")
-    if used * 1.02 > usable:
-        return advice("larger", f"{used / GIB:.1f} GiB used of {usable / GIB:.1f} GiB: no room is left")
-    small = observed.batch is not None and observed.batch < SMALL_BATCH
-    if small and busy < BATCHING_BELOW:
-        return advice(
-            "batching",
-            f"busy {observed.utilization_mean:.0%} with {observed.batch:g} requests at once: a batching problem, not a "
-            f"hardware one. Each step reads all weights for few requests; raise the batch (concurrency, dynamic "
-            f"batching) before changing machines, a smaller device would only be slower",
-        )
-    if busy > BUSY_ABOVE:
-        return advice("larger", f"busy {busy:.0%} at the 95th percentile: peaks wait; add machines or a faster device")
-    options = _smaller(observed, shape, catalog, on, monthly)
-    held = f"{used / GIB:.1f} GiB of memory and {busy:.0%} busy at the 95th percentile"
-    if not options:
-        return advice("keep", f"{held}: nothing that is at least {1 - WORTH:.0%} cheaper does the same")
-    best = options[0]
-    return advice("smaller", f"{held}: {best.nodes} x {best.instance_type} does the same", options)
-
-
-def _smaller(
-    observed: Observed, shape: Shape, catalog: Catalog, on: date, monthly: Decimal | None
-) -> tuple[SmallerFleet, ...]:
-    """Fleets of the same cloud and region that hold the memory and do the work, cheaper by a tenth or more."""
-    devices = shape.accelerators * observed.nodes
-    need_bytes = observed.memory_used_bytes * MEMORY_SPARE
-    compute, bandwidth = _speed(shape, catalog, observed.weights)
-    found: list[SmallerFleet] = []
-    for other in catalog.shapes:
-        if other.cloud != shape.cloud or other.cloud not in PROVISIONABLE or not other.accelerator:
-            continue
-        accelerator = catalog.accelerators[other.accelerator]
-        same_runtime = accelerator.runtime == catalog.accelerators[shape.accelerator].runtime
-        if not same_runtime or accelerator.memory_bytes < need_bytes:
-            continue
-        its_compute, its_bandwidth = _speed(other, catalog, observed.weights)
-        if not its_compute or not its_bandwidth:
-            continue
-        # The slower of the two resources decides how much of the work one device takes over.
-        ratio = max(compute / its_compute, bandwidth / its_bandwidth)
-        wanted = math.ceil(devices * observed.utilization_p95 * ratio / TARGET - 1e-9)
-        nodes = max(1, math.ceil(wanted / other.accelerators))
-        price = catalog.price(other.cloud, other.instance_type, observed.region, observed.market, on)
-        if not isinstance(price, Priced):
-            continue
-        usd = _monthly(price.amount, nodes)
-        if monthly is not None and usd > monthly * Decimal(str(WORTH)):
-            continue
-        busy = devices * observed.utilization_p95 * ratio / (nodes * other.accelerators)
-        found.append(
-            SmallerFleet(
-                instance_type=other.instance_type,
-                region=observed.region,
-                accelerator=other.accelerator,
-                nodes=nodes,
-                usd_per_month=usd,
-                utilization_expected=round(busy, 3),
-            )
-        )
-    return tuple(sorted(found, key=lambda fleet: (fleet.usd_per_month, fleet.instance_type))[:OPTIONS])
-
-
-def _speed(shape: Shape, catalog: Catalog, weights: str) -> tuple[float, float]:
-    """FLOP/s and bytes/s that one accelerator of the machine reaches."""
-    accelerator = catalog.accelerators[shape.accelerator]
-    family = constants().family(accelerator.family)
-    return (
-        peak_flop_per_s(accelerator, weights) * family.compute,
-        accelerator.memory_bytes_per_s * family.memory,
+def _time_findings(observed: Observed, sizing: Sizing) -> list[str]:
+    if observed.step_time_s is None:
+        return []
+    same = (
+        option.fleet.training
+        for option in sizing.options
+        if option.instance_type == observed.running.instance_type and option.fleet.nodes == observed.running.nodes
     )
-
-
-def _monthly(usd_per_hour: Decimal, nodes: int) -> Decimal:
-    return (usd_per_hour * nodes * HOURS_PER_MONTH).quantize(Decimal("0.01"))
+    predicted = next((estimate for estimate in same if estimate is not None), None)
+    if predicted is None:
+        return []
+    times = observed.step_time_s / predicted.step_s
+    step = f"a step takes {short_duration(observed.step_time_s)}, predicted {short_duration(predicted.step_s)}"
+    if observed.step_time_s > predicted.high_s:
+        return [f"{step}: {times:.1f} x, above the band; look at the input pipeline and the batch before the machine"]
+    return [f"{step}: {times:.1f} x, within the band"]

@@ -40,28 +40,28 @@ ELSEWHERE: Final = {
 }
 
 
-def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any]) -> Fault:
-    """One pydantic error as a fault."""
+def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Section] = WorkloadSpec) -> Fault:
+    """One pydantic error as a fault; `root` is the record that was read."""
     loc = tuple(part for part in error["loc"] if isinstance(part, int) or not part.startswith("function-"))
     path = _path(loc)
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        return _unknown_key(path, str(loc[-1]), _section(loc[:-1]))
+        return _unknown_key(path, str(loc[-1]), _section(loc[:-1], root), root)
     if kind == "missing":
-        section = _section(loc[:-1])
+        section = _section(loc[:-1], root)
         given = _at(raw, loc[:-1])
         have = f"; it has only {', '.join(map(str, given))}" if isinstance(given, Mapping) and given else ""
         return Fault(path=path, message=f"is missing{have}", fix=_example(section, str(loc[-1])))
     found = error["input"]
     if kind == "literal_error":
-        allowed = [str(option) for option in _literals(_annotation(loc))]
+        allowed = [str(option) for option in _literals(_annotation(loc, root))]
         near = difflib.get_close_matches(str(found), allowed, 1, 0.5) if isinstance(found, str) else []
         listed = " | ".join(allowed) or str(context.get("expected", "")).replace("'", "")
         return Fault(path=path, found=found, allowed=listed, fix=f"did you mean {near[0]}?" if near else "")
     if kind == "unit":
         return Fault(path=path, found=found, allowed=context["allowed"], fix=context["fix"])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
-        inner = _section(loc)
+        inner = _section(loc, root)
         keys = ", ".join(_keys(inner)) if inner else "keys"
         return Fault(path=path, found=found, allowed=f"a mapping with {keys}", fix=_example(inner, ""))
     if kind in ("bool_parsing", "bool_type"):
@@ -74,15 +74,15 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any]) -> Fault:
     return Fault(path=path, found=found, message=f"{str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}")
 
 
-def _unknown_key(path: str, key: str, section: type[Section] | None) -> Fault:
+def _unknown_key(path: str, key: str, section: type[Section] | None, root: type[Section]) -> Fault:
     known = _keys(section)
     where = path.rpartition(".")[0]
     near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
     fix = f"did you mean '{near[0]}'?" if near else ""
-    if not fix and key in ELSEWHERE:
+    if not fix and root is WorkloadSpec and key in ELSEWHERE:
         fix = f"here that is: {ELSEWHERE[key]}"
     if not fix:
-        homes = [home for home, name in _all_keys(WorkloadSpec) if name == key and home != where]
+        homes = [home for home, name in _all_keys(root) if name == key and home != where]
         if homes:
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
     return Fault(path=path, message=f"unknown key '{key}'; the keys here are {', '.join(known)}", fix=fix)
@@ -97,6 +97,10 @@ def _example(section: type[Section] | None, key: str) -> str:
         "duration": "say for how long: duration: 72h",
         "type": "say which: type: v6e",
         "term": "say for how long: term: 1y",
+        "utilization": "say how busy the accelerators were: utilization: 40%",
+        "workload": "say which: workload: chat",
+        "running": "say what runs now: running: {on: aws/us-east-1, instance_type: g6e.xlarge, nodes: 2}",
+        "instance_type": "say which: instance_type: g6e.xlarge",
         "on": 'say when: on: "Mon-Fri 07:00-21:00 Europe/London"',
     }
     return examples.get(key, f"see the examples for '{section.__name__.lower()}'" if section and key else "")
@@ -124,9 +128,9 @@ def _sections_in(annotation: Any) -> Iterator[type[Section]]:
         yield from _sections_in(argument)
 
 
-def _annotation(loc: Sequence[str | int]) -> Any:
-    """The type of the field that a location leads to; `WorkloadSpec` itself for ()."""
-    annotation: Any = WorkloadSpec
+def _annotation(loc: Sequence[str | int], root: type[Section]) -> Any:
+    """The type of the field that a location leads to; `root` itself for ()."""
+    annotation: Any = root
     for part in loc:
         section = next(_sections_in(annotation), None)
         if section is None or isinstance(part, int):
@@ -139,8 +143,8 @@ def _annotation(loc: Sequence[str | int]) -> Any:
     return annotation
 
 
-def _section(loc: Sequence[str | int]) -> type[Section] | None:
-    return next(_sections_in(_annotation(loc)), None)
+def _section(loc: Sequence[str | int], root: type[Section]) -> type[Section] | None:
+    return next(_sections_in(_annotation(loc, root)), None)
 
 
 def _literals(annotation: Any) -> list[Any]:

@@ -277,7 +277,8 @@ class Place(Section):
         return "/".join(part for part in (self.cloud, self.region, self.zone) if part)
 
 
-def _place(value: object) -> dict[str, str | None]:
+def place_form(value: object) -> dict[str, str | None]:
+    """A place as it is written, as the fields of `Place`."""
     allowed = "a cloud, or cloud/region, or cloud/region/zone, such as gcp or aws/us-east-1"
     if isinstance(value, Place):
         return value.model_dump()
@@ -427,7 +428,7 @@ class WorkloadSpec(Section):
     resources: Resources = Field(default_factory=Resources)
     infra: Annotated[
         tuple[Place, ...],
-        items(_place, "a list of clouds or cloud/region, such as [aws/us-east-1, gcp]"),
+        items(place_form, "a list of clouds or cloud/region, such as [aws/us-east-1, gcp]"),
         WithJsonSchema(
             {
                 "anyOf": [
