@@ -180,16 +180,18 @@ def _checkpointing(said: Any) -> tuple[Checkpointing | None, bool]:
 
 
 def _default_checkpointing(engine: str, job: TrainingJob) -> Checkpointing | None:
-    """Fine-tuning scripts of the Hugging Face family recompute by default; the rest do not unless they say so."""
-    if engine in ("transformers", "unsloth", "llama-factory", "peft", "axolotl", "trl") and job.method != "pretrain":
+    """Fine-tuning recipes of Hugging Face's family and torchtune recompute; the rest do not unless they say so."""
+    family = ("transformers", "unsloth", "llama-factory", "peft", "axolotl", "trl", "torchtune")
+    if engine in family and job.method != "pretrain":
         return "full"
     return "none" if engine == "litgpt" else None
 
 
 def _attention(w: Any, engine: str) -> Literal["flash", "eager"]:
-    """Fused attention unless the source means otherwise: Megatron-DeepSpeed of 2021 and 2022 had none yet."""
-    said = str(w.get("framework") or "").lower()
-    return "eager" if said == "hf" or engine == "megatron-deepspeed" else "flash"
+    """Fused attention unless the source means otherwise: Megatron in fp16, of 2021 and 2022, had none yet."""
+    said, precision = str(w.get("framework") or "").lower(), str(w.get("precision") or "").lower()
+    old = engine in ("megatron", "megatron-deepspeed") and "fp16" in precision
+    return "eager" if said == "hf" or old else "flash"
 
 
 def _rank(case: Case) -> int:

@@ -1,0 +1,232 @@
+"""Counting models: against published counts, by hand-checked formulas, and refusing shapes that cannot be."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from sizing.architecture import (
+    attention_flop_per_token,
+    check,
+    faults,
+    forward_flop_per_token,
+    from_hf_config,
+    kv_bytes_per_token,
+    local_layers,
+    matmul_params,
+    params_active,
+    params_total,
+    stage_params,
+    train_flop_per_token,
+)
+from sizing.catalog.records import Architecture
+from sizing.errors import SpecError
+from sizing.validation.cases import read
+from sizing.validation.describe import CannotPredictError, architecture_of
+
+DEEPSEEK_V3 = Architecture(
+    key="deepseek-v3", layers=61, hidden=7168, heads=128, kv_heads=128, head_dim=192, ffn=18432, vocab=129280,
+    experts=256, experts_per_token=8, expert_ffn=2048, shared_experts=1, dense_layers=3, kv_lora_rank=512,
+    q_lora_rank=1536, qk_rope_head_dim=64, qk_nope_head_dim=128, v_head_dim=128,
+)  # fmt: skip
+MIXTRAL = Architecture(
+    key="mixtral-8x7b", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336, vocab=32000,
+    experts=8, experts_per_token=2, expert_ffn=14336,
+)  # fmt: skip
+
+
+def stated_counts():
+    seen = {}
+    for case in read():
+        model = case.model
+        stated = model.get("params_total") or model.get("params_computed") or (model.get("params_b") or 0) * 1e9
+        if stated and model.get("layers"):
+            seen[model["name"], model["layers"], model["hidden"], stated] = case
+    return [(*key, case) for key, case in sorted(seen.items(), key=str)]
+
+
+def test_every_parameter_count_that_a_source_states_is_counted():
+    # Counts that a source states wrong, by its own dimensions, or rounds: who says what is in the comment.
+    known_to_differ = {
+        "Llama-4-Maverick",  # the source counts experts in every layer; every second layer has them
+        "Llama-4-Maverick-17B-128E",
+        "Llama-4-Scout",  # counted without the shared experts and without the vision tower
+        "Llama-4-Scout-17B-16E",
+        "Llama-4-Scout-17B-16E-Instruct",
+        "MPT-7B",  # variants with longer position tables
+        "MPT-3B",
+        "GPT-1.7B",  # rounded names
+        "GPT-3.6B",
+        "Gemma-3-12B",  # counted with an output matrix of its own; the model ties it
+        "gemma-3-4b-it",
+        "gemma-3-12b-it",
+        "gemma-3-27b-it",  # without the vision tower
+    }
+    off = {}
+    for name, _, _, stated, case in stated_counts():
+        ratio = params_total(architecture_of(case)) / stated
+        if name not in known_to_differ and abs(ratio - 1) > 0.015:
+            off[name] = round(ratio, 3)
+    assert off == {}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "total", "active"),
+    [(DEEPSEEK_V3, 671.0e9, 37.5e9), (MIXTRAL, 46.7e9, 12.9e9)],
+    ids=["DeepSeek-V3", "Mixtral 8x7B"],
+)
+def test_mixtures_of_experts_have_their_published_size(architecture, total, active):
+    assert params_total(architecture) == pytest.approx(total, rel=0.003)
+    assert params_active(architecture) == pytest.approx(active, rel=0.02)
+
+
+def test_stages_add_up_to_the_model(llama):
+    parts = [
+        sum(stage_params(llama, layers, first=layers.start == 0, last=layers.stop == 32))
+        for layers in (range(11), range(11, 22), range(22, 32))
+    ]
+    assert sum(parts) == params_total(llama)
+
+
+def test_experts_of_stages_add_up():
+    parts = [stage_params(DEEPSEEK_V3, layers, first=False, last=False)[1] for layers in (range(30), range(30, 61))]
+    whole = stage_params(DEEPSEEK_V3, range(61), first=False, last=False)[1]
+    assert sum(parts) == whole
+
+
+def test_training_takes_six_flops_per_parameter_and_the_attention(llama):
+    without_attention = train_flop_per_token(llama, 1)
+    assert without_attention == pytest.approx(6 * (params_total(llama) - llama.vocab * llama.hidden), rel=0.001)
+    causal = attention_flop_per_token(llama, 8192)
+    assert causal == pytest.approx(32 * 4 * 4096 * 8192 / 2)
+    assert attention_flop_per_token(llama, 8192, causal=False) == 2 * causal
+
+
+def test_a_sliding_window_bounds_attention_and_cache():
+    gemma = Architecture(
+        key="gemma-3-12b", layers=48, hidden=3840, heads=16, kv_heads=8, head_dim=256, ffn=15360, vocab=262144,
+        sliding_window=1024, global_attention_every=6,
+    )  # fmt: skip
+    assert local_layers(gemma) == 40
+    full = replace(gemma, sliding_window=0)
+    assert attention_flop_per_token(gemma, 65536) < 0.2 * attention_flop_per_token(full, 65536)
+    assert kv_bytes_per_token(gemma, 2) == kv_bytes_per_token(full, 2) == 48 * 2 * 8 * 256 * 2
+    long = kv_bytes_per_token(gemma, 2, context=131072)
+    assert long == pytest.approx((8 + 40 * 1024 / 131072) * 2 * 8 * 256 * 2)
+    assert forward_flop_per_token(gemma, 131072) < forward_flop_per_token(full, 131072)
+
+
+def test_latent_attention_caches_the_latent_vector():
+    assert kv_bytes_per_token(DEEPSEEK_V3, 2) == 61 * (512 + 64) * 2
+
+
+def test_the_embedding_lookup_costs_nothing_and_the_head_does(llama):
+    assert matmul_params(llama) == params_total(llama) - llama.vocab * llama.hidden
+    tied = replace(llama, tied_embeddings=True)
+    assert matmul_params(tied) == matmul_params(llama)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"kv_heads": 5}, "kv_heads"),
+        ({"vocab": 0}, "vocab"),
+        ({"heads": 0}, "heads"),
+        ({"layers": -1}, "layers"),
+        ({"ffn": 0}, "ffn"),
+        ({"experts": 8, "experts_per_token": 9, "expert_ffn": 1024}, "experts_per_token"),
+        ({"experts": 8, "experts_per_token": 2, "expert_ffn": 0}, "expert_ffn"),
+        ({"kv_lora_rank": 512}, "v_head_dim"),
+    ],
+)
+def test_impossible_shapes_are_refused_by_name(llama, change, named):
+    found = faults(replace(llama, **change))
+    assert [fault.path for fault in found] == [f"model.{named}"]
+    with pytest.raises(SpecError, match=named):
+        check(replace(llama, **change))
+
+
+LLAMA_CONFIG = {
+    "model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 131072,
+    "hidden_act": "silu", "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+def test_a_hugging_face_config_becomes_the_same_model(llama):
+    read_back = from_hf_config(LLAMA_CONFIG, "llama-8b")
+    assert params_total(read_back) == params_total(llama) == 8_030_261_248
+    assert read_back.assumed == ()
+
+
+def test_an_unknown_architecture_is_sized_from_its_dimensions_and_says_so():
+    config = {**LLAMA_CONFIG, "model_type": "brandnew"}
+    read_back = from_hf_config(config, "x")
+    assert params_total(read_back) == 8_030_261_248
+    assert any("'brandnew' is unknown" in line for line in read_back.assumed)
+
+
+def test_other_spellings_of_the_same_dimension():
+    gpt2 = {"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25, "vocab_size": 50257, "n_positions": 1024}
+    a = from_hf_config(gpt2, "gpt2-xl")
+    assert params_total(a) == pytest.approx(1.558e9, rel=0.001)
+    assert not a.gated
+    assert a.tied_embeddings
+
+
+def test_experts_and_latent_attention_are_read():
+    config = {
+        "model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128,
+        "num_key_value_heads": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048, "n_routed_experts": 256,
+        "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3, "kv_lora_rank": 512,
+        "q_lora_rank": 1536, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "vocab_size": 129280,
+        "hidden_act": "silu", "tie_word_embeddings": False,
+    }  # fmt: skip
+    assert params_total(from_hf_config(config, "deepseek-v3")) == params_total(DEEPSEEK_V3)
+
+
+def test_the_text_part_and_the_vision_tower_of_a_vision_language_model():
+    config = {
+        "model_type": "gemma3",
+        "text_config": {**LLAMA_CONFIG, "model_type": "gemma3_text", "sliding_window": 1024, "sliding_window_pattern": 6},
+        "vision_config": {"hidden_size": 1152, "num_hidden_layers": 27, "num_attention_heads": 16,
+                          "intermediate_size": 4304, "patch_size": 14, "image_size": 896},
+    }  # fmt: skip
+    a = from_hf_config(config, "vlm")
+    assert a.sliding_window == 1024
+    assert local_layers(a) == 32 - 5
+    assert a.extra_params == pytest.approx(417e6, rel=0.02)
+
+
+def test_what_is_missing_is_named():
+    broken = {key: value for key, value in LLAMA_CONFIG.items() if key not in ("num_hidden_layers", "vocab_size")}
+    with pytest.raises(SpecError) as caught:
+        from_hf_config(broken, "broken")
+    assert "no layers" in str(caught.value)
+    assert "no vocab" in str(caught.value)
+    assert "num_hidden_layers" in str(caught.value)
+
+
+def test_heads_that_do_not_divide_are_refused():
+    with pytest.raises(SpecError, match="multiple of the 33 heads"):
+        from_hf_config({**LLAMA_CONFIG, "num_attention_heads": 33, "num_key_value_heads": 33}, "odd")
+
+
+def test_a_vision_transformer_has_its_published_flops():
+    config = {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+              "intermediate_size": 3072, "image_size": 224, "patch_size": 16}  # fmt: skip
+    a = from_hf_config(config, "vit-b16")
+    assert a.kind == "vision"
+    assert a.forward_flop_per_sample == pytest.approx(35.1e9, rel=0.02)
+    assert params_total(a) == pytest.approx(86e6, rel=0.03)
+
+
+def test_a_case_without_dimensions_and_unknown_to_the_catalog_is_refused():
+    case = next(case for case in read() if case.model.get("layers"))
+    nameless = type(case)({**case.raw, "model": {"name": "nobody-knows-7B"}})
+    with pytest.raises(CannotPredictError, match="nobody-knows-7B"):
+        architecture_of(nameless)
+
+
+def test_flops_do_not_depend_on_how_the_model_is_called(llama):
+    assert math.isclose(train_flop_per_token(llama, 4096), train_flop_per_token(replace(llama, key="other"), 4096))
