@@ -29,7 +29,7 @@ EXAMPLES = """examples:
 exit code: 0 fine, 1 a policy failed, 2 over a budget or guardrail, 3 something is unpriced,
 64 wrong usage or file, 69 a program failed
 """
-FORMATS: Final = ("terminal", "markdown", "json")
+FORMATS: Final = ("terminal", "markdown", "json", "html", "focus")
 GUARDRAILS: Final = "stacks/config/guardrails.yaml"
 
 

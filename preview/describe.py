@@ -141,3 +141,24 @@ def plain(value: Decimal, *, places: int = 6) -> str:
     rounded = value.quantize(Decimal(1).scaleb(-places))
     text = f"{rounded:,f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def tags_of(resource: RecordedResource | None) -> dict[str, str]:
+    """Sizewell's own tags or labels of a resource, as a mapping or a list of pairs states them."""
+    if resource is None:
+        return {}
+    found: dict[str, str] = {}
+    for key in ("tags", "labels", "resourceLabels"):
+        stated = resource.inputs.get(key)
+        if isinstance(stated, Mapping):
+            pairs = list(stated.items())
+        elif isinstance(stated, list):
+            pairs = [(each.get("key"), each.get("value")) for each in stated if isinstance(each, Mapping)]
+        else:
+            continue
+        found |= {
+            name: value
+            for name, value in pairs
+            if isinstance(name, str) and isinstance(value, str) and name.startswith(("sizewell-", "managed-by"))
+        }
+    return dict(sorted(found.items()))

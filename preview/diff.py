@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from preview import records
-from preview.describe import Described, describe, how_priced, label_of, registration_of
+from preview.describe import Described, describe, how_priced, label_of, registration_of, tags_of
 from preview.needs import needs_of
 from resources.recorded import Plan, RecordedResource
 from sizing.decision import Bounds, Decision
@@ -102,12 +102,11 @@ def compare(
     described = describe(after.plan)
     described_before = describe(before.plan) if before else {}
     rows, unchanged = [], Interval(Decimal(0), Decimal(0), Decimal(0))
-    same = same_unpriced = 0
+    same: list[records.Row] = []
     for name in [*now, *(name for name in was if name not in now)]:
-        row = _row(name, was.get(name), now.get(name), described_before.get(name), described.get(name))
+        row = _row(name, was.get(name), now.get(name), (described_before.get(name), described.get(name)), by_urn)
         if row.sign == "=":
-            same += 1
-            same_unpriced += bool(row.unpriced)
+            same.append(row)
             unchanged += row.after.interval()
         else:
             rows.append(row)
@@ -133,7 +132,12 @@ def compare(
         bought=records.Money.of(bought),
         prices_moved_usd_per_month=moved,
         rows=tuple(rows),
-        unchanged=records.Unchanged(components=same, usd_per_month=records.Money.of(unchanged), unpriced=same_unpriced),
+        unchanged=records.Unchanged(
+            components=len(same),
+            usd_per_month=records.Money.of(unchanged),
+            unpriced=sum(bool(row.unpriced) for row in same),
+            rows=tuple(same),
+        ),
         needs=needs_of(before.plan if before else None, after.plan, rows, replaced=replaced, decision=decision),
         unpriced=tuple(
             dict.fromkeys(
@@ -159,8 +163,13 @@ def _grouped(items: Iterable[LineItem]) -> dict[str, _Group]:
 
 
 def _row(
-    name: str, was: _Group | None, now: _Group | None, earlier: Described | None, later: Described | None
+    name: str,
+    was: _Group | None,
+    now: _Group | None,
+    words: tuple[Described | None, Described | None],
+    by_urn: Mapping[str, RecordedResource],
 ) -> records.Row:
+    earlier, later = words
     described = later if now is not None else earlier
     shown = now or was or _Group()
     bought = Counter(_purchase(line) for line in was.lines if line.cadence == "once") if was else Counter()
@@ -201,7 +210,7 @@ def _row(
         unpriced=unpriced,
         confidence=tuple(dict.fromkeys(line.confidence for line in shown.lines if line.confidence)),
         resources=len({line.resource for line in shown.lines if line.resource}),
-        lines=tuple(_line(line) for line in shown.lines),
+        lines=tuple(_line(line, by_urn) for line in shown.lines),
     )
 
 
@@ -231,7 +240,7 @@ def _weight(line: LineItem) -> Decimal:
     return Decimal("Infinity") if isinstance(cost, Unpriced) else cost.ceiling
 
 
-def _line(line: LineItem) -> records.Line:
+def _line(line: LineItem, by_urn: Mapping[str, RecordedResource]) -> records.Line:
     cost = line.cost()
     unpriced = isinstance(line.price, Unpriced)
     return records.Line(
@@ -248,6 +257,7 @@ def _line(line: LineItem) -> records.Line:
         source="" if unpriced else line.price.source,  # type: ignore[union-attr]
         date="" if unpriced else line.price.date,  # type: ignore[union-attr]
         resource=line.resource,
+        tags=tags_of(by_urn.get(line.resource)),
     )
 
 

@@ -55,6 +55,7 @@ class Line(_Record):
     source: str = ""
     date: str = ""
     resource: str = ""  # URN
+    tags: dict[str, str] = Field(default_factory=dict)  # those by which a bill finds the resource
 
 
 class Row(_Record):
@@ -226,6 +227,7 @@ class Unchanged(_Record):
     components: int = 0
     usd_per_month: Money
     unpriced: int = 0  # of these components: how many have a line without a price
+    rows: tuple[Row, ...] = ()
 
 
 class Stack(_Record):

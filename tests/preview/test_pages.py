@@ -1,0 +1,186 @@
+"""The page and the FOCUS rows: the figures are those of the JSON, and the page needs nothing from elsewhere."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import pytest
+from situations import SITUATIONS, dec, one, plain
+
+from preview.render import charts, focus, html
+from preview.render import json as as_json
+
+VOID = {"meta", "rect", "line", "circle", "polyline", "br"}
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and whether every one is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.marks, self.words, self.elements = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.elements.append((tag, attributes))
+        if any(name.startswith("data-") and name != "data-label" for name in attributes):
+            self.marks.append({name.removeprefix("data-"): value for name, value in attributes.items()})
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_the_page_is_whole_and_self_contained(name):
+    text = html.render(SITUATIONS[name]())
+    page = Page(text)
+    assert page.open == []
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"script", "link", "img", "iframe", "object", "form", "base"}
+    outside = [
+        value for _, attributes in page.elements for key, value in attributes.items()
+        if key in ("src", "href", "action", "style") or key.startswith("on")
+    ]  # fmt: skip
+    assert outside == []
+    assert "url(" not in text
+    assert "@import" not in text
+    for tag, attributes in page.elements:
+        if tag == "svg" and attributes.get("class") == "chart":
+            assert attributes["role"] == "img"
+            assert attributes["aria-label"]
+    assert sum(tag == "h1" for tag, _ in page.elements) == 1
+
+
+def test_the_charts_show_the_values_of_the_json():
+    preview = SITUATIONS["purchase"]()
+    marks = Page(html.render(preview)).marks
+    stack = json.loads(as_json.render(preview))["stacks"][0]
+    rows = {row["component"]: row for row in stack["rows"]}
+    bars = {mark["component"]: mark for mark in marks if "after" in mark}
+    assert bars.keys() == {
+        name for name, row in rows.items() if Decimal(row["after"]["expected"]) or Decimal(row["before"]["expected"])
+    }
+    for name, mark in bars.items():
+        assert (mark["after"], mark["before"]) == (rows[name]["after"]["expected"], rows[name]["before"]["expected"])
+    ranges = {mark["component"]: mark for mark in marks if "ceiling" in mark}
+    for name, mark in ranges.items():
+        assert {bound: mark[bound] for bound in ("floor", "expected", "ceiling")} == rows[name]["after"]
+    points = [(mark["choice"], mark["usd"], float(mark["performance"])) for mark in marks if "choice" in mark]
+    assert sorted(points) == sorted(
+        (f"{c['nodes']} x {c['label']}, {c['market']}", c["usd_per_run"] or c["usd_per_month"], c["performance"])
+        for c in stack["choices"]
+        if c["performance"] is not None and (c["usd_per_run"] or c["usd_per_month"])
+    )
+    ends = {mark["way"]: mark["end"] for mark in marks if "way" in mark}
+    assert ends == stack["ownership"][36]["usd"]
+
+
+def test_bars_are_as_long_as_their_figures():
+    stack = SITUATIONS["purchase"]().stacks[0]
+    chart = charts.cost_by_component(stack)
+    drawn = re.findall(r'data-component="([^"]+)" data-after="([^"]+)".*?class="now"[^>]*width="([^"]+)"', chart)
+    widths = {name: (Decimal(after), float(width)) for name, after, width in drawn}
+    chat, scratch = widths["chat"], widths["scratch"]
+    assert chat[1] / scratch[1] == pytest.approx(float(chat[0] / scratch[0]), rel=0.02)
+
+
+def test_names_on_the_page_are_text():
+    preview = SITUATIONS["purchase"]()
+    stack = preview.stacks[0]
+    row = stack.rows[0].model_copy(update={"component": "<script>alert(1)</script>\"'&", "what": "<b>x</b>"})
+    evil = preview.model_copy(update={"stacks": (stack.model_copy(update={"rows": (row,), "stack": "<i>s</i>"}),)})
+    text = html.render(evil)
+    assert "<script" not in text
+    assert "<b>x" not in text
+    assert "<i>s" not in text
+    assert Page(text).open == []
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_focus_rows_add_up_to_the_run_rate_and_the_purchase(name):
+    preview = SITUATIONS[name]()
+    rows = list(csv.DictReader(io.StringIO(focus.render(preview))))
+    for category, total in (
+        ("Usage", preview.after.usd_per_month.expected),
+        ("Purchase", preview.after.usd_once.expected),
+    ):
+        assert sum(Decimal(row["BilledCost"] or 0) for row in rows if row["ChargeCategory"] == category) == total
+    assert sum(Decimal(row["x_CeilingCost"] or 0) for row in rows if row["ChargeCategory"] == "Usage") == (
+        preview.after.usd_per_month.ceiling
+    )
+
+
+def test_focus_columns():
+    rows = list(csv.DictReader(io.StringIO(focus.render(SITUATIONS["purchase"]()))))
+    assert tuple(rows[0]) == focus.COLUMNS
+    assert [name for name in focus.COLUMNS if not name[0].isupper() and not name.startswith("x_")] == []
+    block = next(row for row in rows if row["ChargeCategory"] == "Purchase")
+    assert (block["ChargeFrequency"], block["BilledCost"], block["PricingQuantity"]) == ("One-Time", "9061.63", "288")
+    fs = next(row for row in rows if row["ResourceName"] == "scratch-fs")
+    assert fs["ServiceCategory"] == "Storage"
+    assert fs["ProviderName"] == "AWS"
+    assert fs["BillingPeriodStart"] == "2026-09-01T00:00:00Z"
+    assert fs["BillingPeriodEnd"] == "2026-10-01T00:00:00Z"
+    assert json.loads(fs["Tags"])["sizewell-stack"] == "llm-prod"
+
+
+def test_focus_has_no_zero_for_an_unknown_price_and_no_formula():
+    rows = list(csv.DictReader(io.StringIO(focus.render(SITUATIONS["unpriced"]()))))
+    missing = next(row for row in rows if row["x_Unpriced"])
+    assert (missing["BilledCost"], missing["ListUnitPrice"]) == ("", "")
+    evil = plain().line("=cmd()", "@sum(A1)", "GB-month", "1", (1, 1, 1))
+    text = focus.render(one(plain(), evil))
+    assert all(not cell.startswith(("=", "@", "+")) for row in csv.reader(io.StringIO(text)) for cell in row)
+
+
+def test_spot_and_own_rates_in_focus():
+    rows = list(csv.DictReader(io.StringIO(focus.render(one(plain(), plain(market="spot", price="4.19706"))))))
+    assert {row["PricingCategory"] for row in rows} == {"Dynamic", "Standard"}
+    assert rows[0]["ListUnitPrice"] == "4.19706"
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium here")
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_page_fits_its_window(tmp_path, width):
+    """Laid out by a browser, nothing is wider than the window."""
+    path = tmp_path / "page.html"
+    # The page forbids scripts; the measuring copy does not.
+    text = html.render(SITUATIONS["purchase"]())
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    script = (
+        "<script>onload=()=>{document.title=[document.documentElement.scrollWidth,"
+        "...[...document.querySelectorAll('svg.chart,.cards div,li')].map(e=>Math.ceil(e.getBoundingClientRect().right))]"
+        ".reduce((a,b)=>Math.max(a,b))}</script>"
+    )
+    inner = text.replace("</body>", f"{script}</body>")
+    path.write_text(inner)
+    frame = tmp_path / "frame.html"  # a headless window has a least width; a frame has none
+    frame.write_text(
+        f'<iframe id=f src="page.html" style="width:{width}px;height:900px;border:0"></iframe>'
+        "<script>f.onload=()=>{document.body.append('MEASURED='+f.contentDocument.title)}</script>"
+    )
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+         "--allow-file-access-from-files", "--virtual-time-budget=3000", "--dump-dom", f"file://{frame}"],
+        capture_output=True, text=True, timeout=90, check=True,
+    )  # fmt: skip
+    measured = re.search(r"MEASURED=(\d+)", done.stdout)
+    assert measured, done.stderr[-500:]
+    assert int(measured[1]) <= width
+    assert dec(measured[1]) > 0
