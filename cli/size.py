@@ -127,11 +127,15 @@ def size_all(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str | No
     """With a stack one answer for all specs together; without, one for each."""
     from sizing.decide import decide
 
-    what = specs[0].name if len(specs) == 1 else f"{len(specs)} workloads"
-    with output.progress(f"sizing {what} on {len(catalog.shapes)} machine types"):
-        if stack is not None:
+    if stack is not None:
+        with output.progress(f"sizing the {len(specs)} workloads of {stack}"):
             return [decide(specs, catalog, stack=stack, on=on)]
-        return [decide([spec], catalog, stack="", on=on) for spec in specs]
+    answers: list[Answer] = []
+    with output.progress("sizing") as tell:
+        for number, spec in enumerate(specs, start=1):
+            tell(f"sizing {spec.name}, {number} of {len(specs)}, on {len(catalog.shapes)} machine types")
+            answers.append(decide([spec], catalog, stack="", on=on))
+    return answers
 
 
 def is_decision(answer: Answer) -> TypeIs[Decision]:
