@@ -1,0 +1,332 @@
+"""A preview from end to end: another revision, a state, the engine's files, and what fails on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from preview import records
+from preview.base import worktree
+from preview.run import Request, run_preview, stacks_of
+from sizing.errors import ServiceError, UsageError
+
+ON = date(2026, 10, 1)
+FIXTURES = Path(__file__).parent / "fixtures"
+PROGRAM = """
+import pulumi
+
+class Instance(pulumi.CustomResource):
+    def __init__(self, name, **props):
+        super().__init__("aws:ec2/instance:Instance", name, props, None)
+
+class Volume(pulumi.CustomResource):
+    def __init__(self, name, **props):
+        super().__init__("aws:ebs/volume:Volume", name, props, None)
+
+Instance("gpu", ami="ami-1", instanceType="{machine}", availabilityZone="us-east-1a")
+Volume("data", size={size}, type="gp3", availabilityZone="us-east-1a")
+"""
+GIT = {
+    **os.environ,
+    "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com",
+    "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+    "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
+}  # fmt: skip
+
+
+def git(directory, *arguments):
+    done = subprocess.run(["git", *arguments], cwd=directory, env=GIT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+class Repository:
+    def __init__(self, root):
+        self.root = root
+        root.mkdir()
+        git(root, "init", "-q", "-b", "main")
+        (root / "stacks/config").mkdir(parents=True)
+        (root / "Pulumi.yaml").write_text("name: demo\nruntime: python\nmain: stacks/\nstackConfigDir: stacks/config\n")
+        self.stack("dev")
+        self.program("g6.xlarge", 100)
+        self.commit()
+
+    def stack(self, name):
+        (self.root / f"stacks/config/Pulumi.{name}.yaml").write_text("config: {aws:region: us-east-1}\n")
+
+    def program(self, machine="g6.xlarge", size=100, text=None):
+        program = PROGRAM.format(machine=machine, size=size) if text is None else text
+        (self.root / "stacks/__main__.py").write_text(program)
+
+    def commit(self):
+        git(self.root, "add", ".")
+        git(self.root, "commit", "-qm", "x")
+
+    def preview(self, **more):
+        return run_preview(Request(root=self.root, on=ON, **more))
+
+    def worktrees(self):
+        return git(self.root, "worktree", "list").count("\n") + 1
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return Repository(tmp_path / "repo")
+
+
+def test_no_base(repository):
+    preview = repository.preview()
+    stack = preview.stacks[0]
+    assert stack.before is None
+    assert stack.after.usd_per_month.expected > 500
+    assert {row.component for row in stack.rows} == {"gpu", "data"}
+
+
+def test_a_change_against_another_revision(repository):
+    repository.program("g6.2xlarge", 50)
+    preview = repository.preview(base="main")
+    stack = preview.stacks[0]
+    assert stack.base.startswith("main@")
+    assert stack.before.usd_per_month.expected < stack.after.usd_per_month.expected
+    assert {row.component: row.sign for row in stack.rows} == {"gpu": "~", "data": "~"}
+    assert stack.prices_moved_usd_per_month is None  # the base has no catalog of its own
+    assert repository.worktrees() == 1
+    assert list(Path(repository.root.parent).glob("sizewell-base-*")) == []
+
+
+def test_a_new_stack_and_one_that_is_gone(repository):
+    repository.stack("old")
+    repository.commit()
+    (repository.root / "stacks/config/Pulumi.old.yaml").unlink()
+    repository.stack("new")
+    preview = repository.preview(base="HEAD")
+    stacks = {stack.stack: stack for stack in preview.stacks}
+    assert list(stacks) == ["dev", "new", "old"]
+    assert stacks["new"].before.usd_per_month.expected == 0
+    assert stacks["new"].change_usd_per_month == stacks["new"].after.usd_per_month.expected
+    assert stacks["old"].change_usd_per_month == -stacks["old"].before.usd_per_month.expected
+    assert "gone from the repository" in stacks["old"].notes[0]
+    assert stacks["old"].needs[0].data
+    assert preview.change_usd_per_month == 0  # one for the other
+
+
+@pytest.mark.parametrize("text", ["raise ValueError('broken at the base')", "x = = 1", "import not_there_at_all"])
+def test_a_base_that_does_not_build_leaves_the_heads_figure(repository, text):
+    repository.program(text=text)
+    repository.commit()
+    repository.program("g6.xlarge", 100)
+    preview = repository.preview(base="HEAD")
+    stack = preview.stacks[0]
+    assert stack.before is None
+    assert stack.after.usd_per_month.expected > 500
+    assert stack.base_failed.startswith("the base HEAD@")
+    assert "does not build" in stack.base_failed
+    assert "Traceback" not in stack.base_failed
+    assert not preview.silent
+    assert repository.worktrees() == 1
+
+
+def test_a_head_that_does_not_build_is_a_failure_of_that_stack(repository):
+    repository.program(text="import pulumi\nif pulumi.get_stack() == 'bad': raise ValueError('no')\n")
+    repository.stack("bad")
+    preview = repository.preview(base="HEAD")
+    stacks = {stack.stack: stack for stack in preview.stacks}
+    assert stacks["bad"].after is None
+    assert "ValueError: no" in stacks["bad"].failed
+    assert stacks["dev"].after is not None
+    assert preview.exit_code == 69
+
+
+@pytest.mark.parametrize(
+    ("base", "says"), [("no-such-branch", "no such revision here"), ("--upload-pack=x", "no such revision here")]
+)
+def test_a_revision_that_is_not_there(repository, base, says):
+    with pytest.raises(UsageError, match=says):
+        repository.preview(base=base)
+
+
+def test_no_repository(tmp_path):
+    (tmp_path / "Pulumi.yaml").write_text("name: demo\nruntime: python\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n")
+    (tmp_path / "__main__.py").write_text("")
+    with pytest.raises(UsageError, match="in no git repository"):
+        run_preview(Request(root=tmp_path, on=ON, base="main"))
+
+
+def test_hooks_of_the_repository_do_not_run(repository, tmp_path):
+    hook = repository.root / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    hook.chmod(0o755)
+    repository.preview(base="HEAD")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_worktree_goes_when_the_work_in_it_fails(repository):
+    places = []
+
+    def work():
+        with worktree(repository.root, "main") as tree:
+            assert (tree.root / "stacks/__main__.py").exists()
+            places.append(tree.root)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        work()
+    assert not places[0].exists()
+    assert repository.worktrees() == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_the_worktree_goes_when_the_process_is_stopped(repository, number):
+    """SIGKILL leaves one behind; the next run finds and removes it."""
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom preview.base import worktree\n"
+        "with worktree(Path(sys.argv[1]), 'main') as tree:\n    print(tree.root, flush=True)\n    time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, repository.root], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # fmt: skip
+    place = Path(process.stdout.readline().strip())
+    assert place.is_dir()
+    process.send_signal(number)
+    process.wait(timeout=30)
+    process.stdout.close()
+    if number == signal.SIGKILL:
+        assert repository.worktrees() == 2
+        repository.preview(base="main")
+    assert not place.exists()
+    assert repository.worktrees() == 1
+
+
+def test_the_bases_own_prices_are_a_line_of_their_own(repository):
+    """A catalog in the base with other prices: the base is priced with both."""
+    from sizing.catalog import catalog as catalog_module
+    from sizing.catalog import load
+
+    data = repository.root / "sizing/catalog/data"
+    data.parent.mkdir(parents=True)
+    import shutil
+
+    shutil.copytree(catalog_module.DATA, data)
+    changed = 0
+    for path in (data / "offers").rglob("*.csv"):
+        text = path.read_text()
+        if "0.8048" in text:
+            path.write_text(text.replace("0.8048", "0.7048"))
+            changed += 1
+    assert changed
+    repository.commit()
+    shutil.rmtree(data)
+    preview = repository.preview(base="HEAD")
+    hours = Decimal(730)
+    assert load().price("aws", "g6.xlarge", "us-east-1", "on-demand", ON).amount == Decimal("0.8048")
+    assert preview.prices_moved_usd_per_month == pytest.approx(hours / 10, abs=Decimal("0.01"))
+    assert preview.change_usd_per_month == 0
+    assert not preview.silent
+
+
+def test_a_state_as_the_base(repository):
+    preview = repository.preview(stacks=("dev",), base_state=FIXTURES / "state.json")
+    stack = preview.stacks[0]
+    assert stack.base == "state.json"
+    assert {"v0", "gone"} <= {row.component for row in stack.rows if row.sign == "-"}
+    with pytest.raises(UsageError, match="exclude each other"):
+        repository.preview(stacks=("dev",), base="main", base_state=FIXTURES / "state.json")
+    with pytest.raises(UsageError, match="state of one stack"):
+        repository.preview(base_state=FIXTURES / "state.json")
+
+
+def test_the_engines_own_preview_as_input(repository):
+    preview = repository.preview(plan_files=(FIXTURES / "preview-change-sames.json",))
+    stack = preview.stacks[0]
+    assert (stack.stack, stack.base) == ("dev", "the engine's state")
+    signs = {row.component: row.sign for row in stack.rows}
+    assert signs["new"] == "+"
+    assert signs["gone"] == "-"
+    assert signs["v0"] == "~"
+    assert preview.provenance.engine == "pulumi"
+
+
+def test_an_engine_that_is_not_there(repository, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(ServiceError, match="pulumi is not on PATH"):
+        repository.preview(engine="pulumi")
+
+
+def test_auto_says_what_only_the_engine_can_do_where_there_is_none(repository, monkeypatch):
+    remote = "import pulumi\npulumi.ComponentResource('far:index:C', 'c', {}, None, True)\n"
+    repository.program(text=remote)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    preview = repository.preview()
+    assert "use --engine pulumi" in preview.stacks[0].failed
+    assert preview.exit_code == 69
+
+
+def test_an_engine_that_fails_is_quoted(repository, monkeypatch, tmp_path):
+    fake = tmp_path / "bin/pulumi"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho 'error: no stack named dev found' >&2\nexit 255\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    preview = repository.preview(engine="pulumi")
+    assert "the engine failed: error: no stack named dev found" in preview.stacks[0].failed
+
+
+def test_the_engine_gives_both_sides(repository, monkeypatch, tmp_path):
+    fake = tmp_path / "bin/pulumi"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\ncat {FIXTURES / 'preview-change-sames.json'}\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    stack = repository.preview(engine="pulumi").stacks[0]
+    assert stack.base == "the engine's state"
+    assert stack.before is not None
+
+
+def test_policies_come_from_the_caller(repository):
+    seen = []
+
+    def judge(plan, decision):
+        seen.append((plan.stack, decision))
+        finding = records.PolicyFinding(policy="p", level="mandatory", message="no")
+        return records.PolicyReport(findings=(finding,), passed=3)
+
+    preview = repository.preview(policies=judge)
+    assert seen == [("dev", None)]
+    assert preview.exit_code == 1
+
+
+def test_a_decision_that_cannot_be_read_is_a_note(repository):
+    (repository.root / "stacks/decisions").mkdir()
+    (repository.root / "stacks/decisions/dev.json").write_text("{}")
+    stack = repository.preview().stacks[0]
+    assert stack.after is not None
+    assert any("the decision cannot be read" in note for note in stack.notes)
+
+
+def test_no_stacks(tmp_path):
+    (tmp_path / "Pulumi.yaml").write_text("name: demo\nruntime: python\n")
+    with pytest.raises(UsageError, match="no stacks here"):
+        run_preview(Request(root=tmp_path, on=ON))
+
+
+def test_the_repositorys_own_stacks_are_found():
+    root = Path(__file__).parents[2]
+    assert "dev-aws" in stacks_of(root)
+
+
+def test_many_stacks_share_one_import(repository):
+    """Stacks after the first cost a fraction of it: providers and packages are imported once."""
+    for number in range(30):
+        repository.stack(f"s{number:02}")
+    repository.commit()
+    repository.preview(stacks=("dev",))
+    start = time.perf_counter()
+    preview = repository.preview(base="HEAD")
+    assert len(preview.stacks) == 31
+    assert time.perf_counter() - start < 8
+    assert preview.silent
