@@ -8,6 +8,7 @@ replica; the factors' product is the number of devices.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -132,34 +133,46 @@ def shardings(data: int, pipeline: int, stride: int, domain: int) -> tuple[tuple
 
 
 def virtual_sizes(job: TrainingJob, pipeline: int, micro_batch_count: int) -> tuple[int, ...]:
-    """Interleaving: chunks per device that divide its layers; the schedule needs micro-batches in multiples of stages."""
+    """Interleaving: chunks per device that divide its layers; the schedule needs whole rounds of micro-batches."""
     layers = job.architecture.layers
     if pipeline == 1 or micro_batch_count % pipeline:
         return (1,)
     return divisors(math.ceil(layers / pipeline))
 
 
+@lru_cache(maxsize=4096)
+def _inner(
+    virtual: tuple[int, ...], experts: tuple[int, ...], shardings: tuple[tuple[int, int], ...], again: tuple[float, ...]
+) -> Column:
+    """All combinations of the factors that divide no devices, one row each: vp, ep, zero, shard, recompute."""
+    combined = itertools.product(virtual, experts, shardings, again)
+    return np.array([(vp, ep, zero, shard, r) for vp, ep, (zero, shard), r in combined], dtype=np.float64)
+
+
 @lru_cache(maxsize=256)
 def space(job: TrainingJob, devices: int, fast: int, domain: int) -> Space:
     """All legal layouts of `job` on `devices`, of which `fast` share a fast link and `domain` a domain."""
-    table: list[tuple[float, ...]] = []
-    recompute = [value for name, value in RECOMPUTE if job.checkpointing in (None, name)]
+    again = tuple(value for name, value in RECOMPUTE if job.checkpointing in (None, name))
     if not job.architecture.layers:
-        recompute = [0.0]
+        again = (0.0,)
+    outer: list[tuple[int, ...]] = []
+    inner: list[Column] = []
     for tp in tensor_sizes(job, devices, fast):
         for pp in pipeline_sizes(job, devices // tp):
             for cp in context_sizes(job, devices // tp // pp):
                 dp = devices // (tp * pp * cp)
                 if job.global_batch % dp:
                     continue
+                experts, sharded = expert_sizes(job, dp * cp), shardings(dp * cp, pp, tp, domain)
                 for micro in micro_batches(job, dp, cp):
-                    count = job.global_batch // dp // micro
-                    if job.global_batch % (dp * micro):
-                        continue
-                    for vp in virtual_sizes(job, pp, count):
-                        for ep in expert_sizes(job, dp * cp):
-                            for zero, shard in shardings(dp * cp, pp, tp, domain):
-                                for again in recompute:
-                                    table.append((tp, pp, vp, cp, dp, ep, zero, shard, tp > 1, micro, again))
-    grid = np.array(table, dtype=np.float64).reshape(-1, len(FIELDS))
-    return Space({name: np.ascontiguousarray(grid[:, i]) for i, name in enumerate(FIELDS)})
+                    virtual = virtual_sizes(job, pp, job.global_batch // dp // micro)
+                    inner.append(_inner(virtual, experts, sharded, again))
+                    outer.append((tp, pp, cp, dp, tp > 1, micro))
+    if not outer:
+        return Space({name: np.zeros(0) for name in FIELDS})
+    counts = [len(rows) for rows in inner]
+    wide = np.repeat(np.array(outer, dtype=np.float64), counts, axis=0)
+    deep = np.concatenate(inner)
+    columns = dict(zip(("tp", "pp", "cp", "dp", "sp", "micro"), wide.T.copy(), strict=True))
+    columns |= dict(zip(("vp", "ep", "zero", "shard", "recompute"), deep.T.copy(), strict=True))
+    return Space({name: columns[name] for name in FIELDS})

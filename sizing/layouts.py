@@ -1,28 +1,35 @@
 """Which layout a job should have on a cluster: exhaustive over what is legal, best and next best, or a refusal.
 
-Every legal layout is evaluated, as columns; those whose model state alone is larger than the device are left out before
-(a lower bound, so nothing that fits is lost). The rest is visited in the order of time until `best` of them fit.
+Nothing legal is skipped that could win. Layouts whose weights, optimizer state and activations alone are larger than
+the device are left out, and those whose compute alone takes longer than a layout that is known to fit; both are lower
+bounds of the same formulas. What remains is timed as columns, many clusters at once, and visited in the order of time
+until `best` of them fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sizing import calibration
 from sizing.jobs import Cluster, Layout, MemoryEstimate, TrainingEstimate, TrainingJob
+from sizing.layout_bounds import ComputeBound, memory_floor_bytes, runtime_bytes
 from sizing.layout_space import Column, Space, space
 from sizing.memory import training_memory, usable_bytes
-from sizing.performance.training import step_s, training_time
-from sizing.performance.training_compute import local_params
-from sizing.performance.training_rows import Rows, cluster_facts, job_facts, rows
+from sizing.performance.training import estimates, step_items
+from sizing.performance.training_rows import cluster_facts, job_facts, rows
 
 GIB = 2**30
+FIRST_LOOK = 24  # layouts of each cluster that are timed before the bound prunes the rest
 LIGHTER = {"none": ("none",), "selective": ("none", "selective"), "full": ("none", "selective", "full")}
 """By mode of recomputation: the modes that keep at least as much."""
+
+TIES = ("recompute", "shard", "vp", "ep", "micro", "zero", "cp", "pp", "tp")  # last decides first
+
+Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +52,9 @@ class LayoutRefusal:
     layouts: int = 0  # how many were legal
 
 
+Answer = tuple[Plan, ...] | LayoutRefusal
+
+
 def search(
     job: TrainingJob,
     cluster: Cluster,
@@ -52,48 +62,206 @@ def search(
     best: int = 2,
     known: Mapping[str, float] | None = None,
     at_high_edge: bool = True,
-) -> tuple[Plan, ...] | LayoutRefusal:
+) -> Answer:
     """The `best` fastest layouts that fit, fastest first; or why there is none.
 
     `known` fixes columns of the space by name ("tp", "micro", ...). A layout fits when the upper edge of its memory
-    band does (`at_high_edge=False`: when the expected value does, for runs that are known to have fitted). Ties go to the simpler layout (less tensor, pipeline and context parallelism, lower ZeRO stage), so the
-    answer does not depend on the order of anything.
+    band does (`at_high_edge=False`: when the expected value does, for runs that are known to have fitted). Ties go to
+    the simpler layout (less tensor, pipeline and context parallelism, lower ZeRO stage), so the answer does not depend
+    on the order of anything.
     """
-    fast, domain = max(1, cluster.scale_up), max(cluster.scale_up, cluster.per_node)
-    legal = matching(space(job, cluster.devices, fast, domain), known or {})
-    if not len(legal):
-        return LayoutRefusal(cause="layout", reason=_why_none(job, cluster))
-    usable = usable_bytes(cluster.accelerator)
+    return search_all(job, (cluster,), best=best, known=known, at_high_edge=at_high_edge)[0]
+
+
+def search_all(
+    job: TrainingJob,
+    clusters: Sequence[Cluster],
+    *,
+    best: int = 2,
+    known: Mapping[str, float] | None = None,
+    at_high_edge: bool = True,
+) -> tuple[Answer, ...]:
+    """`search` for many clusters at once, in their order; much faster than one after the other."""
     k = calibration.values("training")
-    table = rows({**job_facts(job), **cluster_facts(cluster, job.precision, k), **legal.columns})
-    floor = np.broadcast_to(state_floor_bytes(job, table), (len(legal),))
-    seconds = np.broadcast_to(step_s(table, k), (len(legal),))
-    found: list[Plan] = []
-    least = int(floor.min())
-    refused = _Refused()
-    for row in ranked(legal, seconds, np.flatnonzero(floor <= usable)):
-        layout = legal.layout(int(row))
-        if refused.implies(layout):
+    facts = job_facts(job)
+    regions: dict[tuple[int, int, int], _Region] = {}
+    hunts: list[_Hunt] = []
+    for cluster in clusters:
+        key = (cluster.devices, max(1, cluster.scale_up), max(cluster.scale_up, cluster.per_node))
+        if key not in regions:
+            legal = space(job, *key)
+            regions[key] = _Region(job, matching(legal, known) if known else legal, facts, at_high_edge)
+        hunts.append(_Hunt(cluster, regions[key], cluster_facts(cluster, job.precision, k), best))
+        regions[key].hunts.append(hunts[-1])
+    bound = ComputeBound(facts, [hunt.facts for hunt in hunts], [region.legal for region in regions.values()], k)
+    for region in regions.values():
+        region.bound(bound)
+    few = FIRST_LOOK
+    while asking := [hunt for hunt in hunts if hunt.open]:
+        asked = [(hunt, hunt.ask(few)) for hunt in asking]
+        columns = _columns(asked)
+        seconds = np.asarray(sum(step_items(rows({**facts, **columns}), k).values()))
+        start = 0
+        for hunt, index in asked:
+            hunt.tell(index, seconds[start : start + len(index)])
+            start += len(index)
+        few *= 16
+    return _answers(job, facts, hunts, k)
+
+
+def _columns(asked: Sequence[tuple[_Hunt, Index]]) -> dict[str, Column]:
+    """Layouts and machines of the rows that are asked for, one hunt after the other."""
+    counts = [len(index) for _, index in asked]
+    names = asked[0][0].region.legal.columns
+    layout = {name: np.concatenate([hunt.region.legal.columns[name][index] for hunt, index in asked]) for name in names}
+    machine = {name: np.repeat([hunt.facts[name] for hunt, _ in asked], counts) for name in asked[0][0].facts}
+    return {**layout, **machine}
+
+
+def _answers(
+    job: TrainingJob, facts: Mapping[str, float], hunts: Sequence[_Hunt], k: Mapping[str, float]
+) -> tuple[Answer, ...]:
+    chosen = [(hunt, np.array(hunt.found, dtype=np.intp)) for hunt in hunts if hunt.found]
+    timed: list[TrainingEstimate] = []
+    if chosen:
+        owners = [hunt.cluster for hunt, index in chosen for _ in index]
+        timed = estimates(job, owners, {**facts, **_columns(chosen)}, k)
+    answers: list[Answer] = []
+    start = 0
+    for hunt in hunts:
+        if not hunt.found:
+            answers.append(hunt.refusal())
             continue
-        memory = training_memory(job, layout, cluster.accelerator)
-        need = memory.high_bytes if at_high_edge else memory.total_bytes
-        if need > usable:
-            least = need if refused.empty else min(least, need)
-            refused.add(layout)
-            continue
-        found.append(Plan(layout=layout, memory=memory, time=training_time(job, layout, cluster)))
-        if len(found) == best:
-            break
-    if found:
-        return tuple(found)
-    return LayoutRefusal(
-        cause="memory",
-        reason=f"needs {least / GIB:.1f} GiB per device in the leanest of {len(legal)} layouts on {cluster.devices} x "
-        f"{cluster.accelerator.name}, {usable / GIB:.1f} GiB usable",
-        need_bytes=least,
-        usable_bytes=usable,
-        layouts=len(legal),
-    )
+        answers.append(
+            tuple(
+                Plan(
+                    layout=hunt.region.layout(row), memory=hunt.region.memory(row, hunt.cluster), time=timed[start + i]
+                )
+                for i, row in enumerate(hunt.found)
+            )
+        )
+        start += len(hunt.found)
+    return tuple(answers)
+
+
+class _Region:
+    """A space with what is the same for every cluster that has it: lower bounds and predictions of memory."""
+
+    def __init__(self, job: TrainingJob, legal: Space, facts: Mapping[str, float], at_high_edge: bool) -> None:
+        self.job, self.legal, self.at_high_edge = job, legal, at_high_edge
+        self._floor = memory_floor_bytes(job, legal, facts) if len(legal) else np.zeros(0)
+        self.simplicity = _simplicity(legal)
+        self.hunts: list[_Hunt] = []
+        self._layouts: dict[int, Layout] = {}
+        self._memory: dict[tuple[int, str], MemoryEstimate] = {}
+        self._floors: dict[str, Column] = {}
+
+    def bound(self, bound: ComputeBound) -> None:
+        """Give each hunt its lower bounds; infinite where the layout cannot fit."""
+        open_hunts = [hunt for hunt in self.hunts if hunt.could_fit()]
+        if open_hunts:
+            seconds = bound.seconds([hunt.facts for hunt in open_hunts], self.legal)
+            for hunt, row in zip(open_hunts, seconds, strict=True):
+                hunt.start(row)
+
+    def layout(self, row: int) -> Layout:
+        if row not in self._layouts:
+            self._layouts[row] = self.legal.layout(row)
+        return self._layouts[row]
+
+    def memory(self, row: int, cluster: Cluster) -> MemoryEstimate:
+        """Memory of a row; devices of one runtime need the same."""
+        key = (row, cluster.accelerator.runtime)
+        if key not in self._memory:
+            self._memory[key] = training_memory(self.job, self.layout(row), cluster.accelerator)
+        return self._memory[key]
+
+    def need(self, row: int, cluster: Cluster) -> int:
+        memory = self.memory(row, cluster)
+        return memory.high_bytes if self.at_high_edge else memory.total_bytes
+
+    def floor_on(self, cluster: Cluster) -> Column:
+        """The lower bound with what the runtime adds, at the edge that counts: the same for devices of one runtime."""
+        runtime = cluster.accelerator.runtime
+        if runtime not in self._floors:
+            memory = self.memory(0, cluster)
+            edge = memory.high_bytes / max(1, memory.total_bytes) if self.at_high_edge else 1.0
+            self._floors[runtime] = 0.9999 * edge * (self._floor + runtime_bytes(self.legal, runtime))
+        return self._floors[runtime]
+
+
+class _Hunt:
+    """The search on one cluster: what was timed, what fits, whether anything untimed could still be faster."""
+
+    def __init__(self, cluster: Cluster, region: _Region, facts: dict[str, float], best: int) -> None:
+        self.cluster, self.region, self.facts, self.best = cluster, region, facts, best
+        self.usable = usable_bytes(cluster.accelerator)
+        self.found: list[int] = []  # rows, fastest first
+        self.least = 0
+        self.open = False
+        self._timed: dict[int, float] = {}
+
+    def could_fit(self) -> bool:
+        """Whether any layout may fit, by the lower bound of memory."""
+        if not len(self.region.legal):
+            return False
+        floor = self.region.floor_on(self.cluster)
+        self._fits = floor <= self.usable
+        self.least = int(floor.min())
+        return bool(self._fits.any())
+
+    def start(self, bound: Column) -> None:
+        self._bound = np.where(self._fits, bound, np.inf)
+        self.open = True
+
+    def ask(self, few: int) -> Index:
+        """The `few` untimed rows with the lowest bounds, of those that could still be among the best."""
+        candidates = np.flatnonzero(self._bound <= self._limit())
+        if len(candidates) > few:
+            candidates = candidates[np.argpartition(self._bound[candidates], few)[:few]]
+        return candidates
+
+    def _limit(self) -> float:
+        """No layout with a higher bound can be among the best."""
+        if len(self.found) < self.best:
+            return float(np.finfo(float).max)
+        return self._timed[self.found[-1]]
+
+    def tell(self, index: Index, seconds: Column) -> None:
+        """Take in the times of the rows that were asked for, and see which of all timed rows fit."""
+        self._bound[index] = np.inf
+        self._timed.update(zip(index.tolist(), seconds.tolist(), strict=True))
+        region, refused = self.region, _Refused()
+        timed = np.fromiter(self._timed, dtype=np.intp, count=len(self._timed))
+        order = np.lexsort((region.simplicity[timed], np.fromiter(self._timed.values(), float, len(timed))))
+        self.found, lean = [], 0
+        for row in timed[order].tolist():
+            layout = region.layout(row)
+            if refused.implies(layout):
+                continue
+            need = region.need(row, self.cluster)
+            if need > self.usable:
+                lean = min(lean or need, need)
+                refused.add(layout)
+                continue
+            self.found.append(row)
+            if len(self.found) == self.best:
+                break
+        self.least = max(self.least, lean)
+        self.open = bool((self._bound <= self._limit()).any())
+
+    def refusal(self) -> LayoutRefusal:
+        legal = len(self.region.legal)
+        if not legal:
+            return LayoutRefusal(cause="layout", reason=_why_none(self.region.job, self.cluster))
+        return LayoutRefusal(
+            cause="memory",
+            reason=f"needs {self.least / GIB:.1f} GiB per device in the leanest of {legal} layouts on "
+            f"{self.cluster.devices} x {self.cluster.accelerator.name}, {self.usable / GIB:.1f} GiB usable",
+            need_bytes=self.least,
+            usable_bytes=self.usable,
+            layouts=legal,
+        )
 
 
 class _Refused:
@@ -102,13 +270,12 @@ class _Refused:
     def __init__(self) -> None:
         self._least: dict[tuple[object, ...], int] = {}
 
-    @property
-    def empty(self) -> bool:
-        return not self._least
-
     @staticmethod
     def _key(layout: Layout, checkpointing: str) -> tuple[object, ...]:
-        return (replace(layout, micro_batch=1, checkpointing="none"), checkpointing)
+        return (
+            layout.tensor, layout.pipeline, layout.virtual_pipeline, layout.context, layout.data, layout.expert,
+            layout.zero_stage, layout.shard_group, checkpointing,
+        )  # fmt: skip
 
     def add(self, layout: Layout) -> None:
         for lighter in LIGHTER[layout.checkpointing]:
@@ -128,33 +295,17 @@ def matching(legal: Space, known: Mapping[str, float]) -> Space:
     return legal.take(keep)
 
 
-def ranked(legal: Space, seconds: Column, among: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Rows by time, ties by simplicity."""
-    keys = tuple(
-        legal.columns[name][among] for name in ("recompute", "shard", "vp", "ep", "micro", "zero", "cp", "pp", "tp")
-    )
-    order: NDArray[np.intp] = among[np.lexsort((*keys, seconds[among]))]
-    return order
-
-
-def state_floor_bytes(job: TrainingJob, table: Rows) -> np.ndarray:
-    """A lower bound of memory per device: weights, and gradients and optimizer state of what is trained."""
-    momenta = 8.0 if job.optimizer in ("adam", "adamw", "lamb") and not job.cpu_offload else 0.0
-    floor: Column | float = 0.0
-    for params, group in zip(local_params(table), (table.shard, np.maximum(1.0, table.shard / table.ep)), strict=True):
-        trained = params * table.trained_share
-        gradients = 0.0 if job.optimizer_in_backward else 2.0
-        floor = (
-            floor
-            + params * table.weight_bytes / np.where(table.zero >= 3, group, 1.0)
-            + trained * gradients / np.where(table.zero >= 2, group, 1.0)
-            + trained * momenta / np.where(table.zero >= 1, group, 1.0)
-        )
-    return np.asarray(0.9 * floor)
+def _simplicity(legal: Space) -> Index:
+    """Rank of each row by how simple it is: what breaks ties of time."""
+    order = np.lexsort(tuple(legal.columns[name] for name in TIES))
+    rank: Index = np.empty(len(legal), dtype=np.intp)
+    rank[order] = np.arange(len(legal))
+    return rank
 
 
 def _why_none(job: TrainingJob, cluster: Cluster) -> str:
     return (
-        f"{cluster.devices} devices divide neither into replicas for a batch of {job.global_batch} samples nor into tensor "
-        f"({cluster.scale_up} share a fast link), pipeline ({job.architecture.layers} layers) and context parallel groups"
+        f"{cluster.devices} devices divide neither into replicas for a batch of {job.global_batch} samples nor into "
+        f"tensor ({cluster.scale_up} share a fast link), pipeline ({job.architecture.layers} layers) and context "
+        "parallel groups"
     )

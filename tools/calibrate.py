@@ -5,10 +5,10 @@
     python tools/calibrate.py --cross-validate             error when each source is left out of its own fit
 
 Every constant has a prior (sizing/calibration/priors.py): a measurement of its own where there is one, else physics
-or practice, with a width that says how far the fit may pull it. The fit minimises the weighted absolute log error, in units
-of 10 %, plus half the squared distance from the priors in units of their widths, so that a constant that the cases say
-nothing about stays at its prior. Each group of like cases weighs as much as a single one, so a long table does not
-outvote the rest. Layouts that a source leaves open are chosen with the constants of the round before.
+or practice, with a width that says how far the fit may pull it. The fit minimises the weighted absolute log error, in
+units of 10 %, plus half the squared distance from the priors in units of their widths, so that a constant that the
+cases say nothing about stays at its prior. Each group of like cases weighs as much as a single one, so a long table
+does not outvote the rest. Layouts that a source leaves open are chosen with the constants of the round before.
 """
 
 from __future__ import annotations
@@ -119,9 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _usable(case: published.Case) -> bool:
-    return case.gradeable and case.metric not in ("peak_memory_gb",) and case.kind in (
-        "pretrain", "finetune_full", "finetune_lora", "finetune_qlora", "vision_train"
-    )  # fmt: skip
+    return case.gradeable and case.kind in KINDS
 
 
 def calibrate(cases: Sequence[published.Case]) -> tuple[dict[str, float], list[Fitted]]:

@@ -1,15 +1,16 @@
 """Time of one optimizer step, as a waterfall that sums to it.
 
 Method: compute from the shape of the work (`training_compute`), traffic by collective, size and link
-(`training_comm`), what overlaps, the pipeline's bubble (1F1B, interleaved), stragglers, the optimizer; efficiencies from
-`sizing/calibration/training.json`. Failures at scale are apart, in `availability`.
+(`training_comm`), what overlaps, the pipeline's bubble (1F1B, interleaved), stragglers, the optimizer; efficiencies
+from `sizing/calibration/training.json`. Failures at scale stretch a run, not a step: `sizing.spot.interruptions`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -61,8 +62,8 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     even = share == np.floor(share)
     layers_slow = np.ceil(share)
     busy = layer.linear + layer.attention + layer.memory + layer.recompute
-    tensor_hides = np.where(r.whole > 0, k["overlap.tensor.xla"], tensor_hides * r.hides_tensor)
-    tensor = comm.exposed(traffic.tensor, layer.linear, tensor_hides)
+    hidden = np.where(r.whole > 0, k["overlap.tensor.xla"], tensor_hides * r.hides_tensor)
+    tensor = comm.exposed(traffic.tensor, layer.linear, hidden)
     expert = comm.exposed(traffic.expert, layer.linear, expert_hides)
     context = comm.exposed(traffic.context, layer.attention, context_hides)
     shards = comm.exposed(traffic.shards, busy + tensor + expert, shards_hide)
@@ -112,21 +113,37 @@ def step_s(r: Rows, k: Mapping[str, float]) -> Values:
 def training_time(job: TrainingJob, layout: Layout, cluster: Cluster) -> TrainingEstimate:
     """Time of one optimizer step of `job`, split as `layout`, on `cluster`, with its waterfall and 80 % band."""
     k = calibration.values("training")
-    facts = one_row(job, layout, cluster, k)
-    items = tuple((name, float(value)) for name, value in step_items(rows(facts), k).items())
-    step = sum(seconds for _, seconds in items)
-    per_sample = facts["seq"] or 1.0
-    grade, low, high = band(job, cluster)
-    return TrainingEstimate(
-        step_s=step,
-        waterfall=tuple((name, seconds) for name, seconds in items if seconds > 0),
-        bottleneck=bottleneck(dict(items)),
-        mfu=facts["model_flop"] * job.global_batch / (step * cluster.devices * max(1.0, facts["peak"])),
-        tokens_per_s=job.global_batch * per_sample / step,
-        low_s=step * low,
-        high_s=step * high,
-        grade=grade,
-    )
+    return estimates(
+        job, [cluster], {name: np.array([value]) for name, value in one_row(job, layout, cluster, k).items()}, k
+    )[0]
+
+
+def estimates(
+    job: TrainingJob, clusters: Sequence[Cluster], columns: Mapping[str, Any], k: Mapping[str, float]
+) -> list[TrainingEstimate]:
+    """One estimate per row of the columns; row i ran on `clusters[i]`."""
+    count = len(clusters)
+    items = {name: np.broadcast_to(value, (count,)).tolist() for name, value in step_items(rows(columns), k).items()}
+    peak = np.broadcast_to(columns["peak"], (count,)).tolist()
+    facts = {name: float(np.ravel(columns[name])[0]) for name in ("seq", "model_flop")}
+    found = []
+    for i, cluster in enumerate(clusters):
+        waterfall = {name: values[i] for name, values in items.items() if values[i] > 0}
+        step = sum(waterfall.values())
+        grade, low, high = band(job, cluster)
+        found.append(
+            TrainingEstimate(
+                step_s=step,
+                waterfall=tuple(waterfall.items()),
+                bottleneck=bottleneck(waterfall),
+                mfu=facts["model_flop"] * job.global_batch / (step * cluster.devices * max(1.0, peak[i])),
+                tokens_per_s=job.global_batch * (facts["seq"] or 1.0) / step,
+                low_s=step * low,
+                high_s=step * high,
+                grade=grade,
+            )
+        )
+    return found
 
 
 def bottleneck(items: Mapping[str, float]) -> str:

@@ -32,7 +32,7 @@ class LayerTime(NamedTuple):
 
 
 def product(
-    m: Number, n: Number, inner: Number, rate: Number, r: Rows, k: Mapping[str, float], *, operand: Number = 2.0
+    m: Number, n: Number, inner: Number, rate: Number, *, r: Rows, k: Mapping[str, float], operand: Number = 2.0
 ) -> Values:
     """Seconds of one matrix product at `rate` FLOP/s with operands of `operand` bytes and a 16-bit result.
 
@@ -56,11 +56,11 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     """Seconds of an average layer; dense and expert feed-forward blocks by their share of the layers."""
     t = tokens(r)
     per_rank = np.where(r.sp > 0, t / r.tp, t)
-    last = product(t, r.hidden, r.ffn_down / r.tp, r.rate, r, k, operand=r.operand)
+    last = product(t, r.hidden, r.ffn_down / r.tp, r.rate, r=r, k=k, operand=r.operand)
     linear = (
-        product(t, r.qkv_width / r.tp, r.hidden, r.rate, r, k, operand=r.operand)
-        + product(t, r.hidden, r.out_width / r.tp, r.rate, r, k, operand=r.operand)
-        + product(t, r.ffn_up / r.tp, r.hidden, r.rate, r, k, operand=r.operand)
+        product(t, r.qkv_width / r.tp, r.hidden, r.rate, r=r, k=k, operand=r.operand)
+        + product(t, r.hidden, r.out_width / r.tp, r.rate, r=r, k=k, operand=r.operand)
+        + product(t, r.ffn_up / r.tp, r.hidden, r.rate, r=r, k=k, operand=r.operand)
         + last
     )
     # Experts: with expert parallelism each tensor rank routes its own tokens, else each expert is split over them.
@@ -69,9 +69,9 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     split = np.where(spread, 1.0, r.tp)
     local = np.maximum(1.0, r.experts / r.ep)
     rate = r.rate * k["grouped_gemm_fraction"]
-    experts_last = local * product(routed / local, r.hidden, r.expert_down / split, rate, r, k, operand=r.operand)
+    experts_last = local * product(routed / local, r.hidden, r.expert_down / split, rate, r=r, k=k, operand=r.operand)
     experts = (
-        local * product(routed / local, r.expert_up / split, r.hidden, rate, r, k, operand=r.operand) + experts_last
+        local * product(routed / local, r.expert_up / split, r.hidden, rate, r=r, k=k, operand=r.operand) + experts_last
     )
     linear = np.where(r.layers > 0, linear + r.moe_share * experts, 0.0)
     # A compiler leaves out of the recomputation what nobody reads: the layer's last product.
@@ -127,7 +127,7 @@ def head_time(r: Rows, k: Mapping[str, float]) -> Values:
     t = tokens(r) * np.where(r.causal > 0, 1.0, 0.15)
     width = r.vocab / r.tp
     logits = 16.0 * t * width / r.hbm
-    return np.where(r.layers > 0, (3.0 - r.frozen) * product(t, width, r.hidden, r.rate16, r, k) + logits, 0.0)
+    return np.where(r.layers > 0, (3.0 - r.frozen) * product(t, width, r.hidden, r.rate16, r=r, k=k) + logits, 0.0)
 
 
 def sample_time(r: Rows, k: Mapping[str, float]) -> Values:

@@ -18,17 +18,32 @@ from sizing.catalog.records import Accelerator, Architecture
 from sizing.jobs import Cluster, Layout, TrainingJob
 from sizing.performance.collectives import Fabric
 
-BYTES_PER_WEIGHT = {"nf4": 0.5, "int4": 0.5, "fp4": 0.5, "int8": 1.0, "fp8": 1.0, "bf16": 2.0, "fp16": 2.0, "fp32": 4.0}
+BYTES_PER_WEIGHT = {
+    "nf4": 0.5,
+    "nf4-dq": 0.5,
+    "int4": 0.5,
+    "fp4": 0.5,
+    "int8": 1.0,
+    "fp8": 1.0,
+    "bf16": 2.0,
+    "fp16": 2.0,
+    "fp32": 4.0,
+}
 FUSED = frozenset(
     {
-        "megatron", "nemo", "megatron-bridge", "megatron-deepspeed", "maxtext", "maxdiffusion", "mlperf", "flash-attention",
-        "lit-gpt", "neuron", "nvidia-examples", "habana", "unsloth", "liger",
+        "megatron", "nemo", "megatron-bridge", "megatron-deepspeed", "maxtext", "maxdiffusion", "mlperf",
+        "flash-attention", "lit-gpt", "neuron", "nvidia-examples", "habana", "unsloth", "liger",
     }
 )  # fmt: skip
 """Engines whose normalisation, activation and dropout are fused kernels without being asked to compile."""
 VENDOR_ATTENTION = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf"})
 TUNED_CONVOLUTIONS = frozenset({"mlperf", "maxdiffusion"})
 """Engines with the vendor's attention kernels, written for each generation; others have what PyTorch ships."""
+LAYER_FACTS = (
+    "layers", "hidden", "qkv_width", "out_width", "attention_params", "ffn_up", "ffn_down", "moe_share", "experts",
+    "topk", "expert_up", "expert_down", "shared", "vocab", "head_dim", "heads", "expert_params", "dense_params",
+    "table_params",
+)  # fmt: skip
 CHECKPOINTING = {"none": 0.0, "selective": 0.5, "full": 1.0}
 PCIE_ROOT_BYTES_PER_S = 64e9  # PCIe 4.0 x16, both directions: what devices without a fast link share at most
 
@@ -44,13 +59,7 @@ class Rows(SimpleNamespace):
 def model_facts(a: Architecture) -> Mapping[str, float]:
     """Per-layer dimensions of the products, averaged over layers where they differ (experts, sliding windows)."""
     if not a.layers or not a.hidden:
-        empty = dict.fromkeys(
-            (
-                "layers hidden qkv_width out_width attention_params ffn_up ffn_down moe_share experts topk expert_up "
-                "expert_down shared vocab head_dim heads expert_params dense_params table_params"
-            ).split(),
-            0.0,
-        )
+        empty = dict.fromkeys(LAYER_FACTS, 0.0)
         return {
             **empty,
             "params": float(arch.params_total(a)),
@@ -99,7 +108,8 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
     fused = job.compiled or job.engine in FUSED or job.framework == "jax"
     if a.kind == "vision":  # what fuses a transformer's layers leaves convolution, norm and activation apart
         fused = job.compiled or job.engine in TUNED_CONVOLUTIONS or job.framework == "jax"
-    weights = job.weights or ("bf16" if job.precision in ("fp8", "fp4") else job.precision)
+    usual = "nf4" if job.method == "qlora" else "bf16" if job.precision in ("fp8", "fp4", "int8") else job.precision
+    weights = job.weights or usual
     seq = float(job.sequence_length or (0 if a.forward_flop_per_sample else a.max_sequence_length or 0))
     decoder = a.kind == "decoder"
     per_layer = arch.attention_flop_per_token(a, seq, causal=job.attention == "flash") / a.layers if a.layers else 0.0
@@ -186,8 +196,14 @@ def peak_flop_per_s(accelerator: Accelerator, precision: str) -> tuple[float, st
         "tf32": "32bit",
         "fp32": "32bit",
     }
-    chain = {"fp4": ("fp4", "fp8", "int8", "bf16", "fp16"), "fp8": ("fp8", "bf16", "fp16"), "int8": ("int8", "fp8", "bf16"),
-             "fp16": ("fp16", "bf16"), "fp32": ("tf32", "fp32"), "tf32": ("tf32", "fp32")}  # fmt: skip
+    chain = {
+        "fp4": ("fp4", "fp8", "int8"),
+        "fp8": ("fp8",),
+        "int8": ("int8", "fp8"),
+        "fp16": ("fp16", "bf16"),
+        "fp32": ("tf32", "fp32"),
+        "tf32": ("tf32", "fp32"),
+    }
     wide = ("bf16", "fp16", "tf32", "fp32")
     for name in (*chain.get(precision, (precision,)), *wide):
         if accelerator.flop_per_s.get(name):
@@ -304,7 +320,10 @@ def rows(facts: Mapping[str, Any]) -> Rows:
 
 def one_row(job: TrainingJob, layout: Layout, cluster: Cluster, k: Mapping[str, float]) -> dict[str, float]:
     """All facts of one prediction."""
-    return {**job_facts(job), **layout_facts(layout), **cluster_facts(cluster, job.precision, k)}
+    facts = {**job_facts(job), **layout_facts(layout), **cluster_facts(cluster, job.precision, k)}
+    if job.checkpointing is not None:  # what the job says stands over the layout, as for memory
+        facts["recompute"] = CHECKPOINTING[job.checkpointing]
+    return facts
 
 
 def stacked(table: Sequence[Mapping[str, float]] | Iterable[Mapping[str, float]]) -> Rows:

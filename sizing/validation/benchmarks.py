@@ -1,4 +1,4 @@
-"""What MLPerf's training rules fix and its logs leave out: samples per epoch, evaluations, sequence lengths; model shapes.
+"""What MLPerf's training rules fix and its logs leave out: samples per epoch, evaluations, lengths, model shapes.
 
 Rules: mlcommons/training_policies training_rules.adoc (evaluation frequency and size), reference implementations in
 mlcommons/training (shapes, data sets), as remembered; each figure is marked in `source` of the model it makes.
@@ -84,9 +84,13 @@ def known_model(name: str) -> Architecture | None:
     return None
 
 
-def _decoder(
-    key: str, layers: int, hidden: int, heads: int, vocab: int, ffn: int = 0, source: str = ""
-) -> Architecture:
+NEMO = "NVIDIA/NeMo recipe of that name (from memory)"
+LEVANTER = "stanford-crfm/levanter config of that size (from memory)"
+CHECKED = "2026-11-21"
+
+
+def _decoder(key: str, source: str, *, layers: int, hidden: int, heads: int, vocab: int) -> Architecture:
+    """A GPT: plain feed-forward of four times the width, as many KV heads as heads."""
     return Architecture(
         key=key,
         layers=layers,
@@ -94,33 +98,40 @@ def _decoder(
         heads=heads,
         kv_heads=heads,
         head_dim=hidden // heads,
-        ffn=ffn or 4 * hidden,
+        ffn=4 * hidden,
         gated=False,
         vocab=vocab,
         source=source,
-        checked="2026-11-21",
+        checked=CHECKED,
     )
 
 
-NEMO = "NVIDIA/NeMo recipe of that name (from memory)"
-LEVANTER = "stanford-crfm/levanter config of that size (from memory)"
 KNOWN: tuple[tuple[str, Architecture], ...] = (
     (
         "bert-large",
         Architecture(
-            key="bert-large", kind="encoder", layers=24, hidden=1024, heads=16, kv_heads=16, head_dim=64, ffn=4096,
-            gated=False, vocab=30522, tied_embeddings=True, biases="all", learned_positions=512, max_sequence_length=512,
-            source=REFERENCE, checked="2026-11-21",
+            key="bert-large",
+            kind="encoder",
+            layers=24,
+            hidden=1024,
+            heads=16,
+            kv_heads=16,
+            head_dim=64,
+            ffn=4096,
+            gated=False,
+            vocab=30522,
+            tied_embeddings=True,
+            biases="all",
+            learned_positions=512,
+            max_sequence_length=512,
+            source=REFERENCE,
+            checked=CHECKED,
         ),
     ),
-    ("gpt3-5b", _decoder("gpt3-5b", 24, 4096, 32, 51200, source=NEMO)),
-    ("nemotron-8b", _decoder("nemotron-8b", 32, 4096, 32, 256000, source=NEMO)),
-    ("nemotron-22b", _decoder("nemotron-22b", 40, 6144, 48, 256000, source=NEMO)),
-    ("gpt-2-style-345m", _decoder("gpt2-345m", 24, 1024, 16, 50257, source=LEVANTER)),
-    ("gpt-2-style-6.7b", _decoder("gpt2-6.7b", 32, 4096, 32, 50257, source=LEVANTER)),
-    ("gpt-2-style-13b", _decoder("gpt2-13b", 40, 5120, 40, 50257, source=LEVANTER)),
-    ("resnet-50", Architecture(key="resnet-50", kind="vision", forward_flop_per_sample=8.2e9, resolution=224, params_stated=25_557_032, source=REFERENCE, checked="2026-11-21")),
-    ("retinanet", Architecture(key="retinanet", kind="vision", forward_flop_per_sample=3.0e11, resolution=800, params_stated=37_969_000, source=REFERENCE, checked="2026-11-21")),
-    ("stable diffusion", Architecture(key="stable-diffusion-v2", kind="diffusion", forward_flop_per_sample=6.8e11, resolution=512, params_stated=865_910_724, source=REFERENCE, checked="2026-11-21")),
-    ("flux.1", Architecture(key="flux.1-schnell", kind="diffusion", forward_flop_per_sample=9.0e12, resolution=256, params_stated=11_901_408_320, source=REFERENCE, checked="2026-11-21")),
-)  # fmt: skip
+    ("gpt3-5b", _decoder("gpt3-5b", NEMO, layers=24, hidden=4096, heads=32, vocab=51200)),
+    ("nemotron-8b", _decoder("nemotron-8b", NEMO, layers=32, hidden=4096, heads=32, vocab=256000)),
+    ("nemotron-22b", _decoder("nemotron-22b", NEMO, layers=40, hidden=6144, heads=48, vocab=256000)),
+    ("gpt-2-style-345m", _decoder("gpt2-345m", LEVANTER, layers=24, hidden=1024, heads=16, vocab=50257)),
+    ("gpt-2-style-6.7b", _decoder("gpt2-6.7b", LEVANTER, layers=32, hidden=4096, heads=32, vocab=50257)),
+    ("gpt-2-style-13b", _decoder("gpt2-13b", LEVANTER, layers=40, hidden=5120, heads=40, vocab=50257)),
+)

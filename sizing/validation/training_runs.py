@@ -136,11 +136,12 @@ def _weights(precision: str, method: str) -> str:
 
 
 def run_precision(case: Case, accelerator: Accelerator, a: Architecture, engine: str) -> str:
-    """Precision of the products. MLPerf's language submissions use the narrowest format of the part that has kernels."""
+    """Precision of the products; MLPerf's language submissions use the narrowest format that the part has."""
     text = str(case.workload.get("precision") or "").lower()
     has = accelerator.flop_per_s
     if "see submission" in text:
-        if a.kind in ("vision", "diffusion") and "flux" not in a.key.lower() or engine in ("deepspeed", "tinygrad"):
+        plain = a.kind in ("vision", "diffusion") and "flux" not in a.key.lower()
+        if plain or engine in ("deepspeed", "tinygrad"):
             return "bf16" if has.get("bf16") else "fp16"
         if accelerator.runtime == "tpu":
             return "int8" if has.get("int8") else "bf16"

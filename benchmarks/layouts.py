@@ -1,0 +1,77 @@
+"""The layout search over the whole catalog: a 405B model up to 16,384 devices, a 7B fine-tuning, a thousand jobs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from benchmarks.measure import median_s, peak_memory_bytes, report
+from sizing import catalog
+from sizing.catalog.records import Architecture
+from sizing.jobs import Cluster, TrainingJob
+from sizing.layout_space import space
+from sizing.layouts import LayoutRefusal, search_all
+
+LLAMA_405B = Architecture(
+    key="llama-405b", layers=126, hidden=16384, heads=128, kv_heads=8, head_dim=128, ffn=53248, vocab=128256
+)
+MISTRAL_7B = Architecture(
+    key="mistral-7b", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336, vocab=32000
+)
+DEVICES_MAX = 16_384
+
+
+def clusters(devices_max: int) -> list[Cluster]:
+    """Every shape of the catalog with accelerators that train, in every power of two of machines, each once."""
+    facts = catalog.load()
+    found: dict[tuple[object, ...], Cluster] = {}
+    for shape in facts.shapes:
+        if not shape.accelerator:
+            continue
+        accelerator = facts.accelerators[shape.accelerator]
+        if not (accelerator.flop_per_s.get("bf16") or accelerator.flop_per_s.get("fp16")):
+            continue
+        network = shape.network_bytes_per_s / shape.accelerators if shape.network_bytes_per_s else None
+        nodes = 1
+        while nodes * shape.accelerators <= devices_max:
+            devices = nodes * shape.accelerators
+            scale_up = min(max(1, shape.scale_up), devices)
+            key = (accelerator.key, shape.accelerators, nodes, scale_up, network, shape.fabric)
+            found[key] = Cluster(
+                accelerator=accelerator,
+                per_node=shape.accelerators,
+                nodes=nodes,
+                scale_up=scale_up,
+                link_bytes_per_s=accelerator.link_bytes_per_s,
+                network_bytes_per_s=network,
+                fabric=shape.fabric,
+            )
+            nodes *= 2
+    return list(found.values())
+
+
+def main() -> bool:
+    """Print each figure against its limit; True when one is missed."""
+    pretrain = TrainingJob(architecture=LLAMA_405B, sequence_length=8192, global_batch=2048, engine="megatron")
+    tune = TrainingJob(architecture=MISTRAL_7B, method="full", sequence_length=4096, global_batch=64)
+    every = clusters(DEVICES_MAX)
+    single = [cluster for cluster in every if cluster.nodes == 1]
+    legal = sum(len(space(pretrain, c.devices, c.scale_up, max(c.scale_up, c.per_node))) for c in every)
+    fits = sum(not isinstance(answer, LayoutRefusal) for answer in search_all(pretrain, every))
+    print(f"   405B: {len(every)} clusters, {legal:,} layouts; {fits} clusters hold it")
+    missed = report(
+        "405B over the catalog up to 16,384 devices", median_s(lambda: search_all(pretrain, every)), 1.0, "s"
+    )
+    missed |= report(
+        f"7B fine-tuning over {len(single)} machines", median_s(lambda: search_all(tune, single)) * 1e3, 50.0, "ms"
+    )
+    started = time.perf_counter()
+    for i in range(1000):
+        search_all(replace(tune, sequence_length=1024 * (1 + i % 8), global_batch=64 * (1 + i // 8)), single)
+    missed |= report("1,000 fine-tuning jobs over the same machines", time.perf_counter() - started, 60.0, "s")
+    missed |= report("peak memory", peak_memory_bytes() / 2**20, 300.0, "MiB")
+    return missed
+
+
+if __name__ == "__main__":
+    main()

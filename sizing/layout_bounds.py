@@ -1,0 +1,190 @@
+"""Lower bounds of memory and time for whole spaces of layouts: cheap, never above what the full formulas say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sizing.architecture import attention_params, routed_expert_params
+from sizing.catalog.records import Architecture
+from sizing.jobs import Layout, TrainingJob
+from sizing.layout_space import RECOMPUTE, Column, Space
+from sizing.memory.activations import layer_activations, loss_bytes_per_token
+from sizing.memory.constants import constants
+from sizing.memory.states import MEGATRON, recipe
+from sizing.performance.training_comm import layer_traffic
+from sizing.performance.training_compute import head_time, layer_time, local_params
+from sizing.performance.training_rows import rows
+
+SAFETY = 0.98  # the formulas here share parameters a little differently over stages than the full ones
+SHAPE = ("tp", "cp", "ep", "micro", "recompute", "sp")  # columns that the time of a layer depends on
+MACHINE = ("rate", "rate16", "attention_rate", "attention_rate_plain", "wave", "hbm", "inner", "host", "gap", "fast",
+           "domain", "axes", "mesh", "inner_latency")  # fmt: skip
+
+
+def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float]) -> Column:
+    """Never above what `training_memory` expects: model states, kept activations, logits, allocator, of two stages."""
+    column = legal.columns
+    tp, pp, cp, ep = (column[name] for name in ("tp", "pp", "cp", "ep"))
+    zero, micro, again = (column[name] for name in ("zero", "micro", "recompute"))
+    layers = job.architecture.layers
+    if not layers:
+        return SAFETY * _states(job, local_params(rows({**facts, **_no_fabric(), **column}))[0], 0.0 * tp, column)[0]
+    fewest = np.floor(layers / pp)  # layers of the shortest stage
+    dense = fewest * _least_dense_params(job.architecture) / tp
+    routed = routed_expert_params(job.architecture) / tp / ep if job.architecture.experts else 0.0 * tp
+    every = max(1, job.architecture.moe_every)
+    of_first = np.maximum(0.0, np.floor((fewest - job.architecture.dense_layers) / every)) * routed
+    of_last = np.floor(np.minimum(fewest, layers - job.architecture.dense_layers) / every) * routed
+    held, gradients = _states(job, dense, of_last, column)
+    held_first, gradients_first = _states(job, dense, of_first, column)
+    if job.activation_offload:
+        return SAFETY * held
+    batches = np.maximum(1.0, job.global_batch / (column["dp"] * micro))
+    tokens = micro * job.sequence_length / cp
+    kept = _kept(job, tp, again) * tokens * fewest * (1.0 / cp if job.attention == "eager" else 1.0)
+    logits = np.zeros(len(legal))
+    for size in np.unique(tp):
+        logits[tp == size] = loss_bytes_per_token(job, Layout(tensor=int(size), sequence_parallel=size > 1))
+    caching = 1.0 if job.framework == "jax" else 1.0 + constants().caching
+    vp = column["vp"]
+    in_flight = np.minimum(pp, batches) * np.where((vp > 1) & (pp > 1), 1 + (pp - 1) / (pp * vp), 1.0)
+    stay = (batches > 1) | (zero >= 3) | (pp > 1) | (job.engine in MEGATRON)
+    stays = 0.0 if job.optimizer_in_backward else np.where(stay, 1.0, 0.0)
+    late = 0.0 if job.optimizer_in_backward else 1.0
+    first = held_first + np.maximum(late * gradients_first, caching * kept * in_flight + stays * gradients_first)
+    last = held + np.maximum(late * gradients, caching * (kept + logits * tokens) + stays * gradients)
+    return np.asarray(SAFETY * np.maximum(first, last))
+
+
+def runtime_bytes(legal: Space, runtime: str) -> Column:
+    """Context and communicators, as `training_memory` counts them."""
+    fitted = constants()
+    context = fitted.context_bytes.get(runtime, fitted.context_bytes["other"])
+    if runtime == "tpu":
+        return np.full(len(legal), context)
+    groups = sum((legal.columns[name] > 1).astype(float) for name in ("tp", "pp", "cp", "dp"))
+    return np.asarray(context + fitted.collective_bytes * groups)
+
+
+def _least_dense_params(a: Architecture) -> int:
+    """Parameters of a layer that every device of its stage holds, of the lighter kind of layer."""
+    matrices = 3 if a.gated else 2
+    blocks = [matrices * a.hidden * a.ffn] if a.ffn and (a.dense_layers or a.moe_every > 1 or not a.experts) else []
+    if a.experts:
+        blocks.append(matrices * a.hidden * a.expert_ffn * a.shared_experts)
+    return attention_params(a) + min(blocks, default=0)
+
+
+def _states(job: TrainingJob, dense: Column, experts: Column, column: Mapping[str, Column]) -> tuple[Column, Column]:
+    """(weights and optimizer state, gradients) per device."""
+    zero, shard, ep = column["zero"], column["shard"], column["ep"]
+    held, gradients = np.zeros(len(zero)), np.zeros(len(zero))
+    if job.method in ("lora", "qlora"):
+        smallest = min(2.0, recipe(job, Layout()).weights)
+        return smallest * (dense + experts) / np.where(zero >= 3, shard, 1.0), gradients
+    for stage in (0, 1, 2, 3):
+        at, per = zero == stage, recipe(job, Layout(zero_stage=stage))
+        if not at.any():
+            continue
+        optimizer = 0.0 if job.cpu_offload else per.optimizer
+        for params, group in ((dense, shard), (experts, np.maximum(1.0, shard / ep))):
+            kept = per.weights / (group if stage >= 3 else 1.0) + optimizer / (group if stage >= 1 else 1.0)
+            held += np.where(at, params * kept, 0.0)
+            gradients += np.where(
+                at, params * (0.0 if job.cpu_offload else per.gradients) / (group if stage >= 2 else 1.0), 0.0
+            )
+    return held, gradients
+
+
+def _kept(job: TrainingJob, tp: Column, again: Column) -> Column:
+    """Bytes per token and layer that stay for the backward pass; of dense and expert layers the lighter kind."""
+    kept = np.zeros(len(tp))
+    for name, value in RECOMPUTE:
+        mode = job.checkpointing or name
+        for size in np.unique(tp):
+            at = (again == value) & (tp == size)
+            if at.any():
+                layout = Layout(tensor=int(size), sequence_parallel=size > 1)
+                kinds = [layer_activations(job, layout, with_experts=e) for e in {False, job.architecture.experts > 0}]
+                of = [{"none": kind.kept, "selective": kind.selective, "full": kind.boundary}[mode] for kind in kinds]
+                kept[at] = min(of)
+    return kept
+
+
+def _no_fabric() -> dict[str, float]:
+    names = ("inner", "host", "outer", "inner_latency", "outer_latency", "fast", "domain", "axes", "mesh")
+    return dict.fromkeys(names, 1.0)
+
+
+class ComputeBound:
+    """Seconds of compute and tensor-parallel traffic alone, worked out once per kind of machine and shape of layer."""
+
+    def __init__(
+        self,
+        job: Mapping[str, float],
+        machines: Sequence[Mapping[str, float]],
+        spaces: Sequence[Space],
+        k: Mapping[str, float],
+    ) -> None:
+        self._job = job
+        self._index: dict[int, NDArray[np.intp]] = {}
+        self._kinds: dict[tuple[float, ...], int] = {}
+        for machine in machines:
+            self._kinds.setdefault(tuple(machine[name] for name in MACHINE), len(self._kinds))
+        codes = [_code(space) for space in spaces]
+        if not any(len(code) for code in codes):
+            return
+        every, first, inverse = np.unique(np.concatenate(codes), return_index=True, return_inverse=True)
+        start = 0
+        for space in spaces:
+            self._index[id(space)] = inverse[start : start + len(space)]
+            start += len(space)
+        shapes = np.concatenate([np.stack([space.columns[name] for name in SHAPE], axis=1) for space in spaces])[first]
+        del every
+        column: dict[str, Any] = {name: shapes[None, :, i] for i, name in enumerate(SHAPE)}
+        kinds = np.array(list(self._kinds))
+        machine_columns: dict[str, Any] = {name: kinds[:, i, None] for i, name in enumerate(MACHINE)}
+        table = rows(
+            {**job, **column, **machine_columns, "zero": 0.0, "shard": 1.0, "dp": 1.0, "pp": 1.0, "vp": 1.0,
+             "outer": 1e15, "outer_latency": 0.0}
+        )  # fmt: skip
+        layer = layer_time(table, k)
+        hides = np.where(table.whole > 0, k["overlap.tensor.xla"], k["overlap.tensor"])
+        traffic = layer_traffic(table).tensor * (1 - hides)
+        shape = (len(kinds), len(shapes))
+        self._layer = np.broadcast_to(layer.linear + layer.attention + layer.memory + layer.recompute + traffic, shape)
+        self._head = np.broadcast_to(head_time(table, k), shape)
+
+    def seconds(self, machines: Sequence[Mapping[str, float]], space: Space) -> Column:
+        """Lower bounds of the step: one row per machine, one column per layout of the space."""
+        column = space.columns
+        kinds = np.array([self._kinds[tuple(machine[name] for name in MACHINE)] for machine in machines])
+        at = self._index[id(space)]
+        layer, head = self._layer[kinds][:, at], self._head[kinds][:, at]
+        pp, vp = column["pp"], column["vp"]
+        batches = np.maximum(1.0, self._job["global_batch"] / (column["dp"] * column["micro"]))
+        share = self._job["layers"] / pp
+        longest = np.ceil(share)
+        slow = np.maximum(np.where(share == longest, longest, longest - 1.0) * layer + head, longest * layer)
+        rest = np.maximum(0.0, self._job["layers"] * layer + head - slow)
+        return np.asarray(batches * slow + np.where(pp > 1, rest / vp, 0.0))
+
+
+def _code(space: Space) -> NDArray[np.int64]:
+    """One integer per row that says all of `SHAPE`."""
+    column = space.columns
+    code = np.zeros(len(space), dtype=np.int64)
+    for name, base, times in (
+        ("tp", 4096, 1),
+        ("cp", 4096, 1),
+        ("ep", 4096, 1),
+        ("micro", 65536, 1),
+        ("recompute", 3, 2),
+        ("sp", 2, 1),
+    ):
+        code = code * base + (column[name] * times).astype(np.int64)
+    return code
