@@ -130,12 +130,14 @@ def try_all(
     on: date,
     appraise: Appraise | None = None,
     extra_usd: Mapping[str, float] | None = None,
+    *,
+    apart: bool = False,
 ) -> Trial:
     """Every shape of the catalog as a candidate or a rejection, in the catalog's order.
 
     With `appraise`, runs are tried from the cheapest lower bound up, and shapes whose bound is above what the best few
     really cost are rejected as dearer without a search for a layout. `extra_usd` is what any option in a cloud costs
-    beside its machines, at the least.
+    beside its machines, at the least. `apart` keeps the best few of each cloud, for who has to stay on one.
     """
     slices: dict[str, list[Slice]] = {}
     for legal in catalog.slices:
@@ -150,10 +152,12 @@ def try_all(
             opened.append(replace(admitted, floor_usd=admitted.floor_usd + least) if admitted.floor_usd else admitted)
         else:
             outcomes[index] = admitted
-    found: dict[bool, list[float]] = {True: [], False: []}  # by whether a component can build it
-    for item in sorted(opened, key=lambda o: (o.floor_usd, o.index)):
-        same = found[item.shape.cloud in PROVISIONABLE]
-        kept = KEPT if item.shape.cloud in PROVISIONABLE else KEPT_ELSEWHERE
+    found: dict[str, list[float]] = {}  # totals of the best few, by where a component can build them
+    for item in sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type)):
+        cloud = item.shape.cloud
+        buildable = cloud in PROVISIONABLE
+        same = found.setdefault((cloud if apart else "any") if buildable else "elsewhere", [])
+        kept = KEPT if buildable else KEPT_ELSEWHERE
         if len(same) >= kept and item.floor_usd > same[kept - 1]:
             outcomes[item.index] = _dearer(item, same[0])
             continue
@@ -280,7 +284,7 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
 # Runtimes that compile a model and support a part of them: taken where the framework is native or the spec names it.
 _PORTED: Mapping[str, str] = {"tpu": "PyTorch/XLA", "neuron": "torch-neuronx", "gaudi": "Gaudi's PyTorch bridge"}
 # Accelerators that a runtime's name promises and its released builds leave out.
-_NO_BUILDS: Mapping[str, str] = {
+NO_BUILDS: Mapping[str, str] = {
     "t4g": "the released CUDA builds for arm64 start at compute capability 8.0, T4G has 7.5",
     "p100": "the frameworks' current builds start at compute capability 7.0, P100 has 6.0",
     "p4": "the frameworks' current builds start at compute capability 7.0, P4 has 6.1",
@@ -297,8 +301,8 @@ _FORMATS: Mapping[str, frozenset[str]] = {
 def _runtime(accelerator: Accelerator, need: Requirements) -> str:
     """Why the software cannot run on the accelerator; "" when it can."""
     runtime = accelerator.runtime
-    if accelerator.key in _NO_BUILDS:
-        return _NO_BUILDS[accelerator.key]
+    if accelerator.key in NO_BUILDS:
+        return NO_BUILDS[accelerator.key]
     if runtime != "cuda" and runtime not in _FORMATS:
         return f"{accelerator.name} runs none of the frameworks' released builds ({runtime})"
     if runtime != "cuda" and need.framework not in accelerator.frameworks:

@@ -48,15 +48,15 @@ class Sizing:
         )
 
 
-def size(spec: WorkloadSpec, setting: Setting) -> Sizing:
-    """All options of a spec, by its objective, and all rejections."""
+def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing:
+    """All options of a spec, by its objective, and all rejections; `apart`: the best of each cloud are among them."""
     need = setting.need
 
     def appraise(candidate: Candidate) -> float | None:
         markets = need.markets if candidate.buildable else ELSEWHERE_MARKETS
         return min((o.total_usd for o in options_of(candidate, setting, markets) if o.complete), default=None)
 
-    trial = try_all(need, setting.catalog, setting.on, appraise, least_extras_usd(setting))
+    trial = try_all(need, setting.catalog, setting.on, appraise, least_extras_usd(setting), apart=apart)
     options: list[Option] = []
     rejections = list(trial.rejections)
     for candidate in trial.candidates:

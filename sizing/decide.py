@@ -54,8 +54,9 @@ def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: d
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UsageError(f"two specs are named {', '.join(twice)}; the names of a stack's workloads must differ")
-    sizings = [size_one(spec, catalog, stack=stack, on=on) for spec in specs]
     cloud = _cloud_of(stack)
+    apart = cloud is not None or len(specs) > 1
+    sizings = [size_one(spec, catalog, stack=stack, on=on, apart=apart) for spec in specs]
     chosen: list[Option] = []
     if cloud is None and len(sizings) > 1:
         cloud = _cheapest_common(sizings)
@@ -93,7 +94,7 @@ def share_clusters(chosen: Sequence[Option]) -> list[Option]:
     return found
 
 
-def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date) -> Sizing:
+def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apart: bool = False) -> Sizing:
     """One spec against the whole catalog: what `decide`, `explain` and the benchmarks share."""
     checkpoint = spec.checkpoint
     setting = Setting(
@@ -105,7 +106,7 @@ def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date) -> S
         keep=checkpoint.keep if checkpoint else KEEP,
         interval_s=checkpoint.interval_s if checkpoint else None,
     )
-    return size(spec, setting)
+    return size(spec, setting, apart=apart)
 
 
 def environment_of(stack: str) -> str:

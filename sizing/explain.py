@@ -215,8 +215,6 @@ def _half_cluster(machine: Machine, chosen: Option) -> Cluster:
 
 
 def _half_training(job: TrainingJob, need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
-    from sizing.layouts import LayoutRefusal, search
-
     cluster = _half_cluster(machine, chosen)
     tries: list[tuple[str, TrainingJob]] = [("as it is", job)]
     if job.checkpointing not in (None, "full"):
@@ -231,19 +229,21 @@ def _half_training(job: TrainingJob, need: Requirements, machine: Machine, chose
         tries.append(("method: qlora", replace(job, method="qlora", weights="nf4", lora_rank=16)))
     if job.method == "lora":
         tries.append(("method: qlora", replace(job, method="qlora", weights="nf4")))
-    found: list[Change] = []
-    for what, changed in tries:
-        plans = search(changed, cluster, best=1)
-        if isinstance(plans, LayoutRefusal):
-            found.append(Change(what=what, enough=False, outcome=plans.reason))
-            continue
-        run_s = run_time_s(changed, plans[0].time)
-        late = need.deadline_s is not None and run_s > need.deadline_s
-        outcome = f"fits; the run takes {run_s / 3600:.1f} h"
-        if late and need.deadline_s is not None:
-            outcome += f", {need.deadline_s / 3600:.1f} h allowed"
-        found.append(Change(what=what, enough=not late, outcome=outcome))
-    return tuple(found)
+    return tuple(_trained(what, changed, cluster, need.deadline_s) for what, changed in tries)
+
+
+def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: float | None) -> Change:
+    """One change to a run, laid out on the smaller cluster."""
+    from sizing.layouts import LayoutRefusal, search
+
+    plans = search(changed, cluster, best=1)
+    if isinstance(plans, LayoutRefusal):
+        return Change(what=what, enough=False, outcome=plans.reason)
+    run_s = run_time_s(changed, plans[0].time)
+    outcome = f"fits; the run takes {run_s / 3600:.1f} h"
+    if deadline_s is not None and run_s > deadline_s:
+        return Change(what=what, enough=False, outcome=f"{outcome}, {deadline_s / 3600:.1f} h allowed")
+    return Change(what=what, enough=True, outcome=outcome)
 
 
 def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
@@ -263,15 +263,17 @@ def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple
     )
     tries.append(("slo: twice the time", replace(need, level=slower)))
     half = _devices(chosen) / 2
-    found = [Change(what="as it is", enough=False, outcome=f"the load takes {_devices(chosen)} devices")]
-    for what, changed in tries:
-        fleets = fleets_for(machine, changed, Memo())
-        if isinstance(fleets, FleetRefusal):
-            found.append(Change(what=what, enough=False, outcome=fleets.reason))
-            continue
-        devices = fleets[0].nodes * machine.count
-        found.append(Change(what=what, enough=devices <= half, outcome=f"{devices} devices"))
-    return tuple(found)
+    as_it_is = Change(what="as it is", enough=False, outcome=f"the load takes {_devices(chosen)} devices")
+    return (as_it_is, *(_tried(what, changed, machine, half) for what, changed in tries))
+
+
+def _tried(what: str, changed: Requirements, machine: Machine, half: float) -> Change:
+    """One change to a service, sized on the same machines."""
+    fleets = fleets_for(machine, changed, Memo())
+    if isinstance(fleets, FleetRefusal):
+        return Change(what=what, enough=False, outcome=fleets.reason)
+    devices = fleets[0].nodes * machine.count
+    return Change(what=what, enough=devices <= half, outcome=f"{devices} devices")
 
 
 def _bytes(weights: str) -> float:
@@ -301,22 +303,15 @@ def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
         moves.append(("a quarter more records", lambda n: _records(n, MORE)))
     if need.deadline_s is not None:
         moves.append(("half the time", lambda n: _deadline(n, 0.5)))
-    found = []
-    for what, move in moves:
-        option = _best(move(need), sizing.setting, chosen)
-        if option is None:
-            found.append(Effect(what=what, machines="", usd=None, change_percent=None))
-            continue
-        change = 100 * (option.total_usd / chosen.total_usd - 1) if chosen.total_usd else 0.0
-        found.append(
-            Effect(
-                what=what,
-                machines=machines(option),
-                usd=round(option.total_usd, 2),
-                change_percent=round(change, 1),
-            )
-        )
-    return tuple(found)
+    return tuple(_effect(what, _best(move(need), sizing.setting, chosen), chosen) for what, move in moves)
+
+
+def _effect(what: str, option: Option | None, chosen: Option) -> Effect:
+    if option is None:
+        return Effect(what=what, machines="", usd=None, change_percent=None)
+    change = 100 * (option.total_usd / chosen.total_usd - 1) if chosen.total_usd else 0.0
+    usd = round(option.total_usd, 2)
+    return Effect(what=what, machines=machines(option), usd=usd, change_percent=round(change, 1))
 
 
 def _best(need: Requirements, setting: Setting, chosen: Option) -> Option | None:

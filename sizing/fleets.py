@@ -27,6 +27,7 @@ from sizing.requirements import Arrivals, Requirements
 from sizing.units import Range
 
 NODES_MAX = 128
+NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 START_UP_S = 600.0  # booting a machine, pulling an image, loading weights: once per run
 REPLICAS_MAX = 100_000
@@ -372,10 +373,12 @@ def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) 
 
 def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:
     """Numbers of nodes to look at: powers of two within the spec's range; on TPU the legal slices."""
+    most = NODES_MAX if need.objective == "cost" else NODES_MAX_FOR_TIME
+    batch = need.training.global_batch if need.training else NODES_MAX
     if machine.accelerator.runtime == "tpu":
-        legal = [(vms, topology) for vms, chips, topology in machine.slices if chips <= NODES_MAX * 8]
+        legal = [(vms, topology) for vms, chips, topology in machine.slices if vms <= most and chips <= 8 * batch]
         return tuple(sorted((v, t) for v, t in set(legal) if within(need.nodes, v) == v))
-    high = min(NODES_MAX, need.nodes.high or NODES_MAX) if need.nodes else NODES_MAX
+    high = min(NODES_MAX, need.nodes.high) if need.nodes and need.nodes.high else most
     low = need.nodes.low if need.nodes else 1
     counts = {1 << power for power in range(8) if low <= 1 << power <= high}
     counts |= {n for n in (low, high) if need.nodes and low <= n <= high}

@@ -234,7 +234,7 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         attention=run.attention,
         packed=run.packed,
         lora_rank=run.lora.rank if run.lora else 0,
-        lora_targets=_lora_targets(run.lora.targets if run.lora else (), notes),
+        lora_targets=run.lora.targets if run.lora else (),
         framework=spec.framework,
     )
 
@@ -252,16 +252,6 @@ def whole_samples(samples: float) -> int:
         if near and abs(near - samples) <= 0.05 * samples:
             return near
     return max(1, round(samples))
-
-
-def _lora_targets(targets: tuple[str, ...], notes: list[str]) -> tuple[str, ...]:
-    """The projections as the memory model names them; all-linear is all of a layer's."""
-    if "all-linear" in targets:
-        return ("q", "k", "v", "o", "gate", "up", "down")
-    outside = [target for target in targets if not target.endswith("_proj")]
-    if outside:
-        notes.append(f"adapters on {', '.join(outside)} are not counted")
-    return tuple(target.removesuffix("_proj") for target in targets if target.endswith("_proj"))
 
 
 def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:

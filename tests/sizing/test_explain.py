@@ -1,0 +1,76 @@
+"""What `sizewell explain` shows adds up to what was decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from sizing.decide import NothingFits, decide
+from sizing.decision import Decision
+from sizing.explain import Explanation, explain
+
+from .conftest import ON, chat, night, tune
+
+FULL = {"method": "full", "tokens": "20M", "sequence_length": 2048, "global_batch": 131072}
+
+
+@pytest.fixture(scope="module")
+def full(small):
+    found = explain(tune(training=FULL, resources={"accelerators": ["H100"]}), small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    return found
+
+
+def test_the_bar_sums_to_the_memory_and_the_waterfall_to_the_step(full):
+    assert sum(part.value for part in full.memory) == pytest.approx(full.used_bytes)
+    assert sum(part.share for part in full.memory) == pytest.approx(1)
+    assert sum(part.share for part in full.waterfall) == pytest.approx(1, abs=1e-6)
+    assert [part.value for part in full.memory] == sorted((part.value for part in full.memory), reverse=True)
+    assert full.used_bytes <= full.high_bytes <= full.usable_bytes
+
+
+def test_it_explains_what_is_decided(small, full):
+    decision = decide([tune(training=FULL, resources={"accelerators": ["H100"]})], small, stack="", on=ON)
+    assert isinstance(decision, Decision)
+    pool = decision.workloads[0].pools[0]
+    assert full.machines.startswith(f"{pool.nodes_initial} x {pool.instance_type} ")
+
+
+def test_each_change_for_half_the_devices_says_whether_it_is_enough(full):
+    assert full.half[0].what == "as it is"
+    assert {change.what for change in full.half} >= {"optimizer: adamw-8bit", "method: lora", "method: qlora"}
+    assert all(change.outcome for change in full.half)
+    lora = next(change for change in full.half if change.what == "method: lora")
+    assert lora.enough
+
+
+def test_the_next_layout_loses_for_a_reason(full):
+    assert full.next_layout is not None
+    assert full.next_layout.layout != full.layout
+    assert "slower" in full.next_layout.why_it_loses or "simple" in full.next_layout.why_it_loses
+
+
+def test_twice_the_devices_are_used_no_better_than_these(full):
+    assert full.scaling is not None
+    assert full.scaling.efficiency is None or 0 < full.scaling.efficiency <= 1.1
+
+
+def test_a_service_is_sensitive_to_its_traffic(small):
+    found = explain(chat(traffic={"rps": 40, "input_tokens": 1500, "output_tokens": 300}), small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    by_name = {effect.what: effect for effect in found.sensitivity}
+    more, less = by_name["a quarter more traffic"], by_name["a fifth less traffic"]
+    assert more.usd is not None
+    assert less.usd is not None
+    assert less.usd <= more.usd
+    assert {"model.weights: int4", "slo: twice the time"} <= {change.what for change in found.half}
+
+
+def test_batch_work_on_half_takes_twice_the_time(small):
+    found = explain(night(batch={"records": "20M", "tokens_per_record": 400, "window": "8h"}), small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    assert found.half
+
+
+def test_nothing_to_explain_is_nothing_fits(small):
+    one = chat(model="meta-llama/Llama-3.1-405B", resources={"gpu": "16GB..24GB"})
+    assert isinstance(explain(one, small, stack="", on=ON), NothingFits)
