@@ -57,6 +57,9 @@ def _walk(before: Any, after: Any, path: str) -> list[str]:
             for key in sorted(before.keys() | after.keys())
             for line in _walk(before.get(key), after.get(key), f"{path}.{key}" if path else key)
         ]
+    if isinstance(before, list) and isinstance(after, list) and all(isinstance(item, str) for item in before + after):
+        gone = [f"{path}: without: {item}" for item in before if item not in after]
+        return gone + [f"{path}: with: {item}" for item in after if item not in before]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         return [
             line

@@ -331,4 +331,9 @@ def test_changes_between_decisions() -> None:
     ]
     slower = serving(performance=serving().performance.model_copy(update={"value": 4.5}))
     assert changes.changes(before, decision(slower)) == ["chat: performance.value: 4.76 would become 4.5"]
+    other = serving(assumptions=("arrivals at random (Poisson)", "two prompts in three share a prefix"))
+    assert changes.changes(before, decision(other)) == [
+        "chat: assumptions: without: prompts share no prefix",
+        "chat: assumptions: with: two prompts in three share a prefix",
+    ]
     assert changes.changes(before, before.model_copy(update={"owner": "x"})) == ["owner: search would become x"]
