@@ -49,8 +49,6 @@ def pool_facts(decision: Decision, workload: Workload, pool: Pool) -> dict[str, 
         facts["checkpointStore"] = workload.checkpoint.store
     if workload.schedule:
         facts["schedule"] = workload.schedule.text
-    if workload.guard:
-        facts["guard"] = workload.guard.model_dump()
     return facts
 
 

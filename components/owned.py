@@ -100,6 +100,7 @@ def registration(args: OwnedArgs, statement: Registration) -> Registration:
         "owner": args["owner"],
         "costCenter": args.get("cost_center", ""),
         "expires": args.get("expires", ""),
+        "guard": args.get("guard"),  # as it is built: stopping prepaid capacity saves nothing, so there it notifies
         **args.get("facts", {}),
     }
     return {key: value for key, value in record.items() if value not in ("", None)}  # type: ignore[return-value]

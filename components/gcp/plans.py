@@ -21,6 +21,7 @@ GPU_TYPES = {
     "a3-ultragpu": "nvidia-h200-141gb",
     "a4-highgpu": "nvidia-b200",
     "a4x-highgpu": "nvidia-gb200",
+    "a4x-maxgpu": "nvidia-gb300",
 }
 # Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
 FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}

@@ -149,7 +149,7 @@ def all_decisions() -> tuple[Decision, ...]:
                 interruptible=True,
             ),
         ),
-        decision("staging-aws", training("pretrain", pool("aws", "p4d.24xlarge", "a100-sxm-40gb", 8, nodes=(0, 2, 2)))),
+        decision("staging-aws", training("pretrain", pool("aws", "p4d.24xlarge", "a100-40gb-sxm", 8, nodes=(0, 2, 2)))),
         decision(
             "prod-aws",
             training(
@@ -183,10 +183,25 @@ def all_decisions() -> tuple[Decision, ...]:
             training("pretrain", pool("gcp", "a3-highgpu-8g", "h100-sxm", 8, nodes=(0, 2, 2), mode="flex-start")),
         ),
         decision(
+            "prod-gcp",
+            training(
+                "pretrain",
+                pool(
+                    "gcp",
+                    "a3-megagpu-8g",
+                    "h100-sxm",
+                    8,
+                    nodes=(0, 4, 4),
+                    capacity=Capacity(mode="reservation", reservation="h100-2026"),
+                ),
+            ),
+            serving("chat", pool("gcp", "g2-standard-8", "l4", 1, nodes=(1, 1, 4), role="replicas")),
+        ),
+        decision(
             "dev-azure",
             serving(
                 "chat",
-                pool("azure", "Standard_NC24ads_A100_v4", "a100-pcie-80gb", 1, role="replicas", mode="spot"),
+                pool("azure", "Standard_NC24ads_A100_v4", "a100-80gb-pcie", 1, role="replicas", mode="spot"),
                 schedule=HOURS,
                 interruptible=True,
             ),

@@ -1,0 +1,293 @@
+"""Machines that do not exist and settings that no cloud honours are refused at construction, each with its sentence."""
+
+import pytest
+
+from components.aws import checks as aws
+from components.azure import checks as azure
+from components.gcp import checks as gcp
+from components.machines import find_shape, find_slices
+from sizing.errors import ArgsError
+
+OWNED = {"environment": "dev", "owner": "ml-platform"}
+COUNTS = {"nodes_min": 0, "nodes_initial": 2, "nodes_max": 2}
+GUARD = {
+    "signal": "accelerator_utilization",
+    "min_utilization_percent": 5,
+    "window_s": 2700,
+    "grace_s": 3600,
+    "action": "scale-to-zero",
+}
+HOURS = {"time_zone": "Europe/London", "windows": [{"days": "mon-fri", "start": "07:00", "end": "21:00"}]}
+BLOCK = {"purchase": "confirmed", "duration_hours": 72, "max_price_usd": 9100.0}
+GROUP = "/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/g"
+
+AWS = {
+    **OWNED,
+    **COUNTS,
+    "region": "us-east-1",
+    "zones": ["us-east-1a"],
+    "vpc_id": "vpc-1",
+    "vpc_cidr": "10.40.0.0/16",
+    "subnet_ids": ["subnet-1"],
+    "instance_type": "p5.48xlarge",
+    "capacity_mode": "on-demand",
+    "gang": True,
+    "disk_gib": 200,
+}
+AWS_NETWORK = {**OWNED, "region": "us-east-1", "zones": ["us-east-1a"]}
+AWS_STORE = {**OWNED, "region": "us-east-1", "bucket": "checkpoints-1"}
+GCP = {
+    **OWNED,
+    **COUNTS,
+    "region": "us-central1",
+    "zones": ["us-central1-a"],
+    "project": "p",
+    "cluster": "c",
+    "service_account": "a@p",
+    "machine_type": "a3-megagpu-8g",
+    "capacity_mode": "on-demand",
+    "gang": True,
+    "disk_gib": 200,
+}
+TPU = {**GCP, "machine_type": "ct6e-standard-4t", "tpu_topology": "2x4", "capacity_mode": "spot"}
+GCP_NETWORK = {**OWNED, "region": "us-central1"}
+GCP_CLUSTER = {
+    **OWNED,
+    "region": "us-central1",
+    "zones": ["us-central1-a"],
+    "project": "p",
+    "network": "n",
+    "subnetwork": "s",
+    "pods_range": "pods",
+    "services_range": "services",
+}
+GCP_STORE = {**OWNED, "region": "us-central1", "bucket": "checkpoints-1", "writer_account": "writer-1"}
+AZURE = {
+    **OWNED,
+    **COUNTS,
+    "region": "eastus",
+    "zones": ["1"],
+    "resource_group": "r",
+    "subnet_id": "s",
+    "security_group_id": "g",
+    "vm_size": "Standard_ND96isr_H100_v5",
+    "capacity_mode": "on-demand",
+    "gang": True,
+    "disk_gib": 200,
+}
+AZURE_NETWORK = {**OWNED, "region": "eastus"}
+AZURE_STORE = {
+    **OWNED,
+    "region": "eastus",
+    "account": "checkpoints1",
+    "resource_group": "r",
+    "role": "e4d4544f-3999-5926-b3f4-6dc756d2d2a4",
+}
+
+
+def aws_pool(args):
+    aws.check_pool("x", args, find_shape("aws", args.get("instance_type")))
+
+
+def gcp_pool(args):
+    gcp.check_pool("x", args, find_shape("gcp", args.get("machine_type")), find_slices(args.get("machine_type")))
+
+
+def azure_pool(args):
+    azure.check_pool("x", args, find_shape("azure", args.get("vm_size")))
+
+
+def named(check):
+    return lambda args: check("x", args)
+
+
+CHECKS = {
+    "aws pool": (aws_pool, AWS),
+    "aws network": (named(aws.check_network), AWS_NETWORK),
+    "aws store": (named(aws.check_checkpoint_store), AWS_STORE),
+    "gcp pool": (gcp_pool, GCP),
+    "gcp tpu": (gcp_pool, TPU),
+    "gcp network": (named(gcp.check_network), GCP_NETWORK),
+    "gcp cluster": (named(gcp.check_cluster), GCP_CLUSTER),
+    "gcp store": (named(gcp.check_checkpoint_store), GCP_STORE),
+    "azure pool": (azure_pool, AZURE),
+    "azure network": (named(azure.check_network), AZURE_NETWORK),
+    "azure store": (named(azure.check_checkpoint_store), AZURE_STORE),
+}
+BLOCKED = {"capacity_mode": "capacity-block", "capacity_block": BLOCK}
+
+
+def windows(**changes):
+    return {"schedule": {**HOURS, "windows": [{**HOURS["windows"][0], **changes}]}}
+
+
+# what, changes to arguments that are right, path of the fault, words of its sentence
+CASES = [
+    # who owns it, and what is no argument at all
+    ("aws pool", {"enviroment": "dev"}, "enviroment", "is no argument; did you mean environment?"),
+    ("aws pool", {"environment": "test"}, "environment", "one of dev, staging, prod"),
+    ("aws pool", {"owner": ""}, "owner", "is empty"),
+    ("aws pool", {"expires": "next week"}, "expires", "must be an ISO date"),
+    ("gcp pool", {"machine_typ": "g2-standard-4"}, "machine_typ", "did you mean machine_type?"),
+    ("azure pool", {"vm_size": None}, "vm_size", "is not in the catalog"),
+    ("aws store", {"expires": "2026-12-31"}, "expires", "checkpoints outlive their cluster"),
+    # counts are plain numbers, in order
+    ("aws pool", {"nodes_min": -1}, "nodes_min", "a plain whole number, 0 to 1000"),
+    ("aws pool", {"nodes_max": 0}, "nodes_max", "1 to 1000, got 0"),
+    ("aws pool", {"nodes_max": 2.0}, "nodes_max", "a plain whole number"),
+    ("aws pool", {"nodes_max": True}, "nodes_max", "a plain whole number"),
+    ("aws pool", {"nodes_initial": 5}, "nodes_initial", "from nodes_min to nodes_max, got 0 <= 5 <= 2"),
+    ("aws pool", {"disk_gib": 8}, "disk_gib", "30 to 16384"),
+    # places
+    ("aws pool", {"region": "us-east1"}, "region", "must be an AWS region such as us-east-1"),
+    ("aws pool", {"zones": []}, "zones", "is empty"),
+    ("aws pool", {"zones": ["us-west-2a"]}, "zones[0]", "lies in another region than us-east-1"),
+    ("aws pool", {"zones": ["a"]}, "zones[0]", "must be a zone as us-east-1a or use1-az4"),
+    ("aws pool", {"zones": ["us-east-1a", "us-east-1b"]}, "zones", "EFA does not cross zones"),
+    ("aws network", {"zones": ["us-east-1a", "us-east-1a"]}, "zones", "names a zone twice"),
+    ("aws network", {"cidr": "8.8.0.0/16"}, "cidr", "must be a private range"),
+    ("aws network", {"cidr": "10.0.0.0/28"}, "cidr", "from /16 to /20"),
+    ("aws network", {"cidr": "ten"}, "cidr", "must be an IPv4 range"),
+    ("gcp pool", {"zones": ["europe-west4-a"]}, "zones[0]", "lies in another region than us-central1"),
+    ("gcp pool", {"zones": ["us-central1"]}, "zones[0]", "must be a zone as us-central1-a"),
+    ("gcp pool", {"zones": ["us-central1-a", "us-central1-b"]}, "zones", "compact placement does not cross zones"),
+    ("gcp network", {"pods_cidr": "10.96.0.0/36"}, "pods_cidr", "must be an IPv4 range"),
+    ("gcp network", {"cidr": "10.96.0.0/16"}, "pods_cidr", "overlaps cidr"),
+    ("gcp network", {"fabric": "infiniband"}, "fabric", "one of gpudirect-tcpx"),
+    ("gcp network", {"fabric": "gpudirect-rdma"}, "fabric_zone", "must be a zone of us-central1"),
+    ("gcp cluster", {"authorized_cidrs": ["0.0.0.0/0"]}, "authorized_cidrs[0]", "opens the control plane to everybody"),
+    ("azure pool", {"zones": ["eastus-1"]}, "zones[0]", 'must be "1", "2" or "3"'),
+    ("azure pool", {"zones": ["1", "2"]}, "zones", "InfiniBand does not cross zones"),
+    ("azure network", {"region": "East US"}, "region", "must be an Azure region as eastus"),
+    # machines that exist
+    ("aws pool", {"instance_type": "p5.47xlarge"}, "instance_type", "is not in the catalog: 'p5.47xlarge'"),
+    ("gcp pool", {"machine_type": "a3-megagpu-16g"}, "machine_type", "is not in the catalog"),
+    ("azure pool", {"vm_size": "Standard_NC24ads_A100_v4"}, "vm_size", "has no InfiniBand"),
+    ("azure pool", {"nodes_max": 101}, "nodes_max", "one placement group holds no more"),
+    ("gcp pool", {"tpu_topology": "4x4"}, "tpu_topology", "is only for TPU machines"),
+    ("gcp pool", {"fabric_networks": ["n"] * 4, "fabric_subnetworks": ["s"] * 4}, "fabric_networks", "must be 8"),
+    ("gcp pool", {"fabric_networks": ["n"] * 8}, "fabric_subnetworks", "must be as many as fabric_networks"),
+    ("gcp tpu", {"tpu_topology": "3x3"}, "tpu_topology", "does not exist on ct6e-standard-4t: 3x3"),
+    ("gcp tpu", {"tpu_topology": "2x2x2"}, "tpu_topology", "does not exist on ct6e-standard-4t"),
+    ("gcp tpu", {"nodes_max": 3}, "nodes_max", "must be a multiple of 2 for 2x4"),
+    ("gcp tpu", {"nodes_initial": 1}, "nodes_initial", "has all of its machines or none, got 1"),
+    ("gcp tpu", {"zones": ["us-central1-a", "us-central1-b"]}, "zones", "exactly one for a slice of 2 machines"),
+    # capacity: exactly one way
+    ("aws pool", {"capacity_mode": "reserved"}, "capacity_mode", "one of on-demand, spot, reservation, capacity-block"),
+    ("aws pool", {"capacity_mode": "reservation"}, "reservation", "must be a capacity reservation"),
+    ("aws pool", {"reservation": "cr-0123456789abcdef0"}, "reservation", "exactly one way to get machines"),
+    ("aws pool", {"capacity_block": BLOCK}, "capacity_block", "exactly one way to get machines"),
+    ("aws pool", {"fallback_types": ["p5en.48xlarge"]}, "fallback_types", "are only for spot pools"),
+    (
+        "aws pool",
+        {"capacity_mode": "spot", "fallback_types": ["p5en.48xlarge"]},
+        "fallback_types",
+        "network cards differ by type",
+    ),
+    ("aws pool", {**BLOCKED, "instance_type": "g6.xlarge"}, "capacity_mode", "is not sold as capacity-block"),
+    ("aws pool", {**BLOCKED, "nodes_min": 1}, "nodes_min", "must be 0 with a capacity block"),
+    (
+        "aws pool",
+        {**BLOCKED, "capacity_block": {**BLOCK, "purchase": "unconfirmed"}},
+        "capacity_block.purchase",
+        "is paid at once and never refunded",
+    ),
+    (
+        "aws pool",
+        {**BLOCKED, "capacity_block": {**BLOCK, "max_price_usd": None}},
+        "capacity_block.max_price_usd",
+        "a purchase needs its limit",
+    ),
+    (
+        "aws pool",
+        {**BLOCKED, "capacity_block": {**BLOCK, "duration_hours": 30}},
+        "capacity_block.duration_hours",
+        "must be whole days",
+    ),
+    (
+        "aws pool",
+        {**BLOCKED, "capacity_block": {"id": "block-7"}},
+        "capacity_block.id",
+        "must be a capacity reservation id",
+    ),
+    ("gcp pool", {"capacity_mode": "capacity-block"}, "capacity_mode", "one of on-demand, reservation, spot"),
+    ("gcp pool", {"capacity_mode": "reservation"}, "reservation", "must be exactly one reservation's name"),
+    ("gcp pool", {"capacity_mode": "reservation", "reservation": "a,b"}, "reservation", "exactly one reservation"),
+    ("gcp pool", {"capacity_mode": "spot", "reservation": "r"}, "reservation", "but capacity_mode is spot"),
+    ("gcp pool", {"capacity_mode": "flex-start", "nodes_min": 1}, "nodes_min", "must be 0 with flex-start"),
+    ("gcp pool", {"capacity_mode": "flex-start", "max_run_hours": 200}, "max_run_hours", "at most 7 days"),
+    ("gcp pool", {"max_run_hours": 24}, "max_run_hours", "is only for flex-start and queued"),
+    ("gcp pool", {"capacity_mode": "queued"}, "nodes_initial", "must be 0 with queued, got 2"),
+    (
+        "gcp pool",
+        {"machine_type": "a3-highgpu-1g", "gang": False},
+        "capacity_mode",
+        "is not sold as on-demand",
+    ),
+    ("azure pool", {"capacity_mode": "low-priority"}, "capacity_mode", "one of on-demand, spot, reservation"),
+    ("azure pool", {"capacity_mode": "reservation"}, "reservation", "must be the id of a capacity reservation group"),
+    ("azure pool", {"reservation": GROUP}, "reservation", "exactly one way to get machines"),
+    # guard and schedule
+    ("aws pool", {"guard": {**GUARD, "action": "delete"}}, "guard.action", "must be scale-to-zero or notify"),
+    ("aws pool", {"guard": {**GUARD, "min_utilization_percent": 0}}, "guard.min_utilization_percent", "over 0"),
+    ("aws pool", {"guard": {**GUARD, "min_utilization_percent": 90}}, "guard.min_utilization_percent", "working"),
+    ("gcp pool", {"guard": {**GUARD, "window_s": 60}}, "guard.window_s", "600 to 43200"),
+    ("azure pool", {"guard": {**GUARD, "grace_s": -1}}, "guard.grace_s", "0 to 43200"),
+    (
+        "aws pool",
+        {"schedule": {**HOURS, "time_zone": "Mars/Phobos"}},
+        "schedule.time_zone",
+        "must be an IANA time zone",
+    ),
+    ("aws pool", {"schedule": {**HOURS, "windows": []}}, "schedule.windows", "machines would never start"),
+    ("aws pool", windows(days="mo-fr"), "schedule.windows[0].days", "must be days mon to sun"),
+    ("aws pool", windows(start="7am"), "schedule.windows[0].start", "must be a time as 07:00"),
+    ("aws pool", windows(start="22:00", end="06:00"), "schedule.windows[0]", "split at midnight"),
+    ("aws pool", {"schedule": HOURS, "nodes_min": 1}, "nodes_min", "must be 0 with a schedule"),
+    ("azure pool", {"schedule": {**HOURS, "time_zone": "Asia/Yerevan"}}, "schedule.time_zone", "has no Windows name"),
+    # secrets and images
+    ("aws pool", {"start_script": "export AWS_SECRET_ACCESS_KEY=abc"}, "start_script", "looks like a secret"),
+    ("aws pool", {"start_script": "x" * 13000}, "start_script", "user data has room for 12000"),
+    ("aws pool", {"image": "latest"}, "image", "must be an AMI id or resolve:ssm:PARAMETER"),
+    ("azure pool", {"start_script": "AccountKey=abc"}, "start_script", "looks like a secret"),
+    ("azure pool", {"ssh_public_key": "-----BEGIN PRIVATE KEY"}, "ssh_public_key", "must be a public key"),
+    # stores
+    ("aws store", {"bucket": "my.bucket"}, "bucket", "dots break TLS"),
+    ("aws store", {"retention_days": 0}, "retention_days", "1 to 365"),
+    ("aws store", {"retention_days": 60}, "versions_days", "a locked version cannot expire"),
+    ("gcp store", {"bucket": "google-1"}, "bucket", "not starting with goog"),
+    ("gcp store", {"writer_account": "w"}, "writer_account", "6 to 30"),
+    ("gcp store", {"soft_delete_days": 0}, "soft_delete_days", "below a week nobody notices"),
+    ("azure store", {"account": "My-Store"}, "account", "3 to 24 lower-case letters and digits"),
+    ("azure store", {"role": "writer"}, "role", "must be a GUID"),
+    ("azure store", {"immutable_days": 60}, "versions_days", "an immutable version cannot expire"),
+]
+
+
+@pytest.mark.parametrize("what", CHECKS)
+def test_the_arguments_that_the_cases_change_are_right(what):
+    check, args = CHECKS[what]
+    check(args)
+
+
+@pytest.mark.parametrize(("what", "changes", "path", "words"), CASES)
+def test_refusal(what, changes, path, words):
+    check, args = CHECKS[what]
+    with pytest.raises(ArgsError) as caught:
+        check({**args, **changes})
+    sentences = {fault.path: str(fault) for fault in caught.value.faults}
+    assert path in sentences, sentences
+    assert any(fault.path == path and words in str(fault) for fault in caught.value.faults), sentences[path]
+
+
+def test_all_faults_come_at_once():
+    with pytest.raises(ArgsError) as caught:
+        aws_pool({**AWS, "owner": "", "zones": [], "disk_gib": 1, "capacity_mode": "reserved", "nodes_max": 0})
+    assert {fault.path for fault in caught.value.faults} >= {"owner", "zones", "disk_gib", "capacity_mode", "nodes_max"}
+    assert "GpuNodeGroup x: 5 faults" in str(caught.value)
+
+
+def test_a_missing_argument_is_named():
+    with pytest.raises(ArgsError) as caught:
+        aws_pool({key: value for key, value in AWS.items() if key != "vpc_id"})
+    assert "vpc_id: is missing" in str(caught.value)
