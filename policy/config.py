@@ -216,7 +216,12 @@ def _date(value: Any) -> date | None:
 
 def _unknown(path: str, name: str, allowed: Mapping[str, Any] | Sequence[str], what: str) -> Fault:
     close = get_close_matches(name, list(allowed), n=1)
-    hint = f"did you mean {close[0]}?" if close else f"`sizewell policy --list` names every {what}"
+    if close:
+        hint = f"did you mean {close[0]}?"
+    elif len(allowed) <= 8:
+        hint = f"one of {', '.join(allowed)}" if allowed else "leave it out"
+    else:
+        hint = f"`sizewell policy --list` names every {what}"
     return Fault(path=f"{path}.{name}" if path else name, message=f"unknown {what}", fix=hint)
 
 

@@ -6,7 +6,7 @@ is known, by the id or name that it states.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -17,6 +17,25 @@ from sizing.registration import REGISTRATION_KEY
 _NAMES: Final = ("id", "arn", "name", "bucket", "selfLink", "email", "accountName", "resourceName", "endpointName")
 
 
+class _Undisclosed(Mapping[str, Any]):
+    """A statement that is there and not known yet: every key of it is UNKNOWN."""
+
+    def __getitem__(self, key: str) -> Any:
+        return UNKNOWN
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+
+UNDISCLOSED: Final = _Undisclosed()
+
+
 class Graph:
     """One plan, indexed; nothing in it changes."""
 
@@ -25,7 +44,7 @@ class Graph:
         self.by_urn: dict[str, RecordedResource] = plan.by_urn()
         self._regions: dict[str, Text] = {}
         self._registrations: dict[str, Mapping[str, Any] | None] = {}
-        self._reverse: dict[tuple[str, str], tuple[dict[str, list[RecordedResource]], bool]] = {}
+        self._reverse: dict[tuple[str, str], tuple[dict[str, list[RecordedResource]], bool, bool]] = {}
 
     @cached_property
     def by_type(self) -> dict[str, list[RecordedResource]]:
@@ -91,20 +110,22 @@ class Graph:
         key = (kind, prop)
         if key not in self._reverse:
             index: dict[str, list[RecordedResource]] = {}
-            open_ends = False
+            open_ends = dangling = False
             for resource in self.by_type.get(kind, ()):
                 targets = self.referenced(resource, prop, *self.by_type)
                 if isinstance(targets, Unknown):
                     open_ends = True
                     continue
+                dangling |= not targets and resource.inputs.get(prop) is not None
                 for other in targets:
                     index.setdefault(other.urn, []).append(resource)
-            self._reverse[key] = (index, open_ends)
-        index, open_ends = self._reverse[key]
+            self._reverse[key] = (index, open_ends, dangling)
+        index, open_ends, dangling = self._reverse[key]
         found = index.get(target.urn)
         if found:
             return tuple(found)
-        return UNKNOWN if open_ends else ()
+        nameless = dangling and any(target.inputs.get(name) is UNKNOWN for name in _NAMES)
+        return UNKNOWN if open_ends or nameless else ()
 
     def ancestors(self, resource: RecordedResource) -> tuple[RecordedResource, ...]:
         """Parent, grandparent and so on; a loop (a broken recording) ends the walk."""
@@ -123,6 +144,9 @@ class Graph:
             found: Mapping[str, Any] | None = None
             for candidate in (resource, *self.ancestors(resource)):
                 stated = candidate.inputs.get(REGISTRATION_KEY)
+                if isinstance(stated, Unknown):
+                    found = UNDISCLOSED
+                    break
                 if isinstance(stated, Mapping):
                     found = stated
                     break

@@ -41,6 +41,24 @@ def decision_schema() -> Files:
     return {"docs/reference/decision.schema.json": _schema(Decision.model_json_schema(by_alias=True))}
 
 
+def preview_schema() -> Files:
+    from preview.render.json import preview_schema
+
+    return {"docs/reference/preview.schema.json": _schema(preview_schema())}
+
+
+def accuracy() -> Files:
+    from sizing.validation.accuracy import accuracy_report
+
+    return accuracy_report()
+
+
+def policy_reference() -> Files:
+    from policy.reference import reference
+
+    return reference()
+
+
 def markdown_outputs() -> Files:
     """What the commands in Markdown print, put back where it stands."""
     files: Files = {}
@@ -68,7 +86,14 @@ def _filled(block: re.Match[str]) -> str:
     return f"{block['open']}```text\n{body}\n```\n{block['close']}"
 
 
-GENERATORS: tuple[Callable[[], Files], ...] = (spec_schema, decision_schema, markdown_outputs)
+GENERATORS: tuple[Callable[[], Files], ...] = (
+    spec_schema,
+    decision_schema,
+    preview_schema,
+    policy_reference,
+    accuracy,
+    markdown_outputs,
+)
 
 
 def _differences(files: Files) -> Iterator[str]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, Verdict, Violation
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from resources.recorded import Unknown
 from resources.stackfacts import Grant
 
@@ -14,7 +14,7 @@ def assignment_scope(grant: Grant, _: Parameters) -> Verdict:
     'assign the role on the resource or its resource group'
     """
     if isinstance(grant.targets, Unknown):
-        return None  # a resource made in this plan
+        return Undetermined("the scope")
     for scope in grant.targets:
         if (
             "/resourceGroups/" not in scope

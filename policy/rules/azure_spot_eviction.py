@@ -14,6 +14,8 @@ def azure_spot_eviction(pool: Pool, _: Parameters) -> Verdict:
     >>> azure_spot_eviction(evicted, {}).fix
     'set the eviction policy to Delete'
     """
+    if pool.market is UNKNOWN:
+        return Undetermined("the market")
     if pool.market != "spot":
         return None
     policy = get(pool.machine, "evictionPolicy", default=get(pool.machine, "scaleSetEvictionPolicy"))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from resources.recorded import Unknown
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Pool
 
 
@@ -14,12 +14,10 @@ def block_minimum_zero(pool: Pool, _: Parameters) -> Verdict:
     >>> block_minimum_zero(pool(market="capacity-block", nodes_min=0), {}) is None
     True
     """
-    if pool.market != "capacity-block":
+    if pool.market not in ("capacity-block", UNKNOWN) or pool.nodes_min in (0, None):
         return None
-    if isinstance(pool.nodes_min, Unknown):
-        return Undetermined("the minimum size")
-    if not pool.nodes_min:
-        return None
+    if isinstance(pool.nodes_min, Unknown) or isinstance(pool.market, Unknown):
+        return Undetermined("the market and the minimum size")
     return Violation(
         "outside the block's window the group fails to start machines, for ever",
         "set the minimum size to 0 and let the schedule raise it inside the window",

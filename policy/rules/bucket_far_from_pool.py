@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
-from resources.recorded import Unknown
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import StackFacts
 
 
@@ -13,18 +13,20 @@ def bucket_far_from_pool(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> bucket_far_from_pool(stack(pools=(near,), stores=(far,)), {})[0][1].fix
     'create the bucket in us-east-1'
     """
-    regions = {
-        pool.region for pool in facts.pools if pool.accelerated is True and pool.region and isinstance(pool.region, str)
-    }
-    clouds = {pool.cloud for pool in facts.pools if pool.accelerated is True}
+    machines = [pool for pool in facts.pools if pool.accelerated is not False]
+    unsure = any(isinstance(pool.region, Unknown) or pool.accelerated is UNKNOWN for pool in machines)
+    regions = {pool.region for pool in machines if isinstance(pool.region, str) and pool.region}
+    clouds = {pool.cloud for pool in machines}
     found: list[tuple[str, Verdict]] = []
     for store in facts.stores:
-        if not regions or store.cloud not in clouds or store.logs or store.region == "":
+        if not (regions or unsure) or store.cloud not in clouds or store.logs or store.region == "":
             continue
         if isinstance(store.region, Unknown):
             found.append((store.urn, Undetermined("its region")))
         elif store.region in regions or store.region in {"us", "eu", "asia"}:
             found.append((store.urn, None))
+        elif unsure:
+            found.append((store.urn, Undetermined("where its readers are")))
         else:
             message = (
                 f"data in {store.region} is read by machines in {', '.join(sorted(regions))}: egress on every epoch"

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.rule import Parameters, Rule, Verdict, Violation
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from resources.recorded import UNKNOWN
 from resources.stackfacts import Pool
 from resources.values import either
 
@@ -25,12 +26,14 @@ def current_size_owned(pool: Pool, _: Parameters) -> Verdict:
     True
     """
     moved = either(pool.scales, pool.scheduled, pool.guarded)
-    if pool.accelerated is False or moved is not True:
+    if pool.accelerated is False or moved is False:
         return None
     stated = [prop for prop in _SIZES[pool.type] if pool.inputs.get(prop) is not None]
     ignored = tuple(path.split(".")[0].split("[")[0] for path in pool.resource.ignore_changes)
     if not stated or any(prop in ignored for prop in stated):
         return None
+    if moved is UNKNOWN or pool.accelerated is UNKNOWN:
+        return Undetermined("what moves the size")
     return Violation(
         "the next update starts again every machine that the autoscaler or guard has stopped",
         f"add {stated[0]} to ignore_changes",

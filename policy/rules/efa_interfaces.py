@@ -28,8 +28,10 @@ def efa_interfaces(pool: Pool, _: Parameters) -> Verdict:
     >>> efa_interfaces(pool(kinds=("p5en.48xlarge",), gang=True, machine=efa), {}).message
     '1 of 16 network cards carry EFA: the collectives run at a fraction of the paid speed'
     """
-    if pool.gang is not True or isinstance(pool.kinds, Unknown):
-        return Undetermined("the network interfaces") if pool.gang is UNKNOWN else None
+    if pool.gang is False:
+        return None
+    if pool.gang is UNKNOWN or isinstance(pool.kinds, Unknown):
+        return Undetermined("machine type and network interfaces")
     cards = next((_CARDS[kind] for kind in pool.kinds if kind in _CARDS), None)
     interfaces = items(get(pool.machine, "networkInterfaces"))
     if cards is None:

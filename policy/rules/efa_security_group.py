@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, StackVerdicts, Verdict, require
+from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, require
 from resources.recorded import UNKNOWN
 from resources.stackfacts import StackFacts
 from resources.values import either, every
@@ -16,7 +16,10 @@ def efa_security_group(facts: StackFacts, _: Parameters) -> StackVerdicts:
     found: list[tuple[str, Verdict]] = []
     own = [o for o in facts.openings if o.cloud == "aws" and o.self_reference is not False]
     for pool in facts.pools:
-        if pool.cloud != "aws" or pool.gang is not True:
+        if pool.cloud != "aws" or pool.gang is False:
+            continue
+        if pool.gang is UNKNOWN:
+            found.append((pool.urn, Undetermined("the network interfaces")))
             continue
         ways = [
             either(*(o.self_reference for o in own if o.direction == way and o.ports in ("all", UNKNOWN)), False)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from policy.rule import Parameters, Rule, StackVerdicts, Verdict, Violation
+from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
 from resources.recorded import Unknown
 from resources.stackfacts import StackFacts
 
@@ -18,7 +18,10 @@ def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
     """
     found: list[tuple[str, Verdict]] = []
     for pool in facts.pools:
-        if isinstance(pool.expires, Unknown) or not pool.expires or facts.on is None:
+        if isinstance(pool.expires, Unknown):
+            found.append((pool.urn, Undetermined("its end")))
+            continue
+        if not pool.expires or facts.on is None:
             continue
         try:
             end = date.fromisoformat(pool.expires[:10])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, StackVerdicts, Verdict, Violation
-from resources.recorded import Unknown
+from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import StackFacts
 from resources.values import items
 
@@ -16,19 +16,24 @@ def file_system_zone(facts: StackFacts, _: Parameters) -> StackVerdicts:
     'create the file system in us-central1-a'
     """
     zones: set[str] = set()
+    unsure = False
     for pool in facts.pools:
-        if pool.accelerated is True:
-            for key in ("zone", "location", "availabilityZone"):
-                value = pool.inputs.get(key)
-                if isinstance(value, str) and value.count("-") == 2:
-                    zones.add(value)
-            listed = items(pool.inputs.get("nodeLocations"))
-            zones.update(str(entry) for entry in (() if isinstance(listed, Unknown) else listed))
+        if pool.accelerated is False:
+            continue
+        listed = items(pool.inputs.get("nodeLocations"))
+        places = [pool.inputs.get(key) for key in ("zone", "location", "availabilityZone")]
+        places += [UNKNOWN] if isinstance(listed, Unknown) else listed
+        zones.update(place for place in places if isinstance(place, str) and place.count("-") == 2)
+        unsure |= UNKNOWN in places or pool.accelerated is UNKNOWN
     found: list[tuple[str, Verdict]] = []
     for disk in facts.disks:
-        if disk.kind != "file-system" or not zones or not isinstance(disk.zone, str) or disk.zone.count("-") != 2:
+        if disk.kind != "file-system" or not (zones or unsure):
             continue
-        if disk.zone in zones:
+        if isinstance(disk.zone, Unknown) or (unsure and disk.zone not in zones):
+            found.append((disk.urn, Undetermined("the zones of the file system and its readers")))
+        elif disk.zone.count("-") != 2:
+            continue
+        elif disk.zone in zones:
             found.append((disk.urn, None))
         else:
             message = (

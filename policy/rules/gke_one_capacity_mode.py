@@ -28,7 +28,8 @@ def gke_one_capacity_mode(pool: Pool, _: Parameters) -> Verdict:
             f"{' and '.join(chosen)} at once: the pool is refused after the cluster has been built",
             f"keep one of {', '.join(chosen)}",
         )
-    return Undetermined("the capacity mode") if chosen and UNKNOWN in modes.values() else None
+    open_modes = sum(on is UNKNOWN for on in modes.values())
+    return Undetermined("the capacity mode") if open_modes and open_modes + len(chosen) > 1 else None
 
 
 RULE = Rule(

@@ -14,13 +14,15 @@ def gke_spot_reservation(pool: Pool, _: Parameters) -> Verdict:
     >>> gke_spot_reservation(pool(type="gcp:container/nodePool:NodePool", market="spot", inputs=spot), {}).fix
     'set reservationAffinity.consumeReservationType to NO_RESERVATION'
     """
-    if pool.market != "spot":
+    if pool.market not in ("spot", UNKNOWN):
         return None
     affinity = get(pool.inputs, "nodeConfig", "reservationAffinity", "consumeReservationType")
     if affinity is UNKNOWN:
         return Undetermined("the reservation affinity")
     if affinity in {None, "NO_RESERVATION"}:
         return None
+    if pool.market is UNKNOWN:
+        return Undetermined("the market")
     return Violation(
         "spot nodes with a reservation are refused: the pool is never built",
         "set reservationAffinity.consumeReservationType to NO_RESERVATION",

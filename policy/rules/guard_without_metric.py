@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, Verdict, require
+from policy.rule import Parameters, Rule, Undetermined, Verdict, require
+from resources.recorded import UNKNOWN
 from resources.stackfacts import Pool
 
 
@@ -13,8 +14,10 @@ def guard_without_metric(pool: Pool, _: Parameters) -> Verdict:
     >>> guard_without_metric(pool(accelerator="l4", guarded=True, metrics=True), {}) is None
     True
     """
-    if pool.accelerated is False or pool.guarded is not True:
+    if pool.accelerated is False or pool.guarded is False:
         return None
+    if pool.guarded is UNKNOWN and pool.metrics is not True:
+        return Undetermined("the guard")
     return require(
         pool.metrics,
         message="the idle guard is blind: nothing reports what the accelerators do, so idle machines keep billing",

@@ -18,7 +18,8 @@ def hourly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
         return [("", Undetermined("the price of the stack"))]
     hourly = facts.pricing.cost().run_rate.usd_per_month.ceiling / 730
     if hourly <= limit:
-        return [("", None)]
+        missing = facts.pricing.cost().unpriced
+        return [("", Undetermined(f"the price of {missing[0]}") if missing else None)]
     return [
         (
             "",

@@ -16,18 +16,17 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
     Undetermined(what='the price of the stack')
     """
     limit = parameters["usd_per_hour"].get(facts.environment)
-    watched = either
     exposed = [
         pool
         for pool in facts.pools
-        if pool.accelerated is not False and watched(pool.guarded, pool.scheduled) is not True
+        if pool.accelerated is not False and either(pool.guarded, pool.scheduled) is not True
     ]
     if limit is None or not exposed:
         return [("", None)]
     if facts.pricing is None:
         return [("", Undetermined("the price of the stack"))]
     urns = {pool.urn for pool in exposed}
-    lines = [line for line in facts.pricing.items if line.resource in urns and line.unit == "machine-hour"]
+    lines = [line for line in facts.pricing.items if line.resource in urns and line.unit in ("machine-hour", "?")]
     hourly = Decimal(0)
     for line in lines:
         cost = line.cost()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from resources.recorded import Unknown
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Pool
 
 
@@ -16,9 +16,9 @@ def interruptible_on_demand(pool: Pool, _: Parameters) -> Verdict:
     """
     if pool.interruptible is False or pool.reserved:
         return None
-    if isinstance(pool.interruptible, Unknown) or isinstance(pool.market, Unknown):
+    if UNKNOWN in (pool.interruptible, pool.market) or isinstance(pool.declared_market, Unknown):
         return Undetermined("the market")
-    if pool.market != "on-demand" or pool.declared_market.startswith("reserved"):  # type: ignore[union-attr]
+    if pool.market != "on-demand" or pool.declared_market.startswith("reserved"):
         return None
     return Violation(
         "the spec says the work may be interrupted, but the machines are on demand, at a multiple of the spot price",

@@ -3,7 +3,7 @@ from __future__ import annotations
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Thing
-from resources.values import get, items
+from resources.values import contains_unknown, get, items
 
 
 def karpenter_consolidation(thing: Thing, _: Parameters) -> Verdict:
@@ -24,7 +24,7 @@ def karpenter_consolidation(thing: Thing, _: Parameters) -> Verdict:
         return Undetermined("the requirements")
     kinds = [get(need, "values") for need in needs if get(need, "key") == "karpenter.sh/capacity-type"]
     if not any(isinstance(values, list) and "reserved" in values for values in kinds):
-        return None
+        return Undetermined("the requirements") if contains_unknown(needs) else None
     disruption = get(spec, "disruption")
     budgets = items(get(disruption, "budgets"))
     quiet = get(disruption, "consolidateAfter") == "Never" or (

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, Verdict, Violation
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from resources.recorded import UNKNOWN
 from resources.stackfacts import Thing
 from resources.values import get
 
@@ -13,8 +14,12 @@ def key_protected(thing: Thing, _: Parameters) -> Verdict:
     >>> key_protected(thing(type="aws:kms/key:Key", registration=kept), {}).fix
     'set protect=True on the key'
     """
-    store = get(thing.registration, "kind") == "checkpoints"
-    if not store or thing.protect:
+    kind = get(thing.registration, "kind")
+    if thing.protect:
+        return None
+    if kind is UNKNOWN:
+        return Undetermined("what the key is for")
+    if kind != "checkpoints":
         return None
     return Violation("a destroy deletes the key, and every checkpoint under it is noise", "set protect=True on the key")
 

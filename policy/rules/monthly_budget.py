@@ -29,7 +29,8 @@ def monthly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
     expected = facts.pricing.cost().run_rate.usd_per_month.expected
     limit = min(limits)
     if expected <= limit:
-        return [("", None)]
+        missing = facts.pricing.cost().unpriced
+        return [("", Undetermined(f"the price of {missing[0]}") if missing else None)]
     return [
         (
             "",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from resources.recorded import Unknown
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Pool
 from resources.values import count
 
@@ -20,8 +20,9 @@ def more_than_decided(pool: Pool, _: Parameters) -> Verdict:
     declared = registered.get("instanceType")
     if declared is None or registered.get("nodesMax") is None or pool.single:
         return None
-    if isinstance(pool.kinds, Unknown) or isinstance(pool.nodes_max, Unknown):
-        return Undetermined("machine type and maximum size")
+    stated = (declared, registered.get("nodesMax"), registered.get("nodesMin"))
+    if isinstance(pool.kinds, Unknown) or isinstance(pool.nodes_max, Unknown) or UNKNOWN in stated:
+        return Undetermined("machine type and maximum size, as decided and as built")
     if declared not in pool.kinds:
         return None  # a system pool of the same component
     most, least = count(registered.get("nodesMax")), count(registered.get("nodesMin"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, Verdict, require
+from policy.rule import Parameters, Rule, Undetermined, Verdict, require
+from resources.recorded import UNKNOWN
 from resources.stackfacts import Store
 
 
@@ -13,8 +14,10 @@ def old_versions_unbounded(store: Store, _: Parameters) -> Verdict:
     >>> old_versions_unbounded(store(versioned=True, cleans_versions=True), {}) is None
     True
     """
-    if store.versioned is not True:
+    if store.versioned is False or store.cleans_versions is True:
         return None
+    if store.versioned is UNKNOWN:
+        return Undetermined("versioning")
     return require(
         store.cleans_versions,
         message="every overwritten or deleted object stays and bills for ever, where nobody sees it",

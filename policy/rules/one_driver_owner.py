@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
 from resources.recorded import UNKNOWN
 from resources.stackfacts import Pool, StackFacts
@@ -19,14 +21,14 @@ def one_driver_owner(facts: StackFacts, _: Parameters) -> StackVerdicts:
     operators = [
         resource
         for resource in facts.graph.plan.resources
-        if resource.type.startswith("kubernetes:helm.sh/") and "gpu-operator" in str(resource.inputs.get("chart", ""))
+        if resource.type.startswith("kubernetes:helm.sh/") and _may_be_the_operator(resource.inputs.get("chart"))
     ]
     for operator in operators:
         enabled = flag(get(operator.inputs, "values", "driver", "enabled"), default=True)
         owners = [pool for pool in facts.pools if pool.accelerated is not False and _managed(pool)]
         if enabled is False or not owners:
             found.append((operator.urn, None))
-        elif enabled is UNKNOWN:
+        elif UNKNOWN in (enabled, operator.inputs.get("chart")):
             found.append((operator.urn, Undetermined("driver.enabled of the chart")))
         else:
             message = (
@@ -35,6 +37,10 @@ def one_driver_owner(facts: StackFacts, _: Parameters) -> StackVerdicts:
             fix = "set driver.enabled: false in the chart, or gpuProfile.driver: None on the pools"
             found.append((operator.urn, Violation(message, fix)))
     return found
+
+
+def _may_be_the_operator(chart: Any) -> bool:
+    return chart is UNKNOWN or "gpu-operator" in str(chart)
 
 
 def _managed(pool: Pool) -> bool:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, Verdict, Violation
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from resources.recorded import Unknown
 from resources.stackfacts import Grant
 
@@ -12,8 +12,10 @@ def pass_role_open(grant: Grant, _: Parameters) -> Verdict:
     >>> pass_role_open(grant(actions=("iam:PassRole",), targets=("*",)), {}).fix
     'name the roles, and add the condition iam:PassedToService'
     """
-    if grant.effect != "Allow" or isinstance(grant.actions, Unknown) or isinstance(grant.targets, Unknown):
+    if grant.effect != "Allow" or grant.trust or grant.key_policy or grant.role:
         return None
+    if isinstance(grant.actions, Unknown) or isinstance(grant.targets, Unknown):
+        return Undetermined("the policy document")
     if "iam:PassRole" not in grant.actions or "*" not in grant.targets:
         return None
     return Violation(

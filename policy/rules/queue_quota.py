@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Violation
-from resources.recorded import Unknown
+from resources.recorded import UNKNOWN
 from resources.stackfacts import StackFacts
-from resources.values import count, get, items
+from resources.values import contains_unknown, count, get
 
 
 def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
@@ -22,19 +22,21 @@ def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
         return []
     quota = 0
     for queue in queues:
-        groups = items(get(queue.inputs, "spec", "resourceGroups"))
-        if isinstance(groups, Unknown):
+        if contains_unknown(queue.inputs.get("spec")):
             return [(queue.urn, Undetermined("the quotas"))]
-        for group in groups:
-            flavors = items(get(group, "flavors"))
-            for flavor in () if isinstance(flavors, Unknown) else flavors:
-                for entry in items(get(flavor, "resources")) or ():  # type: ignore[union-attr]
+        for group in get(queue.inputs, "spec", "resourceGroups", default=()):
+            for flavor in get(group, "flavors", default=()):
+                for entry in get(flavor, "resources", default=()):
                     if get(entry, "name") in {"nvidia.com/gpu", "google.com/tpu", "amd.com/gpu"}:
                         amount = count(get(entry, "nominalQuota"))
                         quota += amount if isinstance(amount, int) else 0
     wanted = 0
     for pool in facts.pools:
-        if pool.accelerated is True and isinstance(pool.nodes_max, int) and isinstance(pool.accelerators, int):
+        if pool.accelerated is False:
+            continue
+        if UNKNOWN in (pool.accelerated, pool.nodes_max, pool.accelerators):
+            return [(queues[0].urn, Undetermined(f"the size of {pool.name}"))]
+        if isinstance(pool.nodes_max, int) and isinstance(pool.accelerators, int):
             wanted += pool.nodes_max * pool.accelerators
     if wanted <= quota:
         return [(queues[0].urn, None)]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from policy.rule import Parameters, Rule, Verdict, Violation
+from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from resources.recorded import Unknown
 from resources.stackfacts import Pool
 
@@ -25,8 +25,8 @@ def secret_in_script(pool: Pool, _: Parameters) -> Verdict:
     >>> secret_in_script(pool(start_script=key), {}).fix
     'read it at run time from a secret store, with the role of the machine'
     """
-    if isinstance(pool.start_script, Unknown) or not pool.start_script:
-        return None
+    if isinstance(pool.start_script, Unknown):
+        return Undetermined("the start script")
     if not any(re.search(pattern, pool.start_script) for pattern in _SECRETS):
         return None
     return Violation(

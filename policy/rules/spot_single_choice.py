@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
-from resources.recorded import Unknown
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Pool
 
 
@@ -15,13 +15,20 @@ def spot_single_choice(pool: Pool, parameters: Parameters) -> Verdict:
     >>> spot_single_choice(pool(market="spot", kinds=("g6.xlarge", "g5.xlarge"), zones=2), {"choices": 3}) is None
     True
     """
-    if pool.market != "spot" or pool.single or pool.gang is True or pool.type.startswith(("gcp:", "azure-native:")):
+    if (
+        pool.market not in ("spot", UNKNOWN)
+        or pool.single
+        or pool.gang is True
+        or pool.type.startswith(("gcp:", "azure-native:"))
+    ):
         return None
     if isinstance(pool.kinds, Unknown) or isinstance(pool.zones, Unknown):
         return Undetermined("machine types and zones")
     choices = max(1, len(pool.kinds)) * (pool.zones or 1)
     if choices >= parameters["choices"]:
         return None
+    if pool.market is UNKNOWN:
+        return Undetermined("the market")
     return Violation(
         f"{choices} combination{'' if choices == 1 else 's'} of type and zone: one shortage stops the work",
         "name more machine types or zones, with the price-capacity-optimized strategy",

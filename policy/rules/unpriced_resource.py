@@ -33,5 +33,5 @@ RULE = Rule(
     subject="stack",
     prevents="a bill that no estimate showed",
     judge=unpriced_resource,
-    level="advisory",
+    levels={"dev": "advisory", "staging": "advisory"},
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Final
 
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from resources.recorded import Unknown
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Grant
 
 _DELETES: Final = (
@@ -26,6 +26,8 @@ def writer_can_delete(grant: Grant, _: Parameters) -> Verdict:
     """
     if grant.effect != "Allow" or grant.trust or grant.key_policy:
         return None
+    if grant.cloud == "gcp" and grant.role is UNKNOWN:
+        return Undetermined("the role")
     if grant.cloud == "gcp":
         bad = [str(grant.role)] if grant.role in ("roles/storage.objectAdmin", "roles/storage.admin") else []
     elif isinstance(grant.actions, Unknown):

@@ -115,6 +115,10 @@ def _principal(value: Any) -> Any:
     return ",".join(parts)
 
 
+def _backed(resource: RecordedResource, prop: str) -> tuple[str, ...] | Unknown:
+    return (MADE_HERE,) if resource.property_dependencies.get(prop) else UNKNOWN
+
+
 def _gcp(graph: Graph, resource: RecordedResource) -> list[Grant]:
     members = items(resource.inputs.get("members", resource.inputs.get("member")))
     role = text(resource.inputs.get("role"))
@@ -147,6 +151,6 @@ def _azure(graph: Graph, resource: RecordedResource) -> Grant:
         **base(graph, resource),
         role=role,
         principal=text(resource.inputs.get("principalId")),
-        targets=UNKNOWN if isinstance(scope, Unknown) else (scope,),
+        targets=(scope,) if isinstance(scope, str) else _backed(resource, "scope"),
         conditions=resource.inputs.get("condition"),
     )

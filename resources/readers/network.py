@@ -50,7 +50,7 @@ _SEPARATE: Final = {
 def _inline(graph: Graph, group: RecordedResource, prop: str) -> list[Opening]:
     rules = items(group.inputs.get(prop))
     if isinstance(rules, Unknown):
-        return [Opening(**base(graph, group), direction=prop, world=UNKNOWN, group=group.urn)]
+        return [Opening(**base(graph, group), direction=prop, world=UNKNOWN, ports=UNKNOWN, group=group.urn)]
     return [_aws(graph, group, rule, prop, group=group.urn) for rule in rules]
 
 
@@ -80,7 +80,8 @@ def _whole(value: Any) -> str:
 
 def _aws(graph: Graph, resource: RecordedResource, rule: Any, direction: Text, group: str = "") -> Opening:
     if isinstance(rule, Unknown):
-        return Opening(**base(graph, resource), world=UNKNOWN, group=group)
+        way = direction if isinstance(direction, str) else "ingress"
+        return Opening(**base(graph, resource), direction=way, world=UNKNOWN, ports=UNKNOWN, group=group)
     alone = flag(get(rule, "self"))
     if not group:
         parents = graph.referenced(resource, "securityGroupId", *_INLINE)

@@ -55,7 +55,9 @@ def _pool(
     attached = details.pop("attached_accelerator", "")
     on_kubernetes = details.pop("kubernetes", False)
     accelerator, per_machine = accelerator_of(catalog, cloud_of(resource.type), kinds)
-    if attached:
+    if isinstance(attached, Unknown):
+        accelerator, per_machine = UNKNOWN, UNKNOWN
+    elif attached:
         accelerator, per_machine = attached, None
     ours = registration if registration is not None and _is_its_own(registration, kinds) else None
     tags = details.get("tags", common["tags"])
@@ -79,9 +81,8 @@ def _pool(
     }
     values["guarded"] = either(values["guarded"], UNKNOWN if isinstance(guard, Unknown) else guard is not None)
     values["metrics"] = either(values["metrics"], agents and on_kubernetes)
-    values["scheduled"] = either(
-        values["scheduled"], bool(get(ours, "schedule")) if not isinstance(ours, Unknown) else UNKNOWN
-    )
+    hours = get(ours, "schedule")
+    values["scheduled"] = either(values["scheduled"], UNKNOWN if isinstance(hours, Unknown) else bool(hours))
     values["checkpoints"] = either(UNKNOWN if isinstance(store, Unknown) else bool(store), checkpoints)
     return Pool(**values)
 

@@ -51,9 +51,10 @@ def _machine(template: Any, stated: Callable[[Any], Flag] = plain) -> dict[str, 
         get(reservation, "capacityReservationId", default=get(reservation, "capacityReservationResourceGroupArn"))
     )
     group = text(get(template, "placement", "groupName", default=get(template, "placementGroup")))
-    efa = False
+    efa: Flag = False
     if isinstance(interfaces, tuple):
-        efa = any(str(get(entry, "interfaceType", default="")).startswith("efa") for entry in interfaces)
+        kinds = [text(get(entry, "interfaceType")) for entry in interfaces]
+        efa = either(*(UNKNOWN if isinstance(kind, Unknown) else kind.startswith("efa") for kind in kinds))
     return {
         "machine": template,
         "start_script": script,

@@ -169,6 +169,8 @@ def _managed_cluster(graph: Graph, resource: RecordedResource) -> list[dict[str,
 def _ml_compute(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     del graph
     outer = resource.inputs.get("properties")
+    if get(outer, "computeType") is UNKNOWN:
+        return [{"kinds": UNKNOWN, "machine": UNKNOWN, "nodes_min": UNKNOWN, "nodes_max": UNKNOWN, "scales": UNKNOWN}]
     if get(outer, "computeType") != "AmlCompute":
         return []
     inner = get(outer, "properties")

@@ -25,11 +25,11 @@ def _kinds(machine: Machine) -> tuple[str, ...] | Unknown:
     return UNKNOWN if isinstance(machine.kind, Unknown) else (machine.kind,)
 
 
-def _identity(account: Any) -> Flag:
-    """Whether the machines run as the project's default service account."""
+def _identity(graph: Graph, owner: RecordedResource, prop: str, account: Any) -> Flag:
+    """Whether the machines run as the project's default service account; one made in this plan is another."""
     stated = text(account)
     if isinstance(stated, Unknown):
-        return False  # an account made in this plan
+        return False if graph.stated(owner, prop, stated) is True else UNKNOWN
     return stated in {"", "default"} or stated.endswith("-compute@developer.gserviceaccount.com")
 
 
@@ -54,7 +54,7 @@ def _node_config(graph: Graph, pool: RecordedResource, config: Any, **more: Any)
         "attached_accelerator": _attached(machine),
         "kubernetes": True,
         "metrics": True,  # duty cycle and GPU utilization are system metrics of GKE
-        "default_identity": _identity(get(config, "serviceAccount")),
+        "default_identity": _identity(graph, pool, "nodeConfig", get(config, "serviceAccount")),
         "own_key": graph.stated(pool, "nodeConfig", key),
         "reserved": _reservation(config),
     }
@@ -84,7 +84,7 @@ def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
             "nodes_wanted": size.wanted,
             "nodes_max": size.most,
             "scales": either(UNKNOWN if scaling is UNKNOWN else scaling is not None, queued),
-            "scheduled": limit is not None,
+            "scheduled": UNKNOWN if limit is UNKNOWN else limit is not None,
             "placement": UNKNOWN if isinstance(placement, Unknown) else placement == "COMPACT",
             "zones": zones,
             "gang": UNKNOWN if isinstance(topology, Unknown) else topology != "",
@@ -140,13 +140,19 @@ def _instance_details(graph: Graph, owner: RecordedResource, inputs: Any) -> dic
         "market": machine.market,
         "attached_accelerator": _attached(machine),
         "public_address": public,
-        "default_identity": _identity(get(inputs, "serviceAccount", "email")),
+        "default_identity": _identity(graph, owner, "serviceAccount", get(inputs, "serviceAccount", "email")),
         "start_script": script,
         "metrics": UNKNOWN if isinstance(script, Unknown) else any(name in script for name in METRIC_AGENTS),
         "own_key": graph.stated(owner, "bootDisk" if "bootDisk" in owner.inputs else "disks", boot),
         "reserved": _reservation(inputs),
-        "scheduled": limit is not None or bool(get(inputs, "resourcePolicies")),
+        "scheduled": either(
+            UNKNOWN if limit is UNKNOWN else limit is not None, _given(get(inputs, "resourcePolicies"))
+        ),
     }
+
+
+def _given(value: Any) -> Flag:
+    return UNKNOWN if isinstance(value, Unknown) else bool(value)
 
 
 def _has_address(interface: Any) -> Flag:
@@ -185,7 +191,6 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
 
 
 def _tpu(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
-    del graph
     inputs: Any = resource.inputs
     node = get(inputs, "tpu", "nodeSpecs", 0, "node", default=inputs)
     scheduling = get(node, "schedulingConfig")
@@ -204,7 +209,7 @@ def _tpu(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "single": True,
             "metrics": True,  # the duty cycle is a system metric of TPU VMs
             "public_address": flag(get(node, "networkConfig", "enableExternalIps")),
-            "default_identity": _identity(get(node, "serviceAccount", "email")),
+            "default_identity": _identity(graph, resource, "serviceAccount", get(node, "serviceAccount", "email")),
             "reserved": "reserved" if reserved is True else (UNKNOWN if reserved is UNKNOWN else ""),
         }
     ]

@@ -102,7 +102,7 @@ def _ml_accelerated(kind: Any) -> Flag:
 
 def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     variants = items(resource.inputs.get("productionVariants"))
-    if isinstance(variants, Unknown):
+    if isinstance(variants, Unknown) or UNKNOWN in variants:
         return {"accelerated": UNKNOWN, "scales": UNKNOWN}
     live = [variant for variant in variants if get(variant, "serverlessConfig") is None]
     if not live:
@@ -274,7 +274,10 @@ def _colab(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
 def _compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     outer = resource.inputs.get("properties")
-    if get(outer, "computeType") != "ComputeInstance":
+    kind_of = get(outer, "computeType")
+    if kind_of is UNKNOWN:
+        return {"accelerated": UNKNOWN, "stops_itself": UNKNOWN, "public": UNKNOWN, "root": UNKNOWN}
+    if kind_of != "ComputeInstance":
         return None
     inner = get(outer, "properties")
     idle = get(inner, "idleTimeBeforeShutdown")

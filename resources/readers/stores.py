@@ -31,7 +31,7 @@ def stores(graph: Graph) -> tuple[Store, ...]:
         values: dict[str, Any] = {
             **common,
             "logs": logs,
-            "checkpoints": not logs and _holds_checkpoints(resource, common),
+            "checkpoints": False if logs else _holds_checkpoints(resource, common),
             "gigabytes_expected": get(common["registration"], "bytesExpected"),
             **reader(graph, resource),
         }
@@ -41,8 +41,9 @@ def stores(graph: Graph) -> tuple[Store, ...]:
 
 def _holds_checkpoints(resource: RecordedResource, common: Any) -> Flag:
     """By its component's statement, a tag that says so, or its name."""
-    if get(common["registration"], "kind") == "checkpoints":
-        return True
+    kind = get(common["registration"], "kind")
+    if kind is UNKNOWN or kind == "checkpoints":
+        return UNKNOWN if kind is UNKNOWN else True
     names = [resource.name, *(resource.inputs.get(key) for key in ("bucket", "name", "accountName", "bucketPrefix"))]
     tags = common["tags"]
     if isinstance(tags, dict):

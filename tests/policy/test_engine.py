@@ -1,0 +1,215 @@
+"""Nothing passes by accident: unknown values, broken rules, waivers that no longer hold."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policy.config import Config, parse_config, read_config, schema
+from policy.engine import evaluate
+from policy.examples import pool, resource, stack
+from policy.rule import Rule, Undetermined, Violation
+from policy.rules import RULES
+from resources.recorded import UNKNOWN
+from sizing.errors import ConfigError
+
+ON = date(2026, 11, 21)
+BOX = resource("aws:ec2/instance:Instance", "box")
+FACTS = stack(BOX, pools=(pool(name="box", accelerator="l4", nodes_min=1),))
+
+
+def rule(judge: Any, **fields: Any) -> Rule:
+    values: dict[str, Any] = {"id": "idle-exposure", "area": "spend", "subject": "pools", "prevents": "waste"}
+    return Rule(**{**values, **fields}, judge=judge)
+
+
+def broken(*_: Any) -> None:
+    raise ZeroDivisionError("division by zero")
+
+
+def test_a_rule_that_raises_is_its_own_fault_and_failed() -> None:
+    report = evaluate(FACTS, Config(), on=ON, rules=[rule(broken)])
+    assert [(r.outcome, r.level) for r in report.results] == [("error", "mandatory")]
+    assert "the rule itself failed (ZeroDivisionError: division by zero)" in report.results[0].message
+    assert "policy/rules/idle_exposure.py" in report.results[0].fix
+    assert not report.ok
+
+
+def test_a_rule_that_raises_late_in_a_stack_counts_nothing_as_passed() -> None:
+    def late(*_: Any) -> Any:
+        yield "", None
+        raise ValueError("late")
+
+    report = evaluate(FACTS, Config(), on=ON, rules=[rule(late, subject="stack")])
+    assert report.passed == 0
+    assert [r.outcome for r in report.results] == ["error"]
+
+
+def test_a_rule_that_touches_an_unknown_as_a_truth_value_fails_and_does_not_pass() -> None:
+    unknown = stack(pools=(pool(accelerator="l4", nodes_min=UNKNOWN),))
+    report = evaluate(
+        unknown, Config(), on=ON, rules=[rule(lambda p, _: Violation("burns", "stop it") if p.nodes_min else None)]
+    )
+    assert [r.outcome for r in report.results] == ["error"]
+
+
+def test_undetermined_fails_at_the_rules_level() -> None:
+    report = evaluate(FACTS, Config(), on=ON, rules=[rule(lambda *_: Undetermined("the size"))])
+    assert [(r.outcome, r.level, r.message) for r in report.results] == [
+        ("undetermined", "mandatory", "cannot be judged before the size is known")
+    ]
+    assert not report.ok
+
+
+def test_a_configuration_may_let_an_undetermined_result_warn() -> None:
+    settings = parse_config({"undetermined": {"idle-exposure": "advisory"}})
+    report = evaluate(FACTS, settings, on=ON, rules=[rule(lambda *_: Undetermined("the size"))])
+    assert [(r.outcome, r.level) for r in report.results] == [("undetermined", "advisory")]
+    assert report.ok
+
+
+def test_something_that_is_no_verdict_is_an_error() -> None:
+    report = evaluate(FACTS, Config(), on=ON, rules=[rule(lambda *_: True)])
+    assert report.results[0].outcome == "error"
+
+
+def test_levels_by_environment() -> None:
+    settings = parse_config({"levels": {"idle-exposure": {"dev": "advisory", "prod": "mandatory"}}})
+    bad = rule(lambda *_: Violation("burns", "stop it"))
+    assert evaluate(FACTS, settings, on=ON, rules=[bad]).ok
+    prod = stack(environment="prod", pools=FACTS.pools)
+    assert not evaluate(prod, settings, on=ON, rules=[bad]).ok
+    off = parse_config({"levels": {"idle-exposure": "disabled"}})
+    assert evaluate(FACTS, off, on=ON, rules=[bad]).rules == 0
+
+
+def waiver(**changes: Any) -> Config:
+    entry = {"rule": "idle-exposure", "resource": "box", "reason": "demo on Friday", "expires": "2026-12-01", **changes}
+    return parse_config({"waivers": [entry]})
+
+
+BAD = rule(lambda *_: Violation("burns", "stop it"))
+
+
+@pytest.mark.parametrize("name", ["box", BOX.urn])
+def test_a_waiver_holds_for_its_resource_with_its_reason(name: str) -> None:
+    report = evaluate(FACTS, waiver(resource=name), on=ON, rules=[BAD])
+    assert report.ok
+    assert [r.reason for r in report.waived] == ["demo on Friday (until 2026-12-01)"]
+
+
+def test_a_waiver_holds_on_its_last_day_and_fails_on_the_next() -> None:
+    assert evaluate(FACTS, waiver(), on=date(2026, 12, 1), rules=[BAD]).ok
+    report = evaluate(FACTS, waiver(), on=date(2026, 12, 2), rules=[BAD])
+    assert [r.message for r in report.failed()] == [
+        "burns",
+        "the waiver of idle-exposure for box expired on 2026-12-01",
+    ]
+
+
+def test_an_expired_waiver_fails_even_where_its_rule_passes() -> None:
+    report = evaluate(FACTS, waiver(), on=date(2027, 1, 1), rules=[rule(lambda *_: None)])
+    assert not report.ok
+
+
+def test_a_waiver_for_a_resource_that_is_not_there_fails() -> None:
+    report = evaluate(FACTS, waiver(resource="bxo"), on=ON, rules=[rule(lambda *_: None)])
+    assert [r.message for r in report.failed()] == ["the waiver of idle-exposure names bxo, which is not in stack dev"]
+
+
+def test_a_waiver_for_another_stack_is_left_alone() -> None:
+    assert evaluate(FACTS, waiver(resource="elsewhere", stack="prod"), on=ON, rules=[rule(lambda *_: None)]).ok
+
+
+def test_what_only_the_evaluator_sees_is_left_out_of_a_policy_process() -> None:
+    hidden = rule(lambda *_: Violation("burns", "stop it"), evaluator_only=True)
+    assert evaluate(FACTS, Config(), on=ON, rules=[hidden], evaluator=False).ok
+
+
+WRONG = {
+    "not a mapping": ([], "must be a mapping"),
+    "unknown section": ({"level": {}}, "unknown section\n  fix: did you mean levels?"),
+    "unknown rule": ({"levels": {"idle-exposur": "advisory"}}, "did you mean idle-exposure?"),
+    "unknown level": ({"levels": {"idle-exposure": "warn"}}, "must be mandatory | advisory | disabled, got 'warn'"),
+    "unknown environment": (
+        {"levels": {"idle-exposure": {"production": "advisory"}}},
+        "unknown environment\n  fix: one of dev, staging, prod",
+    ),
+    "levels as a list": ({"levels": ["idle-exposure"]}, "levels: must be a mapping"),
+    "unknown parameter": ({"parameters": {"group-maximum": {"node": 4}}}, "did you mean nodes?"),
+    "parameter of a wrong type": ({"parameters": {"group-maximum": {"nodes": "many"}}}, "a whole number"),
+    "parameter below its minimum": ({"parameters": {"group-maximum": {"nodes": 0}}}, "at least 1, got 0"),
+    "a flag for a number": ({"parameters": {"group-maximum": {"nodes": True}}}, "a whole number"),
+    "parameter of a rule that has none": ({"parameters": {"idle-exposure": {"x": 1}}}, "unknown parameter"),
+    "parameters as a number": ({"parameters": {"group-maximum": 4}}, "must be a mapping"),
+    "waivers as a mapping": ({"waivers": {"rule": "x"}}, "waivers: must be a list"),
+    "waiver without a reason": (
+        {"waivers": [{"rule": "idle-exposure", "resource": "x", "expires": "2027-01-01"}]},
+        "waivers[0].reason: must be a text that is not empty",
+    ),
+    "waiver without an end": (
+        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "y"}]},
+        "waivers[0].expires: must be a date",
+    ),
+    "waiver that never ends": (
+        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "y", "expires": "never"}]},
+        "must be a date, YYYY-MM-DD, got 'never'",
+    ),
+    "waiver of an unknown rule": (
+        {"waivers": [{"rule": "idle", "resource": "x", "reason": "y", "expires": "2027-01-01"}]},
+        "unknown rule",
+    ),
+    "waiver with an unknown key": (
+        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "y", "expires": "2027-01-01", "til": 1}]},
+        "waivers[0].til: unknown key",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_configuration_names_itself_and_stops(name: str) -> None:
+    data, words = WRONG[name]
+    with pytest.raises(ConfigError) as caught:
+        parse_config(data, "policy.yaml")
+    assert words in str(caught.value)
+    assert str(caught.value).startswith("policy.yaml: 1 fault")
+    assert caught.value.exit_code == 64
+
+
+def test_all_faults_are_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_config({"levels": {"nope": "advisory", "idle-exposure": "loud"}, "waivers": [{}]})
+    assert len(caught.value.faults) == 6
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        read_config(tmp_path / "missing.yaml")
+    broken_file = tmp_path / "broken.yaml"
+    broken_file.write_text("levels: [", encoding="utf-8")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_config(broken_file)
+
+
+def test_the_shipped_configuration_is_right_and_matches_its_schema() -> None:
+    import jsonschema
+
+    path = Path(__file__).parents[2] / "policy" / "config.yaml"
+    read_config(path)
+    jsonschema.validate(yaml.safe_load(path.read_text()) or {}, schema())
+
+
+def test_every_rule_says_what_it_prevents_and_where_it_stands() -> None:
+    for each in RULES:
+        module = each.judge.__module__.rsplit(".", 1)[-1]
+        assert module == each.id.replace("-", "_"), "one file per rule, named like it"
+        assert each.judge.__name__ == module
+        assert ">>>" in (each.judge.__doc__ or ""), f"{each.id} has no example"
+        assert each.prevents
+        assert each.subject == "stack" or hasattr(FACTS, each.subject)
+        for name, parameter in each.parameters.items():
+            parse_config({"parameters": {each.id: {name: parameter.default}}})
