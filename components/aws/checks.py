@@ -13,7 +13,7 @@ CAPACITY_MODES = ("on-demand", "spot", "reservation", "capacity-block")
 _REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov)-[a-z]+-\d")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _RESERVATION = re.compile(r"cr-[0-9a-f]{8,17}|arn:aws[\w-]*:resource-groups:[\w-]+:\d{12}:group/.+")
-_SECRET = re.compile(r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*\S")
+SECRET = re.compile(r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*\S")
 EFA_CARD_COUNTS = "p4d/p4de 4, p5/p5e 32, p5en 16, p6-b200 8"
 
 
@@ -73,7 +73,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     faults.must(
         "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
     )
-    _check_region(faults, args)
+    check_region(faults, args)
     bucket = args.get("bucket", "")
     faults.must(
         bool(_BUCKET.fullmatch(bucket)),
@@ -93,7 +93,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
 
 def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
     """The region's form, and that every zone lies in it."""
-    region = _check_region(faults, args)
+    region = check_region(faults, args)
     zones = args.get("zones")
     if not isinstance(zones, list) or not zones:
         faults.add("zones", "is empty; name at least one, as us-east-1a or use1-az4")
@@ -109,7 +109,7 @@ def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
             faults.add(f"zones[{number}]", f"must be a zone as us-east-1a or use1-az4, got {zone!r}")
 
 
-def _check_region(faults: Faults, args: Mapping[str, Any]) -> str:
+def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
     region = str(args.get("region", ""))
     right = faults.must(
         bool(_REGION.fullmatch(region)), "region", f"must be an AWS region such as us-east-1, got {region!r}"
@@ -219,7 +219,7 @@ def check_script(faults: Faults, args: Mapping[str, Any]) -> None:
     """First-boot commands: short enough for user data, and no secrets, which everyone on the machine could read."""
     script = args.get("start_script", "")
     faults.must(
-        not _SECRET.search(script),
+        not SECRET.search(script),
         "start_script",
         "holds what looks like a secret; user data is readable by everyone on the machine",
         fix="read it from Secrets Manager with the machine's role",

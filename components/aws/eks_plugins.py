@@ -47,7 +47,6 @@ class EksDevicePlugins(Owned):
             version=settings["version"],
             values=settings["values"],
             atomic=True,
-            skip_await=True,  # the machines that run it may be at zero
             opts=self.child(provider=provider),
             **source,
         )

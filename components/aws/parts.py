@@ -236,3 +236,8 @@ def queue_policy(*, queue: str, rule_arns: Sequence[str]) -> str:
         },
         sort_keys=True,
     )
+
+
+def inline_policy(owner: Owned, name: str, role: iam.Role, document: pulumi.Input[str]) -> None:
+    """One more policy of a role's own."""
+    iam.RolePolicy(name, role=role.id, policy=document, opts=owner.child())
