@@ -364,8 +364,9 @@ class Decision(_Record):
                 file.write(self.to_json())
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
+            written = Path(temporary)
+            written.chmod(0o644)
+            written.replace(path)
         except BaseException:
-            os.unlink(temporary)
+            Path(temporary).unlink(missing_ok=True)
             raise

@@ -17,7 +17,7 @@ Grade = Literal["measured", "interpolated", "calibrated", "roofline"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingJob:
-    """A training or fine-tuning run. Batches count samples (sequences or images); tokens = samples x sequence_length."""
+    """A training or fine-tuning run. Batches count samples (sequences, images); tokens = samples x sequence_length."""
 
     architecture: Architecture
     method: Literal["pretrain", "full", "lora", "qlora"] = "pretrain"
@@ -43,7 +43,7 @@ class TrainingJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingJob:
-    """Inference: requests of `input_tokens` and `output_tokens`, or samples for vision, encoder and diffusion models."""
+    """Inference: requests of `input_tokens` and `output_tokens`, or samples of vision, encoder and diffusion models."""
 
     architecture: Architecture
     weights: str = "bf16"  # fp32 | bf16 | fp16 | fp8 | int8 | fp4 | int4

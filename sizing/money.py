@@ -81,9 +81,9 @@ class LineItem:
     `quantity` is per month for `cadence="monthly"` and in total for `"once"`. `component` groups lines for a reader
     (the pool or store that causes them); `what` says it in words; `how` says how the figure was got.
 
-    >>> item = LineItem(component="chat", what="1 x g6.xlarge", unit="machine-hour", cadence="monthly",
-    ...     quantity=Interval(Decimal(0), Decimal(300), Decimal(730)), price=Priced(Decimal("0.8048"), "list", "2026-07-20"))
-    >>> item.cost()
+    >>> hours = Interval(Decimal(0), Decimal(300), Decimal(730))
+    >>> price = Priced(Decimal("0.8048"), "list", "2026-07-20")
+    >>> LineItem(component="chat", what="1 x g6.xlarge", unit="machine-hour", quantity=hours, price=price).cost()
     Interval(floor=Decimal('0.00'), expected=Decimal('241.44'), ceiling=Decimal('587.50'))
     """
 
