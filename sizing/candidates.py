@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sizing import residency
 from sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
-from sizing.fleets import Fleet, FleetRefusal, Machine, Memo, fleets_for, ideal_run_s
+from sizing.fleets import Fleet, FleetRefusal, Machine, Memo, fleets_for
 from sizing.performance.serving_replica import peak_flop_per_s
 from sizing.requirements import Requirements
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 ELSEWHERE_MARKETS = ("on-demand", "purchase")  # other sellers and own hardware: alternatives, whatever is asked for
 
 KEPT_ELSEWHERE = 2
+AHEAD = 24  # shapes whose layouts are searched together
 KEPT = 3  # buildable candidates that are worked out whatever the bound says: the choice and its runners-up
 
 
@@ -153,7 +154,8 @@ def try_all(
         else:
             outcomes[index] = admitted
     found: dict[str, list[float]] = {}  # totals of the best few, by where a component can build them
-    for item in sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type)):
+    queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
+    for position, item in enumerate(queue):
         cloud = item.shape.cloud
         buildable = cloud in PROVISIONABLE
         same = found.setdefault((cloud if apart else "any") if buildable else "elsewhere", [])
@@ -161,6 +163,8 @@ def try_all(
         if len(same) >= kept and item.floor_usd > same[kept - 1]:
             outcomes[item.index] = _dearer(item, same[0])
             continue
+        if need.training is not None and item.machine.key not in context.memo:
+            _work_ahead(queue[position : position + AHEAD], context)
         outcome = _work_out(item, context)
         outcomes[item.index] = outcome
         if appraise is not None and item.floor_usd and isinstance(outcome, Candidate):
@@ -220,9 +224,20 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
     floor = 0.0
     if need.training is not None and need.objective == "cost":
+        from sizing.fleets_training import ideal_run_s
+
         hours = ideal_run_s(need.training, accelerator, shape.accelerators) / 3600
         floor = hours * float(min(deal.usd_per_hour for deal in wanted))
     return _Open(index, shape, accelerator, machine, deals, floor)
+
+
+def _work_ahead(items: Iterable[_Open], context: _Context) -> None:
+    """Lay runs out on the next machines together: many at once cost little more than one."""
+    from sizing.fleets_training import training_fleets
+
+    machines = {item.machine.key: item.machine for item in items if item.machine.key not in context.memo}
+    found = training_fleets(tuple(machines.values()), context.need, context.shared)
+    context.memo.update(zip(machines, found, strict=True))
 
 
 def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:

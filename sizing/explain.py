@@ -16,7 +16,7 @@ from sizing.candidates import Candidate, machine_of, try_all
 from sizing.choice import Sizing, alternatives, ordered, significant
 from sizing.decide import NothingFits, nothing_fits, size_one
 from sizing.decision import Alternative
-from sizing.fleets import Fleet, FleetRefusal, Machine, Memo, fleets_for, run_time_s
+from sizing.fleets import Fleet, FleetRefusal, Machine, Memo, fleets_for
 from sizing.jobs import Cluster, Layout, ServingJob, TrainingJob
 from sizing.pricing import Option, Setting, least_extras_usd, options_of
 from sizing.requirements import Requirements
@@ -234,6 +234,7 @@ def _half_training(job: TrainingJob, need: Requirements, machine: Machine, chose
 
 def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: float | None) -> Change:
     """One change to a run, laid out on the smaller cluster."""
+    from sizing.fleets_training import run_time_s
     from sizing.layouts import LayoutRefusal, search
 
     plans = search(changed, cluster, best=1)
@@ -249,10 +250,11 @@ def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: floa
 def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
     job, level = need.serving, need.level
     assert job is not None and level is not None  # noqa: S101, PT018 - asked only for services
-    tries: list[tuple[str, Requirements]] = []
-    for weights in ("fp8", "int8", "int4"):
-        if _bytes(weights) < _bytes(job.weights):
-            tries.append((f"model.weights: {weights}", replace(need, serving=replace(job, weights=weights))))
+    tries = [
+        (f"model.weights: {weights}", replace(need, serving=replace(job, weights=weights)))
+        for weights in ("fp8", "int8", "int4")
+        if _bytes(weights) < _bytes(job.weights)
+    ]
     if not job.kv:
         tries.append(("model.kv: fp8", replace(need, serving=replace(job, kv="fp8"))))
     slower = replace(

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from sizing.catalog.records import Accelerator
-from sizing.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, ServingJob, TrainingEstimate, TrainingJob
+from sizing.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, ServingJob, TrainingEstimate
 from sizing.memory import serving_budget_bytes, serving_memory, usable_bytes
 from sizing.performance.serving import (
     ServingRefusal,
@@ -26,8 +25,6 @@ from sizing.performance.serving_level import ServiceLevel
 from sizing.requirements import Arrivals, Requirements
 from sizing.units import Range
 
-NODES_MAX = 128
-NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 START_UP_S = 600.0  # booting a machine, pulling an image, loading weights: once per run
 REPLICAS_MAX = 100_000
@@ -111,7 +108,9 @@ class Memo:
 def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:
     """The fleets of `machine` that meet `need`, smallest first; or why there is none."""
     if need.training is not None:
-        return training_fleets(machine, need, memo)
+        from sizing.fleets_training import training_fleets
+
+        return training_fleets((machine,), need, memo)[0]
     if need.arrivals is not None and need.serving is not None and need.level is not None:
         return online_fleet(machine, need, memo, job=need.serving, arrivals=need.arrivals, level=need.level)
     if need.batch is not None and need.serving is not None:
@@ -288,136 +287,6 @@ def batch_fleets(machine: Machine, need: Requirements, job: ServingJob) -> tuple
             run_s=START_UP_S + need.batch.samples / (rate * n),
         )
         for n in counts
-    )
-
-
-# Training ----------------------------------------------------------------------------------------------------------
-
-
-def training_fleets(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:
-    """The numbers of nodes worth looking at, each with its best layout; those that miss the deadline are left out.
-
-    More nodes only add communication, so for objective `cost` the smallest that does is enough; one more is looked at
-    where the deadline is near (interruptions take time) or memory was bought with recomputation.
-    """
-    from sizing.layouts import LayoutRefusal, search
-
-    job = need.training
-    assert job is not None  # noqa: S101 - asked only for training
-    usable = usable_bytes(machine.accelerator)
-    found: list[Fleet] = []
-    refusals: list[FleetRefusal] = []
-    for nodes, topology in node_counts(machine, need):
-        devices = nodes * machine.count
-        ideal_s = ideal_run_s(job, machine.accelerator, devices)
-        if need.deadline_s is not None and ideal_s > need.deadline_s:
-            refusals.append(_slow(ideal_s, need.deadline_s, devices, "without any loss"))
-            continue
-        least = least_state_bytes(job) / devices
-        if least > usable:
-            refusals.append(_no_room(least, usable, devices, machine.accelerator))
-            continue
-        key = (machine.accelerator.key, machine.count, machine.scale_up, nodes, topology, *machine.outside(nodes))
-        if key not in memo.plans:
-            memo.plans[key] = search(job, machine.cluster(nodes, topology), best=1)
-        plans = memo.plans[key]
-        if isinstance(plans, LayoutRefusal):
-            shortfall = plans.need_bytes / plans.usable_bytes if plans.usable_bytes else math.inf
-            relax = "allow more nodes in resources.nodes"
-            refusals.append(FleetRefusal(cause=plans.cause, reason=plans.reason, shortfall=shortfall, relax=relax))
-            continue
-        best = plans[0]
-        run_s = run_time_s(job, best.time) + START_UP_S
-        if need.deadline_s is not None and run_s > need.deadline_s:
-            refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
-            continue
-        found.append(
-            Fleet(
-                nodes=nodes,
-                memory=best.memory,
-                usable_bytes=usable,
-                topology=topology,
-                layout=best.layout,
-                training=best.time,
-                run_s=run_s,
-            )
-        )
-        near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
-        tight = best.layout.checkpointing == "full"
-        if need.objective == "cost" and (len(found) > 1 or not (near or tight)):
-            break
-    if found:
-        return tuple(found)
-    if refusals:
-        return min(refusals, key=lambda refusal: refusal.shortfall)
-    return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
-
-
-def least_state_bytes(job: TrainingJob) -> float:
-    """Less than any layout keeps, over all devices together: weights, and for full training gradients and moments."""
-    from sizing.architecture import params_total
-
-    per_param = {"qlora": 0.5, "lora": 1.0}.get(job.method, 4.0 if job.cpu_offload else 6.0)
-    return params_total(job.architecture) * per_param
-
-
-def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) -> FleetRefusal:
-    return FleetRefusal(
-        cause="memory",
-        reason=f"model state alone needs {least / GIB:.1f} GiB per device on {devices} x {accelerator.name}, "
-        f"{usable / GIB:.1f} GiB usable",
-        shortfall=least / usable,
-        relax="allow more nodes in resources.nodes",
-    )
-
-
-def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:
-    """Numbers of nodes to look at: powers of two within the spec's range; on TPU the legal slices."""
-    most = NODES_MAX if need.objective == "cost" else NODES_MAX_FOR_TIME
-    batch = need.training.global_batch if need.training else NODES_MAX
-    if machine.accelerator.runtime == "tpu":
-        legal = [(vms, topology) for vms, chips, topology in machine.slices if vms <= most and chips <= 8 * batch]
-        return tuple(sorted((v, t) for v, t in set(legal) if within(need.nodes, v) == v))
-    high = min(NODES_MAX, need.nodes.high) if need.nodes and need.nodes.high else most
-    low = need.nodes.low if need.nodes else 1
-    counts = {1 << power for power in range(8) if low <= 1 << power <= high}
-    counts |= {n for n in (low, high) if need.nodes and low <= n <= high}
-    return tuple((n, "") for n in sorted(counts))
-
-
-@lru_cache(maxsize=256)
-def run_flop(job: TrainingJob) -> float:
-    """Model FLOPs of the whole run."""
-    from sizing.architecture import forward_flop_per_sample, train_flop_per_token
-
-    samples = job.samples or 0.0
-    if job.sequence_length:
-        share = 2 / 3 if job.method in ("lora", "qlora") else 1.0  # frozen weights have no gradient of their own
-        return samples * job.sequence_length * train_flop_per_token(job.architecture, job.sequence_length) * share
-    return 3.0 * samples * forward_flop_per_sample(job.architecture)
-
-
-def ideal_run_s(job: TrainingJob, accelerator: Accelerator, devices: int) -> float:
-    """A lower bound of the run's time: every device at its calibrated rate in large matrix products, nothing else."""
-    from sizing import calibration
-    from sizing.performance.training_rows import cluster_facts
-
-    alone = Cluster(accelerator=accelerator, per_node=1)
-    return run_flop(job) / (cluster_facts(alone, job.precision, calibration.values("training"))["rate"] * devices)
-
-
-def run_time_s(job: TrainingJob, time: TrainingEstimate) -> float:
-    """Wall time of the run: steps, over the share of time that is useful work."""
-    steps = math.ceil((job.samples or 0.0) / job.global_batch)
-    return max(1, steps) * time.step_s / max(1e-9, time.availability)
-
-
-def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefusal:
-    return FleetRefusal(
-        cause="too-slow",
-        reason=f"{run_s / 3600:.1f} h on {devices} devices ({how}), {deadline_s / 3600:.1f} h allowed",
-        shortfall=run_s / deadline_s,
-        relax="allow a later deadline or more nodes",
     )
 
 

@@ -1,0 +1,179 @@
+"""Fleets for training: how many nodes, which layout on them, how long the run takes.
+
+For each machine the numbers of nodes are tried from the smallest up; what is asked of the layout search by all machines
+at once is answered together, since laying out many clusters costs little more than laying out one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sizing.catalog.records import Accelerator
+from sizing.fleets import GIB, START_UP_S, Fleet, FleetRefusal, Machine, Memo, within
+from sizing.jobs import Cluster, TrainingEstimate, TrainingJob
+from sizing.memory import usable_bytes
+from sizing.requirements import Requirements
+
+NODES_MAX = 128
+NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
+
+Ask = tuple[tuple[object, ...], Cluster]
+"""A cluster whose best layout is wanted, and the key under which the answer is kept."""
+
+
+def training_fleets(
+    machines: Sequence[Machine], need: Requirements, memo: Memo
+) -> list[tuple[Fleet, ...] | FleetRefusal]:
+    """The fleets of each machine, in their order. Layouts are searched for many clusters at once, round by round."""
+    from sizing.layouts import search_all
+
+    job = need.training
+    assert job is not None  # noqa: S101 - asked only for training
+    done: dict[int, tuple[Fleet, ...] | FleetRefusal] = {}
+    hunts = {index: _hunt(machine, need, job) for index, machine in enumerate(machines)}
+    asks: dict[int, Ask] = {}
+
+    def go_on(index: int, answer: Any) -> None:
+        try:
+            asks[index] = hunts[index].send(answer)
+        except StopIteration as end:
+            done[index] = end.value
+
+    for index in hunts:
+        go_on(index, None)
+    while asks:
+        now, wanted = dict(asks), {key: cluster for key, cluster in asks.values() if key not in memo.plans}
+        asks.clear()
+        if wanted:
+            memo.plans.update(zip(wanted, search_all(job, tuple(wanted.values()), best=1), strict=True))
+        for index, (key, _) in now.items():
+            go_on(index, memo.plans[key])
+    return [done[index] for index in range(len(machines))]
+
+
+def _hunt(
+    machine: Machine, need: Requirements, job: TrainingJob
+) -> Generator[Ask, Any, tuple[Fleet, ...] | FleetRefusal]:
+    """The numbers of nodes worth looking at, each with its best layout; those that miss the deadline are left out.
+
+    More nodes only add communication, so for objective `cost` the smallest that does is enough; one more is looked at
+    where the deadline is near (interruptions take time) or memory was bought with recomputation.
+    """
+    from sizing.layouts import LayoutRefusal
+
+    usable = usable_bytes(machine.accelerator)
+    found: list[Fleet] = []
+    refusals: list[FleetRefusal] = []
+    for nodes, topology in node_counts(machine, need):
+        devices = nodes * machine.count
+        ideal_s = ideal_run_s(job, machine.accelerator, devices)
+        if need.deadline_s is not None and ideal_s > need.deadline_s:
+            refusals.append(_slow(ideal_s, need.deadline_s, devices, "without any loss"))
+            continue
+        least = least_state_bytes(job) / devices
+        if least > usable:
+            refusals.append(_no_room(least, usable, devices, machine.accelerator))
+            continue
+        key = (machine.accelerator.key, machine.count, machine.scale_up, nodes, topology, *machine.outside(nodes))
+        plans = yield key, machine.cluster(nodes, topology)
+        if isinstance(plans, LayoutRefusal):
+            shortfall = plans.need_bytes / plans.usable_bytes if plans.usable_bytes else math.inf
+            relax = "allow more nodes in resources.nodes"
+            refusals.append(FleetRefusal(cause=plans.cause, reason=plans.reason, shortfall=shortfall, relax=relax))
+            continue
+        best = plans[0]
+        run_s = run_time_s(job, best.time) + START_UP_S
+        if need.deadline_s is not None and run_s > need.deadline_s:
+            refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
+            continue
+        found.append(
+            Fleet(
+                nodes=nodes,
+                memory=best.memory,
+                usable_bytes=usable,
+                topology=topology,
+                layout=best.layout,
+                training=best.time,
+                run_s=run_s,
+            )
+        )
+        near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
+        tight = best.layout.checkpointing == "full"
+        if need.objective == "cost" and (len(found) > 1 or not (near or tight)):
+            break
+    if found:
+        return tuple(found)
+    if refusals:
+        return min(refusals, key=lambda refusal: refusal.shortfall)
+    return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
+
+
+def least_state_bytes(job: TrainingJob) -> float:
+    """Less than any layout keeps, over all devices together: weights, and for full training gradients and moments."""
+    from sizing.architecture import params_total
+
+    per_param = {"qlora": 0.5, "lora": 1.0}.get(job.method, 4.0 if job.cpu_offload else 6.0)
+    return params_total(job.architecture) * per_param
+
+
+def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) -> FleetRefusal:
+    return FleetRefusal(
+        cause="memory",
+        reason=f"model state alone needs {least / GIB:.1f} GiB per device on {devices} x {accelerator.name}, "
+        f"{usable / GIB:.1f} GiB usable",
+        shortfall=least / usable,
+        relax="allow more nodes in resources.nodes",
+    )
+
+
+def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:
+    """Numbers of nodes to look at: powers of two within the spec's range; on TPU the legal slices."""
+    most = NODES_MAX if need.objective == "cost" else NODES_MAX_FOR_TIME
+    batch = need.training.global_batch if need.training else NODES_MAX
+    if machine.accelerator.runtime == "tpu":
+        legal = [(vms, topology) for vms, chips, topology in machine.slices if vms <= most and chips <= 8 * batch]
+        return tuple(sorted((v, t) for v, t in set(legal) if within(need.nodes, v) == v))
+    high = min(NODES_MAX, need.nodes.high) if need.nodes and need.nodes.high else most
+    low = need.nodes.low if need.nodes else 1
+    counts = {1 << power for power in range(8) if low <= 1 << power <= high}
+    counts |= {n for n in (low, high) if need.nodes and low <= n <= high}
+    return tuple((n, "") for n in sorted(counts))
+
+
+@lru_cache(maxsize=256)
+def run_flop(job: TrainingJob) -> float:
+    """Model FLOPs of the whole run."""
+    from sizing.architecture import forward_flop_per_sample, train_flop_per_token
+
+    samples = job.samples or 0.0
+    if job.sequence_length:
+        share = 2 / 3 if job.method in ("lora", "qlora") else 1.0  # frozen weights have no gradient of their own
+        return samples * job.sequence_length * train_flop_per_token(job.architecture, job.sequence_length) * share
+    return 3.0 * samples * forward_flop_per_sample(job.architecture)
+
+
+def ideal_run_s(job: TrainingJob, accelerator: Accelerator, devices: int) -> float:
+    """A lower bound of the run's time: every device at its calibrated rate in large matrix products, nothing else."""
+    from sizing import calibration
+    from sizing.performance.training_rows import cluster_facts
+
+    alone = Cluster(accelerator=accelerator, per_node=1)
+    return run_flop(job) / (cluster_facts(alone, job.precision, calibration.values("training"))["rate"] * devices)
+
+
+def run_time_s(job: TrainingJob, time: TrainingEstimate) -> float:
+    """Wall time of the run: steps, over the share of time that is useful work."""
+    steps = math.ceil((job.samples or 0.0) / job.global_batch)
+    return max(1, steps) * time.step_s / max(1e-9, time.availability)
+
+
+def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefusal:
+    return FleetRefusal(
+        cause="too-slow",
+        reason=f"{run_s / 3600:.1f} h on {devices} devices ({how}), {deadline_s / 3600:.1f} h allowed",
+        shortfall=run_s / deadline_s,
+        relax="allow a later deadline or more nodes",
+    )
