@@ -33,19 +33,20 @@ def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float
     layers = job.architecture.layers
     if not layers:
         return SAFETY * _states(job, local_params(rows({**facts, **_no_fabric(), **column}))[0], 0.0 * tp, column)[0]
-    fewest = np.floor(layers / pp)  # layers of the shortest stage
-    dense = fewest * _least_dense_params(job.architecture) / tp
-    routed = routed_expert_params(job.architecture) / tp / ep if job.architecture.experts else 0.0 * tp
-    every = max(1, job.architecture.moe_every)
-    of_first = np.maximum(0.0, np.floor((fewest - job.architecture.dense_layers) / every)) * routed
-    of_last = np.floor(np.minimum(fewest, layers - job.architecture.dense_layers) / every) * routed
-    held, gradients = _states(job, dense, of_last, column)
-    held_first, gradients_first = _states(job, dense, of_first, column)
+    a, every = job.architecture, max(1, job.architecture.moe_every)
+    most, fewest = np.ceil(layers / pp), np.floor(layers / pp)  # layers of the first stage and of the last
+    per_layer = _least_dense_params(a) / tp
+    routed = routed_expert_params(a) / tp / ep if a.experts else 0.0 * tp
+    of_first = np.maximum(0.0, np.floor((most - a.dense_layers) / every)) * routed
+    of_last = np.floor(np.minimum(fewest, layers - a.dense_layers) / every) * routed
+    held_first, gradients_first = _states(job, most * per_layer, of_first, column)
+    held, gradients = _states(job, fewest * per_layer, of_last, column)
     if job.activation_offload:
-        return SAFETY * held
+        return SAFETY * np.maximum(held, held_first)
+    buffers = _gathered(job, per_layer, a.vocab * a.hidden / tp, column)
     batches = np.maximum(1.0, job.global_batch / (column["dp"] * micro))
     tokens = micro * job.sequence_length / cp
-    kept = _kept(job, tp, again) * tokens * fewest * (1.0 / cp if job.attention == "eager" else 1.0)
+    kept = _kept(job, tp, again) * tokens * (1.0 / cp if job.attention == "eager" else 1.0)
     logits = np.zeros(len(legal))
     for size in np.unique(tp):
         logits[tp == size] = loss_bytes_per_token(job, Layout(tensor=int(size), sequence_parallel=size > 1))
@@ -55,9 +56,9 @@ def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float
     stay = (batches > 1) | (zero >= 3) | (pp > 1) | (job.engine in MEGATRON)
     stays = 0.0 if job.optimizer_in_backward else np.where(stay, 1.0, 0.0)
     late = 0.0 if job.optimizer_in_backward else 1.0
-    first = held_first + np.maximum(late * gradients_first, caching * kept * in_flight + stays * gradients_first)
-    last = held + np.maximum(late * gradients, caching * (kept + logits * tokens) + stays * gradients)
-    return np.asarray(SAFETY * np.maximum(first, last))
+    first = held_first + np.maximum(late * gradients_first, caching * kept * most * in_flight + stays * gradients_first)
+    last = held + np.maximum(late * gradients, caching * (kept * fewest + logits * tokens) + stays * gradients)
+    return np.asarray(SAFETY * (np.maximum(first, last) + caching * buffers))
 
 
 def runtime_bytes(legal: Space, runtime: str) -> Column:
@@ -68,6 +69,17 @@ def runtime_bytes(legal: Space, runtime: str) -> Column:
         return np.full(len(legal), context)
     groups = sum((legal.columns[name] > 1).astype(float) for name in ("tp", "pp", "cp", "dp"))
     return np.asarray(context + fitted.collective_bytes * groups)
+
+
+def _gathered(job: TrainingJob, layer: Column, table: Column, column: Mapping[str, Column]) -> Column:
+    """Layers and tables that FSDP has gathered at once, and gradients not yet scattered."""
+    if job.framework == "jax":
+        return 0.0 * layer
+    per, frozen = recipe(job, Layout(zero_stage=3)), job.method in ("lora", "qlora")
+    unit = per.weights if frozen and per.weights < 2 else 2.0
+    waiting = 0.0 if frozen else per.gradients * np.maximum(layer, table)
+    sharded = (column["zero"] >= 3) & (column["dp"] * column["cp"] > 1)
+    return np.asarray(np.where(sharded, 2 * unit * layer + 4.0 * table + waiting, 0.0))
 
 
 def _least_dense_params(a: Architecture) -> int:

@@ -149,7 +149,7 @@ def _inner(
     return np.array([(vp, ep, zero, shard, r) for vp, ep, (zero, shard), r in combined], dtype=np.float64)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=192)
 def space(job: TrainingJob, devices: int, fast: int, domain: int) -> Space:
     """All legal layouts of `job` on `devices`, of which `fast` share a fast link and `domain` a domain."""
     again = tuple(value for name, value in RECOMPUTE if job.checkpointing in (None, name))

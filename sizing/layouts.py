@@ -19,15 +19,16 @@ from sizing.jobs import Cluster, Layout, MemoryEstimate, TrainingEstimate, Train
 from sizing.layout_bounds import ComputeBound, memory_floor_bytes, runtime_bytes
 from sizing.layout_space import Column, Space, space
 from sizing.memory import training_memory, usable_bytes
-from sizing.performance.training import estimates, step_items
+from sizing.performance.training import estimates, step_s
 from sizing.performance.training_rows import cluster_facts, job_facts, rows
 
 GIB = 2**30
+CHUNK = 8192  # rows timed at once
 FIRST_LOOK = 24  # layouts of each cluster that are timed before the bound prunes the rest
 LIGHTER = {"none": ("none",), "selective": ("none", "selective"), "full": ("none", "selective", "full")}
 """By mode of recomputation: the modes that keep at least as much."""
 
-TIES = ("recompute", "shard", "vp", "ep", "micro", "zero", "cp", "pp", "tp")  # last decides first
+TIES = ("tp", "pp", "cp", "zero", "micro", "ep", "vp", "recompute")  # what decides between layouts of one time
 
 Index = NDArray[np.intp]
 
@@ -86,12 +87,15 @@ def search_all(
     facts = job_facts(job)
     regions: dict[tuple[int, int, int], _Region] = {}
     hunts: list[_Hunt] = []
+    memory: dict[tuple[Layout, str], MemoryEstimate] = {}
+    machines: dict[tuple[object, ...], dict[str, float]] = {}
     for cluster in clusters:
         key = (cluster.devices, max(1, cluster.scale_up), max(cluster.scale_up, cluster.per_node))
         if key not in regions:
             legal = space(job, *key)
-            regions[key] = _Region(job, matching(legal, known) if known else legal, facts, at_high_edge)
-        hunts.append(_Hunt(cluster, regions[key], cluster_facts(cluster, job.precision, k), best))
+            legal = matching(legal, known) if known else legal
+            regions[key] = _Region(job, legal, facts, memory, at_high_edge=at_high_edge)
+        hunts.append(_Hunt(cluster, regions[key], _machine(cluster, job, k, machines), best))
         regions[key].hunts.append(hunts[-1])
     bound = ComputeBound(facts, [hunt.facts for hunt in hunts], [region.legal for region in regions.values()], k)
     for region in regions.values():
@@ -100,13 +104,35 @@ def search_all(
     while asking := [hunt for hunt in hunts if hunt.open]:
         asked = [(hunt, hunt.ask(few)) for hunt in asking]
         columns = _columns(asked)
-        seconds = np.asarray(sum(step_items(rows({**facts, **columns}), k).values()))
+        seconds = _seconds(facts, columns, k)
         start = 0
         for hunt, index in asked:
             hunt.tell(index, seconds[start : start + len(index)])
             start += len(index)
         few *= 16
     return _answers(job, facts, hunts, k)
+
+
+def _seconds(facts: Mapping[str, float], columns: Mapping[str, Column], k: Mapping[str, float]) -> Column:
+    """Seconds of a step for every row, some thousand at a time: they stay in the cache."""
+    count = len(columns["tp"])
+    parts = []
+    for start in range(0, count, CHUNK):
+        chunk = {name: column[start : start + CHUNK] for name, column in columns.items()}
+        parts.append(step_s(rows({**facts, **chunk}), k))
+    return np.concatenate(parts)
+
+
+def _machine(
+    cluster: Cluster, job: TrainingJob, k: Mapping[str, float], known: dict[tuple[object, ...], dict[str, float]]
+) -> dict[str, float]:
+    """`cluster_facts`, worked out once for clusters that differ in their number of nodes alone."""
+    acc = cluster.accelerator
+    link, network = cluster.link_bytes_per_s, cluster.network_bytes_per_s
+    key = (id(acc), cluster.per_node, cluster.scale_up, link, network, cluster.fabric)
+    if key not in known:
+        known[key] = cluster_facts(cluster, job.precision, k)
+    return {**known[key], "devices": float(cluster.devices), "nodes": float(cluster.nodes)}
 
 
 def _columns(asked: Sequence[tuple[_Hunt, Index]]) -> dict[str, Column]:
@@ -147,14 +173,22 @@ def _answers(
 class _Region:
     """A space with what is the same for every cluster that has it: lower bounds and predictions of memory."""
 
-    def __init__(self, job: TrainingJob, legal: Space, facts: Mapping[str, float], at_high_edge: bool) -> None:
+    def __init__(
+        self,
+        job: TrainingJob,
+        legal: Space,
+        facts: Mapping[str, float],
+        memory: dict[tuple[Layout, str], MemoryEstimate],
+        *,
+        at_high_edge: bool,
+    ) -> None:
         self.job, self.legal, self.at_high_edge = job, legal, at_high_edge
         self._floor = memory_floor_bytes(job, legal, facts) if len(legal) else np.zeros(0)
         self.simplicity = _simplicity(legal)
         self.hunts: list[_Hunt] = []
         self._layouts: dict[int, Layout] = {}
-        self._memory: dict[tuple[int, str], MemoryEstimate] = {}
-        self._floors: dict[str, Column] = {}
+        self._memory = memory  # of the whole search: other regions have the same layouts
+        self._floors: dict[str, tuple[Column, int]] = {}
 
     def bound(self, bound: ComputeBound) -> None:
         """Give each hunt its lower bounds; infinite where the layout cannot fit."""
@@ -171,22 +205,23 @@ class _Region:
 
     def memory(self, row: int, cluster: Cluster) -> MemoryEstimate:
         """Memory of a row; devices of one runtime need the same."""
-        key = (row, cluster.accelerator.runtime)
+        key = (self.layout(row), cluster.accelerator.runtime)
         if key not in self._memory:
-            self._memory[key] = training_memory(self.job, self.layout(row), cluster.accelerator)
+            self._memory[key] = training_memory(self.job, key[0], cluster.accelerator)
         return self._memory[key]
 
     def need(self, row: int, cluster: Cluster) -> int:
         memory = self.memory(row, cluster)
         return memory.high_bytes if self.at_high_edge else memory.total_bytes
 
-    def floor_on(self, cluster: Cluster) -> Column:
-        """The lower bound with what the runtime adds, at the edge that counts: the same for devices of one runtime."""
+    def floor_on(self, cluster: Cluster) -> tuple[Column, int]:
+        """The lower bound with what the runtime adds, at the edge that counts, and the least of it, by runtime."""
         runtime = cluster.accelerator.runtime
         if runtime not in self._floors:
             memory = self.memory(0, cluster)
             edge = memory.high_bytes / max(1, memory.total_bytes) if self.at_high_edge else 1.0
-            self._floors[runtime] = 0.9999 * edge * (self._floor + runtime_bytes(self.legal, runtime))
+            floor = 0.9999 * edge * (self._floor + runtime_bytes(self.legal, runtime))
+            self._floors[runtime] = (floor, int(floor.min()))
         return self._floors[runtime]
 
 
@@ -200,26 +235,32 @@ class _Hunt:
         self.least = 0
         self.open = False
         self._timed: dict[int, float] = {}
+        self._rows: Index = np.zeros(0, dtype=np.intp)  # that may fit and are not timed yet
+        self._bound: Column = np.zeros(0)
 
     def could_fit(self) -> bool:
         """Whether any layout may fit, by the lower bound of memory."""
         if not len(self.region.legal):
             return False
-        floor = self.region.floor_on(self.cluster)
-        self._fits = floor <= self.usable
-        self.least = int(floor.min())
-        return bool(self._fits.any())
+        _, self.least = self.region.floor_on(self.cluster)
+        return self.least <= self.usable
 
     def start(self, bound: Column) -> None:
-        self._bound = np.where(self._fits, bound, np.inf)
+        floor, _ = self.region.floor_on(self.cluster)
+        self._rows = np.flatnonzero(floor <= self.usable)
+        self._bound = bound[self._rows]
         self.open = True
 
     def ask(self, few: int) -> Index:
         """The `few` untimed rows with the lowest bounds, of those that could still be among the best."""
-        candidates = np.flatnonzero(self._bound <= self._limit())
-        if len(candidates) > few:
-            candidates = candidates[np.argpartition(self._bound[candidates], few)[:few]]
-        return candidates
+        keep = self._bound <= self._limit()
+        rows, bound = self._rows[keep], self._bound[keep]
+        if len(rows) <= few:
+            self._rows, self._bound = rows[:0], bound[:0]
+            return rows
+        order = np.argpartition(bound, few)
+        self._rows, self._bound = rows[order[few:]], bound[order[few:]]
+        return rows[order[:few]]
 
     def _limit(self) -> float:
         """No layout with a higher bound can be among the best."""
@@ -229,7 +270,6 @@ class _Hunt:
 
     def tell(self, index: Index, seconds: Column) -> None:
         """Take in the times of the rows that were asked for, and see which of all timed rows fit."""
-        self._bound[index] = np.inf
         self._timed.update(zip(index.tolist(), seconds.tolist(), strict=True))
         region, refused = self.region, _Refused()
         timed = np.fromiter(self._timed, dtype=np.intp, count=len(self._timed))
@@ -295,12 +335,13 @@ def matching(legal: Space, known: Mapping[str, float]) -> Space:
     return legal.take(keep)
 
 
-def _simplicity(legal: Space) -> Index:
-    """Rank of each row by how simple it is: what breaks ties of time."""
-    order = np.lexsort(tuple(legal.columns[name] for name in TIES))
-    rank: Index = np.empty(len(legal), dtype=np.intp)
-    rank[order] = np.arange(len(legal))
-    return rank
+def _simplicity(legal: Space) -> NDArray[np.int64]:
+    """One integer per row that grows with each factor, the first of `TIES` before the others."""
+    code = np.zeros(len(legal), dtype=np.int64)
+    for name in TIES:
+        values = 2 * legal.columns[name]  # recomputation counts in halves
+        code = code * (int(values.max(initial=0.0)) + 1) + values.astype(np.int64)
+    return code
 
 
 def _why_none(job: TrainingJob, cluster: Cluster) -> str:

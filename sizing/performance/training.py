@@ -21,22 +21,23 @@ from sizing.performance import training_compute as compute
 from sizing.performance.collectives import Values
 from sizing.performance.training_rows import Rows, one_row, rows
 
-ITEMS = (
-    "matrix products",
-    "attention",
-    "memory-bound",
-    "recompute",
-    "optimizer",
-    "tensor parallel",
-    "expert parallel",
-    "context parallel",
-    "weight shards",
-    "gradients",
-    "pipeline sends",
-    "pipeline bubble",
-    "stragglers",
-    "fixed",
-)
+LIMITS: Mapping[str, str] = {
+    "matrix products": "compute",
+    "attention": "compute",
+    "recompute": "compute",
+    "memory-bound": "memory bandwidth",
+    "optimizer": "memory bandwidth",
+    "tensor parallel": "interconnect",
+    "expert parallel": "interconnect",
+    "context parallel": "interconnect",
+    "weight shards": "interconnect",
+    "gradients": "interconnect",
+    "pipeline sends": "interconnect",
+    "pipeline bubble": "pipeline bubble",
+    "stragglers": "fixed",
+    "fixed": "fixed",
+}
+"""Items of the waterfall, in its order, with what a machine would have to be better at to shrink them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,21 +149,9 @@ def estimates(
 
 def bottleneck(items: Mapping[str, float]) -> str:
     """What a faster machine would have to be faster at: the largest of compute, memory, links, bubble."""
-    groups = {
-        "compute": ("matrix products", "attention", "recompute"),
-        "memory bandwidth": ("memory-bound", "optimizer"),
-        "interconnect": (
-            "tensor parallel",
-            "expert parallel",
-            "context parallel",
-            "weight shards",
-            "gradients",
-            "pipeline sends",
-        ),
-        "pipeline bubble": ("pipeline bubble",),
-        "fixed": ("stragglers", "fixed"),
-    }
-    sums = {name: sum(items.get(item, 0.0) for item in members) for name, members in groups.items()}
+    sums = dict.fromkeys(dict.fromkeys(LIMITS.values()), 0.0)
+    for name, seconds in items.items():
+        sums[LIMITS[name]] += seconds
     return max(sums, key=lambda name: sums[name])
 
 

@@ -18,6 +18,7 @@ from sizing import layouts
 from sizing.catalog.records import Accelerator, Architecture
 from sizing.jobs import Checkpointing, Cluster, Layout, TrainingJob
 from sizing.layout_space import space
+from sizing.spot import checkpoint_bytes, interruptions
 from sizing.validation import benchmarks
 from sizing.validation.cases import Case
 from sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
@@ -233,7 +234,7 @@ def _number(value: Any) -> float:
 
 def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> dict[str, float]:
     """Factors of the layout that the source states or the engine fixes."""
-    stated, workload = case.parallelism, case.workload
+    stated, workload = case.parallelism or _in_words(case, cluster.accelerator), case.workload
     known = {name: _number(stated.get(name)) for name in ("tp", "pp", "cp", "ep", "vp") if _number(stated.get(name))}
     if case.kind == "vision_train":
         return {
@@ -270,6 +271,21 @@ def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> di
     elif engine in ("megatron", "megatron-deepspeed") and _attention(case, engine, cluster.accelerator) == "eager":
         known["sp"] = 0.0
     return known
+
+
+def _in_words(case: Case, accelerator: Accelerator) -> Mapping[str, Any]:
+    """Factors that a source writes as text ("TP8 PP4", "[32xNC(DP)]"); Neuron counts cores, two to a first chip."""
+    said = case.workload.get("parallelism")
+    if not isinstance(said, str):
+        return {}
+    text = said.lower()
+    found = {name: int(value) for name, value in re.findall(r"\b(tp|pp|cp|ep)\s*[=:]?\s*(\d+)", text)}
+    found |= {name: int(value) for value, name in re.findall(r"(\d+)\s*xnc\s*\((tp|pp)\)", text)}
+    if "tp" in found and accelerator.key == "trainium1":
+        found["tp"] = max(1, found["tp"] // 2)
+    if not found and "dp" in text:
+        found["tp"] = 1
+    return found
 
 
 def _global_batch(case: Case, seq: int, devices: int, replicas: float, assumed: list[str]) -> int:
@@ -389,12 +405,20 @@ def _recompute_choices(run: TrainingRun) -> list[dict[str, float]]:
     return [{}]
 
 
-def in_unit(run: TrainingRun, layout: Layout, step_s: float, availability: float = 1.0) -> float:
-    """The case's metric, from the seconds of a step."""
+def availability(run: TrainingRun) -> float:
+    """Share of a long run that is useful work: failures, restarts and checkpoints at the best interval taken off."""
+    a, cluster = run.job.architecture, run.cluster
+    size = checkpoint_bytes("full", arch.params_total(a), arch.params_total(a), "adamw")
+    broken = interruptions(work_s=30 * 86400, nodes=cluster.nodes, devices=cluster.devices, bytes_each=size, spot=False)
+    return 1.0 / broken.stretch
+
+
+def in_unit(run: TrainingRun, layout: Layout, step_s: float) -> float:
+    """The case's metric, from the seconds of a step; totals of long runs with their interruptions."""
     job, devices, seq = run.job, run.cluster.devices, run.job.sequence_length
     per_s = job.global_batch / step_s
     tokens_per_s = per_s * max(1, seq)
-    per_device_hour = tokens_per_s / devices * 3600 * availability
+    per_device_hour = tokens_per_s / devices * 3600
     plain = {
         "step_time_s": step_s,
         "tokens_per_sec_per_device": tokens_per_s / devices,
@@ -402,16 +426,20 @@ def in_unit(run: TrainingRun, layout: Layout, step_s: float, availability: float
         "sequences_per_sec": per_s,
         "images_per_sec": per_s,
         "samples_per_sec": per_s,
-        "gpu_hours": run.tokens / per_device_hour,
-        "duration_days": run.tokens / (per_device_hour * devices * 24),
+        "samples_per_sec_per_device": per_s / devices,
     }
     if run.metric in plain:
         return plain[run.metric]
+    if run.metric in ("gpu_hours", "duration_days"):
+        if not run.tokens:
+            raise CannotPredictError("the source does not state how many tokens were trained")
+        hours = run.tokens / per_device_hour / availability(run)
+        return hours if run.metric == "gpu_hours" else hours / devices / 24
     if run.metric == "time_to_train_min":
         if run.benchmark is None:
             raise CannotPredictError("the source does not state how many samples the run took to converge")
         return run.benchmark.run_s(per_s, job, layout) / 60
-    if run.metric in ("model_tflops_per_device", "mfu_pct", "hardware_tflops_per_device"):
+    if run.metric in ("model_tflops_per_device", "tflops_per_device", "mfu_pct", "hardware_tflops_per_device"):
         flop = tokens_per_s * arch.train_flop_per_token(job.architecture, seq, causal=False)
         if run.metric == "hardware_tflops_per_device" and layout.checkpointing == "full":
             flop *= 4 / 3
