@@ -275,7 +275,9 @@ class Provenance(_Record):
 class Preview(_Record):
     """All stacks of a repository, what they add up to, and what the command returns."""
 
-    schema_id: Literal["sizewell.preview/1"] = Field(default="sizewell.preview/1", serialization_alias="schema")
+    schema_id: Literal["sizewell.preview/1"] = Field(
+        default="sizewell.preview/1", serialization_alias="schema", validation_alias="schema"
+    )
     on: date
     stacks: tuple[Stack, ...]
     before: Totals | None

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The steps of action.yml. Everything that a pull request chose comes in through the environment, never as script text.
+set -euo pipefail
+
+bin="$HERE/.venv/bin"
+
+case "$1" in
+  reason)
+    # Who may let a guardrail pass: an owner, a member or a collaborator, in a comment `/sizewell unblock REASON`.
+    reason="$("$bin/python" -m preview.comment reason --repository "$GITHUB_REPOSITORY" --number "$NUMBER")" || reason=""
+    printf 'reason=%s\n' "${reason//[$'\r\n']/ }" >> "$GITHUB_OUTPUT"
+    ;;
+
+  preview)
+    directory="$(mktemp -d "${RUNNER_TEMP:-/tmp}/sizewell-preview-XXXXXX")"
+    printf 'directory=%s\n' "$directory" >> "$GITHUB_OUTPUT"
+    read -r -a stacks <<< "${STACKS:-}"
+    options=()
+    [[ -z "${BASE:-}" ]] || options+=("--base=$BASE")
+    [[ -z "${GUARDRAILS:-}" ]] || options+=("--guardrails=$GUARDRAILS")
+    [[ -z "${USAGE:-}" ]] || options+=("--usage=$USAGE")
+    [[ -z "${DISCOUNTS:-}" ]] || options+=("--discounts=$DISCOUNTS")
+    [[ -z "${REASON:-}" ]] || options+=("--unblock=$REASON")
+    code=0
+    "$bin/sizewell" preview "${options[@]}" --format json --output "$directory/preview.json" -- "${stacks[@]}" || code=$?
+    printf 'exit-code=%s\n' "$code" >> "$GITHUB_OUTPUT"
+    if [[ ! -s "$directory/preview.json" ]]; then
+      echo "::error::sizewell preview has no result (exit code $code); its message is above"
+      exit "$code"
+    fi
+    "$bin/python" -m preview.render "$directory/preview.json" \
+      --markdown "$directory/preview.md" --html "$directory/preview.html" --focus "$directory/preview.csv"
+    cat "$directory/preview.md" >> "$GITHUB_STEP_SUMMARY"
+    ;;
+
+  comment)
+    "$bin/python" -m preview.comment post --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
+      --body "$DIRECTORY/preview.md"
+    ;;
+
+  result)
+    [[ "${CODE:-0}" == 0 ]] || echo "::error::the preview ends with exit code $CODE; the summary says why"
+    exit "${CODE:-0}"
+    ;;
+
+  *)
+    echo "usage: $0 reason | preview | comment | result" >&2
+    exit 64
+    ;;
+esac

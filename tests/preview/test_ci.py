@@ -1,0 +1,204 @@
+"""What runs in CI: the action and its workflow, the GitLab template; their scripts run here against stand-ins."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from github_standin import StandIn, served
+from situations import SITUATIONS
+from test_comment import GitLabStandIn
+from test_run import Repository, git
+
+from preview.records import Preview
+from preview.render import __main__ as rendering
+from preview.render import html, markdown
+from preview.render import json as as_json
+
+ROOT = Path(__file__).parents[2]
+ACTION = ROOT / "action.yml"
+WORKFLOW = ROOT / ".github/workflows/preview.yml"
+GITLAB = ROOT / "ci/gitlab-preview.yml"
+
+
+def load(path):
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def steps():
+    for job in load(WORKFLOW)["jobs"].values():
+        yield from job["steps"]
+    yield from load(ACTION)["runs"]["steps"]
+
+
+def test_actions_are_pinned_by_commit():
+    used = [step["uses"] for step in steps() if "uses" in step]
+    assert used
+    for name in used:
+        assert name == "./" or re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", name), name
+
+
+def test_least_permissions_and_no_event_that_hands_secrets_to_a_fork():
+    workflow = load(WORKFLOW)
+    assert workflow["permissions"] == {}
+    assert set(workflow[True]) == {"pull_request"}  # YAML reads `on` as true
+    for job in workflow["jobs"].values():
+        assert job["permissions"] == {"contents": "read", "pull-requests": "write"}
+        checkout = next(step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@"))
+        assert checkout["with"]["persist-credentials"] is False
+    assert "secrets." not in WORKFLOW.read_text() + ACTION.read_text()
+
+
+def test_no_expression_is_pasted_into_a_script():
+    for step in steps():
+        assert "${{" not in step.get("run", ""), step["name"]
+
+
+def test_the_action_uses_only_inputs_that_it_declares():
+    text = ACTION.read_text()
+    declared = set(load(ACTION)["inputs"])
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) <= declared
+
+
+@pytest.mark.skipif(not (Path(sys.prefix) / "bin/zizmor").exists() and not shutil.which("zizmor"), reason="no zizmor")
+def test_zizmor_finds_nothing():
+    tool = Path(sys.prefix) / "bin/zizmor"
+    command = str(tool) if tool.exists() else "zizmor"
+    done = subprocess.run(
+        [command, "--offline", "--no-progress", str(ACTION), str(WORKFLOW)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture
+def repository(tmp_path):
+    made = Repository(tmp_path / "repo")
+    made.program("g6.2xlarge", 50)
+    return made
+
+
+def script(repository, step, tmp_path, **environment):
+    files = {name: tmp_path / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    for path in files.values():
+        path.touch()
+    done = subprocess.run(
+        ["bash", str(ROOT / "ci/github-preview.sh"), step],
+        cwd=repository.root, capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "HERE": str(here(tmp_path)), "RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "o/r",
+             "NUMBER": "7", **{name: str(path) for name, path in files.items()}, **environment},
+    )  # fmt: skip
+    lines = files["GITHUB_OUTPUT"].read_text().splitlines()
+    return done, dict(line.split("=", 1) for line in lines), files["GITHUB_STEP_SUMMARY"].read_text()
+
+
+def here(tmp_path):
+    """Where the action stands: the repository's own folder has the environment that runs this test."""
+    place = tmp_path / "here"
+    if not place.exists():
+        place.mkdir()
+        (place / ".venv").symlink_to(Path(sys.prefix), target_is_directory=True)
+    return place
+
+
+def test_the_steps_of_the_action(repository, tmp_path):
+    base = git(repository.root, "rev-parse", "HEAD")
+    done, outputs, summary = script(repository, "preview", tmp_path, BASE=base, STACKS="dev")
+    assert done.returncode == 0, done.stderr
+    directory = Path(outputs["directory"])
+    comment = (directory / "preview.md").read_text()
+    assert summary == comment
+    assert "### Cost preview · `dev`" in comment
+    assert "`gpu`" in comment
+    assert {path.name for path in directory.iterdir()} == {"preview.md", "preview.json", "preview.html", "preview.csv"}
+    code = json.loads((directory / "preview.json").read_text())["exit_code"]
+    assert outputs["exit-code"] == str(code)
+    standin = StandIn()
+    with served(standin) as address:
+        common = {"GITHUB_API_URL": address, "GITHUB_TOKEN": standin.token, "DIRECTORY": str(directory)}
+        done, _, _ = script(repository, "comment", tmp_path, **common)
+        assert done.returncode == 0, done.stderr
+        assert [each["body"] for each in standin.comments.values()] == [comment]
+        standin.put("/sizewell unblock agreed; $(touch /tmp/never) `id`", login="ann", association="OWNER")
+        done, outputs, _ = script(repository, "reason", tmp_path, **common)
+        assert outputs["reason"] == "agreed; $(touch /tmp/never) `id` (ann)"
+    assert script(repository, "result", tmp_path, CODE="2")[0].returncode == 2
+    assert script(repository, "result", tmp_path, CODE="0")[0].returncode == 0
+
+
+def test_a_broken_guardrail_and_a_reason_to_let_it_pass(repository, tmp_path):
+    limits = repository.root / "limits.yaml"
+    limits.write_text("increase: {usd_per_month: 1}\n")
+    base = git(repository.root, "rev-parse", "HEAD")
+    common = {"BASE": base, "STACKS": "dev", "GUARDRAILS": "limits.yaml"}
+    _, outputs, summary = script(repository, "preview", tmp_path, **common)
+    assert outputs["exit-code"] in ("1", "2")
+    assert "Over the limit" in summary
+    _, outputs, _ = script(repository, "preview", tmp_path, **common, REASON="release week (ann)")
+    told = json.loads((Path(outputs["directory"]) / "preview.json").read_text())
+    assert [rail["unblocked"] for rail in told["guardrails"] if rail["broken"]] == ["release week (ann)"]
+    assert outputs["exit-code"] != "2"
+
+
+def test_a_request_that_is_wrong_fails_the_step_with_its_message(repository, tmp_path):
+    done, outputs, _ = script(repository, "preview", tmp_path, BASE="no-such-revision")
+    assert done.returncode == 64
+    assert "no such revision" in done.stderr
+    assert "directory" in outputs
+
+
+def test_what_a_pull_request_chose_is_never_run(repository, tmp_path):
+    evil = "dev; touch pwned"
+    script(repository, "preview", tmp_path, BASE="$(touch pwned)", STACKS=evil, REASON="`touch pwned`")
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def test_gitlab_template_runs(repository, tmp_path):
+    job = load(GITLAB)["cost-preview"]
+    assert job["rules"] == [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}]
+    base = git(repository.root, "rev-parse", "HEAD")
+    tool = tmp_path / "tool"  # stands for the repository that the template clones
+    tool.mkdir()
+    git(tool, "init", "-q", "-b", "main")
+    (tool / "Makefile").write_text("setup:\n\t@ln -s $(REAL) .venv\n")
+    git(tool, "add", ".")
+    git(tool, "commit", "-qm", "x")
+    standin = GitLabStandIn()
+    with served(standin) as address:
+        done = subprocess.run(
+            ["bash", "-c", job["script"][0]], cwd=repository.root, capture_output=True, text=True, check=False, timeout=120,
+            env={**os.environ, "CI_BUILDS_DIR": str(tmp_path), "CI_JOB_ID": "1", "CI_JOB_TOKEN": "t", "CI_SERVER_HOST": "gl",
+                 "SIZEWELL_PROJECT": "a/b", "SIZEWELL_COMMIT": git(tool, "rev-parse", "HEAD"), "SIZEWELL_STACKS": "dev",
+                 "CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "CI_PROJECT_ID": "group/name", "CI_MERGE_REQUEST_IID": "7",
+                 "CI_API_V4_URL": address, "SIZEWELL_GITLAB_TOKEN": standin.token, "REAL": sys.prefix,
+                 "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{tool}.insteadOf",
+                 "GIT_CONFIG_VALUE_0": "https://gitlab-ci-token:t@gl/a/b.git"},
+        )  # fmt: skip
+    (note,) = standin.comments.values()
+    assert note["body"] == (repository.root / "sizewell-preview/preview.md").read_text()
+    told = json.loads((repository.root / "sizewell-preview/preview.json").read_text())
+    assert done.returncode == told["exit_code"], done.stderr
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_every_form_can_be_made_from_the_json(name, tmp_path):
+    preview = SITUATIONS[name]()
+    path = tmp_path / "p.json"
+    path.write_text(as_json.render(preview))
+    assert Preview.model_validate_json(path.read_text()) == preview
+    assert rendering.main([str(path), "--markdown", str(tmp_path / "a"), "--html", str(tmp_path / "b")]) == 0
+    assert (tmp_path / "a").read_text() == markdown.render(preview)
+    assert (tmp_path / "b").read_text() == html.render(preview)
+
+
+@pytest.mark.parametrize(("text", "says"), [("{}", "not a preview"), ("", "not a preview"), (None, "cannot be read")])
+def test_other_files_are_no_previews(tmp_path, capsys, text, says):
+    path = tmp_path / "p.json"
+    if text is not None:
+        path.write_text(text)
+    assert rendering.main([str(path)]) == 64
+    assert says in capsys.readouterr().err
