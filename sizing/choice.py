@@ -54,7 +54,7 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
 
     def appraise(candidate: Candidate) -> float | None:
         markets = need.markets if candidate.buildable else ELSEWHERE_MARKETS
-        return min((o.total_usd for o in options_of(candidate, setting, markets) if o.complete), default=None)
+        return min((o.rank_usd for o in options_of(candidate, setting, markets)), default=None)
 
     trial = try_all(need, setting.catalog, setting.on, appraise, least_extras_usd(setting), apart=apart)
     options: list[Option] = []
@@ -83,8 +83,8 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
 
     def key(option: Option) -> tuple[object, ...]:
         inside = within_budget(option, need)
-        merit = option.seconds if need.objective == "time" else option.seconds * option.total_usd
-        return (not option.complete, not inside, merit if inside else 0.0, *option.order)
+        merit = option.seconds if need.objective == "time" else option.seconds * option.rank_usd
+        return (not inside, merit if inside else 0.0, *option.order)
 
     return sorted(options, key=key)
 

@@ -15,6 +15,7 @@ from sizing.catalog.records import PROVISIONABLE
 from sizing.choice import Sizing, rejection_groups, size
 from sizing.decision import CatalogRef, Decision, RejectionGroup
 from sizing.errors import UsageError
+from sizing.fees_compared import ComparedFees
 from sizing.pricing import KEEP, Option, Setting
 from sizing.requirements import requirements
 from sizing.workloads import workload_record
@@ -101,6 +102,7 @@ def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apar
         need=requirements(spec, catalog),
         catalog=catalog,
         on=on,
+        fees=ComparedFees(catalog, on),
         environment=environment_of(stack),
         store=f"{stack}-{spec.name}" if stack else spec.name,
         keep=checkpoint.keep if checkpoint else KEEP,
@@ -152,14 +154,14 @@ def _cloud_of(stack: str) -> str | None:
 
 def _cheapest_common(sizings: Sequence[Sizing]) -> str | None:
     """The cloud on which all workloads together come out best; None where no cloud has them all."""
-    best: tuple[bool, float, str] | None = None
+    best: tuple[float, str] | None = None
     for cloud in PROVISIONABLE:
         found = [sizing.best(cloud) for sizing in sizings]
         if all(option is not None for option in found):
             options = [option for option in found if option is not None]
-            key = (not all(o.complete for o in options), sum(o.total_usd for o in options), cloud)
+            key = (sum(o.rank_usd for o in options), cloud)
             best = key if best is None or key < best else best
-    return best[2] if best else None
+    return best[1] if best else None
 
 
 def _no_common_cloud(sizings: Sequence[Sizing]) -> NothingFits:

@@ -319,10 +319,10 @@ def _effect(what: str, option: Option | None, chosen: Option) -> Effect:
 def _best(need: Requirements, setting: Setting, chosen: Option) -> Option | None:
     """The choice under changed requirements, among the machine types of the chosen cloud and kind that were near."""
     moved = replace(need, places=((chosen.cloud, chosen.deal.region, ""),))
-    changed = replace(setting, need=moved, fee_memo={})
+    changed = replace(setting, need=moved)
 
     def appraise(candidate: Candidate) -> float | None:
-        return min((o.total_usd for o in options_of(candidate, changed, moved.markets) if o.complete), default=None)
+        return min((o.rank_usd for o in options_of(candidate, changed, moved.markets)), default=None)
 
     trial = try_all(moved, setting.catalog, setting.on, appraise, least_extras_usd(changed))
     options = [option for candidate in trial.candidates for option in options_of(candidate, changed, moved.markets)]

@@ -1,14 +1,15 @@
 """Candidates -> priced options: hours, spot rework and the line items that the decision states and the preview repeats.
 
-An option is one fleet in one market of one region. Options are compared by what the workload costs in all: a service by
-the month, a run by the run. An option with a line that nobody can price is never treated as cheap: it comes after all
-that can be priced.
+An option is one fleet in one market of one region. Options are compared by what the workload costs in all: a service
+by the month, a run by the run. A machine without a price is no option. Where a smaller thing (a disk, a bucket, a
+control plane) has no price in a region, it is never taken for free: it counts twice what it costs where that is known,
+the whole option a quarter more, and its line stays unpriced.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING
 from sizing import costing
 from sizing.candidates import Candidate, Deal
 from sizing.catalog.records import PROVISIONABLE
+from sizing.fees_compared import ComparedFee, ComparedFees
 from sizing.fleets import Fleet
-from sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Priced, Unpriced, total
+from sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Unpriced, total
 from sizing.requirements import Requirements
 from sizing.spot import Interruptions, checkpoint_bytes, interruptions
 
@@ -31,6 +33,8 @@ WITH_CLUSTER = frozenset({"gcp"})  # clouds whose pool is a part of a cluster of
 BLOCK_DAY_S = 86_400.0
 BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
 PREPAID = ("capacity-block", "purchase")
+COMMITTED = ("reserved-1y", "reserved-3y")  # bill around the clock, used or not
+UNKNOWN_MARGIN = 1.25  # by which an option has to be cheaper before a line without a price is put up with
 # Between markets and clouds of the same price the plainer one wins.
 MARKET_ORDER = (
     "on-demand",
@@ -55,7 +59,7 @@ class Setting:
     store: str  # name of the checkpoint store
     keep: int = KEEP
     interval_s: float | None = None  # between checkpoints; None: the best one
-    fee_memo: dict[tuple[str, str, str], float | None] = field(default_factory=dict)
+    fees: ComparedFees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +82,8 @@ class Option:
     run_s: float | None  # wall time of a run, interruptions included
     interruptions: Interruptions | None
     checkpoint_bytes: int
-    total_usd: float  # what options are compared by: the month of a service, the whole of a run
-    complete: bool  # whether every line has a price
+    total_usd: float  # the month of a service, the whole of a run; stand-ins for what has no price included
+    rank_usd: float  # what options are compared by: `total_usd`, and more where a line has no price
     shares_cluster: bool = False  # another workload of the stack pays for the cluster that it runs in
 
     @property
@@ -119,8 +123,8 @@ class Option:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Cheapest first, everything priced before anything unpriced, ties by name."""
-        return (not self.complete, self.total_usd, MARKET_ORDER.index(self.deal.market), *self.name)
+        """Cheapest first, ties by market and name."""
+        return (self.rank_usd, MARKET_ORDER.index(self.deal.market), *self.name)
 
     @property
     def seconds(self) -> float:
@@ -184,7 +188,7 @@ def make_option(candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting
     if run_s is not None and (not math.isfinite(run_s) or (need.deadline_s is not None and run_s > need.deadline_s)):
         return None
     hours = _hours(need, fleet, counts, deal, run_s)
-    total_usd, complete = _total_usd(
+    total_usd, rank_usd = _total_usd(
         candidate, fleet, deal, hours=hours, run_s=run_s, bytes_each=bytes_each, setting=setting
     )
     return Option(
@@ -198,7 +202,7 @@ def make_option(candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting
         interruptions=broken,
         checkpoint_bytes=bytes_each,
         total_usd=total_usd,
-        complete=complete,
+        rank_usd=rank_usd,
     )
 
 
@@ -293,7 +297,10 @@ def _checkpoint_bytes(need: Requirements) -> int:
 
 
 def _hours(need: Requirements, fleet: Fleet, counts: NodeCounts, deal: Deal, run_s: float | None) -> Interval:
-    """Machine-hours of the pool: per month, or of the whole block that is bought."""
+    """Machine-hours of the pool: per month, or of the whole block that is bought; commitments bill around the clock."""
+    if deal.market in COMMITTED:
+        month = costing.amount(counts.initial * HOURS_PER_MONTH)
+        return Interval(month, month, costing.amount(counts.maximum * HOURS_PER_MONTH))
     if run_s is not None and deal.market in PREPAID:
         days = max(1, math.ceil((need.block_s or run_s + BLOCK_DRAIN_S) / BLOCK_DAY_S))
         return Interval.exactly(costing.amount(fleet.nodes * days * 24))
@@ -301,11 +308,11 @@ def _hours(need: Requirements, fleet: Fleet, counts: NodeCounts, deal: Deal, run
         runs = 1.0
         if need.batch is not None and need.batch.every_s:
             runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
-        month = counts.maximum * float(HOURS_PER_MONTH)
+        whole = counts.maximum * float(HOURS_PER_MONTH)
         expected = fleet.nodes * run_s / 3600 * runs
         if need.utilization is not None:
-            expected = float(need.utilization) * month
-        return Interval(Decimal(0), costing.amount(min(expected, month)), costing.amount(month))
+            expected = float(need.utilization) * whole
+        return Interval(Decimal(0), costing.amount(min(expected, whole)), costing.amount(whole))
     return costing.node_hours(
         nodes_min=counts.minimum,
         nodes_initial=counts.initial,
@@ -324,8 +331,8 @@ def _total_usd(
     run_s: float | None,
     bytes_each: int,
     setting: Setting,
-) -> tuple[float, bool]:
-    """What the option costs in all, the month or the whole run, and whether every part of it has a price.
+) -> tuple[float, float]:
+    """What the option costs in all, the month or the whole run, and the figure that it is compared by.
 
     In floating point, to compare thousands; the line items of those that are shown are exact.
     """
@@ -333,57 +340,40 @@ def _total_usd(
     machine_hours = float(hours.expected)
     months = 1.0
     if need.training is not None and run_s is not None and deal.market not in PREPAID:
-        machine_hours = fleet.nodes * run_s / 3600
         months = max(1.0, run_s / 3600 / float(HOURS_PER_MONTH))
+        committed = deal.market in COMMITTED
+        machine_hours = machine_hours * math.ceil(months) if committed else fleet.nodes * run_s / 3600
     usd = machine_hours * float(deal.usd_per_hour)
-    complete = True
     if not candidate.buildable:
-        return usd, complete
+        return usd, usd
     disk = costing.boot_disk(cloud, candidate.shape.instance_type)
-    extras: list[tuple[float | None, float]] = []
+    extras: list[tuple[ComparedFee, float]] = []
     if disk:
         gigabytes = DISK_BYTES / costing.BILLED_GIGABYTE
-        extras.append((_fee(cloud, disk, deal.region, setting), gigabytes * machine_hours / float(HOURS_PER_MONTH)))
+        extras.append((setting.fees.fee(cloud, disk, deal.region), gigabytes * machine_hours / float(HOURS_PER_MONTH)))
     if bytes_each:
         stored = bytes_each * setting.keep / costing.BILLED_GIGABYTE
-        extras.append((_fee(cloud, costing.OBJECT_STORAGE[cloud], deal.region, setting), stored * months))
+        extras.append((setting.fees.fee(cloud, costing.OBJECT_STORAGE[cloud], deal.region), stored * months))
     if cloud in WITH_CLUSTER:
-        extras.append((_cluster_usd(cloud, deal.region, setting), months))
-    for price, quantity in extras:
-        if price is None:
-            complete = False
-        else:
-            usd += price * quantity
-    return usd, complete
+        extras.append((setting.fees.cluster(cloud, deal.region), months))
+    usd += sum(fee.usd * quantity for fee, quantity in extras)
+    known = all(fee.known for fee, _ in extras)
+    nowhere = any(fee.known is None for fee, _ in extras)
+    return usd, math.inf if nowhere else usd if known else usd * UNKNOWN_MARGIN
 
 
 def _fees_known(candidate: Candidate, deal: Deal, setting: Setting) -> bool:
     cloud = candidate.shape.cloud
     keys = [costing.boot_disk(cloud, candidate.shape.instance_type)]
     keys += [costing.OBJECT_STORAGE[cloud]] if setting.need.training and cloud in costing.OBJECT_STORAGE else []
-    if cloud in WITH_CLUSTER and _cluster_usd(cloud, deal.region, setting) is None:
+    if cloud in WITH_CLUSTER and not setting.fees.cluster(cloud, deal.region).known:
         return False
-    return all(not key or _fee(cloud, key, deal.region, setting) is not None for key in keys)
-
-
-def _cluster_usd(cloud: str, region: str, setting: Setting) -> float | None:
-    """What a cluster of our own costs a month; None where part of it has no price in the region."""
-    memo = setting.fee_memo
-    key = (cloud, "cluster", region)
-    if key not in memo:
-        items = costing.cluster(setting.catalog, component="", cloud=cloud, region=region, on=setting.on)
-        cost = total(items)
-        memo[key] = None if cost.unpriced else float(cost.run_rate.usd_per_month.expected)
-    return memo[key]
+    return all(not key or setting.fees.fee(cloud, key, deal.region).known for key in keys)
 
 
 def least_extras_usd(setting: Setting) -> dict[str, float]:
     """What every option in a cloud bills beside its machines, at the least: a lower bound over all regions."""
-    catalog, need = setting.catalog, setting.need
-
-    def cheapest(cloud: str, key: str) -> float:
-        return min((float(fee.usd) for fee in catalog.fees if (fee.cloud, fee.key) == (cloud, key)), default=0.0)
-
+    need, cheapest = setting.need, setting.fees.cheapest
     stored = 0.0
     if need.training is not None:
         stored = _checkpoint_bytes(need) * setting.keep / costing.BILLED_GIGABYTE
@@ -394,14 +384,6 @@ def least_extras_usd(setting: Setting) -> dict[str, float]:
         + stored * cheapest(cloud, costing.OBJECT_STORAGE[cloud])
         for cloud in PROVISIONABLE
     }
-
-
-def _fee(cloud: str, key: str, region: str, setting: Setting) -> float | None:
-    memo = setting.fee_memo
-    if (cloud, key, region) not in memo:
-        price = setting.catalog.fee(cloud, key, region, setting.on)
-        memo[cloud, key, region] = float(price.amount) if isinstance(price, Priced) else None
-    return memo[cloud, key, region]
 
 
 def unpriced_lines(option: Option) -> tuple[str, ...]:

@@ -46,11 +46,17 @@ def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile:
     if fit < 1 or rate * server.sample_s >= 1.0:
         return Load(float(fit), float(fit), rate, INFINITE, 0.0)
     batch = max(1.0, rate * server.fixed_s / (1.0 - rate * server.sample_s))
-    busy = min(1.0, rate * server.batch_s(1.0))
-    peak = batch + deviations(percentile) * math.sqrt(batch) if busy >= 1.0 - percentile else 1.0
+    peak = batch + deviations(percentile) * math.sqrt(batch) if batch > 1.0 else 1.0
     if peak > fit:
         return Load(batch, peak, rate, INFINITE, 0.0)
-    waiting = server.batch_s(peak) if busy >= 1.0 - percentile else 0.0
+    # One at a time (M/D/1, exponential tail) while the device keeps up so; a queue that grows is taken as a batch.
+    one = server.batch_s(1.0)
+    busy = rate * one
+    most = server.batch_s(batch + deviations(percentile) * math.sqrt(batch))
+    waiting = most
+    if busy < 1.0:
+        tail = math.log(busy / (1.0 - percentile)) if busy > 1.0 - percentile else 0.0
+        waiting = min(most, tail * one / (2.0 * (1.0 - busy)))
     return Load(batch, peak, rate, waiting + server.batch_s(peak), 0.0)
 
 
