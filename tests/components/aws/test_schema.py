@@ -17,6 +17,9 @@ COMPONENTS = {
     "ServerlessEndpoint": "sagemaker_endpoints",
     "Notebook": "sagemaker_notebooks",
     "StudioDomain": "sagemaker_notebooks",
+    "SharedStorage": "storage",
+    "BudgetAlarms": "limits",
+    "TtlGuard": "limits",
 }
 
 INHERITED = {"environment", "owner", "costCenter", "expires", "facts"} | {  # said in the classes that have them first
