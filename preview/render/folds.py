@@ -50,6 +50,8 @@ def figure(metric: str, value: float) -> str:
     if "_per_s" in metric:
         size = f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"
         return f"{size} {metric.replace('_per_s', '/s').replace('_', ' ')}"
+    if "bytes" in metric:
+        return f"{value / 1e9:,.3g} GB {' '.join(word for word in metric.split('_') if word != 'bytes')}"
     name = metric.removesuffix("_s").replace("_", " ")
     if not metric.endswith("_s"):
         return f"{value:,.4g} {name}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from decimal import Decimal
 
 from rich import box
 from rich.console import Console
@@ -25,6 +24,8 @@ def render(preview: records.Preview, *, width: int = 100, color: bool = False) -
         emoji=False, markup=False,
     )  # fmt: skip
     _headline(console, preview)
+    if len(preview.stacks) > 1:
+        _stacks(console, preview)
     for stack in preview.stacks:
         _stack(console, stack, many=len(preview.stacks) > 1)
     _foot(console, preview)
@@ -58,6 +59,27 @@ def _table(*columns: tuple[str, dict[str, object]]) -> Table:
 
 
 _RIGHT: dict[str, object] = {"justify": "right", "no_wrap": True}
+
+
+def _stacks(console: Console, preview: records.Preview) -> None:
+    """One row per stack, before each is told in full."""
+    console.print()
+    compared = preview.before is not None
+    heads = ("before", "floor", "expected", "ceiling", "change", "once")
+    table = _table(("stack", {"overflow": "fold"}), *((head, _RIGHT) for head in heads))
+    for stack in preview.stacks:
+        if stack.after is None:
+            table.add_row(_plain(stack.stack), *("?" for _ in heads))
+            continue
+        spend, missing = stack.after.usd_per_month, " + ?" if stack.unpriced else ""
+        table.add_row(
+            _plain(stack.stack),
+            text.usd(stack.before.usd_per_month.expected) if stack.before else "",
+            *(text.usd(bound) + missing for bound in (spend.floor, spend.expected, spend.ceiling)),
+            text.signed(stack.change_usd_per_month) if compared and stack.before else "",
+            text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
+        )
+    console.print(table)
 
 
 def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
@@ -166,15 +188,12 @@ def _item(console: Console, line: str, style: str = "") -> None:
 def _foot(console: Console, preview: records.Preview) -> None:
     console.print()
     if len(preview.stacks) > 1:
-        change = preview.change_usd_per_month if preview.before else Decimal(0)
         total = preview.after.usd_per_month
-        console.print(
-            Text(
-                f"All stacks: {text.usd(total.floor)} floor, {text.usd(total.expected)} expected, "
-                f"{text.usd(total.ceiling)} ceiling per month, change {text.signed(change)}",
-                style="bold",
-            )
+        bounds = (
+            f"{text.usd(total.floor)} floor, {text.usd(total.expected)} expected, {text.usd(total.ceiling)} ceiling"
         )
+        change = f", change {text.signed(preview.change_usd_per_month)}" if preview.before else ""
+        console.print(Text(f"All stacks: {bounds} per month{change}", style="bold"))
     console.print(Text(provenance_in_words(preview.provenance).replace("\\", ""), style="dim"))
     if preview.exit_code:
         console.print(Text(f"exit {preview.exit_code}: {preview.exit_reason}", style="red"))
