@@ -28,7 +28,7 @@ class Settings:
     @property
     def salt(self) -> str:
         """What keeps our bucket names apart from everybody else's; the same for a cluster and its checkpoints."""
-        return "/".join((self.project, self.organization, *self.accounts[:1]))
+        return f"{self.project}/{self.organization}"
 
 
 def read_settings() -> Settings:

@@ -1,0 +1,139 @@
+"""Every stack of the project under the real engine: preview, up, up again, destroy, by plain `pulumi` commands."""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Mapping
+
+import harness
+import pytest
+
+from preview.evaluate import evaluate
+from preview.sources.files import read_preview
+from resources.recorded import UNKNOWN
+from sizing.decision import Decision
+
+DECISIONS = sorted((harness.ROOT / "stacks" / "decisions").glob("*.json"))
+CLUSTERS = [path.stem for path in DECISIONS]
+STORES = [
+    f"checkpoints-{path.stem}"
+    for path in DECISIONS
+    if any(workload.checkpoint for workload in Decision.from_json(path).workloads)
+]
+
+
+def ops(plan: Mapping[str, object]) -> dict[str, int]:
+    return dict(collections.Counter(step["op"] for step in plan["steps"]))
+
+
+def known(value):
+    """A value with its unknown parts gone: what one side knows and the other does not is no difference."""
+    if isinstance(value, Mapping):
+        return {key: known(item) for key, item in value.items() if item is not UNKNOWN and item is not None}
+    if isinstance(value, (list, tuple)):
+        return [known(item) for item in value if item is not UNKNOWN]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+@pytest.mark.parametrize("stack", CLUSTERS)
+def test_a_cluster_comes_up_stays_as_it_is_and_goes(engine, stack):
+    engine.run("stack", "init", stack)
+    engine.up(stack)
+    standing = {one["type"] for package in harness.PACKAGES for one in engine.cloud(package).values()}
+    assert len(standing) > 8
+    assert ops(engine.preview(stack)).keys() == {"same"}
+    if stack.startswith("prod-gcp"):  # the cloud's own protection: a reviewed step before the end
+        assert engine.destroy(stack, check=False).returncode != 0
+        engine.run("config", "set", "-s", stack, "sizewell:deletionProtection", "false")
+        engine.up(stack)
+    engine.destroy(stack)
+    assert {package: engine.cloud(package) for package in harness.PACKAGES} == {package: {} for package in harness.PACKAGES}
+
+
+@pytest.mark.parametrize("stack", STORES)
+def test_a_destroy_of_checkpoints_leaves_exactly_what_is_protected(engine, stack):
+    engine.run("stack", "init", stack)
+    engine.up(stack)
+    assert ops(engine.preview(stack)).keys() == {"same"}
+    protected = {one["urn"] for one in engine.export(stack) if one.get("protect")}
+    refused = engine.destroy(stack, check=False)
+    assert refused.returncode != 0
+    engine.destroy(stack, "--exclude-protected")
+    left = {one["urn"] for package in harness.PACKAGES for one in engine.cloud(package).values()}
+    assert left == protected
+    assert len(left) >= 5
+
+
+@pytest.mark.parametrize("stack", [*CLUSTERS, *STORES])
+def test_the_evaluator_sees_what_the_engine_sees(engine, stack, tmp_path):
+    engine.run("stack", "init", stack)
+    path = tmp_path / "preview.json"
+    path.write_text(json.dumps(engine.preview(stack)))
+    theirs, ours = read_preview(path).after, evaluate(engine.project, stack)
+    left, right = (
+        {one.urn: one for one in plan.resources if one.type != "pulumi:pulumi:Stack"} for plan in (theirs, ours)
+    )
+    assert left.keys() == right.keys()
+    for urn, one in left.items():
+        other = right[urn]
+        assert (one.protect, one.retain_on_delete, one.parent) == (other.protect, other.retain_on_delete, other.parent)
+        if one.type.startswith("pulumi:providers:"):
+            continue
+        both = one.inputs.keys() & other.inputs.keys()
+        assert {key for key, value in one.inputs.items() if value is not UNKNOWN and value is not None} <= both, urn
+        assert known({key: one.inputs[key] for key in both}) == known({key: other.inputs[key] for key in both}), urn
+
+
+def test_preview_up_refresh_and_change(engine):
+    engine.run("stack", "init", "dev-aws")
+    assert ops(engine.preview("dev-aws")).keys() == {"create"}
+    engine.up("dev-aws")
+    before = engine.cloud("aws")
+    engine.up("dev-aws")
+    engine.run("refresh", "-s", "dev-aws", "--yes", "--skip-preview")
+    assert engine.cloud("aws") == before
+    engine.run("config", "set", "-s", "dev-aws", "--path", "sizewell:zones[0]", "us-east-1b")
+    changed = ops(engine.preview("dev-aws"))
+    assert set(changed) - {"same"}
+
+
+def test_no_capacity_fails_the_update_and_the_next_one_builds_nothing_twice(engine):
+    engine.run("stack", "init", "dev-aws")
+    group = "aws:autoscaling/group:Group"
+    engine.order({"call": "create", "type": group, "then": "fail", "message": "InsufficientInstanceCapacity"})
+    failed = engine.up("dev-aws", check=False)
+    assert failed.returncode != 0
+    assert "InsufficientInstanceCapacity" in failed.stdout + failed.stderr
+    engine.up("dev-aws")
+    names = [one["inputs"]["name"] for one in engine.cloud("aws").values() if one["type"] == group]
+    assert len(names) == len(set(names)) >= 1
+    engine.destroy("dev-aws")
+    assert engine.cloud("aws") == {}
+
+
+def test_a_lost_answer_is_not_billed_twice(engine):
+    """The cloud made the group, the answer never came: the name is taken, so the next update is refused, not doubled."""
+    engine.run("stack", "init", "dev-aws")
+    group = "aws:autoscaling/group:Group"
+    engine.order({"call": "create", "type": group, "then": "lose"})
+    assert engine.up("dev-aws", check=False).returncode != 0
+    again = engine.up("dev-aws", check=False)
+    assert "exists already" in again.stdout + again.stderr
+    names = [one["inputs"]["name"] for one in engine.cloud("aws").values() if one["type"] == group]
+    assert len(names) == len(set(names))
+    orphan = next(one for one in engine.cloud("aws").values() if one["type"] == group)
+    tags = {tag["key"]: tag["value"] for tag in orphan["inputs"]["tags"]}
+    assert tags["sizewell-stack"] == "dev-aws"  # from here a sweep finds it
+    assert len(tags["sizewell-id"]) == 16
+
+
+def test_a_wrong_decision_stops_before_anything_is_made(engine):
+    path = engine.project / "stacks" / "decisions" / "dev-aws.json"
+    path.write_text(path.read_text().replace('"g4dn.xlarge"', '"g4dn.tiny"'))
+    engine.run("stack", "init", "dev-aws")
+    failed = engine.up("dev-aws", check=False)
+    assert failed.returncode != 0
+    assert "instance_type: is not in the catalog: 'g4dn.tiny'" in failed.stdout + failed.stderr
+    machines = [one for one in engine.cloud("aws").values() if "autoscaling" in one["type"]]
+    assert machines == []
