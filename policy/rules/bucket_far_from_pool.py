@@ -3,6 +3,7 @@ from __future__ import annotations
 from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
 from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import StackFacts
+from resources.values import get
 
 
 def bucket_far_from_pool(facts: StackFacts, _: Parameters) -> StackVerdicts:
@@ -19,6 +20,11 @@ def bucket_far_from_pool(facts: StackFacts, _: Parameters) -> StackVerdicts:
     clouds = {pool.cloud for pool in machines}
     found: list[tuple[str, Verdict]] = []
     for store in facts.stores:
+        declared = get(store.registration, "region")
+        if isinstance(declared, str) and isinstance(store.region, str) and store.region not in ("", declared):
+            message = f"it stands in {store.region} where its component says {declared}: every read crosses regions"
+            found.append((store.urn, Violation(message, f"create the bucket in {declared}")))
+            continue
         if not (regions or unsure) or store.cloud not in clouds or store.logs or store.region == "":
             continue
         if isinstance(store.region, Unknown):

@@ -12,6 +12,7 @@ _SIZES: Final = {
     "aws:eks/nodeGroup:NodeGroup": ("scalingConfig",),
     "gcp:container/nodePool:NodePool": ("initialNodeCount", "nodeCount"),
     "azure-native:containerservice:AgentPool": ("count",),
+    "azure-native:compute:VirtualMachineScaleSet": ("sku",),
 }
 
 
@@ -26,13 +27,13 @@ def current_size_owned(pool: Pool, _: Parameters) -> Verdict:
     True
     """
     moved = either(pool.scales, pool.scheduled, pool.guarded)
-    if pool.accelerated is False or moved is False:
+    if moved is False:
         return None
     stated = [prop for prop in _SIZES[pool.type] if pool.inputs.get(prop) is not None]
     ignored = tuple(path.split(".")[0].split("[")[0] for path in pool.resource.ignore_changes)
     if not stated or any(prop in ignored for prop in stated):
         return None
-    if moved is UNKNOWN or pool.accelerated is UNKNOWN:
+    if moved is UNKNOWN:
         return Undetermined("what moves the size")
     return Violation(
         "the next update starts again every machine that the autoscaler or guard has stopped",

@@ -14,14 +14,14 @@ def group_maximum(pool: Pool, parameters: Parameters) -> Verdict:
     >>> group_maximum(pool(accelerator="l4", nodes_max=8), {"nodes": 64}) is None
     True
     """
-    if pool.accelerated is False:
+    if pool.type.startswith("aws:batch/"):  # counts vCPUs
         return None
-    if isinstance(pool.nodes_max, Unknown) or isinstance(pool.accelerated, Unknown):
+    if isinstance(pool.nodes_max, Unknown):
         return Undetermined("the maximum size")
     if pool.nodes_max is None or pool.nodes_max <= parameters["nodes"]:
         return None
     return Violation(
-        f"a scaling mistake can start {pool.nodes_max} {pool.accelerator} machines",
+        f"a scaling mistake can start {pool.nodes_max} machines at once",
         f"lower the maximum size to {parameters['nodes']}, or raise parameters.group-maximum.nodes",
     )
 

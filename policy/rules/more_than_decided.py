@@ -16,22 +16,23 @@ def more_than_decided(pool: Pool, _: Parameters) -> Verdict:
     >>> more_than_decided(pool(kinds=("g6.xlarge",), nodes_min=0, nodes_max=2, registration=decided), {}) is None
     True
     """
-    registered = pool.registration or {}
+    registered = {} if pool.registration is None else pool.registration
     declared = registered.get("instanceType")
     if declared is None or registered.get("nodesMax") is None or pool.single:
         return None
     stated = (declared, registered.get("nodesMax"), registered.get("nodesMin"))
     if isinstance(pool.kinds, Unknown) or isinstance(pool.nodes_max, Unknown) or UNKNOWN in stated:
         return Undetermined("machine type and maximum size, as decided and as built")
-    if declared not in pool.kinds:
-        return None  # a system pool of the same component
-    most, least = count(registered.get("nodesMax")), count(registered.get("nodesMin"))
     fix = "decide again with `sizewell size` and commit the decision, or build what it says"
-    if isinstance(most, int) and (pool.nodes_max or 0) > most:
-        times = (pool.nodes_max or 0) / max(most, 1)
-        message = (
-            f"up to {pool.nodes_max} machines where the decision says {most}: up to {times:g} times the reviewed cost"
-        )
+    if declared not in pool.kinds:
+        if registered.get("kind") == "pool" and pool.accelerated is not False:
+            return Violation(f"starts {', '.join(pool.kinds)} machines where the decision says {declared}", fix)
+        return None  # a system pool beside the decided one
+    most, least = count(registered.get("nodesMax")), count(registered.get("nodesMin"))
+    built = max(pool.nodes_max or 0, pool.nodes_wanted if isinstance(pool.nodes_wanted, int) else 0)
+    if isinstance(most, int) and built > most:
+        times = built / max(most, 1)
+        message = f"up to {built} machines where the decision says {most}: up to {times:g} times the reviewed cost"
         return Violation(message, fix)
     if isinstance(least, int) and isinstance(pool.nodes_min, int) and pool.nodes_min > least:
         return Violation(f"never under {pool.nodes_min} machines where the decision says {least}", fix)

@@ -6,18 +6,18 @@ from resources.values import flag, get
 
 
 def node_auto_repair(pool: Pool, _: Parameters) -> Verdict:
-    """A broken accelerator node is replaced by itself; otherwise it bills and does nothing.
+    """A broken node is replaced by itself; otherwise it bills and does nothing.
 
     >>> from policy.examples import pool
     >>> node_auto_repair(pool(accelerator="l4", inputs={"management": {"autoRepair": False}}), {}).fix
     'set management.autoRepair to true'
     """
     flexible = flag(get(pool.inputs, "nodeConfig", "flexStart"))
-    if pool.accelerated is False or flexible is True:
+    if flexible is True:
         return None
     return require(
         flag(get(pool.inputs, "management", "autoRepair"), default=True),
-        message="a node with a dead accelerator keeps billing until somebody notices",
+        message="a broken node keeps billing until somebody notices",
         fix="set management.autoRepair to true",
         unknown="auto-repair",
     )
