@@ -12,7 +12,7 @@ from html import escape
 
 from preview import records
 from preview.render import text
-from preview.render.folds import figure
+from preview.render.folds import figure, unit_of
 
 WIDTH = 420
 _LABEL = 132  # pixels for names at the left
@@ -96,18 +96,17 @@ def time_against_cost(stack: records.Stack, workload: str) -> str:
     known = [(choice, usd, float(choice.performance or 0)) for choice, usd in points if usd is not None][:_MOST]
     if len(known) < 2:
         return ""
-    left, bottom, height = 62, 190, 220
+    left, bottom, height = 62, 190, 234
     metric = known[0][0].metric
-    scale = 3600.0 if metric == "run_time_s" else 1.0  # ticks of whole hours, not of whole seconds
-    right = [float(tick) * scale for tick in _ticks(Decimal(str(max(speed for _, _, speed in known) / scale)))]
+    divisor, unit = unit_of(metric, max(speed for _, _, speed in known))
+    right = [float(tick) for tick in _ticks(Decimal(str(max(speed for _, _, speed in known) / divisor)))]
     upward = _ticks(max(usd for _, usd, _ in known))
-    across, up = right[-1], upward[-1]
+    across, up = right[-1] * divisor, upward[-1]
     marks = _axes(left, bottom, upward)
-    for i, value in enumerate(right):
-        anchor = "start" if i == 0 else "end" if i == len(right) - 1 else "mid"
-        x = left + (WIDTH - 16 - left) * value / across
-        tick = escape(figure(metric, value)) if i else "0"
-        marks.append(f'<text class="tick {anchor}" x="{x:.1f}" y="{bottom + 18}">{tick}</text>')
+    for value in right:
+        x = left + (WIDTH - 16 - left) * value / right[-1]
+        marks.append(f'<text class="tick mid" x="{x:.1f}" y="{bottom + 18}">{value:,g}</text>')
+    marks.append(f'<text class="tick mid" x="{(left + WIDTH - 16) / 2:.1f}" y="{bottom + 36}">{escape(unit)}</text>')
     for number, (choice, usd, speed) in enumerate(known, start=1):
         x = left + (WIDTH - 16 - left) * speed / across
         y = bottom - float(usd / up) * (bottom - 20)
@@ -138,12 +137,13 @@ def ownership(months: Sequence[records.OwnershipMonth]) -> str:
     """Cumulative US dollars over 36 months, one line per way to have the machines."""
     if len(months) < 2:
         return ""
-    left, bottom, height = 62, 200, 224
+    left, bottom, height = 62, 190, 234
     names = list(months[0].usd)
     last = months[-1].month
     upward = _ticks(max(max(month.usd.values()) for month in months))
     most = upward[-1]
     marks = _axes(left, bottom, upward)
+    marks.append(f'<text class="tick mid" x="{(left + WIDTH - 24) / 2:.1f}" y="{bottom + 36}">months</text>')
     for month in range(0, last + 1, 12):
         x = left + (WIDTH - 24 - left) * month / last
         marks.append(f'<text class="tick mid" x="{x:.1f}" y="{bottom + 18}">{month}</text>')

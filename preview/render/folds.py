@@ -39,27 +39,35 @@ def _evidence_in_short(each: records.Evidence) -> str:
     return f"{each.workload}: {value} ({low} to {high})"
 
 
+def unit_of(metric: str, most: float) -> tuple[float, str]:
+    """How many of a metric's base units are one shown unit, and its words, for figures up to `most`.
+
+    >>> unit_of("run_time_s", 208800.0), unit_of("ttft_s", 0.41), unit_of("requests_per_s", 4.1)
+    ((3600.0, 'h'), (0.001, 'ms ttft'), (1.0, 'requests/s'))
+    """
+    if "_per_s" in metric:
+        return 1.0, metric.replace("_per_s", "/s").replace("_", " ")
+    if "bytes" in metric:
+        return 1e9, f"GB {' '.join(word for word in metric.split('_') if word != 'bytes')}"
+    name = metric.removesuffix("_s").replace("_", " ")
+    if not metric.endswith("_s"):
+        return 1.0, name
+    if most >= 7200:
+        return 3600.0, "h"
+    if most >= 120:
+        return 60.0, "min"
+    return (0.001, f"ms {name}") if most < 1 else (1.0, f"s {name}")
+
+
 def figure(metric: str, value: float) -> str:
     """A prediction in the unit that its metric names.
 
-    >>> figure("run_time_s", 208800.0), figure("requests_per_s", 4.1), figure("ttft_s", 0.41)
-    ('58 h', '4.1 requests/s', '410 ms ttft')
-    >>> figure("requests_per_s_within_slo", 1696.2)
-    '1,696 requests/s within slo'
+    >>> figure("run_time_s", 208800.0), figure("requests_per_s_within_slo", 1696.2), figure("ttft_s", 0.41)
+    ('58 h', '1,696 requests/s within slo', '410 ms ttft')
     """
-    if "_per_s" in metric:
-        size = f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"
-        return f"{size} {metric.replace('_per_s', '/s').replace('_', ' ')}"
-    if "bytes" in metric:
-        return f"{value / 1e9:,.3g} GB {' '.join(word for word in metric.split('_') if word != 'bytes')}"
-    name = metric.removesuffix("_s").replace("_", " ")
-    if not metric.endswith("_s"):
-        return f"{value:,.4g} {name}"
-    if value >= 7200:
-        return f"{value / 3600:,.3g} h"
-    if value >= 120:
-        return f"{value / 60:,.3g} min"
-    return f"{value * 1000:,.3g} ms {name}" if value < 1 else f"{value:,.3g} s {name}"
+    divisor, unit = unit_of(metric, value)
+    size = value / divisor
+    return f"{size:,.0f} {unit}" if size >= 100 else f"{size:,.3g} {unit}"
 
 
 def _why(stack: records.Stack) -> Iterator[str]:

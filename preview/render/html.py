@@ -103,7 +103,10 @@ def _stacks(preview: records.Preview) -> Iterator[str]:
             text.signed(stack.change_usd_per_month) if stack.before else "",
             text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
         ])  # fmt: skip
-    yield _table("US dollars per month", ["Stack", "Before", "Expected", "Ceiling", "Change", "Once"], rows, right=5)
+    heads = ["Stack", "Before", "Expected", "Ceiling", "Change", "Once"]
+    used = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    shown = [[row[i] for i in used] for row in rows]
+    yield _table("US dollars per month", [heads[i] for i in used], shown, right=len(used) - 1)
 
 
 def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
