@@ -48,7 +48,7 @@ def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float
     tokens = micro * job.sequence_length / cp
     kept = _kept(job, tp, again) * tokens * (1.0 / cp if job.attention == "eager" else 1.0)
     logits = np.zeros(len(legal))
-    for size in np.unique(tp):
+    for size in sorted(set(tp.tolist())):
         logits[tp == size] = loss_bytes_per_token(job, Layout(tensor=int(size), sequence_parallel=size > 1))
     caching = 1.0 if job.framework == "jax" else 1.0 + constants().caching
     vp = column["vp"]
@@ -117,7 +117,7 @@ def _kept(job: TrainingJob, tp: Column, again: Column) -> Column:
     kept = np.zeros(len(tp))
     for name, value in RECOMPUTE:
         mode = job.checkpointing or name
-        for size in np.unique(tp):
+        for size in sorted(set(tp.tolist())):
             at = (again == value) & (tp == size)
             if at.any():
                 layout = Layout(tensor=int(size), sequence_parallel=size > 1)
