@@ -46,7 +46,7 @@ class EksCluster(Owned):
             managed=("AmazonEKSClusterPolicy",),
             region=region,
         )
-        key = parts.key_arn(self, name, args, role.arn.apply(plans.account_of))
+        key = parts.key_arn(self, name, args, parts.account_of(args, role))
         cluster = self._cluster(name, args, role, key)
         self._admins(name, args, cluster)
         system = self._system_pool(name, args, cluster, key)
@@ -100,7 +100,7 @@ class EksCluster(Owned):
             enabled_cluster_log_types=list(eks_plans.LOGS),
             upgrade_policy={"support_type": "STANDARD"},  # extended support costs six times as much
             bootstrap_self_managed_addons=False,
-            deletion_protection=args["environment"] == "prod",
+            deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
             tags=self.tags_of(eks.Cluster, f"{name}-cluster"),
             opts=self.child(depends_on=[logs], ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"]),
         )

@@ -5,11 +5,12 @@ from typing import Any, NotRequired
 
 import pulumi
 
-from components.aws.args import CapacityBlockArgs, WriterArgs, pool_args
+from components.aws.args import CapacityBlockArgs, WriterArgs, is_gang, pool_args
 from components.aws.plans import runtime_of
 from components.facts import owned_args
 from components.machines import find_shape
 from components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from components.settings import Settings
 from sizing.decision import Decision, Pool, Workload
 
 KUBERNETES = "1.34"
@@ -30,6 +31,8 @@ class EksClusterArgs(OwnedArgs):
     """Private subnets, one for each zone."""
     s3_prefix_list_id: NotRequired[pulumi.Input[str]]
     """Prefix list of the S3 gateway endpoint."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for secrets, disks and logs; one is made unless given."""
     version: NotRequired[str]
@@ -40,6 +43,8 @@ class EksClusterArgs(OwnedArgs):
     """Instance type of the system pool, without accelerators; m7i.large unless told."""
     system_nodes: NotRequired[int]
     """Machines of the system pool; 2 unless told. On demand: what schedules the work is not reclaimed."""
+    deletion_protection: NotRequired[bool]
+    """AWS refuses to delete the cluster; on in prod unless told."""
     addon_versions: NotRequired[dict[str, str]]
     """Versions of add-ons by name, as vpc-cni: v1.21.1-eksbuild.8; EKS's default for the others."""
     lustre: NotRequired[bool]
@@ -65,6 +70,8 @@ class EksNodeGroupArgs(OwnedArgs):
     """Private subnets, one for each zone."""
     s3_prefix_list_id: NotRequired[pulumi.Input[str]]
     """Prefix list of the S3 gateway endpoint."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for disks; one is made unless given."""
     instance_type: str
@@ -122,17 +129,17 @@ def eks_cluster_args(
     return {**owned_args(decision), "region": region, "zones": list(zones), "lustre": lustre}
 
 
-def eks_pool_args(decision: Decision, workload: Workload, pool: Pool, salt: str) -> dict[str, Any]:
+def eks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
     """Arguments of one pool, all but the network's and the cluster's ids; as those of a node group without EKS."""
     lustre = workload.storage is not None and workload.storage.kind == "fsx-lustre"
-    return {**pool_args(decision, workload, pool, salt), "lustre": lustre}
+    return {**pool_args(decision, workload, pool, settings), "lustre": lustre}
 
 
 def plugin_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> dict[str, Any]:
     """Which device plugins the pools need."""
     shapes = [shape for _, pool in pools if (shape := find_shape("aws", pool.instance_type)) is not None]
     efa = any(
-        shape.fabric == "efa" and workload.parallelism is not None and pool.nodes_max > 1
+        shape.fabric == "efa" and is_gang(workload, pool)
         for workload, pool in pools
         if (shape := find_shape("aws", pool.instance_type)) is not None
     )

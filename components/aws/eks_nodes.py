@@ -60,7 +60,7 @@ class EksNodeGroup(Owned):
             managed=NODE_POLICIES,
             region=args["region"],
         )
-        account = role.arn.apply(plans.account_of)
+        account = parts.account_of(args, role)
         key = parts.key_arn(self, name, args, account)
         group = self._group(name, args, shape, role_arn=role.arn, template=self._template(name, args, shape, key))
         scaled = group.resources.apply(eks_plans.group_of)
@@ -203,7 +203,7 @@ class EksNodeGroup(Owned):
         args: EksNodeGroupArgs,
         shape: Shape,
         scaled: pulumi.Output[str],
-        account: pulumi.Output[str],
+        account: pulumi.Input[str],
     ) -> None:
         """Two alarms: the first gives notice, the second, a grace later, takes the pool down."""
         guard, runtime = args.get("guard"), plans.runtime_of(shape)

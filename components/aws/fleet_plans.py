@@ -33,6 +33,8 @@ class SpotFleetArgs(OwnedArgs):
     """Private subnets, one for each zone, in the order of zones."""
     s3_prefix_list_id: NotRequired[pulumi.Input[str]]
     """Prefix list of the S3 gateway endpoint."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for disks; one is made unless given."""
     instance_types: list[str]
@@ -145,6 +147,18 @@ def spot_options(max_usd_per_hour: float | None) -> dict[str, Any]:
 def event_pattern() -> str:
     """Interruptions and rebalance recommendations; EC2 does not say of which fleet, the reader asks for the tags."""
     return json.dumps({"source": ["aws.ec2"], "detail-type": list(EVENTS)})
+
+
+def alarm_pattern(alarm_arn: str) -> str:
+    """The alarm has gone off."""
+    return json.dumps(
+        {
+            "source": ["aws.cloudwatch"],
+            "detail-type": ["CloudWatch Alarm State Change"],
+            "resources": [alarm_arn],
+            "detail": {"state": {"value": ["ALARM"]}},
+        }
+    )
 
 
 SIGNAL_PATH = "/usr/local/bin/sizewell-checkpoint-signal"

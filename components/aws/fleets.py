@@ -74,7 +74,7 @@ class SpotFleet(Owned):
             inline=inline,
             region=region,
         )
-        account = role.arn.apply(plans.account_of)
+        account = parts.account_of(args, role)
         fleet = self._fleet(name, args, self._launch_template(name, args, first, role, account))
         message_key = parts.service_key(
             self,
@@ -83,7 +83,7 @@ class SpotFleet(Owned):
             region=region,
             services=("events.amazonaws.com", "cloudwatch.amazonaws.com"),
         )
-        queue = self._queue(name, message_key)
+        queue = self._queue(name, region, account, message_key)
         document = self._document(f"{name}-checkpoint", "Command", fleet_plans.signal_document())
         self._guard(name, args, first, fleet, account=account, key=message_key)
 
@@ -101,7 +101,7 @@ class SpotFleet(Owned):
         )
 
     def _launch_template(
-        self, name: str, args: SpotFleetArgs, shape: Shape, role: iam.Role, account: pulumi.Output[str]
+        self, name: str, args: SpotFleetArgs, shape: Shape, role: iam.Role, account: pulumi.Input[str]
     ) -> ec2.LaunchTemplate:
         profile = iam.InstanceProfile(
             f"{name}-nodes",
@@ -163,7 +163,7 @@ class SpotFleet(Owned):
             **ends,
         )
 
-    def _queue(self, name: str, key: kms.Key) -> sqs.Queue:
+    def _queue(self, name: str, region: str, account: pulumi.Input[str], key: kms.Key) -> sqs.Queue:
         """Interruptions and recommendations, kept for a day; what cannot be handled is kept for two weeks."""
         encrypted = {"kms_master_key_id": key.arn, "kms_data_key_reuse_period_seconds": 300}
         lost = sqs.Queue(
@@ -191,9 +191,11 @@ class SpotFleet(Owned):
             tags=self.tags_of(cloudwatch.EventRule, f"{name}-interruptions"),
             opts=self.child(),
         )
+        rule_arn = parts.arn_of(account, region, "events", f"rule/{self.physical(f'{name}-interruptions', 64)}")
         for each, suffix in ((queue, "interruptions"), (lost, "interruptions-lost")):
-            document = pulumi.Output.all(each.arn, rule.arn).apply(
-                lambda arns: parts.queue_policy(queue=arns[0], rule_arns=[arns[1]])
+            queue_arn = parts.arn_of(account, region, "sqs", self.physical(f"{name}-{suffix}", 80))
+            document = parts.told(
+                lambda one, source: parts.queue_policy(queue=one, rule_arns=[source]), queue_arn, rule_arn
             )
             sqs.QueuePolicy(f"{name}-{suffix}", queue_url=each.url, policy=document, opts=self.child())
         cloudwatch.EventTarget(
@@ -223,7 +225,7 @@ class SpotFleet(Owned):
         shape: Shape,
         fleet: ec2.Fleet,
         *,
-        account: pulumi.Output[str],
+        account: pulumi.Input[str],
         key: kms.Key,
     ) -> None:
         """Two alarms as on a node group; an alarm cannot change a fleet, so the second starts an automation."""
@@ -241,7 +243,7 @@ class SpotFleet(Owned):
         if guard["action"] == "scale-to-zero":
             alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], [])
         for alarm, (seconds, actions) in alarms.items():
-            made = cloudwatch.MetricAlarm(
+            cloudwatch.MetricAlarm(
                 f"{name}-{alarm}",
                 name=self.physical(f"{name}-{alarm}", 255),
                 alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
@@ -251,20 +253,32 @@ class SpotFleet(Owned):
                 **fleet_plans.idle_alarm(runtime=runtime, guard=guard, fleet=self.physical(name, 128), seconds=seconds),
             )
             if alarm == "idle-stop":
-                self._stop(name, args["region"], fleet, made, account)
+                self._stop(name, args["region"], fleet, alarm=self.physical(f"{name}-{alarm}", 255), account=account)
 
     def _stop(
         self,
         name: str,
         region: str,
         fleet: ec2.Fleet,
-        alarm: cloudwatch.MetricAlarm,
-        account: pulumi.Output[str],
+        *,
+        alarm: str,
+        account: pulumi.Input[str],
     ) -> None:
         """Alarm -> EventBridge -> Systems Manager automation -> target capacity zero."""
         document = self._document(f"{name}-stop", "Automation", fleet_plans.stop_document())
-        modify = fleet.arn.apply(
-            lambda arn: plans.policy([{"Effect": "Allow", "Action": "ec2:ModifyFleet", "Resource": arn}])
+        own = self.tags_of(ec2.Fleet, f"{name}-fleet")["sizewell-id"]
+        modify = parts.told(
+            lambda arn: plans.policy(
+                [
+                    {
+                        "Effect": "Allow",
+                        "Action": "ec2:ModifyFleet",
+                        "Resource": arn,
+                        "Condition": {"StringEquals": {"aws:ResourceTag/sizewell-id": own}},
+                    }
+                ]
+            ),
+            parts.arn_of(account, region, "ec2", "fleet/*"),
         )
         hand = parts.role(
             self,
@@ -274,21 +288,10 @@ class SpotFleet(Owned):
             inline={"fleet": modify},
             region=region,
         )
-        arn = f"arn:{plans.partition(region)}:ssm:{region}"
-        definition = pulumi.Output.concat(arn, ":", account, ":automation-definition/", document.name, ":$DEFAULT")
-        start = pulumi.Output.all(definition, hand.arn).apply(
-            lambda arns: plans.policy(
-                [
-                    {"Effect": "Allow", "Action": "ssm:StartAutomationExecution", "Resource": arns[0]},
-                    {
-                        "Effect": "Allow",
-                        "Action": "iam:PassRole",
-                        "Resource": arns[1],
-                        "Condition": {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}},
-                    },
-                ]
-            )
-        )
+        stop = self.physical(f"{name}-stop", 128)
+        definition = parts.arn_of(account, region, "ssm", f"automation-definition/{stop}:$DEFAULT")
+        role_arn = parts.arn_of(account, region, "iam", f"role/{self.physical(f'{name}-stop', 64)}")
+        start = parts.told(parts.start_policy, definition, role_arn)
         starter = parts.role(
             self,
             f"{name}-stop-start",
@@ -301,15 +304,8 @@ class SpotFleet(Owned):
             f"{name}-stop",
             name=self.physical(f"{name}-stop", 64),
             description=f"{name} was idle for its window and its grace",
-            event_pattern=alarm.arn.apply(
-                lambda one: json.dumps(
-                    {
-                        "source": ["aws.cloudwatch"],
-                        "detail-type": ["CloudWatch Alarm State Change"],
-                        "resources": [one],
-                        "detail": {"state": {"value": ["ALARM"]}},
-                    }
-                )
+            event_pattern=parts.told(
+                fleet_plans.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")
             ),
             tags=self.tags_of(cloudwatch.EventRule, f"{name}-stop"),
             opts=self.child(),
@@ -322,5 +318,5 @@ class SpotFleet(Owned):
             input=pulumi.Output.all(fleet.id, hand.arn).apply(
                 lambda known: json.dumps({"Fleet": [known[0]], "Role": [known[1]]})
             ),
-            opts=self.child(),
+            opts=self.child(depends_on=[document]),
         )

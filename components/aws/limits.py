@@ -24,7 +24,7 @@ File systems, disks, addresses and control planes bill until `pulumi destroy`; i
 import json
 
 import pulumi
-from pulumi_aws import budgets, costexplorer, scheduler, sns, sqs, ssm
+from pulumi_aws import budgets, costexplorer, get_caller_identity_output, scheduler, sns, sqs, ssm
 
 from components.aws import limits_plans, parts, plans
 from components.aws.limits_plans import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
@@ -59,17 +59,29 @@ class BudgetAlarms(Owned):
             },
             opts,
         )
+        account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
+        key = parts.service_key(
+            self,
+            f"{name}-costs",
+            account=account,
+            region=args["region"],
+            services=("budgets.amazonaws.com", "costalerts.amazonaws.com"),
+        )
         topic = sns.Topic(
             f"{name}-costs",
             name=self.physical(f"{name}-costs", 256),
-            kms_master_key_id=self._key(name, args["region"]),
+            kms_master_key_id=key.arn,
             tags=self.tags_of(sns.Topic, f"{name}-costs"),
             opts=self.child(),
         )
         published = sns.TopicPolicy(
             f"{name}-costs",
             arn=topic.arn,
-            policy=topic.arn.apply(lambda arn: limits_plans.topic_policy(topic=arn, account=plans.account_of(arn))),
+            policy=parts.told(
+                lambda arn, number: limits_plans.topic_policy(topic=arn, account=number),
+                parts.arn_of(account, args["region"], "sns", self.physical(f"{name}-costs", 256)),
+                account,
+            ),
             opts=self.child(),
         )
         if args.get("activate_tag"):
@@ -117,13 +129,6 @@ class BudgetAlarms(Owned):
         self.topic_arn = topic.arn
         self.register_outputs({"budgetName": self.budget_name, "topicArn": self.topic_arn})
 
-    def _key(self, name: str, region: str) -> pulumi.Output[str]:
-        from pulumi_aws import get_caller_identity_output
-
-        account = get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
-        services = ("budgets.amazonaws.com", "costalerts.amazonaws.com")
-        return parts.service_key(self, f"{name}-costs", account=account, region=region, services=services).arn
-
 
 class TtlGuard(Owned):
     """The hard end of another stack; this module says why it stands apart."""
@@ -160,7 +165,7 @@ class TtlGuard(Owned):
             inline={"machines": limits_plans.end_policy(region=region, stack=stack)},
             region=region,
         )
-        account = hand.arn.apply(plans.account_of)
+        account = parts.account_of(args, hand)
         key = parts.service_key(
             self, f"{name}-schedule", account=account, region=region, services=("scheduler.amazonaws.com",)
         )
@@ -172,28 +177,18 @@ class TtlGuard(Owned):
             tags=self.tags_of(sqs.Queue, f"{name}-lost"),
             opts=self.child(),
         )
-        prefix = f"arn:{plans.partition(region)}:ssm:{region}:"
-        definition = pulumi.Output.concat(prefix, account, ":automation-definition/", document.name, ":*")
+        definition = parts.arn_of(
+            account, region, "ssm", f"automation-definition/{self.physical(f'{name}-end', 128)}:*"
+        )
+        role_arn = parts.arn_of(account, region, "iam", f"role/{self.physical(f'{name}-end', 64)}")
+        lost_arn = parts.arn_of(account, region, "sqs", self.physical(f"{name}-lost", 80))
         starter = parts.role(
             self,
             f"{name}-start",
             trust=plans.assume_role("scheduler.amazonaws.com"),
             description=f"Starts the automation that ends {stack}",
             inline={
-                "start": pulumi.Output.all(definition, hand.arn, lost.arn).apply(
-                    lambda arns: plans.policy(
-                        [
-                            {"Effect": "Allow", "Action": "ssm:StartAutomationExecution", "Resource": arns[0]},
-                            {
-                                "Effect": "Allow",
-                                "Action": "iam:PassRole",
-                                "Resource": arns[1],
-                                "Condition": {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}},
-                            },
-                            {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": arns[2]},
-                        ]
-                    )
-                ),
+                "start": parts.told(parts.start_policy, definition, role_arn, lost_arn),
                 "key": key.arn.apply(key_use_policy),
             },
             region=region,

@@ -24,6 +24,8 @@ class BudgetAlarmsArgs(OwnedArgs):
 
     region: str
     """AWS region of the topic."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     stack: str
     """Name of the stack whose costs count, found by its tag."""
     monthly_usd: float
@@ -41,6 +43,8 @@ class TtlGuardArgs(OwnedArgs):
 
     region: str
     """AWS region of the stack."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     stack: str
     """Name of the stack that it ends."""
     ends: str

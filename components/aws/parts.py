@@ -1,7 +1,7 @@
 """What several AWS components make alike: roles, a closed security group, keys that a service may use, disks."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -58,7 +58,33 @@ def pod_trust() -> str:
     )
 
 
-def key_arn(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Output[str]) -> pulumi.Input[str]:
+def account_of(args: Mapping[str, Any], role: iam.Role) -> pulumi.Input[str]:
+    """The account as the caller knows it, else as AWS tells it with the first role."""
+    return args.get("account") or role.arn.apply(plans.account_of)
+
+
+def told(make: Callable[..., str], *values: pulumi.Input[str]) -> pulumi.Input[str]:
+    """`make` of the values: at once where all are plain strings, so that a preview knows it, else once AWS answered.
+
+    >>> told("{}/{}".format, "a", "b")
+    'a/b'
+    """
+    if all(isinstance(value, str) for value in values):
+        return make(*values)
+    return pulumi.Output.all(*values).apply(lambda known: make(*known))
+
+
+def arn_of(account: pulumi.Input[str], region: str, service: str, path: str) -> pulumi.Input[str]:
+    """The ARN of what has a name of ours.
+
+    >>> arn_of("123456789012", "us-east-1", "sqs", "lost"), arn_of("123456789012", "us-east-1", "iam", "role/nodes")
+    ('arn:aws:sqs:us-east-1:123456789012:lost', 'arn:aws:iam::123456789012:role/nodes')
+    """
+    place = "" if service == "iam" else region
+    return told(f"arn:{plans.partition(region)}:{service}:{place}:{{}}:{path}".format, account)
+
+
+def key_arn(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> pulumi.Input[str]:
     """The key that the caller gives, else one of the component's own."""
     given = args.get("kms_key_arn")
     if given is not None:
@@ -68,7 +94,7 @@ def key_arn(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Ou
 
 
 def service_key(
-    owner: Owned, name: str, *, account: pulumi.Output[str], region: str, services: Sequence[str]
+    owner: Owned, name: str, *, account: pulumi.Input[str], region: str, services: Sequence[str]
 ) -> kms.Key:
     """A key that AWS services of this account may use to hand messages on; the account administers it."""
     made = kms.Key(
@@ -76,7 +102,7 @@ def service_key(
         description=f"Messages of {pulumi.get_stack()} ({name})",
         enable_key_rotation=True,
         deletion_window_in_days=7,
-        policy=account.apply(lambda number: service_key_policy(account=number, region=region, services=services)),
+        policy=told(lambda number: service_key_policy(account=number, region=region, services=services), account),
         tags=owner.tags_of(kms.Key, name),
         opts=owner.child(),
     )
@@ -241,3 +267,19 @@ def queue_policy(*, queue: str, rule_arns: Sequence[str]) -> str:
 def inline_policy(owner: Owned, name: str, role: iam.Role, document: pulumi.Input[str]) -> None:
     """One more policy of a role's own."""
     iam.RolePolicy(name, role=role.id, policy=document, opts=owner.child())
+
+
+def start_policy(definition: str, role_arn: str, *queues: str) -> str:
+    """Start one automation of Systems Manager with one role; say into `queues` what could not be started."""
+    statements: list[dict[str, Any]] = [
+        {"Effect": "Allow", "Action": "ssm:StartAutomationExecution", "Resource": definition},
+        {
+            "Effect": "Allow",
+            "Action": "iam:PassRole",
+            "Resource": role_arn,
+            "Condition": {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}},
+        },
+    ]
+    if queues:
+        statements.append({"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": list(queues)})
+    return plans.policy(statements)

@@ -10,6 +10,7 @@ import pulumi
 from components.aws.args import WriterArgs, bucket_name
 from components.facts import owned_args, pool_facts
 from components.owned import GuardArgs, OwnedArgs
+from components.settings import Settings
 from sizing.decision import Decision, Pool, Workload
 
 
@@ -28,6 +29,8 @@ class PlacedArgs(OwnedArgs):
     """Private subnets, one for each zone."""
     s3_prefix_list_id: NotRequired[pulumi.Input[str]]
     """Prefix list of the S3 gateway endpoint."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for disks and results; one is made unless given."""
 
@@ -112,6 +115,8 @@ class ServerlessEndpointArgs(OwnedArgs):
 
     region: str
     """AWS region."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     image: str
     """Container image in ECR."""
     model_data: NotRequired[str]
@@ -167,9 +172,9 @@ def disk_gib(pool: Pool) -> int:
     return max(-(-pool.disk_bytes_per_node // 2**30), 75)
 
 
-def training_args(decision: Decision, workload: Workload, pool: Pool, salt: str, image: str) -> dict[str, Any]:
+def training_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings, image: str) -> dict[str, Any]:
     """Training on SageMaker as a decision says it; the longest run is twice the upper end of the predicted time."""
-    bucket = bucket_name(decision, workload, salt)
+    bucket = bucket_name(decision, workload, settings)
     predicted_s = workload.performance.high if workload.performance.metric == "run_time_s" else 86400.0
     return {
         **_placed(decision, workload, pool),

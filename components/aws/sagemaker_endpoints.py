@@ -139,13 +139,13 @@ class AsyncEndpoint(Owned):
             opts,
         )
         role = _role(self, name, args)
-        results = args["results"]
+        results, account = args["results"], parts.account_of(args, role)
         document = plans.writer_policy(region=args["region"], bucket=results["bucket"], key_alias=results["key_alias"])
         parts.inline_policy(self, f"{name}-containers-results", role, document)
         key = parts.service_key(
             self,
             f"{name}-notices",
-            account=role.arn.apply(plans.account_of),
+            account=account,
             region=args["region"],
             services=("sagemaker.amazonaws.com",),
         )
@@ -157,8 +157,9 @@ class AsyncEndpoint(Owned):
             tags=self.tags_of(sns.Topic, f"{name}-notices"),
             opts=self.child(),
         )
-        publish = topic.arn.apply(
-            lambda arn: plans.policy([{"Effect": "Allow", "Action": "sns:Publish", "Resource": arn}])
+        publish = parts.told(
+            lambda arn: plans.policy([{"Effect": "Allow", "Action": "sns:Publish", "Resource": arn}]),
+            parts.arn_of(account, args["region"], "sns", self.physical(f"{name}-notices", 256)),
         )
         parts.inline_policy(self, f"{name}-containers-notices", role, publish)
         where = f"s3://{results['bucket']}/{name}"
@@ -334,12 +335,12 @@ def _config(
     return made.name
 
 
-def _disk_key(owner: Owned, name: str, args: Any, shape: Shape, role: iam.Role) -> pulumi.Output[str] | None:
+def _disk_key(owner: Owned, name: str, args: Any, shape: Shape, role: iam.Role) -> pulumi.Input[str] | None:
     """A key for the machines' disks; None where they have disks of their own, with which SageMaker refuses a key."""
     if sagemaker_plans.local_disks(shape):
         return None
-    key = pulumi.Output.from_input(parts.key_arn(owner, name, args, role.arn.apply(plans.account_of)))
-    parts.inline_policy(owner, f"{name}-containers-disks", role, key.apply(sagemaker_plans.key_use_policy))
+    key = parts.key_arn(owner, name, args, parts.account_of(args, role))
+    parts.inline_policy(owner, f"{name}-containers-disks", role, parts.told(sagemaker_plans.key_use_policy, key))
     return key
 
 

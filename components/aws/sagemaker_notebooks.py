@@ -29,7 +29,7 @@ class Notebook(Owned):
         super().__init__(
             "sizewell-aws:index:Notebook",
             name,
-            args,
+            {**args, "guard": guard},
             {
                 "kind": "notebook",
                 "name": name,
@@ -45,7 +45,6 @@ class Notebook(Owned):
                 "nodesMin": 0,
                 "nodesInitial": 1,
                 "nodesMax": 1,
-                "guard": dict(guard),
             },
             opts,
         )
@@ -66,15 +65,16 @@ class Notebook(Owned):
             inline=inline,
             region=region,
         )
-        account = role.arn.apply(plans.account_of)
-        itself = f":notebook-instance/{physical}"
-        arn = pulumi.Output.concat(f"arn:{plans.partition(region)}:sagemaker:{region}:", account, itself)
-        stop = arn.apply(
-            lambda one: plans.policy([{"Effect": "Allow", "Action": "sagemaker:StopNotebookInstance", "Resource": one}])
+        account = parts.account_of(args, role)
+        stop = parts.told(
+            lambda arn: plans.policy(
+                [{"Effect": "Allow", "Action": "sagemaker:StopNotebookInstance", "Resource": arn}]
+            ),
+            parts.arn_of(account, region, "sagemaker", f"notebook-instance/{physical}"),
         )
         parts.inline_policy(self, f"{name}-notebook-stop", role, stop)
-        key = pulumi.Output.from_input(parts.key_arn(self, name, args, account))
-        parts.inline_policy(self, f"{name}-notebook-key", role, key.apply(sagemaker_plans.key_use_policy))
+        key = parts.key_arn(self, name, args, account)
+        parts.inline_policy(self, f"{name}-notebook-key", role, parts.told(sagemaker_plans.key_use_policy, key))
         group = parts.closed_group(self, f"{name}-notebook", args, what=f"Notebook {name}")
         script = sagemaker.NotebookInstanceLifecycleConfiguration(
             f"{name}-auto-stop",
@@ -144,9 +144,9 @@ class StudioDomain(Owned):
             inline=inline,
             region=region,
         )
-        account = role.arn.apply(plans.account_of)
-        key = pulumi.Output.from_input(parts.key_arn(self, name, args, account))
-        parts.inline_policy(self, f"{name}-users-key", role, key.apply(sagemaker_plans.key_use_policy))
+        account = parts.account_of(args, role)
+        key = parts.key_arn(self, name, args, account)
+        parts.inline_policy(self, f"{name}-users-key", role, parts.told(sagemaker_plans.key_use_policy, key))
         group = parts.closed_group(self, f"{name}-users", args, what=f"Apps of {name}")
         apps = sagemaker_plans.studio_apps(args.get("idle_minutes", 60))
         domain = sagemaker.Domain(

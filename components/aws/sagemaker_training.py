@@ -65,19 +65,21 @@ class TrainingPipeline(Owned):
             inline=inline,
             region=region,
         )
-        account = job.arn.apply(plans.account_of)
-        key = pulumi.Output.from_input(parts.key_arn(self, name, args, account))
-        parts.inline_policy(self, f"{name}-job-key", job, key.apply(sagemaker_plans.key_use_policy))
+        account = parts.account_of(args, job)
+        key = parts.key_arn(self, name, args, account)
+        parts.inline_policy(self, f"{name}-job-key", job, parts.told(sagemaker_plans.key_use_policy, key))
         hand = parts.role(
             self,
             f"{name}-pipeline",
             trust=plans.assume_role("sagemaker.amazonaws.com"),
             description=f"Starts training jobs of {name}",
             inline={
-                "jobs": pulumi.Output.all(account, job.arn).apply(
-                    lambda known: sagemaker_plans.pipeline_policy(
-                        region=region, account=known[0], job_role_arn=known[1]
-                    )
+                "jobs": parts.told(
+                    lambda number, role_arn: sagemaker_plans.pipeline_policy(
+                        region=region, account=number, job_role_arn=role_arn
+                    ),
+                    account,
+                    parts.arn_of(account, region, "iam", f"role/{self.physical(f'{name}-job', 64)}"),
                 )
             },
             region=region,

@@ -46,7 +46,7 @@ class SharedStorage(Owned):
         )
         production, cached = args["environment"] == "prod", "data_location" in args
         group = self._security_group(name, args)
-        key = parts.key_arn(self, name, args, group.owner_id)
+        key = parts.key_arn(self, name, args, args.get("account") or group.owner_id)
         logs = cloudwatch.LogGroup(
             f"{name}-files",
             name=f"/aws/fsx/{self.physical(name, 100)}",

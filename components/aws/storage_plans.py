@@ -30,6 +30,8 @@ class SharedStorageArgs(OwnedArgs):
     """IPv4 range of the VPC: its machines may mount."""
     subnet_id: pulumi.Input[str]
     """Private subnet in the zone."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for the data; one is made unless given."""
     bytes_needed: int

@@ -45,7 +45,7 @@ PLACE = {
     "s3_prefix_list_id": "pl-1",
 }
 OWNED = {"environment": "dev", "owner": "ml-platform", "cost_center": "ml-1234", "expires": "2026-09-22"}
-PROD = {"environment": "prod", "owner": "ml-platform", "cost_center": "ml-1234"}
+PROD = {"environment": "prod", "owner": "ml-platform", "cost_center": "ml-1234", "account": "123456789012"}
 GUARD = {
     "signal": "accelerator_utilization",
     "min_utilization_percent": 5,

@@ -23,6 +23,7 @@ COMPONENTS = {
 }
 
 INHERITED = {"environment", "owner", "costCenter", "expires", "facts"} | {  # said in the classes that have them first
+    "account",
     "region",
     "zones",
     "vpcId",
