@@ -181,10 +181,11 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
     difference = option.total_usd - chosen.total_usd
     unit = "a run" if need.training is not None else "a month"
-    if not missing and difference > 0.005:
-        reasons.append(f"{difference:,.2f} USD {unit} dearer")
-    elif not missing and difference < -0.005 and reasons:
-        reasons.append(f"{-difference:,.2f} USD {unit} cheaper")
+    about = "about " if missing or unpriced_lines(chosen) else ""
+    if difference > 0.005:
+        reasons.append(f"{about}{difference:,.2f} USD {unit} dearer")
+    elif difference < -0.005 and reasons:
+        reasons.append(f"{about}{-difference:,.2f} USD {unit} cheaper")
     if option.run_s and chosen.run_s and option.run_s > chosen.run_s * 1.05:
         reasons.append(f"{option.run_s / chosen.run_s:.1f} x as long")
     return "; ".join(reasons) or "the same cost, later by name"

@@ -27,7 +27,7 @@ from sizing.decision import (
 from sizing.fleets import START_UP_S
 from sizing.jobs import Layout, TrainingJob
 from sizing.money import HOURS_PER_MONTH
-from sizing.pricing import DISK_BYTES, Option
+from sizing.pricing import DISK_BYTES, Option, unpriced_lines
 from sizing.spot import reclaimed_every_h
 
 if TYPE_CHECKING:
@@ -356,6 +356,8 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
             said.append("the spot price is an estimate, not an observed one")
+    if unpriced_lines(chosen):
+        said.append(f"what has no price in {chosen.deal.region} was compared at twice its price elsewhere")
     if chosen.run_s is not None:
         said.append(f"{START_UP_S / 60:.0f} minutes to start a machine and load the weights (estimate)")
     return tuple(dict.fromkeys(_in_words(note) for note in said))
