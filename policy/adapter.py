@@ -21,10 +21,9 @@ from collections.abc import Mapping
 from concurrent import futures
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from policy.config import DEFAULT_FILE, Config, read_config
 from policy.decisions import read_decision
@@ -35,7 +34,12 @@ from resources.facts import facts
 from resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizing.errors import SizewellError
 
+if TYPE_CHECKING:
+    from resources.pricing import Pricing
+
 NAME: Final = "sizewell"
+VERSION: Final = "0.1.0"  # as in PulumiPolicy.yaml and pyproject.toml; asking the installed package costs 50 ms
+TOTAL: Final = "cost-total"  # not a rule: the line with the bill that a plain `pulumi preview` shows
 DECISIONS: Final = Path(__file__).resolve().parent.parent / "stacks" / "decisions"
 _ALONE: Final = ("things", "purchases", "grants", "openings", "jobs")  # subjects that one resource makes up
 _SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
@@ -111,6 +115,8 @@ class Session:
         self._rules = rules
         self._seen: dict[str, RecordedResource] = {}
         self._told: set[tuple[str, str, str]] = set()
+        self.total = True
+        self.bill = ""
 
     def one(self, resource: RecordedResource) -> tuple[Result, ...]:
         """Definite violations that this resource alone makes; what is undetermined waits for the whole stack."""
@@ -156,6 +162,7 @@ class Session:
 
             catalog = load()
             pricing = price(plan, catalog, on=today)
+            self.bill = bill(pricing)
             decision = read_decision(self._decisions, self.stack)
         config = self.config if waivers else replace(self.config, waivers=self._applicable(resources))
         found = facts(plan, catalog, pricing=pricing, decision=decision, on=today, retention_visible=False)
@@ -193,6 +200,16 @@ def _resource(message: Any, *, properties: str = "inputs") -> RecordedResource:
     )
 
 
+def bill(pricing: Pricing) -> str:
+    """The stack's cost in one sentence."""
+    cost = pricing.cost()
+    monthly, once = cost.run_rate.usd_per_month, cost.one_off.usd
+    text = f"{monthly.expected:,.2f} USD a month expected ({monthly.floor:,.2f} to {monthly.ceiling:,.2f})"
+    if once.ceiling:
+        text += f", {once.expected:,.2f} USD once"
+    return f"{text}; {len(cost.unpriced)} without a price" if cost.unpriced else text
+
+
 def servicer(session: Session) -> Any:
     """The gRPC side: messages in, diagnostics out."""
     proto, grpc_module, plugin, empty = _protocol()
@@ -202,7 +219,7 @@ def servicer(session: Session) -> Any:
         return proto.AnalyzeDiagnostic(
             policyName=result.rule,
             policyPackName=NAME,
-            policyPackVersion=version("sizewell"),
+            policyPackVersion=VERSION,
             description=f"prevents {result.prevents}",
             message=f"{result.message}\nfix: {result.fix}",
             urn=result.urn,
@@ -219,10 +236,10 @@ def servicer(session: Session) -> Any:
             return proto.AnalyzerStackConfigureResponse()
 
         def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
-            return plugin.PluginInfo(version=version("sizewell"))
+            return plugin.PluginInfo(version=VERSION)
 
         def GetAnalyzerInfo(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
-            info = proto.AnalyzerInfo(name=NAME, version=version("sizewell"), supportsConfig=True)
+            info = proto.AnalyzerInfo(name=NAME, version=VERSION, supportsConfig=True)
             environment = _environment(session.stack)
             for rule in RULES:
                 if rule.evaluator_only:
@@ -240,6 +257,15 @@ def servicer(session: Session) -> Any:
                     schema = {**parameter.schema, "description": parameter.meaning, "default": parameter.default}
                     entry.configSchema.properties.get_or_create_struct(name).update(schema)
                 info.policies.append(entry)
+            info.policies.append(
+                proto.PolicyInfo(
+                    name=TOTAL,
+                    displayName=TOTAL,
+                    description="What the stack costs, in one line; disable it where the line is not wanted",
+                    enforcementLevel=proto.ADVISORY,
+                    policy_type=proto.POLICY_TYPE_STACK,
+                )
+            )
             return info
 
         def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
@@ -252,7 +278,18 @@ def servicer(session: Session) -> Any:
 
         def AnalyzeStack(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
             report = session.whole(tuple(_resource(message, properties="outputs") for message in request.resources))
-            return proto.AnalyzeResponse(diagnostics=[diagnostic(r) for r in report.results if r.outcome != "waived"])
+            found = [diagnostic(r) for r in report.results if r.outcome != "waived"]
+            if session.total:
+                line = proto.AnalyzeDiagnostic(
+                    policyName=TOTAL,
+                    policyPackName=NAME,
+                    policyPackVersion=VERSION,
+                    description="what the stack costs",
+                    message=session.bill,
+                    enforcementLevel=proto.ADVISORY,
+                )
+                found.append(line)
+            return proto.AnalyzeResponse(diagnostics=found)
 
         def Remediate(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
             response = proto.RemediateResponse()
@@ -268,7 +305,7 @@ def servicer(session: Session) -> Any:
             remedy = proto.Remediation(
                 policyName="environment-tag",
                 policyPackName=NAME,
-                policyPackVersion=version("sizewell"),
+                policyPackVersion=VERSION,
                 description=f"adds {key}.sizewell-environment = {environment}",
             )
             remedy.properties.CopyFrom(request.properties)
@@ -291,6 +328,9 @@ def configured(session: Session, stated: Any, proto: Any) -> Config:
     level_changes: dict[str, Mapping[str, Level]] = dict(session.config.levels)
     settings = dict(session.config.settings)
     for rule, entry in stated.items():
+        if rule == TOTAL:
+            session.total = entry.enforcementLevel != proto.DISABLED
+            continue
         if entry.enforcementLevel == proto.REMEDIATE:
             session.remediated.add(rule)
             level_changes[rule] = {"": "mandatory"}

@@ -184,7 +184,7 @@ def _block_hours(resource: RecordedResource, context: Context) -> Decimal | None
     if stated is not None:
         return stated.ceiling
     registration = context.graph.registration(resource)
-    for source in (resource.inputs.get("tags"), registration or {}):
+    for source in (resource.inputs.get("tags"), {} if registration is None else registration):
         for key in ("sizewell-block-hours", "blockHours"):
             hours = number(get(source, key))
             if isinstance(hours, Decimal):

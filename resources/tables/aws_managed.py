@@ -11,7 +11,8 @@ from resources.pools import Size, fixed
 from resources.pricing import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.values import count, get, items, number, text
-from sizing.money import LineItem
+from sizing.costing import amount
+from sizing.money import Interval, LineItem
 
 ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
 SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
@@ -138,10 +139,28 @@ def _vcpus(context: Context, kind: str) -> int | None:
     return shape.vcpus
 
 
+def _training(resource: RecordedResource, context: Context) -> Outcome:
+    """A training job: at most its machines for its longest run time, paid once."""
+    config = resource.inputs.get("resourceConfig")
+    seconds = number(get(resource.inputs, "stoppingCondition", "maxRuntimeInSeconds", default=86400))
+    machines = number(get(config, "instanceCount", default=1))
+    if not isinstance(seconds, Decimal) or not isinstance(machines, Decimal):
+        return (
+            replace(context.unpriced(resource, "training job", "machines or run time are not known"), cadence="once"),
+        )
+    line = _machines(resource, context, get(config, "instanceType", default=UNKNOWN), fixed(1))
+    most = amount(machines * seconds / 3600)
+    how = f"at most {machines} machines x {seconds / 3600:.1f} h"
+    return (
+        replace(line, cadence="once", quantity=Interval(Decimal(0), most, most), how=how, confidence="longest run"),
+    )
+
+
 TABLE: Final[dict[str, Pricer]] = {
     "aws:sagemaker/endpoint:Endpoint": _endpoint,
     "aws:sagemaker/endpointConfiguration:EndpointConfiguration": _configuration,
     "aws:sagemaker/notebookInstance:NotebookInstance": _notebook,
     "aws:sagemaker/app:App": _app,
+    "aws:sagemaker/trainingJob:TrainingJob": _training,
     "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
 }

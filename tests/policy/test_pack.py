@@ -97,10 +97,24 @@ def test_the_pack_tells_its_rules(pack: Pack) -> None:
     info = pack.stub.GetAnalyzerInfo(empty_pb2.Empty())
     assert info.name == "sizewell"
     assert info.supportsConfig
-    assert {p.name for p in info.policies} == {rule.id for rule in RULES if not rule.evaluator_only}
+    assert {p.name for p in info.policies} == {rule.id for rule in RULES if not rule.evaluator_only} | {"cost-total"}
     level = {p.name: p.enforcementLevel for p in info.policies}
     assert level["idle-exposure"] == pack.proto.MANDATORY
     assert level["cluster-public-endpoint"] == pack.proto.ADVISORY, "in a stack called dev-test"
+
+
+def test_the_version_is_the_projects(pack: Pack) -> None:
+    from google.protobuf import empty_pb2
+
+    version = pack.stub.GetAnalyzerInfo(empty_pb2.Empty()).version
+    assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"version: {version}" in (PACK / "PulumiPolicy.yaml").read_text()
+
+
+def test_the_total_stands_in_a_plain_preview(pack: Pack) -> None:
+    box = pack.resource("aws:ec2/instance:Instance", "box", {"instanceType": "g6.xlarge", "region": "us-east-1"})
+    said = [d.message for d in pack.analyze_stack(box) if d.policyName == "cost-total"]
+    assert said == ["587.50 USD a month expected (587.50 to 587.50)"]
 
 
 def test_a_purchase_is_refused_before_it_is_made(pack: Pack) -> None:

@@ -339,3 +339,14 @@ def test_wrong_files_name_the_fault(name: str) -> None:
         parse(data, "own.yaml")
     assert words in str(caught.value)
     assert str(caught.value).startswith("own.yaml: ")
+
+
+def test_a_training_job_is_paid_once_and_at_most() -> None:
+    inputs = {
+        "resourceConfig": {"instanceType": "ml.g6.xlarge", "instanceCount": 2},
+        "stoppingCondition": {"maxRuntimeInSeconds": 36000},
+    }
+    line = priced(make("aws:sagemaker/trainingJob:TrainingJob", "train", inputs)).items[0]
+    assert line.cadence == "once"
+    most = (Decimal(20) * Decimal("0.8048") * Decimal("1.40")).quantize(Decimal("0.01"))
+    assert line.cost() == Interval(Decimal("0.00"), most, most)
