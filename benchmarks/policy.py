@@ -94,8 +94,7 @@ def many(count: int) -> object:
             f"vm{index}",
             {"location": "eastus", "tags": tags, "sku": {"name": "Standard_NC24ads_A100_v4", "capacity": 1}},
         )
-    wide = statistics.median(start_s() for _ in range(5))
-    missed |= report("start of the pack's process, median of 5", wide, 1.0, "s")
+    return Plan(project="bench", stack="dev", resources=tuple(made[:count]), config={"aws:region": "us-east-1"})
 
 
 def judge(plan: object) -> int:
