@@ -28,7 +28,7 @@ print(min(times), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, cou
 
 def many(count: int) -> object:
     """A plan of `count` resources in the mix of a real one: groups with templates, buckets, rules, roles, pools."""
-    from resources import UNKNOWN, RecordedResource
+    from resources import UNKNOWN, Plan, RecordedResource
 
     lt, asg = "aws:ec2/launchTemplate:LaunchTemplate", "aws:autoscaling/group:Group"
     made: list[RecordedResource] = []
