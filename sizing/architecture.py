@@ -13,6 +13,8 @@ from typing import Any
 from sizing.catalog.records import Architecture
 from sizing.errors import Fault, SpecError
 
+_LARGEST = 100_000_000  # of any dimension; beyond it is a slip of the keyboard
+
 
 def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
     """The architecture that a Hugging Face `config.json` describes; what it leaves open stands in `.assumed`.
@@ -21,7 +23,11 @@ def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
     """
     from sizing.hf_config import read
 
-    return check(read(config, name))
+    try:
+        return check(read(config, name))
+    except (TypeError, ValueError, AttributeError) as error:
+        fault = Fault(path=f"{name}: config.json", message=f"a dimension is not a number: {error}")
+        raise SpecError([fault], subject=name) from None
 
 
 def params_total(a: Architecture) -> int:
@@ -243,8 +249,8 @@ def faults(a: Architecture, path: str = "model") -> tuple[Fault, ...]:
     if a.experts:
         counted["expert_ffn"] = a.expert_ffn
     for field, value in counted.items():
-        if value < 1:
-            wrong(field, value, "1 or more")
+        if not 1 <= value <= _LARGEST:
+            wrong(field, value, f"1 to {_LARGEST:,}")
     if a.heads > 0 and a.kv_heads > 0 and a.heads % a.kv_heads:
         wrong("kv_heads", a.kv_heads, f"a divisor of heads ({a.heads})")
     if a.experts and not 1 <= a.experts_per_token <= a.experts:

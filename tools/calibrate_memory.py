@@ -20,7 +20,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from sizing.memory.constants import PATH, Constants, constants, using
+from sizing.memory.constants import PATH, Constants, using
 from sizing.memory.serving import GIB
 from sizing.validation.cases import Case, read
 from sizing.validation.describe import architecture_of
@@ -36,6 +36,15 @@ NOISE = 0.1  # log error of a case that costs as much as 1.4 widths of a prior
 # to 2 MB and keeps freed blocks, by experience 5 to 15 % of what changes within a step.
 COLLECTIVE_PRIOR = (1.0e9, 0.5)
 CACHING_PRIOR = (0.08, 0.5)
+START = Constants(
+    context_bytes={"cuda": 4e8, **CONTEXT_ELSEWHERE},
+    collective_bytes=COLLECTIVE_PRIOR[0],
+    caching=CACHING_PRIOR[0],
+    serving_workspace_bytes=2e8,
+    serving_sampler_bytes_per_value=15.0,
+    serving_tensor_parallel_bytes=2e9,
+    bands=dict.fromkeys(("adapters", "kv", "kv-v0", "serving", "training", "vision", "weights"), (1.0, 1.0)),
+)
 SEQUENCES = 1024  # that the profiling run samples for on devices of 70 GiB and more
 Points = list[tuple[float, float]]  # (published / predicted, weight)
 MEANING = {
@@ -67,8 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def fit_memory(cases: Iterable[Case], date: str) -> dict[str, Any]:
     """The document of sizing/calibration/memory.json: constants, bands, and the error when a source is left out."""
     usable = [case for case in cases if case.gradeable and case.metric in MEMORY and case.metric != "fits"]
-    fitted = fit(usable, constants())
-    inside, outside = points(usable, fitted), left_out(usable, fitted)
+    fitted = fit(usable, START)
+    inside, outside = points(usable, fitted), left_out(usable, START)
     groups = sorted(set(inside) - {"sequence"})
     return {
         "about": "Constants of the memory model, written by tools/calibrate_memory.py from the carried cases",

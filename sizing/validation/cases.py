@@ -11,14 +11,82 @@ from typing import Any
 from sizing.errors import Fault, SpecError, UsageError
 
 CARRIED = Path(__file__).parents[2] / "tests" / "validation" / "cases"
+_BEYOND = 1e16  # tokens of a run are the largest count that anybody states
+_DEGREES = frozenset(("tp", "pp", "cp", "vp", "dp", "tp_cores", "moe_tp", "moe_ep", "attention_dp", "dcn_dp"))
 _NEEDED = ("id", "kind", "metric", "value", "model", "hardware", "workload")
+
+
+# Fields that are counts wherever a source states them; words in their place ("not stated") count as silence.
+_COUNTS: Mapping[str, frozenset[str]] = {
+    "model": frozenset(
+        [
+            "layers",
+            "hidden",
+            "heads",
+            "kv_heads",
+            "head_dim",
+            "ffn",
+            "vocab",
+            "num_experts",
+            "experts_per_tok",
+            "moe_ffn",
+            "n_shared_experts",
+            "first_k_dense",
+            "kv_lora_rank",
+            "q_lora_rank",
+            "qk_rope_head_dim",
+            "qk_nope_head_dim",
+            "v_head_dim",
+            "block_size",
+            "params_b",
+            "params_total",
+            "params_computed",
+            "params_active",
+            "seq_len",
+            "steps",
+        ]
+    ),
+    "hardware": frozenset(("count", "per_node", "mem_gb")),
+    "workload": frozenset(
+        [
+            "global_batch",
+            "global_batch_tokens",
+            "per_device_batch",
+            "grad_accum",
+            "tokens",
+            "max_model_len",
+            "max_new_tokens",
+            "total_gib",
+            "concurrency",
+            "batch_size",
+            "mean_output_tokens",
+            "slo_ttft_ms",
+            "slo_tpot_ms",
+            "slo_latency_ms",
+            "trainable_params",
+        ]
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One published figure: what ran on what, and what was measured. The record stays as the file has it."""
+    """One published figure: what ran on what, and what was measured; counts that are none are left out."""
 
     raw: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        parts = {
+            part: {key: value for key, value in stated.items() if key not in counts or _is_count(value, part)}
+            for part, counts in _COUNTS.items()
+            if isinstance(stated := self.raw.get(part), Mapping)
+        }
+        split = self.raw.get("workload", {}).get("parallelism")
+        if isinstance(split, Mapping):
+            parts["workload"]["parallelism"] = {
+                key: value for key, value in split.items() if key not in _DEGREES or (_is_count(value) and value >= 1)
+            }
+        object.__setattr__(self, "raw", {"also": {}, **self.raw, **parts})
 
     @property
     def id(self) -> str:
@@ -88,6 +156,12 @@ class Case:
     @property
     def weight(self) -> float:
         return float(self.raw.get("weight") or 1.0)
+
+
+def _is_count(value: Any, part: str = "") -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return 0 <= value < _BEYOND and (value > 0 or part != "hardware")
 
 
 def carried_paths() -> tuple[Path, ...]:

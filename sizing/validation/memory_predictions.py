@@ -145,7 +145,7 @@ def _serving(case: Case) -> Prediction:
         group = "kv-v0" if job.engine == "vllm-v0" else "kv"
         low, high = constants().bands[group]
         return Prediction(value=value, low=value * low, high=value * high, grade="calibrated", group=group)
-    sequences = float(w.get("batch") or 1)
+    sequences = _number(w.get("batch")) or 1.0
     estimate = serving_memory(job, tensor=tensor, sequences=sequences, accelerator=device, pipeline=pipeline)
     budget = usable_bytes(device)
     fits = estimate.high_bytes <= budget
@@ -174,7 +174,7 @@ def serving_job(case: Case) -> ServingJob:
     said = str(w.get("engine") or "").lower()
     if engine == "vllm" and not re.search(r"0\.(9|[1-9]\d)\.|1\.\d", said):
         engine = "vllm-v0"  # before 0.9 the profiling run took a whole prompt
-    prompt = float(w.get("seq_len") or 0)
+    prompt = _number(w.get("seq_len"))
     if engine == "torchtune":  # its generation allocates the cache for the model's longest sequence
         length = architecture_of(case).max_sequence_length or 0
     return ServingJob(
@@ -187,6 +187,10 @@ def serving_job(case: Case) -> ServingJob:
         engine=engine,
         memory_fraction=float(fraction) if isinstance(fraction, int | float) else 0.9,
     )
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
 def _stored(w: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sizing.errors import SizewellError
 from sizing.validation.cases import Case
 from sizing.validation.describe import CannotPredictError
@@ -24,15 +26,22 @@ SERVING = frozenset({"llm_serving", "llm_latency", "vision_infer", "encoder_infe
 
 
 def predict(case: Case) -> Prediction | str:
-    """The prediction, or why there is none."""
+    """The prediction, or why there is none. Words where figures belong (cases are other people's data) are a reason."""
     try:
-        if case.metric in MEMORY:
-            return predict_memory(case)
-        if case.kind in SERVING:
-            return predict_serving(case)
-        return predict_time(case)
+        found = _predict(case)
     except (CannotPredictError, SizewellError) as refusal:
         return str(refusal)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return f"the case states something that cannot be read: {error}"
+    return found if math.isfinite(found.value) else "the case states something that gives no finite prediction"
+
+
+def _predict(case: Case) -> Prediction:
+    if case.metric in MEMORY:
+        return predict_memory(case)
+    if case.kind in SERVING:
+        return predict_serving(case)
+    return predict_time(case)
 
 
 def area(case: Case) -> str:

@@ -20,6 +20,7 @@ from sizing.validation.describe import architecture_of, device_of, engine_of
 
 _UNSTATED_DEVICES = 512
 _ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens
+HUGGING_FACE = frozenset({"transformers", "unsloth", "llama-factory", "peft", "axolotl", "trl"})
 _JAX = frozenset({"maxtext", "maxdiffusion", "levanter"})
 
 
@@ -142,9 +143,14 @@ def _precision(said: str, device: Accelerator, engine: str, method: str, case: C
         stored = "fp32"
     elif "true" in text or "optimizer in bf16" in text or (engine == "torchtune" and method != "pretrain"):
         stored = "bf16"
-    elif text == "amp" or text.startswith("autocast"):
-        stored = "fp32"
+    elif text == "amp" or text.startswith("autocast") or (method == "full" and engine in HUGGING_FACE and _whole(case)):
+        stored = "fp32"  # mixed precision through autocast, over fp32 weights
     return computing, stored
+
+
+def _whole(case: Case) -> bool:
+    """Whether every device holds the whole model state."""
+    return not any(case.parallelism.get(name) for name in ("zero", "fsdp", "tp", "pp"))
 
 
 def _optimizer(said: str) -> str:
@@ -181,8 +187,7 @@ def _checkpointing(said: Any) -> tuple[Checkpointing | None, bool]:
 
 def _default_checkpointing(engine: str, job: TrainingJob) -> Checkpointing | None:
     """Fine-tuning recipes of Hugging Face's family and torchtune recompute; the rest do not unless they say so."""
-    family = ("transformers", "unsloth", "llama-factory", "peft", "axolotl", "trl", "torchtune")
-    if engine in family and job.method != "pretrain":
+    if engine in HUGGING_FACE | {"torchtune"} and job.method != "pretrain":
         return "full"
     return "none" if engine == "litgpt" else None
 

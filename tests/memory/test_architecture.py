@@ -207,6 +207,13 @@ def test_what_is_missing_is_named():
     assert "num_hidden_layers" in str(caught.value)
 
 
+@pytest.mark.parametrize("wrong", ["many", [1, 2], {"a": 1}, -4, 0, 10**12])
+@pytest.mark.parametrize("field", ["hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size"])
+def test_a_dimension_that_is_none_is_refused_without_a_traceback(field, wrong):
+    with pytest.raises(SpecError):
+        from_hf_config({**LLAMA_CONFIG, field: wrong}, "odd")
+
+
 def test_heads_that_do_not_divide_are_refused():
     with pytest.raises(SpecError, match="multiple of the 33 heads"):
         from_hf_config({**LLAMA_CONFIG, "num_attention_heads": 33, "num_key_value_heads": 33}, "odd")

@@ -11,7 +11,7 @@ from sizing.validation.accuracy import page, scatter
 from sizing.validation.cases import CARRIED, Case, read
 from sizing.validation.describe import catalog, device_of, engine_of
 from sizing.validation.memory_predictions import unit_bytes
-from sizing.validation.predict import MEMORY
+from sizing.validation.predict import MEMORY, predict
 from sizing.validation.report import fit_counts, grade, summaries, summary
 
 # Median absolute error over core, in percent: what is reached, and a little room, so that a change that costs accuracy
@@ -123,6 +123,16 @@ def test_a_case_that_says_too_little_is_refused_with_the_reason():
     assert "split" in no_split.refused
     impossible = grade(a_case(model={**a_case().model, "kv_heads": 5, "ffn": 7}))
     assert "kv_heads" in impossible.refused
+
+
+@pytest.mark.parametrize("wrong", [None, "not stated", -1, [8], 1e300])
+def test_figures_that_are_none_are_a_reason_or_silence_never_an_accident(wrong):
+    for number, case in enumerate(read()[::60]):
+        for part in ("model", "hardware", "workload"):
+            for field in sorted(case.raw[part])[number % 4 :: 4]:
+                broken = Case({**case.raw, part: {**case.raw[part], field: wrong}})
+                found = predict(broken)
+                assert isinstance(found, str) or math.isfinite(found.value), (case.id, part, field)
 
 
 def test_a_prediction_does_not_depend_on_the_published_value():
