@@ -1,11 +1,13 @@
-"""From a decision to the resources of a stack on AWS: one network per region, one node group per pool."""
+"""From a decision to the resources of a stack on AWS: one network per region, and each pool by who runs it."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
+from components.aws import managed, plans
 from components.aws.args import checkpoint_store_args, network_args, pool_args
 from components.machines import pool_name
 from components.settings import Settings
@@ -15,31 +17,95 @@ from sizing.decision import Decision, Workload
 def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
     """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
     from components.aws.network import Network
-    from components.aws.nodes import GpuNodeGroup
 
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
     outputs: dict[str, Any] = {}
     for region in dict.fromkeys(pool.region for _, pool in pools):
         here = [(workload, pool) for workload, pool in pools if pool.region == region]
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        place = dict(settings.network)
-        if not place:
-            zones = [zone for workload, pool in here for zone in pool_args(decision, workload, pool, settings)["zones"]]
-            wanted = {**network_args(decision, region, zones), **account(settings)}
+        zones = [zone for workload, pool in here for zone in pool_args(decision, workload, pool, settings)["zones"]]
+        wide = managed.network_zones(region, zones, here)
+        place = {**settings.network, **account(settings)}
+        subnets: managed.Subnets = _given
+        if not settings.network:
+            wanted = {**network_args(decision, region, wide), **account(settings)}
+            services = managed.endpoint_services(here)
+            if services != list(plans.DEFAULT_ENDPOINTS):
+                wanted["endpoint_services"] = services
             network = Network(f"network-{region}", wanted, options)  # type: ignore[arg-type]
-            place = {
+            place |= {
                 "vpc_id": network.vpc_id,
                 "vpc_cidr": wanted.get("cidr", "10.40.0.0/16"),
                 "s3_prefix_list_id": network.s3_prefix_list_id,
                 "kms_key_arn": network.kms_key_arn,
             }
-        for workload, pool in here:
-            name = pool_name(workload, pool)
-            args = {**pool_args(decision, workload, pool, settings), **account(settings)}
-            if not settings.network:
-                args["subnet_ids"] = subnets_of(network.subnet_ids, wanted["zones"], args["zones"])
-            group = GpuNodeGroup(name, {**args, **place}, options)  # type: ignore[typeddict-item]
+            subnets = functools.partial(subnets_of, network.subnet_ids, wide)
+        outputs |= _build_here(
+            decision, region, here, settings, place=place, zones=wide, subnets=subnets, options=options
+        )
+    if pools:
+        managed.build_budget(decision, pools[0][1].region, account(settings), options)
+    return outputs
+
+
+def _build_here(
+    decision: Decision,
+    region: str,
+    pools: Sequence[managed.Pair],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    zones: Sequence[str],
+    subnets: managed.Subnets,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The pools of one region, each by who runs it, then the file systems that they read from."""
+    outputs: dict[str, Any] = {}
+    clients: dict[str, dict[str, Any]] = {}
+    kubernetes = [pair for pair in pools if managed.target_of(*pair) == "kubernetes"]
+    there: dict[str, Any] = {"place": place, "zones": zones, "subnets": subnets, "options": options}
+    for workload, pool in pools:
+        name, target = pool_name(workload, pool), managed.target_of(workload, pool)
+        if target == "machines":
+            from components.aws.nodes import GpuNodeGroup
+
+            args = pool_args(decision, workload, pool, settings)
+            group = GpuNodeGroup(name, {**args, **place, **subnets(args["zones"])}, options)  # type: ignore[typeddict-item]
             outputs[name] = {"group": group.group_name, "role": group.role_arn}
+            clients.setdefault(workload.spec.name, {})[name] = group.security_group_id
+        elif target == "sagemaker":
+            outputs[name] = managed.build_sagemaker(decision, (workload, pool), settings, **there)
+    if kubernetes:
+        outputs |= managed.build_kubernetes(decision, region, kubernetes, settings, **there)
+    for workload in dict.fromkeys(workload.spec.name for workload, _ in pools):
+        one, pool = next(pair for pair in pools if pair[0].spec.name == workload)
+        if managed.has_lustre(one):
+            zone = pool_args(decision, one, pool, settings)["zones"][0]
+            outputs[f"{workload}-data"] = managed.build_storage(
+                decision,
+                one,
+                zone,
+                place=place,
+                subnets=subnets,
+                clients=clients.get(workload, {}),
+                options=options,
+            )
+    return outputs
+
+
+def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
+    """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
+    from components.aws.limits import TtlGuard
+    from components.aws.limits_plans import ttl_args
+
+    outputs: dict[str, Any] = {}
+    regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "aws"]
+    for region in dict.fromkeys(regions):
+        args = ttl_args(decision, region)
+        if args is not None:
+            options = pulumi.ResourceOptions(provider=provider(region, settings))
+            guard = TtlGuard(f"end-{region}", {**args, **account(settings)}, options)  # type: ignore[typeddict-item]
+            outputs[f"end-{region}"] = {"document": guard.document_name}
     return outputs
 
 
@@ -71,7 +137,12 @@ def provider(region: str, settings: Settings) -> aws.Provider:
 
 def subnets_of(
     subnet_ids: pulumi.Output[list[str]], all_zones: Sequence[str], zones: Sequence[str]
-) -> pulumi.Output[list[str]]:
+) -> dict[str, pulumi.Output[list[str]]]:
     """The subnets of one pool's zones, out of those of all pools in the region."""
     wanted = [all_zones.index(zone) for zone in zones]
-    return subnet_ids.apply(lambda ids: [ids[index] for index in wanted])
+    return {"subnet_ids": subnet_ids.apply(lambda ids: [ids[index] for index in wanted])}
+
+
+def _given(zones: Sequence[str]) -> dict[str, Any]:  # noqa: ARG001
+    """An adopted network says its subnets itself."""
+    return {}

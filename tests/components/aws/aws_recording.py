@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[3]
 GOLDENS = Path(__file__).parent / "goldens"
 REFRESH = "SIZEWELL_REFRESH=1 .venv/bin/pytest -q -p no:xdist tests/components/aws"
 UNTAGGED = (  # types that AWS cannot tag, or that have no tags of their own
+    "aws:ec2/routeTableAssociation:RouteTableAssociation",
     "aws:iam/rolePolicy:RolePolicy",
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
     "aws:kms/alias:Alias",
@@ -55,9 +56,9 @@ GUARD = {
 }
 
 
-def record(program, stack="dev-aws"):
+def record(program, stack="dev-aws", config=None):
     """All resources that `program()` registers."""
-    return evaluate(ROOT, stack, program=program).resources
+    return evaluate(ROOT, stack, program=program, config=config).resources
 
 
 def children(resources):

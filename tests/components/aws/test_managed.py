@@ -1,0 +1,184 @@
+"""From a decision to SageMaker, EKS, shared storage, budget and hard end."""
+
+import json
+
+import pytest
+from aws_recording import check_right, children, component, golden, only, record
+from decisions import GUARD, decision, pool, serving, training, workload
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.aws import managed, plans, program
+from components.settings import Settings
+from sizing.decision import Storage
+from sizing.errors import ConfigError
+
+IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.7.1-gpu-py312"
+SETTINGS = Settings(project="sizewell", stack="dev-aws", organization="petsnap", accounts=("123456789012",))
+DATA = Storage(kind="fsx-lustre", bytes=12 * 10**12, location="s3://petsnap/images")
+KUBERNETES = decision(
+    "staging-aws",
+    training(
+        "pretrain",
+        pool("aws", "p4d.24xlarge", "a100-40gb-sxm", 8, nodes=(0, 2, 2)),
+        scheduler="kubernetes",
+        storage=DATA,
+    ),
+    serving("chat", pool("aws", "g6.xlarge", "l4", 1, role="replicas"), scheduler="kubernetes"),
+)
+SAGEMAKER = decision(
+    "dev-aws",
+    serving("chat", pool("aws", "g6.12xlarge", "l4", 4, role="replicas", nodes=(0, 1, 2), managed="sagemaker")),
+    training("tune", pool("aws", "g5.2xlarge", "a10g", 1, mode="spot", nodes=(0, 1, 1), managed="sagemaker")),
+    workload("lab", "notebook", pool("aws", "g6.xlarge", "l4", 1, managed="sagemaker"), guard=GUARD),
+)
+CONFIG = {
+    "sizewell:sagemaker": json.dumps(
+        {"chat": {"image": IMAGE, "model_data": "s3://models/chat.tar.gz"}, "tune": {"image": IMAGE}}
+    )
+}
+MACHINES = decision(
+    "prod-aws",
+    training("pretrain", pool("aws", "p4d.24xlarge", "a100-40gb-sxm", 8, nodes=(0, 2, 2)), storage=DATA),
+)
+
+
+def built(what, settings=SETTINGS, config=CONFIG):
+    return record(lambda: program.build(what, what.workloads, settings), stack=what.stack, config=config)
+
+
+def outline(resources):
+    """Components and what each has, by type and name."""
+    return [one for one in resources if not one.custom and one.type.startswith("sizewell-aws:")]
+
+
+def test_kubernetes_is_one_cluster_with_a_pool_for_each_workload_and_its_data():
+    resources = built(KUBERNETES)
+    check_right([one for one in resources if not one.type.startswith("pulumi:providers")])
+    assert [(one.type.rsplit(":", 1)[-1], one.name) for one in outline(resources)] == [
+        ("Network", "network-us-east-1"),
+        ("EksCluster", "cluster-us-east-1"),
+        ("EksNodeGroup", "pretrain"),
+        ("EksNodeGroup", "chat"),
+        ("EksDevicePlugins", "plugins-us-east-1"),
+        ("SharedStorage", "pretrain-data"),
+    ]
+    plugins = component(resources, "sizewell-aws:index:EksDevicePlugins").inputs
+    assert (plugins["runtimes"], plugins["efa"]) == (["cuda"], True)
+    services = {one.name for one in children(resources) if one.type == "aws:ec2/vpcEndpoint:VpcEndpoint"}
+    assert {"network-us-east-1-eks-auth", "network-us-east-1-logs"} <= services
+    subnets = [one.name for one in children(resources) if one.type == "aws:ec2/subnet:Subnet"]
+    assert len(subnets) == 2  # the machines stand in one zone, the control plane in two
+    files = component(resources, "sizewell-aws:index:SharedStorage").inputs
+    assert (files["zone"], files["bytesNeeded"]) == ("us-east-1a", 12 * 10**12)
+
+
+def test_the_name_of_each_component_s_resources_is_its_own():
+    for what in (KUBERNETES, SAGEMAKER, MACHINES):
+        resources = built(what)
+        urns = [one.urn for one in resources]
+        assert len(set(urns)) == len(urns)
+
+
+def test_sagemaker_takes_each_kind_of_work_as_it_is():
+    resources = built(SAGEMAKER)
+    check_right([one for one in resources if not one.type.startswith("pulumi:providers")])
+    assert [(one.type.rsplit(":", 1)[-1], one.name) for one in outline(resources)] == [
+        ("Network", "network-us-east-1"),
+        ("RealtimeEndpoint", "chat"),
+        ("TrainingPipeline", "tune"),
+        ("Notebook", "lab"),
+    ]
+    pipeline = component(resources, "sizewell-aws:index:TrainingPipeline").inputs
+    assert pipeline["capacityMode"] == "spot"
+    assert pipeline["maxRunS"] == 8400  # twice the upper end of what was predicted
+    assert pipeline["sizewell"]["decisionDigest"] == SAGEMAKER.digest()
+    endpoint = component(resources, "sizewell-aws:index:RealtimeEndpoint").inputs
+    assert endpoint["zones"] == ["us-east-1a", "us-east-1b"]
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({}, "sizewell:sagemaker.chat.image: is missing: a decision does not say which container runs"),
+        (
+            {"sizewell:sagemaker": json.dumps({"chat": {"image": IMAGE, "imaeg": "x"}})},
+            "sizewell:sagemaker.chat.imaeg: must be one of image",
+        ),
+    ],
+)
+def test_which_container_runs_is_not_guessed(config, sentence):
+    with pytest.raises(ConfigError) as caught:
+        built(SAGEMAKER, config=config)
+    assert sentence in str(caught.value)
+
+
+def test_machines_of_a_node_group_reach_their_file_system():
+    resources = built(MACHINES)
+    rules = [one for one in children(resources) if one.name.startswith("pretrain-data-pretrain-to-files")]
+    assert sorted(one.inputs["fromPort"] for one in rules) == [988, 1018]
+    assert only(resources, "aws:fsx/lustreFileSystem:LustreFileSystem").inputs["storageCapacity"] == 14400
+
+
+def test_an_adopted_network_is_used_as_it_is():
+    there = {
+        "vpc_id": "vpc-1",
+        "vpc_cidr": "10.0.0.0/16",
+        "subnet_ids": ["subnet-1", "subnet-2"],
+        "kms_key_arn": "arn:aws:kms:us-east-1:123456789012:key/1",
+    }
+    settings = Settings(project="sizewell", stack="staging-aws", network=there)
+    resources = built(KUBERNETES, settings)
+    assert not [one for one in resources if one.type == "aws:ec2/vpc:Vpc"]
+    cluster = only(resources, "aws:eks/cluster:Cluster").inputs
+    assert cluster["vpcConfig"]["subnetIds"] == ["subnet-1", "subnet-2"]
+
+
+def test_a_budget_stands_where_every_workload_has_one():
+    with_one = decision(
+        "dev-aws",
+        serving("chat", pool("aws", "g6.xlarge", "l4", 1, role="replicas"), budget={"usd_per_month": 400}),
+        serving("talk", pool("aws", "g6.xlarge", "l4", 1, role="replicas"), budget={"usd_per_month": 200}),
+    )
+    budget = only(built(with_one), "aws:budgets/budget:Budget").inputs
+    assert budget["limitAmount"] == "600.00"
+    assert not [one for one in built(SAGEMAKER) if one.type == "aws:budgets/budget:Budget"]
+
+
+def test_the_hard_end_has_a_stack_of_its_own():
+    resources = record(lambda: program.build_ttl(SAGEMAKER, SETTINGS), stack="staging-aws")
+    guard = component(resources, "sizewell-aws:index:TtlGuard").inputs
+    assert (guard["stack"], guard["ends"]) == ("dev-aws", "2026-09-22")
+    check_right([one for one in resources if not one.type.startswith("pulumi:providers")])
+    forever = decision("prod-aws", *MACHINES.workloads)
+    assert not outline(record(lambda: program.build_ttl(forever, SETTINGS), stack="staging-aws"))
+
+
+PAIRS = [(one, one.pools[0]) for what in (KUBERNETES, SAGEMAKER, MACHINES) for one in what.workloads]
+
+
+@given(
+    st.lists(st.sampled_from([f"us-east-1{letter}" for letter in "abcdef"]), min_size=1, max_size=4, unique=True),
+    st.lists(st.sampled_from(PAIRS), max_size=3),
+)
+def test_the_network_has_the_pools_zones_first_and_two_where_two_are_wanted(zones, pairs):
+    found = managed.network_zones("us-east-1", zones, pairs)
+    assert found[: len(zones)] == zones
+    assert len(set(found)) == len(found) <= max(len(zones), 2)
+    if any(managed.target_of(*pair) != "machines" for pair in pairs):
+        assert len(found) >= 2
+
+
+def test_a_second_zone_is_named_as_the_first():
+    pairs = [pair for pair in PAIRS if managed.target_of(*pair) == "kubernetes"]
+    assert managed.network_zones("us-east-1", ["use1-az1"], pairs) == ["use1-az1", "use1-az2"]
+
+
+def test_plain_machines_pay_for_no_endpoint_of_others():
+    pairs = [pair for pair in PAIRS if managed.target_of(*pair) == "machines"]
+    assert managed.endpoint_services(pairs) == list(plans.DEFAULT_ENDPOINTS)
+
+
+@pytest.mark.parametrize(("name", "what"), [("kubernetes-staging", KUBERNETES), ("sagemaker-dev", SAGEMAKER)])
+def test_the_stack_is_written_down(name, what):
+    golden(f"stack-{name}", [one for one in built(what) if not one.custom])
