@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 
+from sizing.memory.constants import PATH as MEMORY_CONSTANTS
 from sizing.validation.cases import Case, read
 from sizing.validation.notes import note
 from sizing.validation.report import Report, Row, Summary, Table, fit_counts, summaries, validate
@@ -73,8 +75,12 @@ def page(report: Report, cases: dict[str, Case]) -> str:
         "## Core cases, by area",
         _summary_table(by_area),
         _against_targets(by_area),
+        "## Training time, by class of work",
+        _summary_table(summaries([row for row in core if row.work], lambda row: row.work)),
         "## Does it fit",
         _fits(report.rows),
+        "## Each source left out of its own fit",
+        _left_out(),
         "## Plots",
         *(
             f"![{area}: predicted against published](accuracy/{area.replace(' ', '-')}.svg)"
@@ -141,6 +147,25 @@ def _fits(rows: Sequence[Row]) -> str:
         f"{counts.ran} that ran, {counts.false_refusals} are predicted not to fit. Both are judged at the upper edge "
         "of the memory band, as sizing does; what a source leaves open (recomputation, offloading) may be chosen so "
         "that it fits."
+    )
+
+
+def _left_out() -> str:
+    """Median error of all graded memory cases, fitted and with the case's source unseen; time: tools/calibrate.py."""
+    document = json.loads(MEMORY_CONSTANTS.read_text(encoding="utf-8"))
+    rows = tuple(
+        (
+            f"memory: {group}",
+            str(found["cases"]),
+            f"{found['median_error_pct']:.1f} %",
+            f"{found['median_error_pct_source_left_out']:.1f} %",
+        )
+        for group, found in document["cross_validation"].items()
+    )
+    table = _markdown(Table(title="", header=("group", "cases", "fitted", "source left out"), rows=rows))
+    return (
+        f"{table}\n\nSix constants of memory are fitted (`tools/calibrate_memory.py`, {document['fitted']}); the bands "
+        "come from the errors with the source left out. `tools/calibrate.py --cross-validate` prints the same for time."
     )
 
 

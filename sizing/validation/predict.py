@@ -53,3 +53,20 @@ def area(case: Case) -> str:
             return "adapter memory"
         return "training memory" if case.kind in ("train", "finetune_full", "train_formula") else "serving memory"
     return "serving" if case.kind in SERVING else "training time"
+
+
+def work_class(case: Case) -> str:
+    """Class of a training time case: what its target is stated for."""
+    if area(case) != "training time":
+        return ""
+    if case.metric == "time_to_train_min":
+        kind = "LoRA" if case.kind == "finetune_lora" else "vision" if case.kind == "vision_train" else "pre-training"
+        return f"MLPerf time to train, {kind}"
+    if case.kind == "vision_train":
+        return "vision"
+    if case.model.get("num_experts"):
+        return "mixture of experts"
+    precision = str(case.workload.get("precision") or "").lower()
+    narrow = any(word in precision for word in ("fp8", "float8", "fp4", "int8"))
+    method = "adapters" if case.kind in ("finetune_lora", "finetune_qlora") else "dense"
+    return f"{method}, 8 or 4 bits" if narrow else f"{method}, 16 bits"

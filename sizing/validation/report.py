@@ -16,7 +16,7 @@ from typing import Any
 
 from sizing.validation.cases import Case, read
 from sizing.validation.memory_predictions import Prediction
-from sizing.validation.predict import area, predict
+from sizing.validation.predict import area, predict, work_class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,7 @@ class Row:
     low: float | None
     high: float | None
     refused: str
+    work: str  # class of a training time case, "" for others
     fits: bool | None  # whether the run fits its device at the upper edge of the band; None where that is no question
     assumptions: tuple[str, ...] = ()
 
@@ -101,6 +102,9 @@ class Report:
         core = [row for row in self.rows if row.core]
         return (
             _table("Error over the core cases, by area", summaries(core, lambda row: row.area)),
+            _table(
+                "Training time, by class of work", summaries([row for row in core if row.work], lambda row: row.work)
+            ),
             _table("By kind and metric", summaries(core, lambda row: f"{row.kind} · {row.metric}")),
             _table("By hardware family", summaries(core, lambda row: f"{row.area} · {row.hw_family}")),
             _table(
@@ -142,6 +146,7 @@ def grade(case: Case) -> Row:
         metric=case.metric,
         area=area(case),
         model=str(case.model.get("name") or ""),
+        work=work_class(case),
         hw_family=case.hw_family,
         source_family=case.source_family,
         core=case.core,

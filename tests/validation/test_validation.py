@@ -125,7 +125,7 @@ def test_a_case_that_says_too_little_is_refused_with_the_reason():
     assert "kv_heads" in impossible.refused
 
 
-@pytest.mark.parametrize("wrong", [None, "not stated", -1, [8], 1e300])
+@pytest.mark.parametrize("wrong", [None, "not stated", -1, [8], 1e12])
 def test_figures_that_are_none_are_a_reason_or_silence_never_an_accident(wrong):
     for number, case in enumerate(read()[::60]):
         for part in ("model", "hardware", "workload"):
