@@ -63,7 +63,10 @@ def predict_serving(case: Case) -> Prediction:
     cluster = cluster_of(case, device, count)
     job = _job(case)
     estimate, replicas = max(
-        (_run(case, job, cluster, tensor, stages, count) for tensor, stages in _splits(case, job, count)),
+        (
+            _run(case, job, cluster, tensor=tensor, stages=stages, count=count)
+            for tensor, stages in _splits(case, job, count)
+        ),
         key=lambda found: found[0].requests_per_s * found[1] if isinstance(found[0], ServingEstimate) else -1.0,
     )
     if isinstance(estimate, ServingRefusal):
@@ -76,7 +79,7 @@ def predict_serving(case: Case) -> Prediction:
 
 
 def _run(
-    case: Case, job: ServingJob, cluster: Cluster, tensor: int, stages: int, count: int
+    case: Case, job: ServingJob, cluster: Cluster, *, tensor: int, stages: int, count: int
 ) -> tuple[ServingEstimate | ServingRefusal, float]:
     w = case.workload
     replicas = count / (tensor * stages)
