@@ -54,7 +54,7 @@ class GkeClusterArgs(OwnedArgs):
     multi_networking: NotRequired[bool]
     """Whether pods may have several interfaces (GPUDirect)."""
     kms_key_name: NotRequired[pulumi.Input[str]]
-    """Key for secrets in etcd and for boot disks."""
+    """Key for secrets in etcd and for boot disks; the cluster makes its own unless told."""
     authorized_cidrs: NotRequired[list[str]]
     """Ranges that may reach the control plane's private address, beside the nodes."""
     system_machine_type: NotRequired[str]

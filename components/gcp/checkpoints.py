@@ -3,7 +3,7 @@
 from typing import Any
 
 import pulumi
-from pulumi_gcp import kms, serviceaccount, storage
+from pulumi_gcp import kms, projects, serviceaccount, storage
 
 from components.gcp.args import CheckpointStoreArgs
 from components.gcp.checks import check_checkpoint_store
@@ -37,14 +37,14 @@ class CheckpointStore(Owned):
         )
         production = args["environment"] == "prod"
         soft_delete_days = args.get("soft_delete_days", 30 if production else 7)
-        key, grant = self._key(name, args)
         logs = self._bucket(
             f"{name}-logs",
             f"{args['bucket'][:58]}-logs",
             args,
-            lifecycle_rules=[{"action": {"type": "Delete"}, "condition": {"age": 400}}],
+            lifecycle_rules=[{"action": {"type": "Delete"}, "condition": {"age": 400}}, *_rests(30)],
             soft_delete_policy={"retention_duration_seconds": 7 * DAY_S},
         )
+        key, grant = self._key(name, args, logs)
         bucket = self._bucket(
             name,
             args["bucket"],
@@ -53,16 +53,8 @@ class CheckpointStore(Owned):
             encryption={"default_kms_key_name": key.id},
             soft_delete_policy={"retention_duration_seconds": soft_delete_days * DAY_S},
             logging={"log_bucket": logs.name, "log_object_prefix": "checkpoints"},
-            lifecycle_rules=[  # none touches a current object: a checkpoint ends by a person's hand
-                {
-                    "action": {"type": "Delete"},
-                    "condition": {
-                        "with_state": "ARCHIVED",
-                        "days_since_noncurrent_time": args.get("versions_days", 30),
-                    },
-                },
-                {"action": {"type": "AbortIncompleteMultipartUpload"}, "condition": {"age": 7}},
-            ],
+            lifecycle_rules=_rests(args.get("versions_days", 30)),  # a checkpoint ends by a person's hand
+            enable_object_retention=True,  # the bucket's own retention period cannot stand beside versions
         )
         writer = serviceaccount.Account(
             f"{name}-writer",
@@ -70,13 +62,17 @@ class CheckpointStore(Owned):
             display_name=f"Writes checkpoints of {name}; cannot delete",
             opts=self.child(),
         )
-        for role in ("objectCreator", "objectViewer"):
+        retain = projects.IAMCustomRole(  # whoever has it can lock an object for longer, never for less
+            f"{name}-writer",
+            role_id=self.physical(f"{name}-writer", 60).replace("-", "_"),
+            title=f"Locks checkpoints of {name}",
+            permissions=["storage.objects.setRetention"],
+            opts=self.child(),
+        )
+        roles = {"objectCreator": "roles/storage.objectCreator", "objectViewer": "roles/storage.objectViewer"}
+        for label, role in {**roles, "objectRetainer": retain.name}.items():
             storage.BucketIAMMember(
-                f"{name}-{role}",
-                bucket=bucket.name,
-                role=f"roles/storage.{role}",
-                member=writer.member,
-                opts=self.child(),
+                f"{name}-{label}", bucket=bucket.name, role=role, member=writer.member, opts=self.child()
             )
         self.bucket = bucket.name
         self.writer_email = writer.email
@@ -85,7 +81,9 @@ class CheckpointStore(Owned):
     def _kept(self, **options: Any) -> pulumi.ResourceOptions:
         return self.child(protect=True, retain_on_delete=True, **options)
 
-    def _key(self, name: str, args: CheckpointStoreArgs) -> tuple[kms.CryptoKey, kms.CryptoKeyIAMMember]:
+    def _key(
+        self, name: str, args: CheckpointStoreArgs, logs: storage.Bucket
+    ) -> tuple[kms.CryptoKey, kms.CryptoKeyIAMMember]:
         ring = kms.KeyRing(f"{name}-key", name=args["bucket"], location=args["region"], opts=self._kept())
         key = kms.CryptoKey(
             f"{name}-key",
@@ -96,12 +94,15 @@ class CheckpointStore(Owned):
             labels=self.tags_of(kms.CryptoKey, f"{name}-key"),
             opts=self._kept(),
         )
-        agent = storage.get_project_service_account_output(opts=pulumi.InvokeOptions(parent=self))
+        agent = storage.get_project_service_account_output(  # of the project that the buckets are in
+            project=logs.project, opts=pulumi.InvokeOptions(parent=self)
+        )
+        member = pulumi.Output.all(agent.member, logs.id).apply(lambda known: str(known[0]))
         grant = kms.CryptoKeyIAMMember(
             f"{name}-key",
             crypto_key_id=key.id,
             role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
-            member=agent.member,
+            member=member,
             opts=self._kept(),
         )
         return key, grant
@@ -129,3 +130,12 @@ class CheckpointStore(Owned):
             opts=self._kept(depends_on=after or []),
             **settings,
         )
+
+
+def _rests(versions_days: int) -> list[dict[str, Any]]:
+    """Lifecycle rules that end what nobody sees: old versions and uploads that were broken off. No current object."""
+    old = {"with_state": "ARCHIVED", "days_since_noncurrent_time": versions_days}
+    return [
+        {"action": {"type": "Delete"}, "condition": old},
+        {"action": {"type": "AbortIncompleteMultipartUpload"}, "condition": {"age": 7}},
+    ]

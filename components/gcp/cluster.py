@@ -1,10 +1,11 @@
 """A private GKE cluster with its system pool."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import pulumi
 from pulumi_gcp import container, projects, serviceaccount
 
+from components.gcp import parts
 from components.gcp.args import GkeClusterArgs
 from components.gcp.checks import check_cluster
 from components.owned import Owned
@@ -22,6 +23,8 @@ class GkeCluster(Owned):
     """E-mail of the nodes' own service account."""
     workload_pool: pulumi.Output[str]
     """Workload identity pool."""
+    kms_key_name: pulumi.Output[str]
+    """Key of secrets in etcd and of boot disks."""
 
     def __init__(self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_cluster(name, args)
@@ -56,17 +59,31 @@ class GkeCluster(Owned):
             for role in NODE_ROLES
         ]
         workload_pool = project.apply(lambda value: f"{value}.svc.id.goog")
-        cluster = self._cluster(name, args, account, workload_pool)
-        self._system_pool(name, args, cluster, account, grants)
+        users: Sequence[pulumi.Resource] = ()
+        if "kms_key_name" in args:
+            key = pulumi.Output.from_input(args["kms_key_name"])
+        else:
+            key, users = parts.own_key(
+                self,
+                name,
+                region=args["region"],
+                project=project,
+                service="container.googleapis.com",
+                agents=("container-engine-robot", "compute-system"),  # secrets in etcd, boot disks
+            )
+        cluster = self._cluster(name, args, account, workload_pool=workload_pool, key=key, after=users)
+        self._system_pool(name, args, cluster, account, key=key, after=grants)
 
         self.cluster_name = cluster.name
         self.node_service_account = account.email
         self.workload_pool = workload_pool
+        self.kms_key_name = key
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
                 "nodeServiceAccount": self.node_service_account,
                 "workloadPool": self.workload_pool,
+                "kmsKeyName": self.kms_key_name,
             }
         )
 
@@ -75,11 +92,11 @@ class GkeCluster(Owned):
         name: str,
         args: GkeClusterArgs,
         account: serviceaccount.Account,
+        *,
         workload_pool: pulumi.Output[str],
+        key: pulumi.Output[str],
+        after: Sequence[pulumi.Resource],
     ) -> container.Cluster:
-        secrets: dict[str, Any] = {}
-        if "kms_key_name" in args:
-            secrets["database_encryption"] = {"state": "ENCRYPTED", "key_name": args["kms_key_name"]}
         exclusions = []
         if day := args.get("maintenance_from"):
             behavior = {"scope": "NO_MINOR_OR_NODE_UPGRADES", "end_time_behavior": "UNTIL_END_OF_SUPPORT"}
@@ -117,6 +134,7 @@ class GkeCluster(Owned):
             master_auth={"client_certificate_config": {"issue_client_certificate": False}},
             enable_legacy_abac=False,
             workload_identity_config={"workload_pool": workload_pool},
+            database_encryption={"state": "ENCRYPTED", "key_name": key},
             enable_shielded_nodes=True,
             binary_authorization={"evaluation_mode": "PROJECT_SINGLETON_POLICY_ENFORCE"},
             security_posture_config={"mode": "BASIC", "vulnerability_mode": "VULNERABILITY_DISABLED"},
@@ -140,8 +158,7 @@ class GkeCluster(Owned):
             },
             cost_management_config={"enabled": True},
             resource_labels=self.tags_of(container.Cluster, f"{name}-cluster"),
-            opts=self.child(ignore_changes=["nodeConfig", "initialNodeCount"]),
-            **secrets,
+            opts=self.child(ignore_changes=["nodeConfig", "initialNodeCount"], depends_on=after),
         )
 
     def _system_pool(
@@ -150,10 +167,11 @@ class GkeCluster(Owned):
         args: GkeClusterArgs,
         cluster: container.Cluster,
         account: serviceaccount.Account,
-        grants: list[projects.IAMMember],
+        *,
+        key: pulumi.Output[str],
+        after: Sequence[pulumi.Resource],
     ) -> None:
         """Where the cluster's own pods run, so that accelerator machines can all go: on demand, without a taint."""
-        keys = {"boot_disk_kms_key": args["kms_key_name"]} if "kms_key_name" in args else {}
         container.NodePool(
             f"{name}-system",
             name="system",
@@ -175,8 +193,8 @@ class GkeCluster(Owned):
                 "shielded_instance_config": {"enable_secure_boot": True, "enable_integrity_monitoring": True},
                 "workload_metadata_config": {"mode": "GKE_METADATA"},
                 "gvnic": {"enabled": True},
+                "boot_disk_kms_key": key,
                 "resource_labels": self.tags_of(container.NodePool, f"{name}-system"),
-                **keys,
             },
-            opts=self.child(ignore_changes=["initialNodeCount"], depends_on=grants),
+            opts=self.child(ignore_changes=["initialNodeCount"], depends_on=after),
         )

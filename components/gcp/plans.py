@@ -117,6 +117,15 @@ def guest_accelerators(shape: Shape) -> list[dict[str, Any]]:
     return [{"type": kind, "count": shape.accelerators, "gpu_driver_installation_config": driver}]
 
 
+def agent_member(email: str, agent: str) -> str:
+    """The IAM member of another service's agent in the same project: all of them begin with the project's number.
+
+    >>> agent_member("service-123@container-engine-robot.iam.gserviceaccount.com", "compute-system")
+    'serviceAccount:service-123@compute-system.iam.gserviceaccount.com'
+    """
+    return f"serviceAccount:{email.split('@', maxsplit=1)[0]}@{agent}.iam.gserviceaccount.com"
+
+
 def resize_jobs(schedule: ScheduleArgs, *, nodes_initial: int) -> dict[str, dict[str, Any]]:
     """Two scheduler jobs per window that set the pool's size: up at its start, to zero at its end."""
     jobs = {}

@@ -50,9 +50,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             name = pool_name(workload, pool)
             args = pool_args(decision, workload, pool, settings)
             args |= {"project": place["project"], "cluster": cluster.cluster_name}
-            args["service_account"] = cluster.node_service_account
-            if "kms_key_name" in place:
-                args["kms_key_name"] = place["kms_key_name"]
+            args |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
             if pool_fabric(workload, pool) and fabric_networks:
                 args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
             made = AcceleratorPool(name, args, options)  # type: ignore[arg-type]
