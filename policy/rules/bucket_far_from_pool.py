@@ -21,6 +21,9 @@ def bucket_far_from_pool(facts: StackFacts, _: Parameters) -> StackVerdicts:
     found: list[tuple[str, Verdict]] = []
     for store in facts.stores:
         declared = get(store.registration, "region")
+        if isinstance(declared, Unknown):
+            found.append((store.urn, Undetermined("the region that was declared")))
+            continue
         if isinstance(declared, str) and isinstance(store.region, str) and store.region not in ("", declared):
             message = f"it stands in {store.region} where its component says {declared}: every read crosses regions"
             found.append((store.urn, Violation(message, f"create the bucket in {declared}")))

@@ -30,7 +30,7 @@ def monthly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
     limit = min(limits)
     if expected <= limit:
         missing = facts.pricing.cost().unpriced
-        return [("", Undetermined(f"the price of {missing[0]}") if missing else None)]
+        return [("", Undetermined(f"the price of {len(missing)} lines without one") if missing else None)]
     return [
         (
             "",

@@ -25,6 +25,8 @@ def more_than_decided(pool: Pool, _: Parameters) -> Verdict:
         return Undetermined("machine type and maximum size, as decided and as built")
     fix = "decide again with `sizewell size` and commit the decision, or build what it says"
     if declared not in pool.kinds:
+        if registered.get("kind") is UNKNOWN and pool.accelerated is not False:
+            return Undetermined("what the machines are for")
         if registered.get("kind") == "pool" and pool.accelerated is not False:
             return Violation(f"starts {', '.join(pool.kinds)} machines where the decision says {declared}", fix)
         return None  # a system pool beside the decided one

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.rule import Parameters, Rule, StackVerdicts, Verdict, forbid
+from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, forbid
 from resources.recorded import UNKNOWN
 from resources.stackfacts import StackFacts
 
@@ -25,7 +25,10 @@ def system_pool_on_spot(facts: StackFacts, _: Parameters) -> StackVerdicts:
         return []
     found: list[tuple[str, Verdict]] = []
     for pool in facts.pools:
-        if pool.type not in _POOLS or pool.accelerated is not False:
+        if pool.type not in _POOLS or pool.accelerated is True:
+            continue
+        if pool.accelerated is UNKNOWN and pool.market in ("spot", UNKNOWN):
+            found.append((pool.urn, Undetermined("its machine type")))
             continue
         verdict = forbid(
             UNKNOWN if pool.market is UNKNOWN else pool.market == "spot",
