@@ -6,7 +6,7 @@
 
 Every constant has a prior (sizing/calibration/priors.py): a measurement of its own where there is one, else physics
 or practice, with a width that says how far the fit may pull it. The fit minimises the weighted absolute log error, in
-units of 10 %, plus half the squared distance from the priors in units of their widths, so that a constant that the
+units of 8 %, plus half the squared distance from the priors in units of their widths, so that a constant that the
 cases say nothing about stays at its prior. Each group of like cases weighs as much as a single one, so a long table
 does not outvote the rest. Layouts that a source leaves open are chosen with the constants of the round before.
 """
@@ -31,12 +31,12 @@ from sizing.performance.training import band_keys, step_s
 from sizing.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
 from sizing.validation import cases as published
 from sizing.validation.describe import CannotPredictError
-from sizing.validation.training_runs import TrainingRun, in_unit, layout_of, training_run
+from sizing.validation.training_runs import METRICS, TrainingRun, in_unit, layout_of, training_run
 
 FILE = Path(__file__).parents[1] / "sizing" / "calibration" / "training.json"
 KINDS = ("pretrain", "finetune_full", "finetune_lora", "finetune_qlora", "vision_train")
 ROUNDS = 3  # of choosing layouts and fitting
-NOISE = 0.10  # log error that costs as much as pulling a constant 1.4 widths from its prior
+NOISE = 0.08  # log error that costs as much as pulling a constant 1.4 widths from its prior
 SMALLEST = 0.03  # log error below which cases are as good as exact
 BAND_CASES, BAND_SOURCES = 8, 2  # a group with fewer borrows the band of a wider one
 
@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _usable(case: published.Case) -> bool:
-    return case.gradeable and case.kind in KINDS
+    return case.gradeable and case.kind in KINDS and case.metric in METRICS
 
 
 def calibrate(cases: Sequence[published.Case]) -> tuple[dict[str, float], list[Fitted]]:

@@ -25,6 +25,13 @@ from sizing.validation.describe import CannotPredictError, architecture_of, devi
 
 JAX_ENGINES = ("maxtext", "maxdiffusion", "levanter")
 NVIDIA_ENGINES = ("megatron", "nemo", "megatron-bridge", "mlperf")
+METRICS = frozenset(
+    {
+        "step_time_s", "tokens_per_sec_per_device", "tokens_per_sec", "sequences_per_sec", "images_per_sec",
+        "samples_per_sec", "samples_per_sec_per_device", "gpu_hours", "duration_days", "time_to_train_min",
+        "model_tflops_per_device", "tflops_per_device", "hardware_tflops_per_device", "mfu_pct",
+    }
+)  # fmt: skip
 KNOWN_ORDER = ("tp", "pp", "cp", "ep", "zero", "shard", "sp", "recompute", "vp", "micro")
 
 # Bytes per second and device, one direction, of the machine that a device is usually sold in.
