@@ -21,8 +21,8 @@ def bucket_far_from_pool(facts: StackFacts, _: Parameters) -> StackVerdicts:
     found: list[tuple[str, Verdict]] = []
     for store in facts.stores:
         declared = get(store.registration, "region")
-        if isinstance(declared, Unknown):
-            found.append((store.urn, Undetermined("the region that was declared")))
+        if isinstance(declared, Unknown) or (declared and isinstance(store.region, Unknown)):
+            found.append((store.urn, Undetermined("its region, as declared and as built")))
             continue
         if isinstance(declared, str) and isinstance(store.region, str) and store.region not in ("", declared):
             message = f"it stands in {store.region} where its component says {declared}: every read crosses regions"
