@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from resources.graph import Graph
-from resources.readers import identity, network, pools, services, stores
+from resources.readers import holdings, identity, network, pools, services, stores
 from resources.readers.common import base, first_environment
 from resources.recorded import UNKNOWN, Plan
 from resources.stackfacts import StackFacts, Thing
@@ -62,14 +62,14 @@ def facts(
         things=_things(graph),
         pools=pools.pools(graph, catalog, checkpoints_in_stack=_any(store.checkpoints for store in found)),
         stores=found,
-        disks=services.disks(graph),
+        disks=holdings.disks(graph),
         openings=network.openings(graph),
         grants=identity.grants(graph),
         endpoints=services.endpoints(graph),
         notebooks=services.notebooks(graph),
         clusters=services.clusters(graph),
         jobs=services.jobs(graph),
-        purchases=services.purchases(graph),
+        purchases=holdings.purchases(graph),
         pricing=pricing,
         decision=decision,
         changes=changes or {},
