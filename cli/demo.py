@@ -61,8 +61,11 @@ def run() -> int:
 
 
 def _print_stacks(found: Preview, plans: dict[str, Plan]) -> None:
-    table = output.table("stack", "would build", "USD/month", "to", "policies", right=("USD/month", "to"))
+    table = output.table("stack", "would build", "USD/month", "to", "policies", right=("stack", "USD/month", "to"))
+    table.columns[0].justify = "left"
     for stack in found.stacks:
+        if stack.stack in plans and not any(resource.custom for resource in plans[stack.stack].resources):
+            continue  # a checkpoint stack whose workloads keep no checkpoints
         if stack.failed or stack.after is None:
             table.add_row(stack.stack, stack.failed, "?", "?", "")
             continue
