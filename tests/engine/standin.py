@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import importlib.metadata
+import importlib.util
 import json
 import os
 import sys
+import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
@@ -23,11 +27,42 @@ from typing import Any
 import grpc
 from google.protobuf import json_format, struct_pb2
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
+
+def _protocol() -> list[Any]:
+    """The protocol's modules, without the `pulumi` package around them, whose own import takes a second.
+
+    The engine starts the plugin of every installed SDK, used or not, for each command; most only say their version.
+    """
+    spec = importlib.util.find_spec("pulumi")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    folder = Path(spec.submodule_search_locations[0])
+    packages = {"pulumi": folder, "pulumi.runtime": folder / "runtime"}
+    for name, path in packages.items():
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [str(path)]
+    names = ("plugin_pb2", "provider_pb2", "provider_pb2_grpc")
+    modules = [importlib.import_module(f"pulumi.runtime.proto.{name}") for name in names]
+    for name in packages:
+        del sys.modules[name]
+    return modules
+
+
+plugin_pb2, provider_pb2, provider_pb2_grpc = _protocol()
 sys.path.insert(0, str(Path(__file__).parent))
-import sdk_types
+_IMPORTING = threading.Lock()
 
+
+def sdk() -> Any:
+    """What the SDK says about types; imported at the first call."""
+    with _IMPORTING:
+        import sdk_types
+
+        return sdk_types
+
+
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 # Inputs whose change the cloud can only follow by building a new one.
 REPLACES = {
     "bucket", "name", "location", "region", "accountName", "resourceGroupName", "containerName", "vmScaleSetName",
@@ -95,7 +130,12 @@ def plain(struct: struct_pb2.Struct) -> dict[str, Any]:
 
 def outputs_of(token: str, name: str, inputs: dict[str, Any]) -> dict[str, Any]:
     """What the cloud answers: the inputs and what it made up beside them; Azure gives identities back as a map."""
-    outputs = {**sdk_types.computed_outputs(token, name, inputs), **inputs}
+    outputs = {**sdk().computed_outputs(token, name, inputs), **inputs}
+    if token == "aws:eks/nodeGroup:NodeGroup":
+        outputs["resources"] = [{"autoscalingGroups": [{"name": f"eks-{name}"}]}]
+    if token == "aws:eks/cluster:Cluster":
+        outputs["certificateAuthority"] = {"data": "c3RhbmQtaW4="}
+        outputs["vpcConfig"] = {**outputs["vpcConfig"], "clusterSecurityGroupId": f"sg-{name}"}
     identity = outputs.get("identity")
     if isinstance(identity, dict) and isinstance(identity.get("userAssignedIdentities"), list):
         named = {one: {} for one in identity["userAssignedIdentities"]}
@@ -120,7 +160,7 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
         )
 
     def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802
-        return plugin_pb2.PluginInfo(version=sdk_types.version(self.package))
+        return plugin_pb2.PluginInfo(version=importlib.metadata.version(f"pulumi-{self.package}"))
 
     def Attach(self, request: Any, context: Any) -> Any:  # noqa: N802
         return Empty()
@@ -188,8 +228,7 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
         token = request.urn.split("::")[2].split("$")[-1]
         inputs = plain(request.news)
         failures = [
-            provider_pb2.CheckFailure(property=where, reason=reason)
-            for where, reason in sdk_types.faults(token, inputs)
+            provider_pb2.CheckFailure(property=where, reason=reason) for where, reason in sdk().faults(token, inputs)
         ]
         name_key = UNIQUE.get(token)
         if name_key and name_key not in inputs:  # autonaming, deterministic here
@@ -211,7 +250,7 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
 
         name = request.urn.split("::")[-1]
         if request.preview:
-            unknown = dict.fromkeys(sdk_types.computed_outputs(token, name, inputs), sdk_types.UNKNOWN)
+            unknown = dict.fromkeys(sdk().computed_outputs(token, name, inputs), UNKNOWN)
             return provider_pb2.CreateResponse(properties=wire({**outputs_of(token, name, inputs), **unknown}))
 
         def do() -> tuple[str, dict[str, Any]]:
