@@ -181,7 +181,7 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
         "region": pool.region,
-        "zones": zones_of(pool, preferred=settings.zones),
+        "zones": _pool_zones(workload, pool, settings),
         "machine_type": pool.instance_type,
         "nodes_min": 0 if scheduled else pool.nodes_min,
         "nodes_initial": 0 if mode == "queued" else pool.nodes_initial,
@@ -205,6 +205,14 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
             "namespace": "default",
         }
     return {**args, **guard_args(workload, prepaid=mode == "reservation"), **schedule_args(workload)}
+
+
+def _pool_zones(workload: Workload, pool: Pool, settings: Settings) -> list[str]:
+    """One zone for a reservation, for one job, and where zones would not get equal numbers of machines; else all."""
+    zones = zones_of(pool, preferred=settings.zones)
+    equal = pool.nodes_initial % len(zones) == 0 and pool.nodes_max % len(zones) == 0
+    one = pool.capacity.mode == "reservation" or is_gang(workload, pool) or bool(pool.tpu_topology)
+    return zones if equal and not one else zones[:1]
 
 
 def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:

@@ -86,6 +86,7 @@ def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices
         )
     elif counted:
         _check_capacity(faults, args, shape)
+        _check_zones(faults, args)
         if plans.is_tpu(machine_type):
             _check_slice(faults, args, slices)
         else:
@@ -158,6 +159,11 @@ def _check_capacity(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | No
             "reservation",
             f"must be exactly one reservation's name, got {reservation!r}",
         )
+        faults.must(
+            len(args.get("zones") or []) == 1,
+            "zones",
+            f"must be exactly one with a reservation, got {len(args.get('zones') or [])}: it stands in one zone",
+        )
     else:
         faults.must(
             not reservation,
@@ -194,6 +200,15 @@ def _check_capacity(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | No
             "capacity_mode",
             f"{args['machine_type']} is not sold as {needed}; it is sold as {', '.join(sorted(shape.markets))}",
         )
+
+
+def _check_zones(faults: Faults, args: AcceleratorPoolArgs) -> None:
+    """Google Cloud counts machines per zone: what does not divide would be rounded to another number."""
+    zones = len(args.get("zones") or []) or 1
+    fixed = args["nodes_min"] == args["nodes_max"]
+    for key in ("nodes_initial", "nodes_max") if fixed else ("nodes_initial",):
+        value = args[key]  # type: ignore[literal-required]
+        faults.must(value % zones == 0, key, f"must divide by the {zones} zones, got {value}: zones get equal numbers")
 
 
 def _check_slice(faults: Faults, args: AcceleratorPoolArgs, slices: Sequence[Slice]) -> None:
@@ -240,7 +255,7 @@ def _check_gpus(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) 
             "machine_type",
             f"has accelerators that GKE pools of this component do not know: {machine_type}",
         )
-    if args.get("gang") and args["nodes_max"] > 1:
+    if args.get("gang"):
         faults.must(
             len(args.get("zones") or []) == 1,
             "zones",

@@ -56,7 +56,8 @@ class AcceleratorPool(Owned):
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
         pools: list[container.NodePool] = []
         for one in names:  # one after the other: a cluster refuses two operations at a time
-            pools.append(self._pool(one, args, shape, tpu_slice, after=pools[-1:]))
+            sizes = plans.counts(args, tpu_slice, len(pools))
+            pools.append(self._pool(one, args, shape, tpu_slice, sizes=sizes, after=pools[-1:]))
         self._writer(name, args)
         self._schedule(name, args, pools)
         self._guard(name, args, pools)
@@ -71,6 +72,7 @@ class AcceleratorPool(Owned):
         shape: Shape | None,
         tpu_slice: Slice | None,
         *,
+        sizes: dict[str, Any],
         after: list[container.NodePool],
     ) -> container.NodePool:
         machine_type, mode = args["machine_type"], args["capacity_mode"]
@@ -112,6 +114,7 @@ class AcceleratorPool(Owned):
                 **({"labels": labels} if labels else {}),
                 **({"guest_accelerators": accelerators} if accelerators else {}),
                 **({"boot_disk_kms_key": args["kms_key_name"]} if "kms_key_name" in args else {}),
+                **plans.maintenance(args),
                 **plans.capacity(args),
             },
             upgrade_settings=surge,
@@ -126,7 +129,7 @@ class AcceleratorPool(Owned):
             ),
             **queued,
             **plans.placement(args, tpu_slice),
-            **plans.counts(args, tpu_slice),
+            **sizes,
         )
 
     def physical_pool(self, name: str) -> str:

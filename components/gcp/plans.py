@@ -26,6 +26,8 @@ GPU_TYPES = {
 # Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
 FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
 COMPACT_FLEX = ("a3-ultragpu", "a4-highgpu", "h4d-")  # the families that flex-start may pack closely
+NO_COMPACT_SPOT = ("a3-megagpu",)  # spot machines that restart are refused under compact placement
+PERIODIC_MAINTENANCE = ("a3-megagpu", "a3-ultragpu", "a4-highgpu")  # hosts that are serviced at announced times
 _HYPERDISK = ("a3-ultragpu", "a4-", "a4x-", "ct6e-", "tpu7x-", "g4-")
 
 
@@ -54,34 +56,39 @@ def slices_of(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> int:
     return args["nodes_max"] // tpu_slice.vms
 
 
-def counts(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
-    """Either a fixed number of nodes or autoscaling, never both.
+def counts(args: AcceleratorPoolArgs, tpu_slice: Slice | None, number: int = 0) -> dict[str, Any]:
+    """Either a fixed number of nodes or autoscaling, never both; `number` is the slice's, where there are several.
 
-    A multi-host slice has exactly its machines or none: the autoscaler takes it up and down as a whole.
+    A multi-host slice has exactly its machines or none: the autoscaler takes it up and down as a whole, and a minimum
+    of one slice's machines keeps the first slice up and none of the others.
     """
-    whole = tpu_slice is not None and tpu_slice.multi_host
-    if whole:
-        assert tpu_slice is not None  # noqa: S101  (for the reader: `whole` says so)
-        low, now, high = (tpu_slice.vms if args[key] else 0 for key in ("nodes_min", "nodes_initial", "nodes_max"))
-    else:
-        low, now, high = args["nodes_min"], args["nodes_initial"], args["nodes_max"]
+    low, now, high = args["nodes_min"], args["nodes_initial"], args["nodes_max"]
+    if tpu_slice is not None and tpu_slice.multi_host:
+        low, now, high = (tpu_slice.vms if total > number * tpu_slice.vms else 0 for total in (low, now, high))
     if low == high and args["capacity_mode"] not in ("flex-start", "queued"):
-        return {"node_count": -(-high // len(args["zones"]))}
+        return {"node_count": high // len(args["zones"])}
     return {
-        "initial_node_count": -(-now // len(args["zones"])),  # both counts are per zone
+        "initial_node_count": now // len(args["zones"]),  # both counts are per zone
         "autoscaling": {"total_min_node_count": low, "total_max_node_count": high, "location_policy": "ANY"},
     }
 
 
 def placement(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
-    """COMPACT with the topology for a multi-host slice; COMPACT for GPUs of one job where the mode allows it."""
+    """COMPACT with the topology for a multi-host slice; COMPACT for GPUs of one job where the mode allows it.
+
+    Never beside a workload policy, which packs by itself: no argument of the pool can ask for one.
+    """
     if tpu_slice is not None:
         if not tpu_slice.multi_host:
             return {}
         return {"placement_policy": {"type": "COMPACT", "tpu_topology": tpu_slice.topology}}
     mode, machine_type = args["capacity_mode"], args["machine_type"]
     packs = machine_type.startswith(("a2-", "a3-", "a4-", "g2-"))
-    allowed = mode in ("on-demand", "spot") or (mode == "flex-start" and machine_type.startswith(COMPACT_FLEX))
+    allowed = {
+        "on-demand": True,
+        "spot": not machine_type.startswith(NO_COMPACT_SPOT),
+        "flex-start": machine_type.startswith(COMPACT_FLEX),
+    }.get(mode, False)
     return {"placement_policy": {"type": "COMPACT"}} if args.get("gang") and packs and allowed else {}
 
 
@@ -99,6 +106,15 @@ def capacity(args: AcceleratorPoolArgs) -> dict[str, Any]:
         limit = {"max_run_duration": f"{args.get('max_run_hours', 168) * 3600}s", "reservation_affinity": none}
         return {**limit, "flex_start": True} if mode == "flex-start" else limit
     return {}
+
+
+def maintenance(args: AcceleratorPoolArgs) -> dict[str, Any]:
+    """Machines of one job are serviced together and with notice, where the family and the way to get them allow it."""
+    serviced = args["machine_type"].startswith(PERIODIC_MAINTENANCE) and args["capacity_mode"] in (
+        "on-demand",
+        "reservation",
+    )
+    return {"host_maintenance_policy": {"maintenance_interval": "PERIODIC"}} if args.get("gang") and serviced else {}
 
 
 def node_labels(args: AcceleratorPoolArgs) -> dict[str, str]:

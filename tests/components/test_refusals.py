@@ -114,6 +114,7 @@ CHECKS = {
     "azure network": (named(azure.check_network), AZURE_NETWORK),
     "azure store": (named(azure.check_checkpoint_store), AZURE_STORE),
 }
+ALONE = {"machine_type": "g2-standard-4", "gang": False, "zones": ["us-central1-a", "us-central1-b"]}
 BLOCKED = {"capacity_mode": "capacity-block", "capacity_block": BLOCK}
 
 
@@ -172,6 +173,52 @@ CASES = [
     ("gcp tpu", {"nodes_max": 3}, "nodes_max", "must be a multiple of 2 for 2x4"),
     ("gcp tpu", {"nodes_initial": 1}, "nodes_initial", "has all of its machines or none, got 1"),
     ("gcp tpu", {"zones": ["us-central1-a", "us-central1-b"]}, "zones", "exactly one for a slice of 2 machines"),
+    ("gcp tpu", {"machine_type": "ct4p-hightpu-4t", "tpu_topology": "4x4"}, "tpu_topology", "does not exist on ct4p"),
+    ("gcp tpu", {"machine_type": "ct5p-hightpu-4t", "tpu_topology": "2x2x3"}, "tpu_topology", "does not exist on ct5p"),
+    ("gcp tpu", {"machine_type": "ct5lp-hightpu-4t", "tpu_topology": "4x2"}, "tpu_topology", "does not exist on ct5lp"),
+    (
+        "gcp tpu",
+        {"machine_type": "tpu7x-standard-4t", "tpu_topology": "2x2"},
+        "tpu_topology",
+        "does not exist on tpu7x",
+    ),
+    ("gcp tpu", {"machine_type": "ct6e-standard-1t", "tpu_topology": "2x2"}, "tpu_topology", "allowed are 1x1"),
+    (
+        "gcp tpu",
+        {"machine_type": "ct5p-hightpu-4t", "tpu_topology": "2x2x2", "nodes_max": 3},
+        "nodes_max",
+        "must be a multiple of 2 for 2x2x2",
+    ),
+    (
+        "gcp pool",
+        {"machine_type": "a3-highgpu-8g", "fabric_networks": ["n"] * 8, "fabric_subnetworks": ["s"] * 8},
+        "fabric_networks",
+        "must be 4 for a3-highgpu-8g (gpudirect-tcpx), got 8",
+    ),
+    (
+        "gcp pool",
+        {"machine_type": "a3-ultragpu-8g", "fabric_networks": ["n"] * 8, "fabric_subnetworks": ["s"] * 8},
+        "fabric_networks",
+        "must be 9 for a3-ultragpu-8g (gpudirect-rdma), got 8",
+    ),
+    (
+        "gcp pool",
+        {"machine_type": "g2-standard-4", "fabric_networks": ["n"], "fabric_subnetworks": ["s"]},
+        "fabric_networks",
+        "must be 0 for g2-standard-4 (no GPUDirect), got 1",
+    ),
+    (
+        "gcp pool",
+        {**ALONE, "nodes_max": 4, "nodes_initial": 3},
+        "nodes_initial",
+        "must divide by the 2 zones, got 3: zones get equal numbers",
+    ),
+    (
+        "gcp pool",
+        {**ALONE, "nodes_min": 3, "nodes_initial": 3, "nodes_max": 3},
+        "nodes_max",
+        "must divide by the 2 zones, got 3",
+    ),
     # capacity: exactly one way
     ("aws pool", {"capacity_mode": "reserved"}, "capacity_mode", "one of on-demand, spot, reservation, capacity-block"),
     ("aws pool", {"capacity_mode": "reservation"}, "reservation", "must be a capacity reservation"),
@@ -213,7 +260,20 @@ CASES = [
     ("gcp pool", {"capacity_mode": "capacity-block"}, "capacity_mode", "one of on-demand, reservation, spot"),
     ("gcp pool", {"capacity_mode": "reservation"}, "reservation", "must be exactly one reservation's name"),
     ("gcp pool", {"capacity_mode": "reservation", "reservation": "a,b"}, "reservation", "exactly one reservation"),
+    (
+        "gcp pool",
+        {**ALONE, "capacity_mode": "reservation", "reservation": "r"},
+        "zones",
+        "must be exactly one with a reservation, got 2: it stands in one zone",
+    ),
     ("gcp pool", {"capacity_mode": "spot", "reservation": "r"}, "reservation", "but capacity_mode is spot"),
+    ("gcp pool", {"capacity_mode": "on-demand", "reservation": "r"}, "reservation", "but capacity_mode is on-demand"),
+    ("gcp pool", {"capacity_mode": "queued", "reservation": "r"}, "reservation", "but capacity_mode is queued"),
+    ("gcp pool", {"capacity_mode": "flex-start", "reservation": "r"}, "reservation", "but capacity_mode is flex-start"),
+    ("gcp pool", {"capacity_mode": "queued", "nodes_min": 1}, "nodes_min", "must be 0 with queued, got 1"),
+    ("gcp pool", {"capacity_mode": "spot", "max_run_hours": 24}, "max_run_hours", "capacity_mode is spot"),
+    ("gcp pool", {"capacity_mode": "queued", "max_run_hours": 0}, "max_run_hours", "must be 1 to 168 with queued"),
+    ("gcp tpu", {"capacity_mode": "flex-start", "nodes_min": 2}, "nodes_min", "must be 0 with flex-start, got 2"),
     ("gcp pool", {"capacity_mode": "flex-start", "nodes_min": 1}, "nodes_min", "must be 0 with flex-start"),
     ("gcp pool", {"capacity_mode": "flex-start", "max_run_hours": 200}, "max_run_hours", "at most 7 days"),
     ("gcp pool", {"max_run_hours": 24}, "max_run_hours", "is only for flex-start and queued"),
