@@ -1,0 +1,37 @@
+"""Decisions for what AWS offers beside plain machines: EKS, SageMaker, FSx; used here and under the engine."""
+
+import json
+
+from decisions import GUARD, decision, pool, serving, training, workload
+
+from components.settings import Settings
+from sizing.decision import Storage
+
+IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.7.1-gpu-py312"
+SETTINGS = Settings(project="sizewell", stack="dev-aws", organization="petsnap", accounts=("123456789012",))
+DATA = Storage(kind="fsx-lustre", bytes=12 * 10**12, location="s3://petsnap/images")
+KUBERNETES = decision(
+    "staging-aws",
+    training(
+        "pretrain",
+        pool("aws", "p4d.24xlarge", "a100-40gb-sxm", 8, nodes=(0, 2, 2)),
+        scheduler="kubernetes",
+        storage=DATA,
+    ),
+    serving("chat", pool("aws", "g6.xlarge", "l4", 1, role="replicas"), scheduler="kubernetes"),
+)
+SAGEMAKER = decision(
+    "dev-aws",
+    serving("chat", pool("aws", "g6.12xlarge", "l4", 4, role="replicas", nodes=(0, 1, 2), managed="sagemaker")),
+    training("tune", pool("aws", "g5.2xlarge", "a10g", 1, mode="spot", nodes=(0, 1, 1), managed="sagemaker")),
+    workload("lab", "notebook", pool("aws", "g6.xlarge", "l4", 1, managed="sagemaker"), guard=GUARD),
+)
+CONFIG = {
+    "sizewell:sagemaker": json.dumps(
+        {"chat": {"image": IMAGE, "model_data": "s3://models/chat.tar.gz"}, "tune": {"image": IMAGE}}
+    )
+}
+MACHINES = decision(
+    "prod-aws",
+    training("pretrain", pool("aws", "p4d.24xlarge", "a100-40gb-sxm", 8, nodes=(0, 2, 2)), storage=DATA),
+)
