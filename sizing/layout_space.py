@@ -143,20 +143,25 @@ def virtual_sizes(job: TrainingJob, pipeline: int, micro_batch_count: int) -> tu
 @lru_cache(maxsize=4096)
 def _inner(
     virtual: tuple[int, ...], experts: tuple[int, ...], shardings: tuple[tuple[int, int], ...], again: tuple[float, ...]
-) -> Column:
+) -> NDArray[np.float32]:
     """All combinations of the factors that divide no devices, one row each: vp, ep, zero, shard, recompute."""
     combined = itertools.product(virtual, experts, shardings, again)
-    return np.array([(vp, ep, zero, shard, r) for vp, ep, (zero, shard), r in combined], dtype=np.float64)
+    return np.array([(vp, ep, zero, shard, r) for vp, ep, (zero, shard), r in combined], dtype=np.float32)
+
+
+def space(job: TrainingJob, devices: int, fast: int, domain: int) -> Space:
+    """All legal layouts of `job` on `devices`, of which `fast` share a fast link and `domain` a domain."""
+    return Space(dict(zip(FIELDS, _table(job, devices, fast, domain).astype(np.float64), strict=True)))
 
 
 @lru_cache(maxsize=192)
-def space(job: TrainingJob, devices: int, fast: int, domain: int) -> Space:
-    """All legal layouts of `job` on `devices`, of which `fast` share a fast link and `domain` a domain."""
+def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np.float32]:
+    """One row per field; small whole numbers and halves, so that half the width keeps them exactly."""
     again = tuple(value for name, value in RECOMPUTE if job.checkpointing in (None, name))
     if not job.architecture.layers:
         again = (0.0,)
     outer: list[tuple[int, ...]] = []
-    inner: list[Column] = []
+    inner: list[NDArray[np.float32]] = []
     for tp in tensor_sizes(job, devices, fast):
         for pp in pipeline_sizes(job, devices // tp):
             for cp in context_sizes(job, devices // tp // pp):
@@ -169,10 +174,10 @@ def space(job: TrainingJob, devices: int, fast: int, domain: int) -> Space:
                     inner.append(_inner(virtual, experts, sharded, again))
                     outer.append((tp, pp, cp, dp, tp > 1, micro))
     if not outer:
-        return Space({name: np.zeros(0) for name in FIELDS})
+        return np.zeros((len(FIELDS), 0), dtype=np.float32)
     counts = [len(rows) for rows in inner]
-    wide = np.repeat(np.array(outer, dtype=np.float64), counts, axis=0)
-    deep = np.concatenate(inner)
-    columns = dict(zip(("tp", "pp", "cp", "dp", "sp", "micro"), wide.T.copy(), strict=True))
-    columns |= dict(zip(("vp", "ep", "zero", "shard", "recompute"), deep.T.copy(), strict=True))
-    return Space({name: columns[name] for name in FIELDS})
+    wide = np.repeat(np.array(outer, dtype=np.float32), counts, axis=0).T
+    deep = np.concatenate(inner).T
+    columns = dict(zip(("tp", "pp", "cp", "dp", "sp", "micro"), wide, strict=True))
+    columns |= dict(zip(("vp", "ep", "zero", "shard", "recompute"), deep, strict=True))
+    return np.stack([columns[name] for name in FIELDS])

@@ -89,7 +89,9 @@ def search_all(
     hunts: list[_Hunt] = []
     memory: dict[tuple[Layout, str], MemoryEstimate] = {}
     machines: dict[tuple[object, ...], dict[str, float]] = {}
-    for cluster in clusters:
+    alike = [_alike(cluster) for cluster in clusters]
+    different = dict(zip(alike, clusters, strict=True))
+    for cluster in different.values():
         key = (cluster.devices, max(1, cluster.scale_up), max(cluster.scale_up, cluster.per_node))
         if key not in regions:
             legal = space(job, *key)
@@ -110,7 +112,16 @@ def search_all(
             hunt.tell(index, seconds[start : start + len(index)])
             start += len(index)
         few *= 16
-    return _answers(job, facts, hunts, k)
+    answers = dict(zip(different, _answers(job, facts, hunts, k), strict=True))
+    return tuple(answers[key] for key in alike)
+
+
+def _alike(cluster: Cluster) -> tuple[object, ...]:
+    """What answers follow from: clusters inside one domain do not differ by their network."""
+    outside = cluster.devices > max(cluster.scale_up, cluster.per_node)
+    network = (cluster.network_bytes_per_s, cluster.fabric) if outside else ()
+    shape = (cluster.per_node, cluster.nodes, cluster.scale_up, cluster.link_bytes_per_s)
+    return (id(cluster.accelerator), *shape, *network)
 
 
 def _seconds(facts: Mapping[str, float], columns: Mapping[str, Column], k: Mapping[str, float]) -> Column:
