@@ -22,6 +22,7 @@ from sizing.spot import checkpoint_bytes, interruptions
 from sizing.validation import benchmarks
 from sizing.validation.cases import Case
 from sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
+from sizing.validation.training_clusters import cluster_of, number
 
 JAX_ENGINES = ("maxtext", "maxdiffusion", "levanter")
 NVIDIA_ENGINES = ("megatron", "nemo", "megatron-bridge", "mlperf")
@@ -33,29 +34,6 @@ METRICS = frozenset(
     }
 )  # fmt: skip
 KNOWN_ORDER = ("tp", "pp", "cp", "ep", "zero", "shard", "sp", "recompute", "vp", "micro")
-
-# Bytes per second and device, one direction, of the machine that a device is usually sold in.
-USUAL_NETWORK: tuple[tuple[str, float], ...] = (
-    ("gb300", 100e9),
-    ("gb200", 50e9),
-    ("b300", 100e9),
-    ("b200", 50e9),
-    ("h100", 50e9),
-    ("h200", 50e9),
-    ("h800", 50e9),
-    ("a100", 25e9),
-    ("v100", 12.5e9),
-    ("mi", 50e9),
-    ("gaudi3", 75e9),
-    ("gaudi2", 37.5e9),
-    ("trainium1", 6.25e9),
-    ("trainium2", 25e9),
-    ("tpu-v5e", 1.6e9),
-    ("tpu-v5p", 6.25e9),
-    ("tpu-v6e", 12.5e9),
-    ("tpu", 3.1e9),
-    ("l40s", 25e9),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,66 +164,13 @@ def _sequence(case: Case, a: Architecture, benchmark: benchmarks.Benchmark | Non
     return length
 
 
-def cluster_of(case: Case, accelerator: Accelerator, devices: int) -> Cluster:
-    """The machines; TPU slices by the number of slices, NVLink domains as the part is built."""
-    per_node = max(1, min(int(case.hardware.get("per_node") or 8), devices))
-    if accelerator.runtime == "tpu":
-        slices = _number(case.parallelism.get("dcn_dp")) or 1.0
-        scale_up = int(min(devices / slices, accelerator.scale_up_max))
-    else:
-        scale_up = (
-            accelerator.scale_up_max if accelerator.scale_up_max > 16 else min(accelerator.scale_up_max, per_node)
-        )
-    network, fabric = network_of(str(case.hardware.get("interconnect") or ""), accelerator, per_node)
-    return Cluster(
-        accelerator=accelerator,
-        per_node=per_node,
-        nodes=max(1, devices // per_node),
-        scale_up=max(1, min(scale_up, devices)),
-        link_bytes_per_s=accelerator.link_bytes_per_s,
-        network_bytes_per_s=network,
-        fabric=fabric,
-    )
-
-
-def network_of(text: str, accelerator: Accelerator, per_node: int) -> tuple[float, str]:
-    """Bytes per second and device between machines, from the source's words, else what the device is sold with.
-
-    >>> class A: key = "h100-sxm"; runtime = "cuda"
-    >>> network_of("Storage: 2x ConnectX-7 IB NDR 400Gb/s, Compute: 8x ConnectX-7 IB NDR 400Gb/s", A, 8)
-    (50000000000.0, 'infiniband')
-    """
-    if accelerator.runtime != "tpu" and "gaudi" not in accelerator.key:
-        compute = re.search(r"[Cc]ompute: *([^,;]*)", text)
-        words = compute.group(1) if compute else text
-        pattern = r"(\d+) ?x[^\d,;]*(?:ConnectX-\d|BF\d)?[^\d,;]*(?<!X)(\d{3}) ?(?:G|/|,|;|$)"
-        each = [(int(count), float(rate)) for count, rate in re.findall(pattern, words)]
-        if each:
-            count, rate = max(each, key=lambda pair: pair[0] * pair[1])
-            return count * rate * 1e9 / 8 / per_node, "infiniband"
-        total = re.search(r"(\d+) Gbps \w+/node", text)
-        if total:
-            return float(total.group(1)) * 1e9 / 8 / per_node, "roce"
-        paths = re.search(r"(\d+) OmniPath links/node", text)
-        if paths:
-            return int(paths.group(1)) * 12.5e9 / per_node, "omnipath"
-    for word, rate in USUAL_NETWORK:
-        if word in accelerator.key:
-            return rate, "ici" if accelerator.runtime == "tpu" else "infiniband"
-    return 3e9, ""
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
-
-
 def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> dict[str, float]:
     """Factors of the layout that the source states or the engine fixes."""
     stated, workload = case.parallelism or _in_words(case, cluster.accelerator), case.workload
-    known = {name: _number(stated.get(name)) for name in ("tp", "pp", "cp", "ep", "vp") if _number(stated.get(name))}
+    known = {name: number(stated.get(name)) for name in ("tp", "pp", "cp", "ep", "vp") if number(stated.get(name))}
     if case.kind == "vision_train":
         return {
-            "micro": float(max(1, _number(workload.get("global_batch")) // devices or 1)),
+            "micro": float(max(1, number(workload.get("global_batch")) // devices or 1)),
             "zero": 0.0 if devices == 1 else 1.0,
         }
     if not stated and engine == "mlperf":
@@ -259,20 +184,20 @@ def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> di
     if fsdp or engine in (*JAX_ENGINES, "deepspeed"):
         known["zero"] = 2.0 if fsdp == "SHARD_GRAD_OP" else 3.0
         ranks = devices / (known["tp"] * known["pp"])
-        known["shard"] = min(ranks, cluster.scale_up / known["tp"]) if _number(stated.get("dcn_dp")) > 1 else ranks
+        known["shard"] = min(ranks, cluster.scale_up / known["tp"]) if number(stated.get("dcn_dp")) > 1 else ranks
     elif engine in NVIDIA_ENGINES and "tp" in known and engine != "mlperf":
         old = "model_parallel_size" in stated or "calculon" in case.repo
         known["zero"] = 0.0 if old else 1.0
-    elif _number(stated.get("dp")) == devices:
+    elif number(stated.get("dp")) == devices:
         known["zero"] = 0.0
-    if _number(stated.get("zero")):
-        known["zero"] = _number(stated["zero"])
+    if number(stated.get("zero")):
+        known["zero"] = number(stated["zero"])
     micro = workload.get("micro_batch") or stated.get("micro_batch") or workload.get("per_device_batch")
-    if _number(micro):
+    if number(micro):
         cores = 2.0 if cluster.accelerator.key == "trainium1" else 1.0
         # MaxText counts the batch per device, whatever the model-parallel group is.
         spread = known.get("tp", 1.0) if workload.get("per_device_batch") else 1.0
-        known["micro"] = max(1.0, _number(micro) * cores * spread)
+        known["micro"] = max(1.0, number(micro) * cores * spread)
     if "sequence_parallel" in stated:
         known["sp"] = float(bool(stated["sequence_parallel"]) and known.get("tp", 1.0) > 1)
     elif engine in ("megatron", "megatron-deepspeed") and _attention(case, engine, cluster.accelerator) == "eager":
@@ -297,9 +222,9 @@ def _in_words(case: Case, accelerator: Accelerator) -> Mapping[str, Any]:
 
 def _global_batch(case: Case, seq: int, devices: int, replicas: float, assumed: list[str]) -> int:
     workload = case.workload
-    if _number(workload.get("global_batch")):
+    if number(workload.get("global_batch")):
         return int(workload["global_batch"])
-    tokens = _number(workload.get("global_batch_tokens"))
+    tokens = number(workload.get("global_batch_tokens"))
     if tokens:
         samples = max(1.0, tokens / max(1, seq))
         power = 2 ** round(math.log2(samples))  # "4 M tokens" is 2^22
@@ -307,12 +232,12 @@ def _global_batch(case: Case, seq: int, devices: int, replicas: float, assumed: 
             return int(power)
         even = int(min(replicas, samples))
         return round(samples / even) * even
-    if _number(workload.get("micro_batch")):
-        accumulate = _number(workload.get("grad_accum")) or _number(case.parallelism.get("grad_accum")) or 1.0
+    if number(workload.get("micro_batch")):
+        accumulate = number(workload.get("grad_accum")) or number(case.parallelism.get("grad_accum")) or 1.0
         return max(1, int(workload["micro_batch"] * accumulate * replicas))
-    if _number(workload.get("per_device_batch")):
+    if number(workload.get("per_device_batch")):
         return max(1, int(float(workload["per_device_batch"]) * devices))
-    if _number(workload.get("per_device_batch_tokens")):
+    if number(workload.get("per_device_batch_tokens")):
         return max(1, int(float(workload["per_device_batch_tokens"]) * devices / seq))
     words = str(workload.get("batch") or "")
     numbers = re.findall(r"\d+", words)
