@@ -16,7 +16,7 @@ from sizing.performance.serving_level import ServiceLevel
 from sizing.validation.cases import Case
 from sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
 from sizing.validation.memory_predictions import Prediction
-from sizing.validation.training_runs import cluster_of
+from sizing.validation.training_clusters import cluster_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
