@@ -34,7 +34,7 @@ def assemble(
         before=before,
         after=after,
         change_usd_per_month=sum((stack.change_usd_per_month for stack in stacks), Decimal(0)),
-        bought=records.Money.of(sum((stack.bought.interval() for stack in stacks), ZERO)),
+        bought=sum((stack.bought for stack in stacks), ZERO),
         prices_moved_usd_per_month=sum(moved, Decimal(0)) if moved else None,
         guardrails=guardrails,
         provenance=provenance,
@@ -46,7 +46,7 @@ def assemble(
 
 def failed_stack(stack: str, project: str, why: str) -> records.Stack:
     """A stack whose program or prices failed: no figure, and the reason."""
-    nothing = records.Money.of(ZERO)
+    nothing = ZERO
     return records.Stack(
         stack=stack,
         project=project,
@@ -66,14 +66,14 @@ def _sum(sides: Iterable[records.Totals | None]) -> records.Totals | None:
     if not known:
         return None
     return records.Totals(
-        usd_per_month=records.Money.of(sum((side.usd_per_month.interval() for side in known), ZERO)),
-        usd_once=records.Money.of(sum((side.usd_once.interval() for side in known), ZERO)),
-        idle_usd_per_hour=records.Money.of(sum((side.idle_usd_per_hour.interval() for side in known), ZERO)),
+        usd_per_month=sum((side.usd_per_month for side in known), ZERO),
+        usd_once=sum((side.usd_once for side in known), ZERO),
+        idle_usd_per_hour=sum((side.idle_usd_per_hour for side in known), ZERO),
     )
 
 
 _NOTHING = records.Totals(
-    usd_per_month=records.Money.of(ZERO),
-    usd_once=records.Money.of(ZERO),
-    idle_usd_per_hour=records.Money.of(ZERO),
+    usd_per_month=ZERO,
+    usd_once=ZERO,
+    idle_usd_per_hour=ZERO,
 )

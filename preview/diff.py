@@ -15,7 +15,7 @@ from preview import records
 from preview.describe import Described, describe, how_priced, label_of, registration_of, tags_of
 from preview.needs import needs_of
 from resources.recorded import Plan, RecordedResource
-from sizing.decision import Bounds, Decision
+from sizing.decision import Decision
 from sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
 
 MACHINE_HOUR = "machine-hour"
@@ -107,7 +107,7 @@ def compare(
         row = _row(name, was.get(name), now.get(name), (described_before.get(name), described.get(name)), by_urn)
         if row.sign == "=":
             same.append(row)
-            unchanged += row.after.interval()
+            unchanged += row.after
         else:
             rows.append(row)
     rows.sort(key=lambda row: (-abs(row.change) - row.once.expected, row.component))
@@ -115,7 +115,7 @@ def compare(
     totals_after = _totals(after)
     change = totals_after.usd_per_month.expected
     change -= totals_before.usd_per_month.expected if totals_before else Decimal(0)
-    bought = sum((row.once.interval() for row in rows), ZERO)
+    bought = sum((row.once for row in rows), ZERO)
     moved = None
     if base_at_own_prices is not None and totals_before is not None:
         own = total(base_at_own_prices.items).run_rate.usd_per_month.expected
@@ -129,12 +129,12 @@ def compare(
         before=totals_before,
         after=totals_after,
         change_usd_per_month=change,
-        bought=records.Money.of(bought),
+        bought=bought,
         prices_moved_usd_per_month=moved,
         rows=tuple(rows),
         unchanged=records.Unchanged(
             components=len(same),
-            usd_per_month=records.Money.of(unchanged),
+            usd_per_month=unchanged,
             unpriced=sum(bool(row.unpriced) for row in same),
             rows=tuple(same),
         ),
@@ -204,9 +204,9 @@ def _row(
         was=was_what if sign == "~" and was_what != what else "",
         how=how_priced(shown.lines),
         region=described.region if described else "",
-        before=records.Money.of(monthly_before),
-        after=records.Money.of(monthly_after),
-        once=records.Money.of(once),
+        before=monthly_before,
+        after=monthly_after,
+        once=once,
         unpriced=unpriced,
         confidence=tuple(dict.fromkeys(line.confidence for line in shown.lines if line.confidence)),
         resources=len({line.resource for line in shown.lines if line.resource}),
@@ -248,9 +248,9 @@ def _line(line: LineItem, by_urn: Mapping[str, RecordedResource]) -> records.Lin
         what=line.what,
         unit=line.unit,
         cadence=line.cadence,
-        quantity=Bounds.of(line.quantity),
+        quantity=line.quantity,
         usd_per_unit=None if isinstance(line.price, Unpriced) else line.price.amount,
-        usd=None if isinstance(cost, Unpriced) else records.Money.of(cost),
+        usd=None if isinstance(cost, Unpriced) else cost,
         unpriced=line.price.reason if isinstance(line.price, Unpriced) else "",
         how=line.how,
         confidence=line.confidence,
@@ -264,9 +264,9 @@ def _line(line: LineItem, by_urn: Mapping[str, RecordedResource]) -> records.Lin
 def _totals(side: Side) -> records.Totals:
     cost = total(side.pricing.items)
     return records.Totals(
-        usd_per_month=records.Money.of(cost.run_rate.usd_per_month),
-        usd_once=records.Money.of(cost.one_off.usd),
-        idle_usd_per_hour=records.Money.of(idle_exposure(side)),
+        usd_per_month=cost.run_rate.usd_per_month,
+        usd_once=cost.one_off.usd,
+        idle_usd_per_hour=idle_exposure(side),
     )
 
 

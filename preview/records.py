@@ -1,18 +1,19 @@
 """What a preview says: one set of records for every renderer, and the published form of `--format json`.
 
 Money is US dollars, a decimal in a string in JSON. Everything per month is a run-rate, everything `once` is paid once;
-the two are never added. Floor <= expected <= ceiling holds for every `Bounds`.
+the two are never added. Floor <= expected <= ceiling holds for every interval.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sizing.decision import Bounds
 from sizing.money import Interval
 
 
@@ -20,33 +21,19 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
 
-class Money(_Record):
-    """US dollars per month or once, to the cent."""
-
-    floor: Decimal
-    expected: Decimal
-    ceiling: Decimal
-
-    @classmethod
-    def of(cls, interval: Interval) -> Money:
-        return cls(floor=interval.floor, expected=interval.expected, ceiling=interval.ceiling)
-
-    def interval(self) -> Interval:
-        return Interval(self.floor, self.expected, self.ceiling)
-
-    @property
-    def fixed(self) -> bool:
-        return self.floor == self.expected == self.ceiling
+Money = Interval  # US dollars per month, or once, to the cent
 
 
-class Line(_Record):
+# A preview of a large stack has tens of thousands of these: slots instead of a model each.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
     """One line of the bill after the change: a quantity of a unit at a price."""
 
     component: str
     what: str
     unit: str
     cadence: Literal["monthly", "once"]
-    quantity: Bounds
+    quantity: Interval
     usd_per_unit: Decimal | None  # None: unpriced
     usd: Money | None
     unpriced: str = ""  # why there is no price
@@ -55,10 +42,11 @@ class Line(_Record):
     source: str = ""
     date: str = ""
     resource: str = ""  # URN
-    tags: dict[str, str] = Field(default_factory=dict)  # those by which a bill finds the resource
+    tags: Mapping[str, str] = field(default_factory=dict)  # those by which a bill finds the resource
 
 
-class Row(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
     """One component: what it costs before and after, and how that was got."""
 
     sign: Literal["+", "-", "~", "="]
@@ -291,6 +279,6 @@ class Preview(_Record):
     exit_code: int
     exit_reason: str = ""
 
-    def to_data(self) -> dict[str, Any]:
-        """Plain JSON data: decimals as strings, dates as ISO text."""
-        return self.model_dump(mode="json", by_alias=True)
+    def to_json(self) -> str:
+        """JSON text with a newline at the end: decimals as strings, dates as ISO text."""
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"

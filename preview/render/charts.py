@@ -62,7 +62,7 @@ def floor_to_ceiling(stack: records.Stack) -> str:
             _length(bound, most, 30) for bound in (row.after.floor, row.after.expected, row.after.ceiling)
         )
         bounds = text.usd(row.after.ceiling)
-        if not row.after.fixed:
+        if row.after.floor != row.after.ceiling:
             bounds = f"{text.usd(row.after.floor)} to {bounds}"
         figures = _data(
             component=row.component,

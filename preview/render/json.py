@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from preview.records import Preview
@@ -10,7 +9,7 @@ from preview.records import Preview
 
 def render(preview: Preview) -> str:
     """The whole preview as JSON text with a newline at the end; the same preview gives the same bytes."""
-    return json.dumps(preview.to_data(), indent=2, ensure_ascii=False) + "\n"
+    return preview.to_json()
 
 
 def preview_schema() -> dict[str, Any]:

@@ -202,8 +202,8 @@ def test_destroyed_data_is_said_before_dollars():
 
 
 def totals(expected, ceiling=None):
-    money = records.Money(floor=Decimal(0), expected=dec(expected), ceiling=dec(ceiling or expected))
-    zero = records.Money(floor=Decimal(0), expected=Decimal(0), ceiling=Decimal(0))
+    money = Interval(Decimal(0), dec(expected), dec(ceiling or expected))
+    zero = Interval(Decimal(0), Decimal(0), Decimal(0))
     return records.Totals(usd_per_month=money, usd_once=zero, idle_usd_per_hour=zero)
 
 

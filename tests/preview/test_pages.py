@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 
@@ -103,7 +104,7 @@ def test_bars_are_as_long_as_their_figures():
 def test_names_on_the_page_are_text():
     preview = SITUATIONS["purchase"]()
     stack = preview.stacks[0]
-    row = stack.rows[0].model_copy(update={"component": "<script>alert(1)</script>\"'&", "what": "<b>x</b>"})
+    row = replace(stack.rows[0], component="<script>alert(1)</script>\"'&", what="<b>x</b>")
     evil = preview.model_copy(update={"stacks": (stack.model_copy(update={"rows": (row,), "stack": "<i>s</i>"}),)})
     text = html.render(evil)
     assert "<script" not in text
