@@ -56,6 +56,7 @@ class SpotFleet(Owned):
                 "nodesInitial": args["nodes_initial"],
                 "nodesMax": args["nodes_max"],
                 "interruptible": True,
+                "checkpointStore": args["writer"]["bucket"] if "writer" in args else "",
             },
             opts,
         )

@@ -28,7 +28,6 @@ from pulumi_aws import budgets, costexplorer, get_caller_identity_output, schedu
 
 from components.aws import limits_plans, parts, plans
 from components.aws.limits_plans import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
-from components.aws.sagemaker_plans import key_use_policy
 from components.owned import Owned
 from components.tags import legal
 
@@ -189,7 +188,7 @@ class TtlGuard(Owned):
             description=f"Starts the automation that ends {stack}",
             inline={
                 "start": parts.told(parts.start_policy, definition, role_arn, lost_arn),
-                "key": key.arn.apply(key_use_policy),
+                "key": parts.key_use({"region": region}, key.arn),
             },
             region=region,
         )

@@ -11,6 +11,7 @@ from pulumi_aws import vpc as rules
 from components.aws import plans
 from components.aws.network import encryption_key
 from components.owned import Owned
+from components.tags import legal
 
 
 def role(
@@ -91,6 +92,27 @@ def key_arn(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.In
         return given  # type: ignore[no-any-return]
     production = args["environment"] == "prod"
     return encryption_key(owner, name, region=args["region"], account=account, production=production).arn
+
+
+def key_use(args: Mapping[str, Any], key: pulumi.Input[str]) -> pulumi.Input[str]:
+    """A policy to use `key`; one that the component made itself is named by its stack's tag, so a preview knows it."""
+    if "kms_key_arn" in args:
+        return told(key_use_policy, key)
+    own = f"arn:{plans.partition(args['region'])}:kms:{args['region']}:*:key/*"
+    return key_use_policy(own, {"aws:ResourceTag/sizewell-stack": legal(pulumi.get_stack())})
+
+
+def key_use_policy(arn: str, tags: Mapping[str, str] | None = None) -> str:
+    """A role that may use a key, and hand it to the disks of its machines."""
+    mine = {"Condition": {"StringEquals": dict(tags)}} if tags else {}
+    grant = {**mine.get("Condition", {}), "Bool": {"kms:GrantIsForAWSResource": "true"}}
+    use = ["kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
+    return plans.policy(
+        [
+            {"Effect": "Allow", "Action": use, "Resource": arn, **mine},
+            {"Effect": "Allow", "Action": "kms:CreateGrant", "Resource": arn, "Condition": grant},
+        ]
+    )
 
 
 def service_key(

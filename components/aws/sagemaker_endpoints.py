@@ -149,7 +149,7 @@ class AsyncEndpoint(Owned):
             region=args["region"],
             services=("sagemaker.amazonaws.com",),
         )
-        parts.inline_policy(self, f"{name}-containers-key", role, key.arn.apply(sagemaker_plans.key_use_policy))
+        parts.inline_policy(self, f"{name}-containers-key", role, parts.key_use({"region": args["region"]}, key.arn))
         topic = sns.Topic(
             f"{name}-notices",
             name=self.physical(f"{name}-notices", 256),
@@ -340,7 +340,7 @@ def _disk_key(owner: Owned, name: str, args: Any, shape: Shape, role: iam.Role) 
     if sagemaker_plans.local_disks(shape):
         return None
     key = parts.key_arn(owner, name, args, parts.account_of(args, role))
-    parts.inline_policy(owner, f"{name}-containers-disks", role, parts.told(sagemaker_plans.key_use_policy, key))
+    parts.inline_policy(owner, f"{name}-containers-disks", role, parts.key_use(args, key))
     return key
 
 

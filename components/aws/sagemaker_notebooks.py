@@ -74,7 +74,7 @@ class Notebook(Owned):
         )
         parts.inline_policy(self, f"{name}-notebook-stop", role, stop)
         key = parts.key_arn(self, name, args, account)
-        parts.inline_policy(self, f"{name}-notebook-key", role, parts.told(sagemaker_plans.key_use_policy, key))
+        parts.inline_policy(self, f"{name}-notebook-key", role, parts.key_use(args, key))
         group = parts.closed_group(self, f"{name}-notebook", args, what=f"Notebook {name}")
         script = sagemaker.NotebookInstanceLifecycleConfiguration(
             f"{name}-auto-stop",
@@ -146,7 +146,7 @@ class StudioDomain(Owned):
         )
         account = parts.account_of(args, role)
         key = parts.key_arn(self, name, args, account)
-        parts.inline_policy(self, f"{name}-users-key", role, parts.told(sagemaker_plans.key_use_policy, key))
+        parts.inline_policy(self, f"{name}-users-key", role, parts.key_use(args, key))
         group = parts.closed_group(self, f"{name}-users", args, what=f"Apps of {name}")
         apps = sagemaker_plans.studio_apps(args.get("idle_minutes", 60))
         domain = sagemaker.Domain(

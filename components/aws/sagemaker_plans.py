@@ -170,6 +170,15 @@ def container_policy(*, region: str) -> str:
                     "ec2:CreateNetworkInterfacePermission",
                     "ec2:DeleteNetworkInterface",
                     "ec2:DeleteNetworkInterfacePermission",
+                ],
+                "Resource": [
+                    f"arn:{arn}:ec2:{region}:*:{kind}/*" for kind in ("network-interface", "subnet", "security-group")
+                ],
+            },
+            {
+                "Sid": "Look",
+                "Effect": "Allow",
+                "Action": [
                     "ec2:DescribeDhcpOptions",
                     "ec2:DescribeNetworkInterfaces",
                     "ec2:DescribeSecurityGroups",
@@ -195,25 +204,6 @@ def container_policy(*, region: str) -> str:
                 "Action": "cloudwatch:PutMetricData",
                 "Resource": "*",
                 "Condition": {"StringLike": {"cloudwatch:namespace": ["/aws/sagemaker/*", "aws/sagemaker/*"]}},
-            },
-        ]
-    )
-
-
-def key_use_policy(key_arn: str) -> str:
-    """A role that may use one key, and hand it to the disks of its machines."""
-    return plans.policy(
-        [
-            {
-                "Effect": "Allow",
-                "Action": ["kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey*", "kms:ReEncrypt*"],
-                "Resource": key_arn,
-            },
-            {
-                "Effect": "Allow",
-                "Action": "kms:CreateGrant",
-                "Resource": key_arn,
-                "Condition": {"Bool": {"kms:GrantIsForAWSResource": "true"}},
             },
         ]
     )

@@ -67,7 +67,7 @@ class TrainingPipeline(Owned):
         )
         account = parts.account_of(args, job)
         key = parts.key_arn(self, name, args, account)
-        parts.inline_policy(self, f"{name}-job-key", job, parts.told(sagemaker_plans.key_use_policy, key))
+        parts.inline_policy(self, f"{name}-job-key", job, parts.key_use(args, key))
         hand = parts.role(
             self,
             f"{name}-pipeline",
