@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,9 @@ def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float
     buffers = _gathered(job, per_layer, a.vocab * a.hidden / tp, column)
     batches = np.maximum(1.0, job.global_batch / (column["dp"] * micro))
     tokens = micro * job.sequence_length / cp
-    kept = _kept(job, tp, again) * tokens * (1.0 / cp if job.attention == "eager" else 1.0)
-    logits = np.zeros(len(legal))
-    for size in sorted(set(tp.tolist())):
-        logits[tp == size] = loss_bytes_per_token(job, Layout(tensor=int(size), sequence_parallel=size > 1))
+    sizes, at = np.unique(tp.astype(np.int64), return_inverse=True)
+    kept = _kept(job, sizes, at, again) * tokens * (1.0 / cp if job.attention == "eager" else 1.0)
+    logits = np.array([loss_bytes_per_token(job, Layout(tensor=int(size))) for size in sizes])[at]
     caching = 1.0 if job.framework == "jax" else 1.0 + constants().caching
     vp = column["vp"]
     in_flight = np.minimum(pp, batches) * np.where((vp > 1) & (pp > 1), 1 + (pp - 1) / (pp * vp), 1.0)
@@ -93,38 +93,45 @@ def _least_dense_params(a: Architecture) -> int:
 
 def _states(job: TrainingJob, dense: Column, experts: Column, column: Mapping[str, Column]) -> tuple[Column, Column]:
     """(weights and optimizer state, gradients) per device."""
-    zero, shard, ep = column["zero"], column["shard"], column["ep"]
-    held, gradients = np.zeros(len(zero)), np.zeros(len(zero))
+    zero, shard = column["zero"], column["shard"]
     if job.method in ("lora", "qlora"):
         smallest = min(2.0, recipe(job, Layout()).weights)
-        return smallest * (dense + experts) / np.where(zero >= 3, shard, 1.0), gradients
-    for stage in (0, 1, 2, 3):
-        at, per = zero == stage, recipe(job, Layout(zero_stage=stage))
-        if not at.any():
-            continue
-        optimizer = 0.0 if job.cpu_offload else per.optimizer
-        for params, group in ((dense, shard), (experts, np.maximum(1.0, shard / ep))):
-            kept = per.weights / (group if stage >= 3 else 1.0) + optimizer / (group if stage >= 1 else 1.0)
-            held += np.where(at, params * kept, 0.0)
-            gradients += np.where(
-                at, params * (0.0 if job.cpu_offload else per.gradients) / (group if stage >= 2 else 1.0), 0.0
-            )
-    return held, gradients
+        return smallest * (dense + experts) / np.where(zero >= 3, shard, 1.0), np.zeros(len(zero))
+    recipes = [recipe(job, Layout(zero_stage=stage)) for stage in range(4)]
+    stage = zero.astype(np.intp)
+    weights = np.array([per.weights for per in recipes])[stage]
+    optimizer = np.array([0.0 if job.cpu_offload else per.optimizer for per in recipes])[stage]
+    gradients = np.array([0.0 if job.cpu_offload else per.gradients for per in recipes])[stage]
+    held, waiting = np.zeros(len(zero)), np.zeros(len(zero))
+    parts = [(dense, shard)]
+    if job.architecture.experts:
+        parts.append((experts, np.maximum(1.0, shard / column["ep"])))
+    for params, group in parts:
+        held += params * (weights / np.where(zero >= 3, group, 1.0) + optimizer / np.where(zero >= 1, group, 1.0))
+        waiting += params * gradients / np.where(zero >= 2, group, 1.0)
+    return held, waiting
 
 
-def _kept(job: TrainingJob, tp: Column, again: Column) -> Column:
+def _kept(job: TrainingJob, sizes: Column, at: NDArray[np.intp], again: Column) -> Column:
     """Bytes per token and layer that stay for the backward pass; of dense and expert layers the lighter kind."""
-    kept = np.zeros(len(tp))
-    for name, value in RECOMPUTE:
-        mode = job.checkpointing or name
-        for size in sorted(set(tp.tolist())):
-            at = (again == value) & (tp == size)
-            if at.any():
-                layout = Layout(tensor=int(size), sequence_parallel=size > 1)
-                kinds = [layer_activations(job, layout, with_experts=e) for e in {False, job.architecture.experts > 0}]
-                of = [{"none": kind.kept, "selective": kind.selective, "full": kind.boundary}[mode] for kind in kinds]
-                kept[at] = min(of)
-    return kept
+    by_size = np.array([_kept_by_mode(job, int(size)) for size in sizes])
+    mode = np.full(len(again), 2, dtype=np.intp)
+    if job.checkpointing is None:
+        mode = (2 * again).astype(np.intp)
+    else:
+        mode[:] = int(2 * dict(RECOMPUTE)[job.checkpointing])
+    return np.asarray(by_size[at, mode])
+
+
+@lru_cache(maxsize=1024)
+def _kept_by_mode(job: TrainingJob, tensor: int) -> tuple[float, float, float]:
+    layout = Layout(tensor=tensor, sequence_parallel=tensor > 1)
+    kinds = [layer_activations(job, layout, with_experts=e) for e in {False, job.architecture.experts > 0}]
+    return (
+        min(kind.kept for kind in kinds),
+        min(kind.selective for kind in kinds),
+        min(kind.boundary for kind in kinds),
+    )
 
 
 def _no_fabric() -> dict[str, float]:

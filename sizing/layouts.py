@@ -24,7 +24,7 @@ from sizing.performance.training_rows import cluster_facts, job_facts, rows
 
 GIB = 2**30
 CHUNK = 8192  # rows timed at once
-FIRST_LOOK = 24  # layouts of each cluster that are timed before the bound prunes the rest
+FIRST_LOOK = 32  # layouts of each cluster that are timed before the bound prunes the rest
 LIGHTER = {"none": ("none",), "selective": ("none", "selective"), "full": ("none", "selective", "full")}
 """By mode of recomputation: the modes that keep at least as much."""
 
