@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_gcp import container, projects, serviceaccount
 
-from components.gcp import parts
+from components.gcp import parts, plans
 from components.gcp.args import GkeClusterArgs
 from components.gcp.checks import check_cluster
 from components.owned import Owned
@@ -25,6 +25,8 @@ class GkeCluster(Owned):
     """Workload identity pool."""
     kms_key_name: pulumi.Output[str]
     """Key of secrets in etcd and of boot disks."""
+    kubeconfig: pulumi.Output[str]
+    """How kubectl reaches it, from inside of the network; a secret."""
 
     def __init__(self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_cluster(name, args)
@@ -78,12 +80,19 @@ class GkeCluster(Owned):
         self.node_service_account = account.email
         self.workload_pool = workload_pool
         self.kms_key_name = key
+        authority = cluster.master_auth.apply(lambda one: getattr(one, "cluster_ca_certificate", None) or "")
+        self.kubeconfig = pulumi.Output.secret(
+            pulumi.Output.all(cluster.name, cluster.endpoint, authority).apply(
+                lambda known: plans.kubeconfig(cluster=known[0], endpoint=known[1], authority=known[2])
+            )
+        )
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
                 "nodeServiceAccount": self.node_service_account,
                 "workloadPool": self.workload_pool,
                 "kmsKeyName": self.kms_key_name,
+                "kubeconfig": self.kubeconfig,
             }
         )
 

@@ -58,6 +58,7 @@ class AcceleratorPool(Owned):
         for one in names:  # one after the other: a cluster refuses two operations at a time
             sizes = plans.counts(args, tpu_slice, len(pools))
             pools.append(self._pool(one, args, shape, tpu_slice, sizes=sizes, after=pools[-1:]))
+        self.pool_count = len(pools)
         self._writer(name, args)
         self._schedule(name, args, pools)
         self._guard(name, args, pools)

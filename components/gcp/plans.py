@@ -26,6 +26,8 @@ GPU_TYPES = {
 # Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
 FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
 COMPACT_FLEX = ("a3-ultragpu", "a4-highgpu", "h4d-")  # the families that flex-start may pack closely
+QUEUED_CLASS = "queued-provisioning.gke.io"
+UNCOUNTED = 10_000  # CPUs or GiB where the catalog has none: the accelerators alone then limit the queue
 NO_COMPACT_SPOT = ("a3-megagpu",)  # spot machines that restart are refused under compact placement
 PERIODIC_MAINTENANCE = ("a3-megagpu", "a3-ultragpu", "a4-highgpu")  # hosts that are serviced at announced times
 _HYPERDISK = ("a3-ultragpu", "a4-", "a4x-", "ct6e-", "tpu7x-", "g4-")
@@ -140,6 +142,45 @@ def agent_member(email: str, agent: str) -> str:
     'serviceAccount:service-123@compute-system.iam.gserviceaccount.com'
     """
     return f"serviceAccount:{email.split('@', maxsplit=1)[0]}@{agent}.iam.gserviceaccount.com"
+
+
+def kubeconfig(*, cluster: str, endpoint: str, authority: str) -> str:
+    """How kubectl reaches the cluster: a token of whoever is logged in for each call, nothing that lasts."""
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "gke-gcloud-auth-plugin",
+        "provideClusterInfo": True,
+        "interactiveMode": "Never",
+    }
+    server = {"server": f"https://{endpoint}", "certificate-authority-data": authority}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": cluster, "cluster": server}],
+            "contexts": [{"name": cluster, "context": {"cluster": cluster, "user": cluster}}],
+            "current-context": cluster,
+            "users": [{"name": cluster, "user": {"exec": plugin}}],
+        }
+    )
+
+
+def queue_flavor(args: AcceleratorPoolArgs, shape: Shape, *, queue: str, pools: int) -> dict[str, Any]:
+    """The pool as a queue sees it: its most machines are the quota, queued ones are asked for first.
+
+    One node pool is told by its name; the node pools of several slices by the labels that they share.
+    """
+    labels = {"cloud.google.com/gke-nodepool": queue} if pools == 1 else dict(args.get("labels", {}))
+    flavor: dict[str, Any] = {
+        "name": queue,
+        "node_labels": labels,
+        "resource": "google.com/tpu" if is_tpu(shape.instance_type) else "nvidia.com/gpu",
+        "accelerators_per_machine": shape.accelerators,
+        "cpus_per_machine": shape.vcpus or UNCOUNTED,
+        "memory_gib_per_machine": (shape.memory_bytes or UNCOUNTED * 2**30) // 2**30,
+        "machines": args["nodes_max"],
+    }
+    return {**flavor, "provisioning_class": QUEUED_CLASS} if args["capacity_mode"] == "queued" else flavor
 
 
 def resize_jobs(schedule: ScheduleArgs, *, nodes_initial: int) -> dict[str, dict[str, Any]]:

@@ -6,10 +6,12 @@ from typing import Any
 import pulumi
 import pulumi_gcp as gcp
 
+from components.facts import owned_args
 from components.gcp.args import checkpoint_store_args, cluster_args, is_gang, network_args, pool_args, zones_of
-from components.gcp.plans import FABRIC_NETWORKS
+from components.gcp.plans import FABRIC_NETWORKS, queue_flavor
 from components.machines import find_shape, pool_name
 from components.settings import Settings
+from components.tags import physical_name
 from sizing.decision import Decision, Pool, Workload
 
 
@@ -46,6 +48,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             {**cluster_args(decision, region, zones, settings), **cluster_place},  # type: ignore[typeddict-item]
             options,
         )
+        flavors: list[dict[str, Any]] = []
         for workload, pool in here:
             name = pool_name(workload, pool)
             args = pool_args(decision, workload, pool, settings)
@@ -55,6 +58,15 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
                 args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
             made = AcceleratorPool(name, args, options)  # type: ignore[arg-type]
             outputs[name] = {"cluster": cluster.cluster_name, "pools": made.pool_names}
+            if shape := find_shape("gcp", pool.instance_type):
+                queue = physical_name(name, limit=40)
+                flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))  # type: ignore[arg-type]
+        if any(pool.capacity.mode == "queued" for _, pool in here):  # nothing else would ask for the machines
+            from components.kubernetes.queueing import Queueing
+
+            queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors}
+            queues = Queueing(f"queues-{region}", queueing)  # type: ignore[arg-type]
+            outputs[f"queues-{region}"] = {"queues": queues.queues}
     return outputs
 
 

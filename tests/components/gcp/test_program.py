@@ -1,0 +1,34 @@
+"""From a decision to a cluster's queues."""
+
+from aws_recording import ROOT, component
+from decisions import decision, pool, serving, training
+from gcp_recording import golden
+
+from components.gcp import program
+from components.settings import Settings
+from preview.evaluate import evaluate
+
+SETTINGS = Settings(project="sizewell", stack="staging-gcp", organization="petsnap", accounts=("petsnap-staging",))
+
+
+def built(*workloads):
+    one = decision("staging-gcp", *workloads)
+    return evaluate(ROOT, "staging-gcp", program=lambda: program.build(one, one.workloads, SETTINGS)).resources
+
+
+def test_queued_machines_come_with_the_queue_that_asks_for_them():
+    waiting = training("pretrain", pool("gcp", "a3-megagpu-8g", "h100-sxm", 8, nodes=(0, 0, 4), mode="queued"))
+    slices = training(
+        "tune", pool("gcp", "ct5p-hightpu-4t", "tpu-v5p", 4, nodes=(0, 4, 4), mode="spot", tpu_topology="2x2x2")
+    )
+    resources = built(waiting, slices)
+    golden("queued-staging", [one for one in resources if "Queueing" in str(one.parent) or "Queueing" in one.type])
+    said = component(resources, "sizewell-kubernetes:index:Queueing").inputs["flavors"]
+    assert [one["machines"] for one in said] == [4, 4]
+    assert said[0]["nodeLabels"] == {"cloud.google.com/gke-nodepool": "pretrain"}
+    assert said[1]["nodeLabels"] == {"sizewell-workload": "tune"}
+
+
+def test_without_queued_machines_there_is_no_queue():
+    resources = built(serving("chat", pool("gcp", "g2-standard-8", "l4", 1)))
+    assert not [one for one in resources if "Queueing" in one.type]

@@ -1,0 +1,151 @@
+"""Queues on any Kubernetes cluster: what they make, what they refuse, and the laws of quotas."""
+
+import warnings
+
+import gcp_recording
+import pytest
+from aws_recording import listing, record, refusals
+from hypothesis import given
+from hypothesis import strategies as st
+from pulumi.provider.experimental.analyzer import Analyzer
+
+from components.kubernetes import objects
+from components.kubernetes.queueing import Queueing
+
+H100 = {
+    "name": "pretrain",
+    "node_labels": {"cloud.google.com/gke-nodepool": "pretrain"},
+    "resource": "nvidia.com/gpu",
+    "accelerators_per_machine": 8,
+    "cpus_per_machine": 208,
+    "memory_gib_per_machine": 1872,
+    "machines": 4,
+}
+TPU = {
+    **H100,
+    "name": "tpu",
+    "resource": "google.com/tpu",
+    "accelerators_per_machine": 4,
+    "node_labels": {"cloud.google.com/gke-nodepool": "tpu"},
+    "topology_levels": list(objects.GKE_TOPOLOGY),
+}
+DEV = {**gcp_recording.OWNED, "kubeconfig": "{}", "flavors": [H100]}
+LIVE = {
+    **gcp_recording.PROD,
+    "kubeconfig": "{}",
+    "flavors": [{**H100, "provisioning_class": "queued-provisioning.gke.io"}, TPU],
+    "namespaces": ["research", "default"],
+    "operators": ["jobset", "kuberay"],
+}
+
+
+def golden(name, args):
+    path = gcp_recording.GOLDENS.parents[1] / "kubernetes" / "goldens"
+    resources = record(lambda: Queueing("queues", args), stack="prod-gcp" if "prod" in name else "dev-gcp")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gcp_recording, "GOLDENS", path)
+        gcp_recording.golden(name, resources)
+    return resources
+
+
+@pytest.mark.parametrize(("form", "args"), [("queueing-dev", DEV), ("queueing-prod", LIVE)])
+def test_makes_what_is_written_down(form, args):
+    for one in golden(form, args):
+        if one.custom and not one.type.startswith("pulumi:"):
+            assert "Queueing" in one.parent
+
+
+def test_the_kubeconfig_is_told_to_nobody():
+    secret = "token-7f3a"
+    resources = record(lambda: Queueing("queues", {**DEV, "kubeconfig": secret}))
+    assert secret not in listing([one for one in resources if not one.type.startswith("pulumi:providers")])
+
+
+def test_queued_machines_are_asked_for_before_a_job_starts():
+    kinds = {one["kind"]: one["spec"] for one in objects.manifests({**LIVE, "flavors": LIVE["flavors"][:1]})}
+    assert kinds["ProvisioningRequestConfig"]["provisioningClassName"] == "queued-provisioning.gke.io"
+    assert kinds["ProvisioningRequestConfig"]["managedResources"] == ["nvidia.com/gpu"]
+    assert kinds["AdmissionCheck"]["parameters"]["name"] == "pretrain"
+    assert kinds["ClusterQueue"]["admissionChecksStrategy"]["admissionChecks"][0]["onFlavors"] == ["pretrain"]
+
+
+@given(st.integers(1, 1000), st.integers(1, 16), st.integers(1, 256), st.integers(1, 4096))
+def test_a_queue_admits_exactly_what_the_machines_have(machines, each, cpus, memory):
+    flavor = {
+        **H100,
+        "machines": machines,
+        "accelerators_per_machine": each,
+        "cpus_per_machine": cpus,
+        "memory_gib_per_machine": memory,
+    }
+    found = objects.manifests({**DEV, "flavors": [flavor]})
+    assert [wrong for one in found for wrong in objects.faults(one)] == []
+    group = next(one for one in found if one["kind"] == "ClusterQueue")["spec"]["resourceGroups"][0]
+    quota = {one["name"]: one["nominalQuota"] for one in group["flavors"][0]["resources"]}
+    assert list(quota) == group["coveredResources"]
+    assert quota == {
+        "nvidia.com/gpu": str(machines * each),
+        "cpu": str(machines * cpus),
+        "memory": f"{machines * memory}Gi",
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "words"),
+    [
+        ({"levels": []}, "Topology", "spec.levels: must have 1 to 16, has 0"),
+        ({"levels": [{"nodeLabel": "a b"}]}, "Topology", "spec.levels[0].nodeLabel: must match"),
+        ({"nodeLabels": {"a": 1}}, "ResourceFlavor", "spec.nodeLabels.a: must be str, got 1"),
+        ({"tolerations": [{}] * 9}, "ResourceFlavor", "spec.tolerations: must have 0 to 8, has 9"),
+        ({"queueingStrategy": "FIFO"}, "ClusterQueue", "must be one of StrictFIFO, BestEffortFIFO, got 'FIFO'"),
+        (
+            {"resourceGroups": [{"coveredResources": ["cpu"]}]},
+            "ClusterQueue",
+            "spec.resourceGroups[0].flavors: is missing",
+        ),
+        ({}, "LocalQueue", "spec.clusterQueue: is missing"),
+        (
+            {"controllerName": "x", "parameters": {"name": "a"}},
+            "AdmissionCheck",
+            "spec.parameters.apiGroup: is missing",
+        ),
+        ({"retryStrategy": {"backoffLimitCount": True}}, "ProvisioningRequestConfig", "must be int, got True"),
+        ({}, "JobQueue", "kind: no such kind: JobQueue"),
+    ],
+)
+def test_an_object_that_kueue_refuses_is_refused_here(spec, kind, words):
+    wrong = objects.faults({"apiVersion": objects.API, "kind": kind, "metadata": {"name": "a"}, "spec": spec})
+    assert any(words in one for one in wrong), wrong
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "sentence"),
+    [
+        ({"flavors": []}, "flavors", "a queue without machines admits nothing"),
+        ({"flavors": [H100, H100]}, "flavors", "has a name twice: pretrain, pretrain"),
+        ({"flavors": [H100, {**H100, "name": "b"}]}, "flavors", "one machine would count for both"),
+        ({"flavors": [{**H100, "machines": 0}]}, "flavors[0].machines", "from 1 on, got 0"),
+        ({"flavors": [{**H100, "node_labels": {}}]}, "flavors[0].node_labels", "count on any machine at all"),
+        ({"flavors": [{**H100, "resource": "gpu"}]}, "flavors[0].resource", "must be one of nvidia.com/gpu"),
+        ({"flavors": [{**H100, "name": "Pretrain"}]}, "flavors[0].name", "got 'Pretrain'"),
+        ({"flavors": [{**H100, "nodes": 1}]}, "flavors[0].nodes", "is no argument"),
+        ({"flavors": [{**TPU, "topology_levels": ["rack"]}]}, "flavors[0].topology_levels", "must end with kubernetes"),
+        ({"operators": ["slurm"]}, "operators[0]", "must be jobset or kuberay, got 'slurm'"),
+        ({"namespaces": []}, "namespaces", "no job could use a queue"),
+        ({"namespaces": ["kube-system"]}, "namespaces[0]", "belongs to the cluster itself"),
+        ({"max_run_seconds": 60}, "max_run_seconds", "queued machines end after at most 7 days"),
+    ],
+)
+def test_refuses(change, path, sentence):
+    found = refusals(Queueing, {**DEV, **change})
+    assert any(at == path and sentence in text for at, text in found), found
+
+
+def test_other_languages_can_use_it():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = Analyzer("sizewell-kubernetes").analyze([Queueing])["component_definitions"]["Queueing"]
+    assert {"owner", "environment", "kubeconfig", "flavors"} <= {
+        k for k, one in found.inputs.items() if not one.optional
+    }
+    assert [key for key, one in found.outputs.items() if not one.description] == []
