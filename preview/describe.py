@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from resources.recorded import Plan, RecordedResource
-from sizing.money import LineItem, Unpriced
+from sizing.money import Interval, LineItem, Unpriced
 from sizing.registration import REGISTRATION_KEY
 
 _STACK = "pulumi:pulumi:Stack"
@@ -100,17 +100,17 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def how_priced(lines: Sequence[LineItem]) -> str:
+def how_priced(lines: Sequence[tuple[LineItem, Interval | Unpriced]]) -> str:
     """The arithmetic of the expected figure: the dearest line or two, and how many more there are.
 
     >>> from sizing.money import Interval, Priced
     >>> line = LineItem(component="c", what="w", unit="machine-hour", quantity=Interval.exactly(Decimal("303.3333")),
     ...                 price=Priced(Decimal("10.49264"), "list", "2026-07-20"))
-    >>> how_priced([line])
+    >>> how_priced([(line, line.cost())])
     '10.49264/h x 303.33'
     """
-    priced = [line for line in lines if not isinstance(line.price, Unpriced)]
-    ranked = sorted(priced, key=_expected, reverse=True)
+    priced = [(cost.expected, line) for line, cost in lines if isinstance(cost, Interval)]
+    ranked = [line for _, line in sorted(priced, key=lambda pair: pair[0], reverse=True)]
     parts = [_arithmetic(line) for line in ranked[:2]]
     if len(ranked) > 2:
         parts.append(f"{len(ranked) - 2} more")
@@ -118,11 +118,6 @@ def how_priced(lines: Sequence[LineItem]) -> str:
     if missing:
         parts.append(f"{missing} unpriced")
     return " + ".join(parts)
-
-
-def _expected(line: LineItem) -> Decimal:
-    cost = line.cost()
-    return Decimal(0) if isinstance(cost, Unpriced) else cost.expected
 
 
 def _arithmetic(line: LineItem) -> str:

@@ -57,18 +57,21 @@ class Side:
     pricing: PricingLike
 
 
+Costed = tuple[LineItem, Interval | Unpriced]  # a line and what it costs, worked out once
+
+
 @dataclass(slots=True)
 class _Group:
     """The lines of one component on one side."""
 
     monthly: Interval = ZERO
     once: Interval = ZERO
-    lines: list[LineItem] = field(default_factory=list)
+    lines: list[Costed] = field(default_factory=list)
     unpriced: list[str] = field(default_factory=list)
 
     def add(self, line: LineItem) -> None:
-        self.lines.append(line)
         cost = line.cost()
+        self.lines.append((line, cost))
         if isinstance(cost, Unpriced):
             self.unpriced.append(f"{line.what}: {cost.reason}")
         elif line.cadence == "once":
@@ -172,15 +175,15 @@ def _row(
     earlier, later = words
     described = later if now is not None else earlier
     shown = now or was or _Group()
-    bought = Counter(_purchase(line) for line in was.lines if line.cadence == "once") if was else Counter()
+    bought = Counter(_print(pair) for pair in was.lines if pair[0].cadence == "once") if was else Counter()
     once = ZERO
-    for line in now.lines if now else ():
-        cost = line.cost()
+    for pair in now.lines if now else ():
+        line, cost = pair
         if line.cadence != "once" or isinstance(cost, Unpriced):
             continue
         # The same purchase on both sides is bought already; a different one is a new purchase, whole.
-        if bought[_purchase(line)] > 0:
-            bought[_purchase(line)] -= 1
+        if bought[_print(pair)] > 0:
+            bought[_print(pair)] -= 1
         else:
             once += cost
     monthly_before = was.monthly if was else ZERO
@@ -190,7 +193,7 @@ def _row(
         sign = "+"
     elif now is None:
         sign = "-"
-    elif monthly_before == monthly_after and once == ZERO and _prints(was) == _prints(now):
+    elif monthly_before == monthly_after and once == ZERO and _same(was, now):
         sign = "="
     else:
         sign = "~"
@@ -208,40 +211,42 @@ def _row(
         after=monthly_after,
         once=once,
         unpriced=unpriced,
-        confidence=tuple(dict.fromkeys(line.confidence for line in shown.lines if line.confidence)),
-        resources=len({line.resource for line in shown.lines if line.resource}),
-        lines=tuple(_line(line, by_urn) for line in shown.lines),
+        confidence=tuple(dict.fromkeys(line.confidence for line, _ in shown.lines if line.confidence)),
+        resources=len({line.resource for line, _ in shown.lines if line.resource}),
+        lines=tuple(_line(line, cost, by_urn) for line, cost in shown.lines),
     )
 
 
-def _words(described: Described | None, lines: Sequence[LineItem]) -> str:
+def _words(described: Described | None, lines: Sequence[Costed]) -> str:
     """A purchase as its line says it, a component of ours as it registers itself, else the dearest lines."""
-    bought = [line.what for line in lines if line.cadence == "once"]
+    bought = [line.what for line, _ in lines if line.cadence == "once"]
     return bought[0] if bought else (described.what if described else "") or _what(lines)
 
 
-def _purchase(line: LineItem) -> tuple[str, str, str]:
-    return line.what, line.unit, str(line.cost())
+def _print(pair: Costed) -> tuple[str, str, str, Decimal | str]:
+    """What tells one line from another: what is billed and what it costs."""
+    line, cost = pair
+    if isinstance(cost, Unpriced):
+        return line.what, line.unit, line.cadence, cost.reason
+    return line.what, line.unit, f"{line.cadence} {cost.floor} {cost.ceiling}", cost.expected
 
 
-def _prints(group: _Group) -> list[tuple[str, str, object]]:
-    return sorted((line.what, line.unit, str(line.cost())) for line in group.lines)
+def _same(was: _Group, now: _Group) -> bool:
+    return len(was.lines) == len(now.lines) and Counter(map(_print, was.lines)) == Counter(map(_print, now.lines))
 
 
-def _what(lines: Sequence[LineItem]) -> str:
+def _what(lines: Sequence[Costed]) -> str:
     """The dearest lines in words."""
-    words = list(dict.fromkeys(line.what for line in sorted(lines, key=_weight, reverse=True)))
+    words = list(dict.fromkeys(line.what for line, _ in sorted(lines, key=_weight, reverse=True)))
     more = f" and {len(words) - 2} more" if len(words) > 2 else ""
     return ", ".join(words[:2]) + more
 
 
-def _weight(line: LineItem) -> Decimal:
-    cost = line.cost()
-    return Decimal("Infinity") if isinstance(cost, Unpriced) else cost.ceiling
+def _weight(pair: Costed) -> Decimal:
+    return Decimal("Infinity") if isinstance(pair[1], Unpriced) else pair[1].ceiling
 
 
-def _line(line: LineItem, by_urn: Mapping[str, RecordedResource]) -> records.Line:
-    cost = line.cost()
+def _line(line: LineItem, cost: Interval | Unpriced, by_urn: Mapping[str, RecordedResource]) -> records.Line:
     unpriced = isinstance(line.price, Unpriced)
     return records.Line(
         component=line.component,

@@ -125,7 +125,8 @@ class Guardrail(_Record):
         return not self.broken or bool(self.unblocked)
 
 
-class PolicyFinding(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyFinding:
     """One policy that did not pass, in plain data: the caller translates from what evaluated it."""
 
     policy: str

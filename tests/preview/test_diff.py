@@ -240,7 +240,7 @@ def test_exit_codes_in_the_order_of_the_design():
 
 
 def replace_finding(report, **more):
-    return report.model_copy(update={"findings": tuple(f.model_copy(update=more) for f in report.findings)})
+    return report.model_copy(update={"findings": tuple(replace(f, **more) for f in report.findings)})
 
 
 def test_silence_is_only_for_what_nobody_would_miss():
