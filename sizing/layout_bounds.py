@@ -21,7 +21,9 @@ from sizing.performance.training_compute import head_time, layer_time, local_par
 from sizing.performance.training_rows import rows
 
 SAFETY = 0.98  # the formulas here share parameters a little differently over stages than the full ones
-SHAPE = ("tp", "cp", "ep", "micro", "recompute", "sp")  # columns that the time of a layer depends on
+RADIX = (("tp", 4096, 1), ("cp", 4096, 1), ("ep", 4096, 1), ("micro", 65536, 1), ("recompute", 3, 2), ("sp", 2, 1))
+"""Columns that the time of a layer depends on: name, above the largest value, steps per 1."""
+KINDS_AT_ONCE = 16
 MACHINE = ("rate", "rate16", "attention_rate", "attention_rate_plain", "wave", "hbm", "inner", "host", "gap", "fast",
            "domain", "axes", "mesh", "inner_latency")  # fmt: skip
 
@@ -112,7 +114,7 @@ def _states(job: TrainingJob, dense: Column, experts: Column, column: Mapping[st
     return held, waiting
 
 
-def _kept(job: TrainingJob, sizes: Column, at: NDArray[np.intp], again: Column) -> Column:
+def _kept(job: TrainingJob, sizes: NDArray[np.int64], at: NDArray[np.intp], again: Column) -> Column:
     """Bytes per token and layer that stay for the backward pass; of dense and expert layers the lighter kind."""
     by_size = np.array([_kept_by_mode(job, int(size)) for size in sizes])
     mode = np.full(len(again), 2, dtype=np.intp)
@@ -157,26 +159,26 @@ class ComputeBound:
         codes = [_code(space) for space in spaces]
         if not any(len(code) for code in codes):
             return
-        every, first, inverse = np.unique(np.concatenate(codes), return_index=True, return_inverse=True)
+        every, inverse = np.unique(np.concatenate(codes), return_inverse=True)
         start = 0
         for space in spaces:
             self._index[id(space)] = inverse[start : start + len(space)]
             start += len(space)
-        shapes = np.concatenate([np.stack([space.columns[name] for name in SHAPE], axis=1) for space in spaces])[first]
-        del every
-        column: dict[str, Any] = {name: shapes[None, :, i] for i, name in enumerate(SHAPE)}
+        shapes = {name: values[None, :] for name, values in _decoded(every).items()}
         kinds = np.array(list(self._kinds))
-        machine_columns: dict[str, Any] = {name: kinds[:, i, None] for i, name in enumerate(MACHINE)}
-        table = rows(
-            {**job, **column, **machine_columns, "zero": 0.0, "shard": 1.0, "dp": 1.0, "pp": 1.0, "vp": 1.0,
-             "outer": 1e15, "outer_latency": 0.0}
-        )  # fmt: skip
-        layer = layer_time(table, k)
-        hides = np.where(table.whole > 0, k["overlap.tensor.xla"], k["overlap.tensor"])
-        traffic = layer_traffic(table).tensor * (1 - hides)
-        shape = (len(kinds), len(shapes))
-        self._layer = np.broadcast_to(layer.linear + layer.attention + layer.memory + layer.recompute + traffic, shape)
-        self._head = np.broadcast_to(head_time(table, k), shape)
+        self._layer, self._head = np.empty((2, len(kinds), len(every)))
+        for start in range(0, len(kinds), KINDS_AT_ONCE):
+            some = slice(start, start + KINDS_AT_ONCE)
+            machine_columns: dict[str, Any] = {name: kinds[some, i, None] for i, name in enumerate(MACHINE)}
+            table = rows(
+                {**job, **shapes, **machine_columns, "zero": 0.0, "shard": 1.0, "dp": 1.0, "pp": 1.0, "vp": 1.0,
+                 "outer": 1e15, "outer_latency": 0.0}
+            )  # fmt: skip
+            layer = layer_time(table, k)
+            hides = np.where(table.whole > 0, k["overlap.tensor.xla"], k["overlap.tensor"])
+            traffic = layer_traffic(table).tensor * (1 - hides)
+            self._layer[some] = layer.linear + layer.attention + layer.memory + layer.recompute + traffic
+            self._head[some] = head_time(table, k)
 
     def seconds(self, machines: Sequence[Mapping[str, float]], space: Space) -> Column:
         """Lower bounds of the step: one row per machine, one column per layout of the space."""
@@ -194,16 +196,17 @@ class ComputeBound:
 
 
 def _code(space: Space) -> NDArray[np.int64]:
-    """One integer per row that says all of `SHAPE`."""
-    column = space.columns
+    """One integer per row that says all of `RADIX`."""
     code = np.zeros(len(space), dtype=np.int64)
-    for name, base, times in (
-        ("tp", 4096, 1),
-        ("cp", 4096, 1),
-        ("ep", 4096, 1),
-        ("micro", 65536, 1),
-        ("recompute", 3, 2),
-        ("sp", 2, 1),
-    ):
-        code = code * base + (column[name] * times).astype(np.int64)
+    for name, base, times in RADIX:
+        code = code * base + (space.columns[name] * times).astype(np.int64)
     return code
+
+
+def _decoded(code: NDArray[np.int64]) -> dict[str, Column]:
+    """The columns of `RADIX` that the integers stand for."""
+    columns: dict[str, Column] = {}
+    for name, base, times in reversed(RADIX):
+        columns[name] = (code % base) / times
+        code = code // base
+    return columns

@@ -151,12 +151,12 @@ def _inner(
 
 def space(job: TrainingJob, devices: int, fast: int, domain: int) -> Space:
     """All legal layouts of `job` on `devices`, of which `fast` share a fast link and `domain` a domain."""
-    return Space(dict(zip(FIELDS, _table(job, devices, fast, domain).astype(np.float64), strict=True)))
+    return Space(dict(zip(FIELDS, _table(job, devices, fast, domain) / 2.0, strict=True)))
 
 
 @lru_cache(maxsize=192)
-def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np.float32]:
-    """One row per field; small whole numbers and halves, so that half the width keeps them exactly."""
+def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np.uint16] | NDArray[np.float32]:
+    """Twice the value of each field, one row per field: whole numbers, nearly always small enough for 16 bits."""
     again = tuple(value for name, value in RECOMPUTE if job.checkpointing in (None, name))
     if not job.architecture.layers:
         again = (0.0,)
@@ -180,4 +180,5 @@ def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np
     deep = np.concatenate(inner).T
     columns = dict(zip(("tp", "pp", "cp", "dp", "sp", "micro"), wide, strict=True))
     columns |= dict(zip(("vp", "ep", "zero", "shard", "recompute"), deep, strict=True))
-    return np.stack([columns[name] for name in FIELDS])
+    table = 2 * np.stack([columns[name] for name in FIELDS])
+    return table.astype(np.uint16) if table.max() < 1 << 16 else table

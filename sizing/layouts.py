@@ -8,7 +8,7 @@ until `best` of them fit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,8 @@ from sizing.performance.training import estimates, step_s
 from sizing.performance.training_rows import cluster_facts, job_facts, rows
 
 GIB = 2**30
-CHUNK = 8192  # rows timed at once
+CHUNK = 8192  # rows timed at once, about
+BLOCK = 1 << 18  # layouts times clusters bounded at once
 FIRST_LOOK = 32  # layouts of each cluster that are timed before the bound prunes the rest
 LIGHTER = {"none": ("none",), "selective": ("none", "selective"), "full": ("none", "selective", "full")}
 """By mode of recomputation: the modes that keep at least as much."""
@@ -102,15 +103,15 @@ def search_all(
     bound = ComputeBound(facts, [hunt.facts for hunt in hunts], [region.legal for region in regions.values()], k)
     for region in regions.values():
         region.bound(bound)
+        region.hunts.clear()  # they know their region: together they would wait for the garbage collector
     few = FIRST_LOOK
     while asking := [hunt for hunt in hunts if hunt.open]:
-        asked = [(hunt, hunt.ask(few)) for hunt in asking]
-        columns = _columns(asked)
-        seconds = _seconds(facts, columns, k)
-        start = 0
-        for hunt, index in asked:
-            hunt.tell(index, seconds[start : start + len(index)])
-            start += len(index)
+        for asked in _batches((hunt, hunt.ask(few)) for hunt in asking):
+            seconds = np.asarray(step_s(rows({**facts, **_columns(asked)}), k))
+            start = 0
+            for hunt, index in asked:
+                hunt.tell(index, seconds[start : start + len(index)])
+                start += len(index)
         few *= 16
     answers = dict(zip(different, _answers(job, facts, hunts, k), strict=True))
     return tuple(answers[key] for key in alike)
@@ -124,14 +125,18 @@ def _alike(cluster: Cluster) -> tuple[object, ...]:
     return (id(cluster.accelerator), *shape, *network)
 
 
-def _seconds(facts: Mapping[str, float], columns: Mapping[str, Column], k: Mapping[str, float]) -> Column:
-    """Seconds of a step for every row, some thousand at a time: they stay in the cache."""
-    count = len(columns["tp"])
-    parts = []
-    for start in range(0, count, CHUNK):
-        chunk = {name: column[start : start + CHUNK] for name, column in columns.items()}
-        parts.append(step_s(rows({**facts, **chunk}), k))
-    return np.concatenate(parts)
+def _batches(asked: Iterable[tuple[_Hunt, Index]]) -> Iterator[list[tuple[_Hunt, Index]]]:
+    """Some thousand rows at a time: they stay in the cache."""
+    batch: list[tuple[_Hunt, Index]] = []
+    count = 0
+    for hunt, index in asked:
+        batch.append((hunt, index))
+        count += len(index)
+        if count >= CHUNK:
+            yield batch
+            batch, count = [], 0
+    if batch:
+        yield batch
 
 
 def _machine(
@@ -205,9 +210,12 @@ class _Region:
         """Give each hunt its lower bounds; infinite where the layout cannot fit."""
         open_hunts = [hunt for hunt in self.hunts if hunt.could_fit()]
         if open_hunts:
-            seconds = bound.seconds([hunt.facts for hunt in open_hunts], self.legal)
-            for hunt, row in zip(open_hunts, seconds, strict=True):
-                hunt.start(row)
+            block = max(1, BLOCK // len(self.legal))
+            for start in range(0, len(open_hunts), block):
+                some = open_hunts[start : start + block]
+                seconds = bound.seconds([hunt.facts for hunt in some], self.legal)
+                for hunt, row in zip(some, seconds, strict=True):
+                    hunt.start(row)
 
     def layout(self, row: int) -> Layout:
         if row not in self._layouts:
