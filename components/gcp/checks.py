@@ -21,7 +21,7 @@ def check_network(name: str, args: NetworkArgs) -> None:
     faults = Faults(f"Network {name}")
     faults.unknown_keys(args, NetworkArgs)
     check_owned(faults, args)
-    _check_region(faults, args)
+    check_region(faults, args)
     ranges = {"cidr": "10.80.0.0/16", "pods_cidr": "10.96.0.0/12", "services_cidr": "10.112.0.0/20"}
     networks = {}
     for key, default in ranges.items():
@@ -101,7 +101,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     faults.must(
         "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
     )
-    _check_region(faults, args)
+    check_region(faults, args)
     bucket, account = args.get("bucket", ""), args.get("writer_account", "")
     faults.must(
         bool(_BUCKET.fullmatch(bucket)) and "goog" not in bucket[:4],
@@ -127,7 +127,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
 
 def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
     """The region's form, and that every zone lies in it."""
-    region = _check_region(faults, args)
+    region = check_region(faults, args)
     zones = args.get("zones")
     if not isinstance(zones, list) or not zones:
         faults.add("zones", "is empty; name at least one, as us-central1-a")
@@ -140,7 +140,7 @@ def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
             faults.must(str(zone)[:-2] == region, f"zones[{number}]", f"lies in another region than {region}: {zone!r}")
 
 
-def _check_region(faults: Faults, args: Mapping[str, Any]) -> str:
+def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
     region = str(args.get("region", ""))
     right = faults.must(
         bool(_REGION.fullmatch(region)), "region", f"must be a Google Cloud region such as us-central1, got {region!r}"

@@ -61,18 +61,8 @@ class GkeCluster(Owned):
             for role in NODE_ROLES
         ]
         workload_pool = project.apply(lambda value: f"{value}.svc.id.goog")
-        users: Sequence[pulumi.Resource] = ()
-        if "kms_key_name" in args:
-            key = pulumi.Output.from_input(args["kms_key_name"])
-        else:
-            key, users = parts.own_key(
-                self,
-                name,
-                region=args["region"],
-                project=project,
-                service="container.googleapis.com",
-                agents=("container-engine-robot", "compute-system"),  # secrets in etcd, boot disks
-            )
+        agents = ("container-engine-robot", "compute-system")  # secrets in etcd, boot disks
+        key, users = parts.key_of(self, name, args, service="container.googleapis.com", agents=agents)
         cluster = self._cluster(name, args, account, workload_pool=workload_pool, key=key, after=users)
         self._system_pool(name, args, cluster, account, key=key, after=grants)
 

@@ -1,5 +1,8 @@
 """Resources that several Google Cloud components need: keys of their own, and who may use them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pulumi
 from pulumi_gcp import kms, projects
 
@@ -38,3 +41,13 @@ def own_key(
         for agent in agents
     ]
     return key.id, grants
+
+
+def key_of(
+    owner: Owned, name: str, args: Mapping[str, Any], *, service: str, agents: tuple[str, ...]
+) -> tuple[pulumi.Output[str], list[pulumi.Resource]]:
+    """The key that the arguments name, else one of the component's own; and what has to stand before it is used."""
+    if "kms_key_name" in args:
+        return pulumi.Output.from_input(args["kms_key_name"]), []
+    key, grants = own_key(owner, name, region=args["region"], project=args["project"], service=service, agents=agents)
+    return key, list(grants)
