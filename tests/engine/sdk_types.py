@@ -14,6 +14,7 @@ import inspect
 import json
 import re
 import sys
+import threading
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -51,6 +52,9 @@ def _classes(package: str) -> dict[str, tuple[str, str]]:
     }
 
 
+_LOADING = threading.Lock()  # the SDK's modules load themselves at first touch, and only one thread at a time
+
+
 @functools.cache
 def resource_class(token: str) -> type | None:
     """The SDK's class of a token; None where the SDK has none."""
@@ -59,7 +63,8 @@ def resource_class(token: str) -> type | None:
     entry = _classes(package).get(token) or _classes(package).get(versionless)
     if entry is None:
         return None
-    return typing.cast("type", getattr(importlib.import_module(entry[0]), entry[1]))
+    with _LOADING:
+        return typing.cast("type", getattr(importlib.import_module(entry[0]), entry[1]))
 
 
 @functools.cache
