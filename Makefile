@@ -5,9 +5,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
+SCANNERS := .venv-checkov
+SCANNERS_STAMP := $(SCANNERS)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test soak check format bench engine generate clean
+.PHONY: help setup checkov demo test soak check format bench engine generate clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,13 +26,21 @@ $(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
+checkov: $(SCANNERS_STAMP) ## make .venv-checkov: Checkov and zizmor, which cannot share an environment with Pulumi
+
+$(SCANNERS_STAMP): requirements/checkov.txt $(STAMP)
+	@echo "setting up $(SCANNERS) (once; about half a minute) ..."
+	@test -x $(SCANNERS)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(SCANNERS)
+	@$(BIN)/uv pip install --quiet --python $(SCANNERS)/bin/python --require-hashes -r requirements/checkov.txt
+	@touch $@
+
 demo: setup ## size, price and policy-check the example workloads on three clouds; no account needed
 	@$(BIN)/python -m cli.demo
 
-test: setup ## all tests, at most 12 minutes on two cores
+test: setup checkov ## all tests, at most 12 minutes on two cores
 	@$(BIN)/python -m pytest -n 2 -q -m "not soak"
 
-soak: setup ## the long runs
+soak: setup checkov ## the long runs
 	@$(BIN)/python -m pytest -n 2 -q -m soak
 
 engine: setup ## only the tests under the real Pulumi engine
@@ -54,5 +64,5 @@ generate: setup ## write every generated file again (schemas, README output, doc
 bench: setup ## the benchmarks; prints medians and ratios
 	@$(BIN)/python -m benchmarks
 
-clean: ## remove .venv and caches
-	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache *.egg-info
+clean: ## remove .venv, .venv-checkov and caches
+	@rm -rf $(VENV) $(SCANNERS) .mypy_cache .pytest_cache .ruff_cache *.egg-info
