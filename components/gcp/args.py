@@ -14,6 +14,7 @@ from components.settings import Settings
 from components.tags import physical_name, store_name
 from sizing.decision import Decision, Pool, Workload
 
+NODES_CIDR = "10.80.0.0/16"
 _FIRST_ZONE = {"us-east1": "b", "europe-west1": "b"}  # regions without a zone a
 
 

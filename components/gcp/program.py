@@ -7,7 +7,15 @@ import pulumi
 import pulumi_gcp as gcp
 
 from components.facts import owned_args
-from components.gcp.args import checkpoint_store_args, cluster_args, is_gang, network_args, pool_args, zones_of
+from components.gcp.args import (
+    NODES_CIDR,
+    checkpoint_store_args,
+    cluster_args,
+    is_gang,
+    network_args,
+    pool_args,
+    zones_of,
+)
 from components.gcp.plans import FABRIC_NETWORKS, queue_flavor
 from components.machines import find_shape, pool_name
 from components.settings import Settings
@@ -31,6 +39,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         fabric_networks: list[Any] = []
         fabric_subnetworks: list[Any] = []
         place = dict(settings.network)
+        nodes_cidr = place.pop("cidr", NODES_CIDR)
         if not place:
             args = network_args(decision, region, fabric, fabric_zone)
             network = Network(f"network-{region}", args, options)  # type: ignore[arg-type]
@@ -61,12 +70,37 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             if shape := find_shape("gcp", pool.instance_type):
                 queue = physical_name(name, limit=40)
                 flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))  # type: ignore[arg-type]
+        there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
+        outputs |= _build_storage(decision, here, settings, place=there, options=options)
         if any(pool.capacity.mode == "queued" for _, pool in here):  # nothing else would ask for the machines
             from components.kubernetes.queueing import Queueing
 
             queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors}
             queues = Queueing(f"queues-{region}", queueing)  # type: ignore[arg-type]
             outputs[f"queues-{region}"] = {"queues": queues.queues}
+    return outputs
+
+
+def _build_storage(
+    decision: Decision,
+    pools: Sequence[tuple[Workload, Pool]],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The file systems that the workloads of a region read from, each in the zone of its machines."""
+    outputs: dict[str, Any] = {}
+    for workload, pool in pools:
+        name = f"{workload.spec.name}-data"
+        if workload.storage is None or workload.storage.kind != "filestore" or name in outputs:
+            continue
+        from components.gcp.service_args import storage_args
+        from components.gcp.storage import SharedStorage
+
+        zone = zones_of(pool, preferred=settings.zones)[0]
+        files = SharedStorage(name, {**storage_args(decision, workload, zone), **place}, options)  # type: ignore[typeddict-item]
+        outputs[name] = {"address": files.address}
     return outputs
 
 

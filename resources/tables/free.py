@@ -193,6 +193,7 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
         "gcp:compute/networkFirewallPolicy:NetworkFirewallPolicy",
         "gcp:compute/router:Router",
         "gcp:compute/route:Route",
+        "gcp:compute/networkAttachment:NetworkAttachment",
         "gcp:compute/networkPeering:NetworkPeering",
         "gcp:servicenetworking/connection:Connection",
         "azure-native:network:VirtualNetwork",

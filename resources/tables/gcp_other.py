@@ -141,6 +141,16 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
     return Free("bills by the models deployed to it")
 
 
+def _workflow(resource: RecordedResource, context: Context) -> Outcome:
+    """A workflow is free; the training jobs that it starts are not, and only its component says their machines."""
+    stated = context.graph.registration(resource)
+    if stated is None or stated.get("kind") != "pool":
+        return Free("the first 5,000 steps of a month are free")
+    size = Size(least=0, wanted=0, most=count(stated.get("nodesMax")))
+    kind, market = text(stated.get("instanceType")), text(stated.get("market"))
+    return (pools.machines(resource, context, instance_type=kind, market=market, size=size, premium="vertex"),)
+
+
 def _key(resource: RecordedResource, context: Context) -> Outcome:
     quantity = Interval.exactly(Decimal(1))
     return (context.fee(resource, what="encryption key", key="kms.key", unit="month", quantity=quantity),)
@@ -166,6 +176,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:workbench/instance:Instance": _workbench,
     "gcp:vertex/aiEndpoint:AiEndpoint": _endpoint,
     "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _deployment,
+    "gcp:workflows/workflow:Workflow": _workflow,
     "gcp:kms/cryptoKey:CryptoKey": _key,
     "gcp:cloudscheduler/job:Job": _scheduler,
 }

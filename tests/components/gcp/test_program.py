@@ -1,12 +1,13 @@
 """From a decision to a cluster's queues."""
 
-from aws_recording import ROOT, component
+from aws_recording import ROOT, component, only
 from decisions import decision, pool, serving, training
 from gcp_recording import golden
 
 from components.gcp import program
 from components.settings import Settings
 from preview.evaluate import evaluate
+from sizing.decision import Storage
 
 SETTINGS = Settings(project="sizewell", stack="staging-gcp", organization="petsnap", accounts=("petsnap-staging",))
 
@@ -32,3 +33,11 @@ def test_queued_machines_come_with_the_queue_that_asks_for_them():
 def test_without_queued_machines_there_is_no_queue():
     resources = built(serving("chat", pool("gcp", "g2-standard-8", "l4", 1)))
     assert not [one for one in resources if "Queueing" in one.type]
+
+
+def test_data_stands_in_the_zone_of_the_machines_that_read_it():
+    work = training("tune", pool("gcp", "g2-standard-8", "l4", 1), storage=Storage(kind="filestore", bytes=2 * 10**12))
+    files = only(built(work), "gcp:filestore/instance:Instance").inputs
+    assert files["location"] == "us-central1-a"
+    assert files["fileShares"]["capacityGb"] == 2304
+    assert files["fileShares"]["nfsExportOptions"][0]["ipRanges"] == ["10.80.0.0/16"]

@@ -1,18 +1,22 @@
 """Managed services: what they make, what they refuse, and the laws of sizes and jobs."""
 
 import json
+from datetime import date
 
 import pytest
+from aws_recording import ROOT
 from gcp_recording import OWNED, PLACE, PROD, component, golden, made, only, refusals
 from hypothesis import given
 from hypothesis import strategies as st
 
+import resources
 from components.gcp import service_plans
 from components.gcp.limits import BudgetAlarms
 from components.gcp.run import CloudRunGpu
 from components.gcp.storage import SharedStorage
 from components.gcp.vertex import VertexEndpoint, VertexTraining
 from components.machines import find_shape
+from preview.evaluate import evaluate
 from sizing import catalog
 
 TB = 10**12
@@ -108,13 +112,13 @@ def test_makes_what_is_written_down(form):
 
 
 def test_nothing_stands_while_nobody_asks_and_nobody_outside_can_ask():
-    resources = made(CloudRunGpu, "chat", RUN)
-    service = only(resources, "gcp:cloudrunv2/service:Service").inputs
+    found = made(CloudRunGpu, "chat", RUN)
+    service = only(found, "gcp:cloudrunv2/service:Service").inputs
     assert service["template"]["scaling"] == {"minInstanceCount": 0, "maxInstanceCount": 3}
     assert service["template"]["gpuZonalRedundancyDisabled"] is True
     assert service["template"]["containers"][0]["resources"]["cpuIdle"] is False  # GPUs bill by the instance's life
     assert service["ingress"] == "INGRESS_TRAFFIC_INTERNAL_ONLY"
-    assert not [one for one in resources if "IamMember" in one.type]
+    assert not [one for one in found if "IamMember" in one.type]
 
 
 def test_a_job_ends_by_itself_and_writes_as_who_cannot_delete():
@@ -167,6 +171,18 @@ def test_each_registers_what_can_bill():
     assert (said["nodesMin"], said["nodesMax"], said["market"]) == (1, 2, "spot")
     said = component(made(SharedStorage, "data", FILES), "sizewell-gcp:index:SharedStorage").inputs["sizewell"]
     assert said["bytesExpected"]["expected"] == 2304 * 2**30
+
+
+@pytest.mark.parametrize("args", [TRAIN, TRAIN_PROD])
+def test_the_jobs_of_a_workflow_are_priced_though_none_stands(args):
+    """From nothing to every machine around the clock: what the provider has no resource for still bills."""
+    hours = {"nodeHoursPerMonth": {"floor": 0.0, "expected": 40.0, "ceiling": 400.0}}
+    plan = evaluate(ROOT, "dev-gcp", program=lambda: VertexTraining("train", {**args, "facts": hours}))
+    pricing = resources.price(plan, catalog.load(), on=date(2026, 11, 21))
+    assert not pricing.unknown
+    (jobs,) = [one for one in pricing.items if "vertex" in one.what]
+    assert (jobs.quantity.floor, jobs.quantity.expected, jobs.quantity.ceiling) == (0, 40, 400)
+    assert "15 % vertex surcharge" in jobs.how
 
 
 CASES = [
