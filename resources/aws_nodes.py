@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from resources.graph import Graph
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
-from resources.values import Text, get, items, number, text
+from resources.values import Count, Text, count, get, items, number, text
 
 LAUNCH_TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
 GROUP: Final = "aws:autoscaling/group:Group"
@@ -112,6 +112,22 @@ def fleet_market(fleet: RecordedResource) -> Text:
     target = fleet.inputs.get("targetCapacitySpecification")
     market = text(get(target, "defaultTargetCapacityType"), "on-demand")
     return market if isinstance(market, Unknown) else market.lower()
+
+
+def fleet_size(graph: Graph, fleet: RecordedResource) -> tuple[Count, Count, Count]:
+    """(smallest, wanted, largest): the target, unless whoever moves the size owns it (the plan ignores the target);
+    then the bounds are those that the fleet's component registered.
+    """
+    target = get(fleet.inputs, "targetCapacitySpecification", "totalTargetCapacity")
+    wanted = count(target if target is not None else fleet.inputs.get("targetCapacity"))
+    moved = any(path.startswith(("targetCapacitySpecification", "targetCapacity")) for path in fleet.ignore_changes)
+    registration = graph.registration(fleet) if moved else None
+    least, most = count(get(registration, "nodesMin")), count(get(registration, "nodesMax"))
+    if least is None or most is None:
+        return wanted, wanted, wanted
+    if isinstance(wanted, int) and isinstance(most, int):
+        most = max(wanted, most)
+    return least, wanted, most
 
 
 def node_group_nodes(graph: Graph, group: RecordedResource) -> Nodes:

@@ -22,6 +22,7 @@ _BILL_ELSEWHERE: Final = {
     "aws:ec2/launchTemplate:LaunchTemplate",
     "aws:ec2/flowLog:FlowLog",
     "aws:sagemaker/endpointConfiguration:EndpointConfiguration",
+    "aws:cloudcontrol/resource:Resource",  # its tags stand in the text of what it makes
     "gcp:compute/instanceTemplate:InstanceTemplate",
     "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
     "gcp:vertex/aiEndpoint:AiEndpoint",

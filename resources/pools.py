@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
-from resources.values import Count, Text, cloud_of, get, number
+from resources.values import Count, Text, cloud_of, count, get, number, text
 from sizing.costing import amount, gigabyte_months, hours_in_words
 from sizing.money import HOURS_PER_MONTH, Cadence, Interval, LineItem, Price, Priced, Unpriced
 
@@ -117,6 +117,25 @@ def machines(
         how=hours_in_words(hours, rate) + how,
         confidence=confidence,
     )
+
+
+def started_jobs(resource: RecordedResource, context: Context, *, service: str) -> tuple[LineItem, ...]:
+    """Machines of the jobs that a pipeline or workflow starts: as many as its component registered.
+
+    A managed service's spot machines have no list price: they are priced as on-demand, which is never too little.
+    """
+    registration = context.graph.registration(resource)
+    kind = text(get(registration, "instanceType"))
+    hours = get(registration, "nodeHoursPerMonth")
+    size = Size(least=0, wanted=0, most=count(get(registration, "nodesMax")))
+    if kind == "" or (hours is None and size.most is None):
+        context.outside.append(
+            f"{context.graph.component(resource)}: jobs that {resource.name} starts: not stated, not in totals"
+        )
+        return ()
+    line = machines(resource, context, instance_type=kind, market="on-demand", size=size, premium=service)
+    spot = get(registration, "market") == "spot" and isinstance(line.price, Priced)
+    return (replace(line, how=f"{line.how}; spot as on-demand", confidence="spot costs less") if spot else line,)
 
 
 def with_premium(rate: Price, instance_type: str, service: str, context: Context, region: str) -> tuple[Price, str]:

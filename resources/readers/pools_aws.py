@@ -10,7 +10,8 @@ from typing import Any, Final
 from resources import aws_nodes
 from resources.graph import Graph
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
-from resources.values import Count, Flag, Text, count, either, every, flag, get, items, text
+from resources.values import Flag, Text, count, either, every, flag, get, items, text
+from sizing.registration import REGISTRATION_KEY
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
 
@@ -155,23 +156,16 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
 
 def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     nodes = aws_nodes.fleet_nodes(graph, resource)
-    target: Count = count(
-        get(
-            resource.inputs,
-            "targetCapacitySpecification",
-            "totalTargetCapacity",
-            default=resource.inputs.get("targetCapacity"),
-        )
-    )
+    least, wanted, most = aws_nodes.fleet_size(graph, resource)
     until = text(resource.inputs.get("validUntil"))
     return [
         {
             **_machine(nodes.template_inputs, _stated_in(graph, nodes.template)),
             "kinds": nodes.types,
             "market": nodes.market,
-            "nodes_min": target,
-            "nodes_wanted": target,
-            "nodes_max": target,
+            "nodes_min": least,
+            "nodes_wanted": wanted,
+            "nodes_max": most,
             **({"expires": until} if until else {}),
         }
     ]
@@ -196,9 +190,16 @@ def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]
             "nodes_max": count(get(scaling, "maxSize")),
             # the cluster autoscaler finds managed groups by itself; at min 0 they are meant to be scaled
             "scales": UNKNOWN if least is UNKNOWN else least == 0,
-            "zones": UNKNOWN if isinstance(subnets, Unknown) else (len(subnets) or None),
+            "zones": _own_zones(graph, resource) if isinstance(subnets, Unknown) else (len(subnets) or None),
         }
     ]
+
+
+def _own_zones(graph: Graph, resource: RecordedResource) -> int | Unknown:
+    """Zones of subnets that are not known yet: a component of ours names one zone for each of them."""
+    owner = next((parent for parent in graph.ancestors(resource) if REGISTRATION_KEY in parent.inputs), None)
+    zones = None if owner is None else items(owner.inputs.get("zones"))
+    return len(zones) if isinstance(zones, tuple) and zones else UNKNOWN
 
 
 def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:

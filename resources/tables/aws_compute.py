@@ -43,10 +43,8 @@ def _node_group(resource: RecordedResource, context: Context) -> Outcome:
 
 def _fleet(resource: RecordedResource, context: Context) -> Outcome:
     nodes = aws_nodes.fleet_nodes(context.graph, resource)
-    target = get(resource.inputs, "targetCapacitySpecification", "totalTargetCapacity")
-    return _pool(
-        resource, context, nodes, fixed(count(target if target is not None else resource.inputs.get("targetCapacity")))
-    )
+    least, wanted, most = aws_nodes.fleet_size(context.graph, resource)
+    return _pool(resource, context, nodes, Size(least=least, wanted=wanted, most=most))
 
 
 def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> Outcome:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
@@ -16,6 +18,8 @@ from sizing.money import Interval, LineItem
 
 ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
 SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
+CLOUD_CONTROL: Final = "aws:cloudcontrol/resource:Resource"
+_CONTROLLED: Final = "AWS::SageMaker::"
 
 
 def ec2_type(ml_type: Any) -> Any:
@@ -34,8 +38,11 @@ def _machines(resource: RecordedResource, context: Context, ml_type: Any, size: 
 def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
     configurations = context.graph.referenced(resource, "endpointConfigName", ENDPOINT_CONFIGURATION)
     if isinstance(configurations, Unknown) or not configurations:
-        return (context.unpriced(resource, "endpoint", "its configuration is not in this plan"),)
-    variants = items(configurations[0].inputs.get("productionVariants"))
+        variants = _controlled_variants(resource, context)
+        if variants is None:
+            return (context.unpriced(resource, "endpoint", "its configuration is not in this plan"),)
+    else:
+        variants = items(configurations[0].inputs.get("productionVariants"))
     if isinstance(variants, Unknown):
         return (context.unpriced(resource, "endpoint", "its variants are known only after the cloud has answered"),)
     lines: list[LineItem] = []
@@ -50,6 +57,72 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
             hours = pools.pool_hours(resource, context, size, str(ec2_type(get(variant, "instanceType"))))
             lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
     return tuple(lines)
+
+
+def _controlled_variants(resource: RecordedResource, context: Context) -> tuple[Any, ...] | Unknown | None:
+    """Variants of an endpoint whose configuration Cloud Control makes: its text where it is known (a state), else as
+    the endpoint's own component registered its machines; None where neither is there.
+    """
+    registration = context.graph.registration(resource)
+    wanted = resource.inputs.get("endpointConfigName")
+    mine = [
+        other
+        for other in context.graph.of(CLOUD_CONTROL)
+        if other.inputs.get("typeName") == f"{_CONTROLLED}EndpointConfig"
+    ]
+    for other in mine:
+        state = _desired(other)
+        if state is not UNKNOWN and get(state, "EndpointConfigName") == wanted:
+            return items(_camel(get(state, "ProductionVariants")))
+    sibling = any(other.parent == resource.parent for other in mine)
+    if not sibling or get(registration, "kind") != "endpoint" or get(registration, "instanceType") is None:
+        return None
+    scaling = {
+        "minInstanceCount": get(registration, "nodesMin"),
+        "maxInstanceCount": get(registration, "nodesMax"),
+    }
+    initial = get(registration, "nodesInitial")
+    kind = get(registration, "instanceType")
+    return (
+        {
+            "instanceType": kind if kind is UNKNOWN else f"ml.{kind}",
+            "initialInstanceCount": initial,
+            "managedInstanceScaling": scaling,
+        },
+    )
+
+
+def _desired(resource: RecordedResource) -> Any:
+    """What a Cloud Control resource asks for; UNKNOWN where a part of its text is."""
+    stated = resource.inputs.get("desiredState")
+    if not isinstance(stated, str):
+        return UNKNOWN
+    try:
+        return json.loads(stated)
+    except ValueError:
+        return UNKNOWN
+
+
+def _camel(value: Any) -> Any:
+    """CloudFormation's keys in the provider's spelling: "InstanceType" is "instanceType"."""
+    if isinstance(value, Mapping):
+        return {f"{key[:1].lower()}{key[1:]}": _camel(part) for key, part in value.items()}
+    return [_camel(part) for part in value] if isinstance(value, list) else value
+
+
+def _controlled(resource: RecordedResource, context: Context) -> Outcome:
+    """A resource that AWS Cloud Control makes: what it is stands in `typeName`."""
+    kind = text(resource.inputs.get("typeName"))
+    if kind == f"{_CONTROLLED}EndpointConfig":
+        return Free("priced with the endpoint that uses it")
+    if kind == f"{_CONTROLLED}InferenceComponent":
+        return Free("runs on the endpoint's machines")
+    what = "Cloud Control resource" if isinstance(kind, Unknown) or not kind else kind
+    return (context.unpriced(resource, what, "no price rule for what Cloud Control makes here"),)
+
+
+def _pipeline(resource: RecordedResource, context: Context) -> Outcome:
+    return pools.started_jobs(resource, context, service="sagemaker") or Free("bills by the jobs that it starts")
 
 
 def variant_size(context: Context, variant: Any) -> Size:
@@ -161,6 +234,8 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:sagemaker/endpointConfiguration:EndpointConfiguration": _configuration,
     "aws:sagemaker/notebookInstance:NotebookInstance": _notebook,
     "aws:sagemaker/app:App": _app,
+    "aws:sagemaker/pipeline:Pipeline": _pipeline,
+    CLOUD_CONTROL: _controlled,
     "aws:sagemaker/trainingJob:TrainingJob": _training,
     "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
 }

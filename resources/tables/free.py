@@ -14,8 +14,10 @@ _NETWORK = "network plumbing is free; traffic and gateways bill"
 SERVICES: Final[dict[str, str]] = {
     "aws:iam/": _RIGHTS,
     "aws:ssm/parameter": "standard parameters are free",
+    "aws:ssm/document": "documents are free",
     "aws:resourcegroups/": "grouping is free",
     "aws:budgets/": "the first budgets are free",
+    "aws:costexplorer/": "anomaly detection and cost allocation tags are free",
     "aws:autoscalingplans/": _PARTS,
     "aws:appautoscaling/": _PARTS,
     "aws:ram/": "sharing is free",
@@ -195,6 +197,7 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
         "gcp:compute/route:Route",
         "gcp:compute/networkAttachment:NetworkAttachment",
         "gcp:compute/networkPeering:NetworkPeering",
+        "gcp:compute/networkAttachment:NetworkAttachment",
         "gcp:servicenetworking/connection:Connection",
         "azure-native:network:VirtualNetwork",
         "azure-native:network:Subnet",
