@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,8 +40,10 @@ def decision_of(root: Path, stack: str) -> Decision | None:
     return Decision.from_json(path) if path.exists() else None
 
 
-def judge(plan: Plan, decision: Decision | None, settings: Config, on: date) -> Report:
-    """Every rule over one stack."""
+def judge(
+    plan: Plan, decision: Decision | None, settings: Config, on: date, changes: Mapping[str, str] | None = None
+) -> Report:
+    """Every rule over one stack; `changes` says what a comparison found, None where nothing is compared."""
     from policy.engine import evaluate
     from resources.facts import facts
     from resources.pricing import price
@@ -56,16 +58,18 @@ def judge(plan: Plan, decision: Decision | None, settings: Config, on: date) -> 
             "sealed": not decision.edited,
         }
     pricing = price(plan, catalog, on=on)
-    return evaluate(facts(plan, catalog, pricing=pricing, decision=stated, on=on), settings, on=on)
+    return evaluate(facts(plan, catalog, pricing=pricing, decision=stated, changes=changes, on=on), settings, on=on)
 
 
-def for_preview(settings: Config, root: Path, on: date) -> Callable[[Plan, Decision | None], PolicyReport]:
+def for_preview(
+    settings: Config, root: Path, on: date
+) -> Callable[[Plan, Decision | None, Mapping[str, str]], PolicyReport]:
     """The policies as a function that a preview can call."""
 
-    def policies(plan: Plan, decision: Decision | None) -> PolicyReport:
+    def policies(plan: Plan, decision: Decision | None, changes: Mapping[str, str]) -> PolicyReport:
         from preview.records import PolicyFinding, PolicyReport
 
-        report = judge(plan, decision or decision_of(root, plan.stack), settings, on)
+        report = judge(plan, decision or decision_of(root, plan.stack), settings, on, changes)
         return PolicyReport(
             passed=report.passed,
             findings=tuple(

@@ -9,6 +9,9 @@ each resource is decoded once, and rules see inputs, as they do in the evaluator
 - `AnalyzeStack` comes at the end with every resource and its dependencies; all other rules are judged then, on the
   kept inputs.
 
+The engine never says here what happens to a resource (create, update, replace): no changes are computed, and rules
+that need them are judged by `sizewell preview` alone (`evaluator_only`).
+
 The clock is read here, because this is the edge.
 """
 

@@ -44,6 +44,18 @@ FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     "aws:s3/bucket:Bucket": ("bucket", "objectLockEnabled"),
     "aws:fsx/lustreFileSystem:LustreFileSystem": ("deploymentType", "storageType", "subnetIds", "importPath"),
     "aws:efs/fileSystem:FileSystem": ("availabilityZoneName", "encrypted", "performanceMode"),
+    "aws:autoscaling/group:Group": ("name",),
+    "aws:ec2/fleet:Fleet": ("type", "validFrom", "validUntil", "spotOptions", "onDemandOptions"),
+    "aws:eks/nodeGroup:NodeGroup": (
+        "nodeGroupName",
+        "clusterName",
+        "nodeRoleArn",
+        "subnetIds",
+        "instanceTypes",
+        "amiType",
+        "capacityType",
+        "diskSize",
+    ),
     "aws:ec2/instance:Instance": ("ami", "availabilityZone", "subnetId"),
     "aws:ec2/capacityBlockReservation:CapacityBlockReservation": ("capacityBlockOfferingId", "instancePlatform"),
     "gcp:storage/bucket:Bucket": ("name", "location", "project"),
@@ -51,7 +63,9 @@ FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     "gcp:filestore/instance:Instance": ("name", "location", "zone", "tier"),
     "gcp:lustre/instance:Instance": ("instanceId", "location", "filesystem"),
     "gcp:container/cluster:Cluster": ("name", "location", "enableAutopilot"),
-    "gcp:container/nodePool:NodePool": ("cluster", "location"),
+    "gcp:container/nodePool:NodePool": ("name", "cluster", "location", "placementPolicy"),
+    "gcp:tpu/v2Vm:V2Vm": ("name", "zone", "acceleratorType", "runtimeVersion"),
+    "azure-native:compute:VirtualMachineScaleSet": ("vmScaleSetName", "location", "resourceGroupName"),
     "azure-native:storage:StorageAccount": ("accountName", "location", "resourceGroupName"),
     "azure-native:compute:Disk": ("diskName", "location", "zones"),
     "azure-native:containerservice:ManagedCluster": ("resourceName", "location", "dnsPrefix"),
@@ -129,11 +143,7 @@ def _replaced(before: Plan, after: Plan, replaced: frozenset[str]) -> Iterable[r
         earlier = old.get(urn)
         if earlier is None or not resource.custom:
             continue
-        changed = [
-            key for key in FIXED.get(resource.type, ())
-            if key in earlier.inputs and key in resource.inputs and key not in resource.ignore_changes
-            and _differs(earlier.inputs[key], resource.inputs[key])
-        ]  # fmt: skip
+        changed = _fixed_that_differ(earlier, resource)
         if changed or urn in replaced:
             grouped.setdefault(label_of(resource, new), []).append((earlier, ", ".join(changed)))
     for label, pairs in grouped.items():
@@ -149,6 +159,37 @@ def _replaced(before: Plan, after: Plan, replaced: frozenset[str]) -> Iterable[r
             resources=tuple(resource.urn for resource in resources),
             data=bool(data),
         )
+
+
+def changes_of(before: Plan | None, after: Plan, replaced: frozenset[str] = frozenset()) -> dict[str, str]:
+    """URN -> create, update, replace or delete, of each resource that does not stay as it is; {} without a before.
+
+    `replaced` are those of which the engine says so; without it, inputs that a cloud cannot change in place tell.
+    """
+    if before is None:
+        return {}
+    old, new = before.by_urn(), after.by_urn()
+    renamed = {alias: urn for urn, resource in new.items() for alias in resource.aliases if alias not in new}
+    changes = {urn: "delete" for urn in old if urn not in new and urn not in renamed}
+    earlier = {**old, **{renamed[urn]: resource for urn, resource in old.items() if urn in renamed}}
+    for urn, resource in new.items():
+        was = earlier.get(urn)
+        if urn in replaced or (was is not None and _fixed_that_differ(was, resource)):
+            changes[urn] = "replace"
+        elif was is None:
+            changes[urn] = "create"
+        elif was.inputs != resource.inputs:
+            changes[urn] = "update"
+    return changes
+
+
+def _fixed_that_differ(earlier: RecordedResource, later: RecordedResource) -> list[str]:
+    """Inputs that the cloud cannot change in place and that have another value now."""
+    return [
+        key for key in FIXED.get(later.type, ())
+        if key in earlier.inputs and key in later.inputs and key not in later.ignore_changes
+        and _differs(earlier.inputs[key], later.inputs[key])
+    ]  # fmt: skip
 
 
 def _differs(earlier: Any, later: Any) -> bool:

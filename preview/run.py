@@ -5,7 +5,7 @@ The rooms above are not known here: policies come back from a function that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,6 +17,7 @@ from preview.assemble import assemble, failed_stack
 from preview.base import Worktree, worktree
 from preview.diff import Side, budget_of, compare
 from preview.guardrails import NO_LIMITS, Limits
+from preview.needs import changes_of
 from preview.ownership import ownership_of
 from preview.reasons import capacity_of, choices_of, evidence_of, guarded_of
 from resources.recorded import Plan
@@ -31,7 +32,8 @@ ONLY_THE_ENGINE: Final = "use --engine pulumi"  # how the evaluator ends a refus
 class Request:
     """What to preview. `plan_files` are outputs of `pulumi preview --json`, used instead of a program.
 
-    `policies` gets each head's plan and the stack's decision and returns what they say of it, or None.
+    `policies` gets each head's plan, the stack's decision and what changes (URN -> create, update, replace, delete;
+    empty where nothing is compared) and returns what they say of it, or None.
     """
 
     root: Path
@@ -45,7 +47,7 @@ class Request:
     unblocked: str = ""
     usage: Path | None = None
     discounts: Path | None = None
-    policies: Callable[[Plan, Decision | None], records.PolicyReport | None] | None = None
+    policies: Callable[[Plan, Decision | None, Mapping[str, str]], records.PolicyReport | None] | None = None
     progress: Callable[[str], None] = field(default=lambda _: None)
 
 
@@ -249,6 +251,10 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
     if before is not None and base is not None and base.catalog is not None:
         own = pricing.price(before, base.catalog)
     decision, note = _decision(request.root, name)
+    replaced = head.replaced if head is not None else frozenset()
+    judged = None
+    if request.policies is not None and not gone:
+        judged = request.policies(after, decision, changes_of(before, after, replaced))
     result = compare(
         name,
         pricing.side(before) if before is not None else None,
@@ -256,8 +262,8 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
         base=label,
         base_failed=failed,
         base_at_own_prices=own,
-        replaced=head.replaced if head is not None else frozenset(),
-        policies=request.policies(after, decision) if request.policies is not None and not gone else None,
+        replaced=replaced,
+        policies=judged,
         decision=decision,
         budget=request.limits.budgets.get(name, budget_of(decision)),
     )

@@ -12,6 +12,8 @@ _REPLACED_BY: Final = "the accelerators are handed back first, and may not be ha
 def scarce_pool_replaced(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
     """A change that replaces a pool of scarce accelerators stops for a person.
 
+    Only a preview against what stands knows: a policy process is never told what happens to a resource.
+
     >>> from policy.examples import pool, stack
     >>> scarce = pool(accelerator="h100-sxm")
     >>> changed = stack(pools=(scarce,), changes={scarce.urn: "replace"})
@@ -45,6 +47,7 @@ RULE = Rule(
     subject="stack",
     prevents="giving up capacity that cannot be had again",
     judge=scarce_pool_replaced,
+    evaluator_only=True,
     parameters={
         "accelerators": Parameter(
             default=[

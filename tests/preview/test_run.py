@@ -290,14 +290,43 @@ def test_the_engine_gives_both_sides(repository, monkeypatch, tmp_path):
 def test_policies_come_from_the_caller(repository):
     seen = []
 
-    def judge(plan, decision):
-        seen.append((plan.stack, decision))
+    def judge(plan, decision, changes):
+        seen.append((plan.stack, decision, changes))
         finding = records.PolicyFinding(policy="p", level="mandatory", message="no")
         return records.PolicyReport(findings=(finding,), passed=3)
 
     preview = repository.preview(policies=judge)
-    assert seen == [("dev", None)]
+    assert seen == [("dev", None, {})], "nothing is compared without a base"
     assert preview.exit_code == 1
+
+
+def test_policies_hear_what_changes_and_stop_the_replacement_of_a_scarce_machine(repository):
+    """From another image in the program to a finding of the rule, through the preview and the real policies."""
+    from cli import judging
+    from policy.config import Config
+
+    program = repository.root / "stacks/__main__.py"
+    repository.program("p5.48xlarge", 100)
+    repository.commit()
+    judge = judging.for_preview(Config(), repository.root, ON)
+    heard = []
+
+    def policies(plan, decision, changes):
+        heard.append(dict(changes))
+        return judge(plan, decision, changes)
+
+    def replaced():
+        heard.clear()
+        stack = repository.preview(base="HEAD", policies=policies).stacks[0]
+        return [f.resource for f in stack.policies.findings if f.policy == "scarce-pool-replaced"]
+
+    assert replaced() == []
+    repository.program("p5.48xlarge", 200)
+    gpu = "urn:pulumi:dev::demo::aws:ec2/instance:Instance::gpu"
+    volume = "urn:pulumi:dev::demo::aws:ebs/volume:Volume::data"
+    assert (replaced(), heard) == ([], [{volume: "update"}])
+    program.write_text(program.read_text().replace("ami-1", "ami-2"))
+    assert (replaced(), heard) == ([gpu], [{gpu: "replace", volume: "update"}])
 
 
 def test_a_decision_that_cannot_be_read_is_a_note(repository):
