@@ -9,6 +9,7 @@ from resources.values import either
 
 _SIZES: Final = {
     "aws:autoscaling/group:Group": ("desiredCapacity",),
+    "aws:ec2/fleet:Fleet": ("targetCapacitySpecification",),
     "aws:eks/nodeGroup:NodeGroup": ("scalingConfig",),
     "gcp:container/nodePool:NodePool": ("initialNodeCount", "nodeCount"),
     "azure-native:containerservice:AgentPool": ("count",),

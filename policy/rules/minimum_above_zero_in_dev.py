@@ -15,12 +15,14 @@ def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
     >>> minimum_above_zero_in_dev(pool(accelerator="l4", environment="prod", nodes_min=1), dev) is None
     True
     """
-    if pool.accelerated is False or pool.single or pool.environment not in parameters["environments"]:
+    if pool.accelerated is False or pool.single or pool.nodes_min in (0, None):
+        return None
+    if isinstance(pool.environment, Unknown):
+        return Undetermined("the environment")
+    if pool.environment not in parameters["environments"]:
         return None
     if isinstance(pool.nodes_min, Unknown) or isinstance(pool.accelerated, Unknown):
         return Undetermined("the minimum size")
-    if not pool.nodes_min:
-        return None
     return Violation(
         f"at least {pool.nodes_min} {pool.accelerator} machines bill through every night of a {pool.environment} stack",
         "set the minimum size to 0",

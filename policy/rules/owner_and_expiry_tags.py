@@ -22,7 +22,9 @@ def owner_and_expiry_tags(thing: Thing, parameters: Parameters) -> Verdict:
     if isinstance(thing.tags, Unknown):
         return Undetermined("the tags")
     keys = {key.lower() for key, value in thing.tags.items() if value not in (None, "")}
-    kept = thing.environment in parameters["permanent"] or get(thing.registration, "kind") == "checkpoints"
+    # checkpoints outlive the machines that wrote them, and what ends a stack outlives the stack
+    outlives = get(thing.registration, "kind") in ("checkpoints", "limits")
+    kept = thing.environment in parameters["permanent"] or outlives
     missing = []
     if not keys & {key.lower() for key in parameters["owner"]}:
         missing.append(parameters["owner"][0])
