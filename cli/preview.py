@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from datetime import date
 from pathlib import Path
@@ -30,6 +31,7 @@ exit code: 0 fine, 1 a policy failed, 2 over a budget or guardrail, 3 something 
 64 wrong usage or file, 69 a program failed
 """
 FORMATS: Final = ("terminal", "markdown", "json", "html", "focus")
+_PIECE: Final = 1 << 20
 GUARDRAILS: Final = "stacks/config/guardrails.yaml"
 
 
@@ -52,6 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    gc.disable()  # importing provider modules makes millions of objects that live to the end: a tenth of the time
     from preview.guardrails import NO_LIMITS, read_limits
     from preview.run import Request, run_preview, stacks_of
 
@@ -93,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"--output: {args.output}: {error.strerror}") from None
     else:
-        sys.stdout.write(text)
+        for start in range(0, len(text), _PIECE):  # encoding all of a large preview at once would double its memory
+            sys.stdout.write(text[start : start + _PIECE])
     if found.exit_reason:
         output.note(found.exit_reason)
     return found.exit_code

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +33,9 @@ _FEATURES = (
     resource_pb2.RESOURCE_MONITOR_FEATURE_RESOURCE_HOOKS,
     resource_pb2.RESOURCE_MONITOR_FEATURE_ERROR_HOOKS,
 )
+
+
+_OUTPUTS_DIFFER = ("identity",)  # of azure-native: a list of identities goes in, a mapping comes out
 
 
 class Unsupported(Exception):  # noqa: N818 - said to the program as it is
@@ -86,7 +90,7 @@ class Monitor:
         config: Mapping[str, str],
         answers: Mapping[str, Mapping[str, Any]],
         loop: asyncio.AbstractEventLoop,
-        scalars_only: bool,
+        narrow: AbstractSet[str] | None,
     ) -> None:
         self.resources: dict[str, RecordedResource] = {}
         self.order: dict[str, int] = {}
@@ -97,7 +101,7 @@ class Monitor:
         self.callbacks = InProcessCallbacks(self)
         self._project, self._stack, self._config, self._answers = project, stack, config, answers
         self._loop = loop
-        self._scalars_only = scalars_only
+        self._narrow = narrow
         self._stack_transforms: list[str] = []
         self._transforms: dict[str, tuple[str, ...]] = {}  # of each resource that declares some, by URN
 
@@ -125,7 +129,12 @@ class Monitor:
         self.resources[urn] = self._record(urn, request)
         self.order[urn] = place
         return resource_pb2.RegisterResourceResponse(
-            urn=urn, object=values.echo(request.object, scalars_only=self._scalars_only)
+            urn=urn,
+            object=values.echo(
+                request.object,
+                scalars_only=self._narrow is None or request.type in self._narrow,
+                without=_OUTPUTS_DIFFER if request.type.startswith("azure-native:") else (),
+            ),
         )
 
     def RegisterResourceOutputs(self, request: Any) -> empty_pb2.Empty:  # noqa: N802

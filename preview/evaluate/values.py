@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf import struct_pb2
@@ -47,7 +48,7 @@ def _raw(value: struct_pb2.Value) -> Any:
     return None if kind in (None, "null_value") else getattr(value, kind)
 
 
-def echo(fields: struct_pb2.Struct, *, scalars_only: bool) -> struct_pb2.Struct:
+def echo(fields: struct_pb2.Struct, *, scalars_only: bool, without: Sequence[str] = ()) -> struct_pb2.Struct:
     """Inputs as a provider would return them at preview: references to resources become ids (unknown) or URNs.
 
     `scalars_only` leaves lists and mappings out: some providers' outputs have other types than their inputs.
@@ -55,13 +56,13 @@ def echo(fields: struct_pb2.Struct, *, scalars_only: bool) -> struct_pb2.Struct:
     answer = struct_pb2.Struct()
     for key, value in fields.fields.items():
         kind = value.WhichOneof("kind")
-        if scalars_only and kind in ("struct_value", "list_value") and not _isspecial(value):
+        if key in without or (scalars_only and kind in ("struct_value", "list_value") and not _is_special(value)):
             continue
         _copy(value, answer.fields[key])
     return answer
 
 
-def _isspecial(value: struct_pb2.Value) -> bool:
+def _is_special(value: struct_pb2.Value) -> bool:
     return value.WhichOneof("kind") == "struct_value" and SIGNATURE in value.struct_value.fields
 
 

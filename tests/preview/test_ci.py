@@ -68,7 +68,10 @@ def test_zizmor_finds_nothing():
     tool = ROOT / ".venv-checkov/bin/zizmor"
     assert tool.exists(), "run: make checkov"
     done = subprocess.run(
-        [str(tool), "--offline", "--no-progress", str(ACTION), str(WORKFLOW)], capture_output=True, text=True, check=False
+        [str(tool), "--offline", "--no-progress", str(ACTION), str(WORKFLOW)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
 

@@ -16,6 +16,7 @@ from resources.recorded import UNKNOWN
 from sizing.errors import DecisionError, ServiceError, UsageError
 
 PRELUDE = """
+from typing import Mapping, Sequence
 import pulumi
 from pulumi import ResourceOptions as Opts
 
@@ -23,6 +24,7 @@ class Thing(pulumi.CustomResource):
     arn: pulumi.Output[str]
     size: pulumi.Output[int]
     label: pulumi.Output[str]
+    nested: pulumi.Output[Mapping[str, Sequence[int]]]
     def __init__(self, name, opts=None, **props):
         super().__init__("test:index:Thing", name, {"arn": None, **props}, opts)
 
@@ -53,7 +55,7 @@ def test_keeps_what_a_program_says_of_each_resource(project):
         project("""
         group = Group("g", kind="pool", opts=Opts(aliases=[pulumi.Alias(name="old")], retain_on_delete=True))
         provider = type("P", (pulumi.ProviderResource,), {})("test", "p", {"region": "eu-west-1"})
-        a = Thing("g-a", label="x", nested={"deep": [1, 2.5, True, None]},
+        a = Thing("g-a", label="x", free={"deep": [1, 2.5, True, None]},
                   opts=Opts(parent=group, protect=True, ignore_changes=["size"], delete_before_replace=True))
         b = Thing("b", arn_of=a.arn, both=pulumi.Output.concat("x/", a.arn), label=a.label, secret=pulumi.Output.secret({"k": "s"}),
                   opts=Opts(provider=provider, depends_on=[group]))
@@ -67,8 +69,8 @@ def test_keeps_what_a_program_says_of_each_resource(project):
     assert [r.name for r in plan.resources] == ["demo-dev", "g", "p", "g-a", "b"]
     a, b, group = resources["g-a"], resources["b"], resources["g"]
     assert a.urn == "urn:pulumi:dev::demo::mine:index:Group$test:index:Thing::g-a"
-    assert a.inputs == {"label": "x", "nested": {"deep": [1, 2.5, True, None]}}
-    assert isinstance(a.inputs["nested"]["deep"][0], int)
+    assert a.inputs == {"label": "x", "free": {"deep": [1, 2.5, True, None]}}
+    assert isinstance(a.inputs["free"]["deep"][0], int)
     assert (a.parent, a.protect, a.retain_on_delete, a.delete_before_replace) == (group.urn, True, True, True)
     assert a.ignore_changes == ("size",)
     assert a.aliases == ("urn:pulumi:dev::demo::mine:index:Group$test:index:Thing::old-a",)
@@ -270,11 +272,12 @@ def test_an_output_that_cannot_hold_its_input_does_not_stop_the_program(project)
             @pulumi.getter
             def label(self) -> pulumi.Output[str]: ...
         odd = Odd("odd", identities=["a list, while the output is a mapping"], label="l")
-        Thing("a", label=odd.label, other=odd.identities)
+        even = Thing("even", nested={"k": [1]})
+        Thing("a", label=odd.label, other=odd.identities, deep=even.nested["k"])
         """),
         "dev",
     )
-    assert named(plan)["a"].inputs == {"label": "l", "other": UNKNOWN}
+    assert named(plan)["a"].inputs == {"label": "l", "other": UNKNOWN, "deep": [1]}  # only the odd type is narrowed
 
 
 def test_evaluations_do_not_leak(project, tmp_path):
