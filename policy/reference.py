@@ -20,6 +20,10 @@ Every rule of the policy pack, generated from `policy/rules/`. The same rules ru
 `pulumi preview --policy-pack policy`, in `sizewell policy` and in `sizewell preview`. Levels, parameters and waivers
 are set in `policy/config.yaml` (its schema is `policy/config.schema.json`). A value that is not known yet makes a rule
 *undetermined*, which counts as failed at the rule's level; a rule that raises counts as failed as well.
+
+What components build is judged by Checkov too, after conversion; the checks that do not hold here stand in
+`tests/scanner/skips.yaml` with the reason and the rule of ours instead. Which rule or check catches which planted
+weakness is in [planted weaknesses](mutations.md).
 """
 
 

@@ -1,21 +1,25 @@
-"""Every secure or frugal property of what the components build is undone in turn; a rule must notice.
+"""Every secure or frugal property of what the components build is undone in turn; a rule, or Checkov, must notice.
 
-The plans are those of the repository's own stacks. A mutant is one property of one type under one component; it counts
-where the property is there (or, for a value that opens something, where it could be). `python tests/policy/test_mutants.py` prints the table: each mutant and its killer.
+The plans are those of the repository's own stacks and of the components in every form. A mutant is one property of one
+type under one component; it counts where the property is there (or, for a value that opens something, where it could
+be). Each mutant and its killer stand in docs/reference/mutations.md.
 """
 
 from __future__ import annotations
 
 import copy
-import sys
+import difflib
+import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from checkov_run import judge, skip_of
+from judged_plans import forms, stacks
 
 from policy.config import Config
 from policy.decisions import read_decision
@@ -27,6 +31,8 @@ from sizing.catalog import load
 
 ROOT = Path(__file__).parents[2]
 ON = date(2026, 11, 21)
+PAGE = ROOT / "docs/reference/mutations.md"
+REFRESH = "SIZEWELL_REFRESH=1 .venv/bin/pytest -q -p no:xdist tests/policy/test_mutants.py"
 TABLE: dict[str, dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "mutants.yaml").read_text())
 # Undone without harm: the value is the safe one in this place, or another property holds the same door.
 EQUIVALENT: dict[tuple[str, str], str] = {
@@ -43,14 +49,19 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("gcp:container/nodePool:NodePool", "networkConfig.enablePrivateNodes"): "the cluster still makes nodes private",
     ("gcp:container/cluster:Cluster", "privateClusterConfig.enablePrivateNodes"): "the pools still make nodes private",
 }
+LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+# Undone without harm in one component only: what it stands under holds it.
+EQUIVALENT_THERE: dict[tuple[str, str, str], str] = {
+    ("sizewell-aws:index:SpotFleet", LAUNCH_TEMPLATE, "instanceType"): "the fleet's overrides name the machines",
+    ("sizewell-aws:index:SpotFleet", LAUNCH_TEMPLATE, "instanceMarketOptions"): "it is a fleet of spot machines",
+    ("sizewell-aws:index:EksNodeGroup", LAUNCH_TEMPLATE, "instanceMarketOptions"): "EKS refuses the node group",
+    ("sizewell-aws:index:EksCluster", LAUNCH_TEMPLATE, "instanceMarketOptions"): "EKS refuses the node group",
+}
 
 
 @cache
-def plans() -> tuple[Plan, ...]:
-    from preview.evaluate import evaluate as run
-
-    stacks = sorted(path.stem.removeprefix("Pulumi.") for path in (ROOT / "stacks/config").glob("Pulumi.*.yaml"))
-    return tuple(run(ROOT, stack) for stack in stacks)
+def plans() -> Mapping[str, Plan]:
+    return {plan.stack: plan for plan in stacks()} | forms()
 
 
 @cache
@@ -69,19 +80,35 @@ def owner(graph: Graph, resource: RecordedResource) -> str:
     return parents[0] if parents else "stack"
 
 
-def mutants() -> dict[tuple[str, str, str], list[tuple[Plan, tuple[int, ...]]]]:
-    """(component, type, property) -> the plans that have it, with the positions of its resources there."""
-    found: dict[tuple[str, str, str], list[tuple[Plan, tuple[int, ...]]]] = {}
-    for plan in plans():
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A weakness in a component's code: it is in all resources of one type that the component makes."""
+
+    component: str
+    type: str
+    path: str
+
+    @property
+    def value(self) -> Any:
+        return TABLE[self.type][self.path]
+
+    def __str__(self) -> str:
+        return f"{self.component} / {self.type.rsplit(':', 1)[1]}.{self.path.removesuffix('?')}"
+
+
+def mutants() -> dict[Mutant, dict[str, tuple[int, ...]]]:
+    """Each mutant -> the plans that have it, with the positions of its resources there."""
+    found: dict[Mutant, dict[str, tuple[int, ...]]] = {}
+    for name, plan in plans().items():
         graph = Graph(plan)
-        here: dict[tuple[str, str, str], list[int]] = {}
         for position, resource in enumerate(plan.resources):
             kind = canonical(resource.type)
             for path, value in TABLE.get(kind, {}).items():
-                if (kind, path) not in EQUIVALENT and _applies(resource, path, value):
-                    here.setdefault((owner(graph, resource), kind, path), []).append(position)
-        for key, positions in here.items():
-            found.setdefault(key, []).append((plan, tuple(positions)))
+                mutant = Mutant(owner(graph, resource), kind, path)
+                harmless = (kind, path) in EQUIVALENT or (mutant.component, kind, path) in EQUIVALENT_THERE
+                if not harmless and _applies(resource, path, value):
+                    places = found.setdefault(mutant, {})
+                    places[name] = (*places.get(name, ()), position)
     return found
 
 
@@ -123,34 +150,76 @@ def mutated(resource: RecordedResource, path: str, value: Any) -> RecordedResour
     return replace(resource, inputs=inputs, property_dependencies=backed)
 
 
-def table() -> list[tuple[str, list[str]]]:
-    """(mutant, the rules that notice it). A mutant is a weakness in a component's code: it is in all its resources."""
-    before = {plan.stack: found_in(plan) for plan in plans()}
-    rows = []
-    for (component, kind, path), places in mutants().items():
+def planted(mutant: Mutant, name: str, positions: tuple[int, ...]) -> Plan:
+    changed = list(plans()[name].resources)
+    for position in positions:
+        changed[position] = mutated(changed[position], mutant.path, mutant.value)
+    return replace(plans()[name], resources=tuple(changed))
+
+
+def killed_by_rules(places: Mapping[Mutant, Mapping[str, tuple[int, ...]]]) -> dict[Mutant, list[str]]:
+    """The rules that notice each mutant, in the first plan in which any does."""
+    before = {name: found_in(plan) for name, plan in plans().items()}
+    killed = {}
+    for mutant, where in places.items():
         killers: set[str] = set()
-        for plan, positions in places:
-            changed = list(plan.resources)
-            for position in positions:
-                changed[position] = mutated(changed[position], path, TABLE[kind][path])
-            fresh = found_in(replace(plan, resources=tuple(changed))) - before[plan.stack]
-            killers.update(rule for rule, _ in fresh)
+        for name, positions in sorted(where.items(), key=lambda item: len(plans()[item[0]].resources)):
+            killers = {rule for rule, _ in found_in(planted(mutant, name, positions)) - before[name]}
             if killers:
                 break
-        rows.append((f"{component} / {kind.rsplit(':', 1)[1]}.{path.removesuffix('?')}", sorted(killers)))
-    return rows
+        killed[mutant] = sorted(killers)
+    return killed
 
 
-def test_planted_weaknesses_are_caught() -> None:
-    rows = table()
-    missed = [name for name, killers in rows if not killers]
-    assert len(rows) >= 120, f"only {len(rows)} mutants"
-    assert len(missed) <= 0.05 * len(rows), f"{len(missed)} of {len(rows)} survive: " + "; ".join(missed)
+def killed_by_checkov(places: Mapping[Mutant, Mapping[str, tuple[int, ...]]], folder: Path) -> dict[Mutant, list[str]]:
+    """The checks that fail on each mutant and not without it, documented skips left out; one run of Checkov for all."""
+    subjects: dict[str, Plan] = {}
+    for number, (mutant, where) in enumerate(places.items()):
+        for name, positions in where.items():
+            subjects[f"mutant-{number}--{name}"] = planted(mutant, name, positions)
+            subjects[f"before--{name}"] = plans()[name]
+    failed: dict[str, set[tuple[str, str]]] = {name: set() for name in subjects}
+    for one in judge(subjects, folder).failed:
+        if skip_of(one) is None:
+            failed[one.plan].add((one.check, one.resource))
+    killed = {}
+    for number, (mutant, where) in enumerate(places.items()):
+        fresh = [failed[f"mutant-{number}--{name}"] - failed[f"before--{name}"] for name in where]
+        killed[mutant] = sorted({check for found in fresh for check, _ in found})
+    return killed
 
 
-if __name__ == "__main__":
-    listed = table()
-    for mutant, rules in listed:
-        print(f"{mutant}: {', '.join(rules) or 'SURVIVES'}")
-    killed = sum(bool(rules) for _, rules in listed)
-    print(f"{killed} of {len(listed)} killed", file=sys.stderr)
+def document(killed: Mapping[Mutant, list[str]]) -> str:
+    count = sum(1 for killers in killed.values() if killers)
+    lines = [
+        "# Planted weaknesses and what catches them",
+        "",
+        "<!-- written by tests/policy/test_mutants.py -->",
+        "",
+        "Each secure or frugal property of what a component builds is undone in all resources that have it; one of our",
+        f"own rules, else a check of Checkov (`CKV…`), must notice. {count} of {len(killed)} are caught.",
+        "",
+        "| Component | Resource | Property | Caught by |",
+        "| --- | --- | --- | --- |",
+    ]
+    for mutant in sorted(killed, key=str):
+        caught = ", ".join(f"`{killer}`" for killer in killed[mutant][:4]) or "nothing"
+        shown = mutant.path.removesuffix("?").replace("@", "option ")
+        lines.append(f"| {mutant.component} | {mutant.type.rsplit(':', 1)[1]} | `{shown}` | {caught} |")
+    return "\n".join([*lines, ""])
+
+
+def test_planted_weaknesses_are_caught(tmp_path: Path) -> None:
+    places = mutants()
+    killed = killed_by_rules(places)
+    left = {mutant: places[mutant] for mutant, killers in killed.items() if not killers}
+    killed |= killed_by_checkov(left, tmp_path) if left else {}
+    missed = [str(mutant) for mutant, killers in killed.items() if not killers]
+    assert len(killed) >= 120, f"only {len(killed)} mutants"
+    assert len(missed) <= 0.05 * len(killed), f"{len(missed)} of {len(killed)} survive: " + "; ".join(missed)
+    text = document(killed)
+    if os.environ.get("SIZEWELL_REFRESH"):
+        PAGE.write_text(text, encoding="utf-8")
+    stands = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    lines = difflib.unified_diff(stands.splitlines(), text.splitlines(), "committed", "now", lineterm="", n=1)
+    assert text == stands, "\n".join([*list(lines)[:60], f"refresh: {REFRESH}"])
