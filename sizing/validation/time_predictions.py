@@ -11,7 +11,6 @@ from sizing.validation.cases import Case
 from sizing.validation.memory_predictions import Prediction
 from sizing.validation.training_runs import TrainingRun, in_unit, layout_of, training_run
 
-
 # What a run may have done to fit where its source does not say: recompute, and move what is kept to the host.
 _WAYS_TO_FIT: tuple[tuple[Checkpointing, bool], ...] = (
     ("none", False),
