@@ -145,6 +145,9 @@ def node_group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     else:
         types = UNKNOWN if isinstance(own, Unknown) else ((own,) if own else ("t3.medium",))  # the service's default
     market = text(group.inputs.get("capacityType"), "ON_DEMAND")
+    asked = template_market(inputs)
+    if isinstance(asked, str) and asked != "on-demand":  # what the template asks for is what the machines would be
+        market = asked
     return Nodes(
         types=types,
         market=market if isinstance(market, Unknown) else market.lower().replace("_", "-"),

@@ -9,6 +9,7 @@ _TYPES: Final = (
     "aws:autoscaling/group:Group",
     "aws:ec2/instance:Instance",
     "aws:ec2/fleet:Fleet",
+    "aws:eks/nodeGroup:NodeGroup",
     "gcp:container/nodePool:NodePool",
     "gcp:compute/instance:Instance",
 )

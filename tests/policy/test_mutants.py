@@ -53,9 +53,7 @@ LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 # Undone without harm in one component only: what it stands under holds it.
 EQUIVALENT_THERE: dict[tuple[str, str, str], str] = {
     ("sizewell-aws:index:SpotFleet", LAUNCH_TEMPLATE, "instanceType"): "the fleet's overrides name the machines",
-    ("sizewell-aws:index:SpotFleet", LAUNCH_TEMPLATE, "instanceMarketOptions"): "it is a fleet of spot machines",
-    ("sizewell-aws:index:EksNodeGroup", LAUNCH_TEMPLATE, "instanceMarketOptions"): "EKS refuses the node group",
-    ("sizewell-aws:index:EksCluster", LAUNCH_TEMPLATE, "instanceMarketOptions"): "EKS refuses the node group",
+    ("sizewell-aws:index:SpotFleet", LAUNCH_TEMPLATE, "instanceMarketOptions"): "its machines are spot already",
 }
 
 
