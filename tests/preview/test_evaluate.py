@@ -369,9 +369,9 @@ def test_forty_resources_in_a_tenth_of_a_second_and_no_worse_than_linear(project
 
 
 def _timed(directory, count):
-    start = time.perf_counter()
+    start = time.process_time()
     evaluate(directory, "dev", config={"demo:n": str(count)})
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_secrets_of_configuration_are_never_read(project):
