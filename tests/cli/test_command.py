@@ -74,7 +74,13 @@ def test_interrupted(tmp_path: Path) -> None:
     fifo = tmp_path / "spec.yaml"
     os.mkfifo(fifo)
     process = subprocess.Popen(
-        [*SIZEWELL, "size", str(fifo)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*SIZEWELL, "size", str(fifo)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A job in the background of a script ignores the signal, and so would the command that inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     writer = os.open(fifo, os.O_WRONLY)  # returns when the command reads: it is past its imports
     time.sleep(0.2)
