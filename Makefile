@@ -18,11 +18,11 @@ setup: $(STAMP) ## make .venv with everything locked and the packages installed 
 
 # The stamp names the interpreter, so that a moved checkout or a new Python sets up afresh.
 $(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
-	@echo "setting up $(VENV) (once; about a minute) ..."
+	@echo "setting up $(VENV) (once; one to two minutes) ..."
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Sizewell needs Python 3.11 or later, this is %s; set PYTHON=" % sys.version.split()[0])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
