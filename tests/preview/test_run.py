@@ -189,7 +189,14 @@ def test_the_worktree_goes_when_the_process_is_stopped(repository, number):
         "import sys, time\nfrom pathlib import Path\nfrom preview.base import worktree\n"
         "with worktree(Path(sys.argv[1]), 'main') as tree:\n    print(tree.root, flush=True)\n    time.sleep(60)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, repository.root], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, repository.root],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        # A job in the background of a script ignores SIGINT, and so would the process that inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
     place = Path(process.stdout.readline().strip())
     assert place.is_dir()
     process.send_signal(number)
