@@ -189,6 +189,33 @@ class Storage(_Record):
     location: str | None = None
 
 
+class Task(_Record):
+    """What the machines are to do, as the spec says it and a job's template needs it; None: does not apply."""
+
+    model: str | None = None  # a name of the catalog, or the path of a config.json; None: by its dimensions
+    dimensions: dict[str, int] | None = None  # where no name says them: layers, hidden, heads, ...
+    family: str | None = None  # decoder | encoder | vision | diffusion
+    resolution: int | None = None  # of images: pixels along a side
+    precision: str | None = None  # of the computation
+    weights: str | None = None  # as they are stored: bf16 | fp8 | int4 | nf4 | ...
+    kv: str | None = None  # of the KV cache; None: 16 bits
+    method: str | None = None  # pretrain | full | lora | qlora
+    optimizer: str | None = None
+    lora_rank: int | None = None
+    sequence_length: int | None = None  # training: of a sample; serving: the longest, prompt and answer together
+    samples_per_step: int | None = None
+    steps: int | None = None
+    records: int | None = None  # of a batch
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    users: int | None = None  # who wait for their answer before they ask again
+    ttft_s: float | None = None  # upper bounds at the percentile
+    tpot_s: float | None = None
+    latency_s: float | None = None
+    percentile: float | None = None  # 0.95
+    deadline_s: float | None = None
+
+
 class LineItemRecord(_Record):
     """A `sizing.money.LineItem` as JSON."""
 
@@ -289,6 +316,7 @@ class Workload(_Record):
     schedule: Schedule | None = None
     checkpoint: Checkpoint | None = None
     storage: Storage | None = None
+    task: Task | None = None
     interruptible: bool = False
     framework: str = "pytorch"
     scheduler: str = "none"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sizing.choice import Sizing, alternatives, fallbacks, performance_value, rejection_groups, significant
 from sizing.decision import (
@@ -22,6 +23,7 @@ from sizing.decision import (
     Schedule,
     SpecRef,
     Storage,
+    Task,
     Workload,
 )
 from sizing.fleets import START_UP_S
@@ -41,6 +43,8 @@ ROLES = {
     "batch-inference": "workers",
     "notebook": "notebook",
 }
+
+DIMENSIONS = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "experts", "experts_per_token")
 
 
 def workload_record(sizing: Sizing, chosen: Option) -> Workload:
@@ -75,6 +79,7 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         storage=Storage(kind="object", bytes=data.size_bytes, location=data.location)
         if data is not None and data.size_bytes is not None
         else None,
+        task=_task(sizing),
         interruptible=need.interruptible,
         framework=need.framework,
         scheduler=spec.scheduler if spec.scheduler != "auto" else ("kubernetes" if chosen.cloud == "gcp" else "none"),
@@ -272,6 +277,50 @@ def _schedule(spec: WorkloadSpec) -> Schedule | None:
         time_zone=plan.time_zone,
         windows=tuple(window.shown() for window in plan.windows),
     )
+
+
+def _task(sizing: Sizing) -> Task | None:
+    """What a job's template needs of the spec; None for a notebook without a model."""
+    need, model, run, served = sizing.need, sizing.spec.model, sizing.need.training, sizing.need.serving
+    if model is None or need.architecture is None:
+        return None
+    made = need.architecture
+    sizes = {} if model.name or model.config_path else {name: getattr(made, name) for name in DIMENSIONS}
+    said: dict[str, Any] = {
+        "model": model.name or model.config_path,
+        "dimensions": {name: value for name, value in sizes.items() if value} or None,
+        "family": made.kind,
+        "resolution": made.resolution or None,
+        "deadline_s": need.deadline_s,
+    }
+    if run is not None:
+        said |= {
+            "precision": run.precision,
+            "weights": run.weights or None,
+            "method": run.method,
+            "optimizer": run.optimizer,
+            "lora_rank": run.lora_rank or None,
+            "sequence_length": run.sequence_length or None,
+            "samples_per_step": run.global_batch,
+            "steps": math.ceil(run.samples / run.global_batch) if run.samples else None,
+        }
+    elif served is not None:
+        longest = served.max_sequence_length or math.ceil(served.input_tokens + served.output_tokens)
+        said |= {
+            "precision": model.precision,
+            "weights": served.weights,
+            "kv": served.kv or None,
+            "sequence_length": longest or None,
+            "records": round(need.batch.samples) if need.batch else None,
+            "input_tokens": math.ceil(served.input_tokens) or None,
+            "output_tokens": math.ceil(served.output_tokens) or None,
+        }
+    if need.arrivals is not None and need.arrivals.users:
+        said["users"] = round(need.arrivals.users)
+    if level := need.level:
+        said |= {"ttft_s": level.ttft_s, "tpot_s": level.tpot_s, "latency_s": level.e2e_s}
+        said["percentile"] = level.percentile
+    return Task(**said)
 
 
 def _checkpoint(chosen: Option) -> Checkpoint:
