@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli import output, project
-from cli.size import document, iso_date, read_all
+from cli.answers import document, iso_date, read_all
 from sizing.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli import judging, output, project
-from cli.size import iso_date
+from cli.answers import iso_date
 from sizing.errors import SizewellError, UsageError
 
 if TYPE_CHECKING:

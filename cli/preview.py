@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli import judging, output, project
-from cli.size import iso_date
+from cli.answers import iso_date
 from sizing.errors import UsageError
 
 if TYPE_CHECKING:

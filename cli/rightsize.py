@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli import output
+from cli.answers import document, exit_code, is_decision
 from sizing.errors import UsageError
 from sizing.money import Unpriced
 
@@ -26,7 +27,6 @@ SAID = {
 
 def run(specs: Sequence[WorkloadSpec], measured: Path, catalog: Catalog, *, on: date, as_json: bool) -> int:
     """Print the verdict and the decision for the measured load; exit code as `size` has it."""
-    from cli.size import document, exit_code
     from sizing.observed import read_observed, right_size
 
     if len(specs) != 1:
@@ -54,7 +54,6 @@ def run(specs: Sequence[WorkloadSpec], measured: Path, catalog: Catalog, *, on: 
 
 def _print(found: RightSizing, running: str) -> None:
     from cli import card
-    from cli.size import is_decision
 
     console = output.console()
     now = found.now_usd_per_month

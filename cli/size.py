@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cli import output, project
-from sizing.errors import DecisionError, SpecError, UsageError
+from cli.answers import document, exit_code, is_decision, iso_date, read_all, size_all
+from sizing.errors import DecisionError, UsageError
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
+    from cli.answers import Answer
     from sizing.catalog import Catalog
-    from sizing.decide import NothingFits
-    from sizing.decision import Decision, Workload
+    from sizing.decision import Workload
     from sizing.spec import WorkloadSpec
-
-    Answer = Decision | NothingFits
 
 DESCRIPTION = """Size workloads: the machines, how many, where and in which market, with memory, speed and cost.
 
@@ -63,14 +58,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
 
 
-def iso_date(text: str) -> date:
-    """A date of the command line."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a date such as 2026-08-20, got {text!r}") from None
-
-
 def run(args: argparse.Namespace) -> int:
     if args.check:
         return _check(args)
@@ -106,70 +93,12 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(answers, stale=aged)
 
 
-def read_all(paths: Sequence[Path], catalog: Catalog | None) -> list[WorkloadSpec]:
-    """Every spec, or one SpecError with the faults of all of them."""
-    from sizing.spec import read_spec
-
-    specs, wrong = [], []
-    for path in paths:
-        try:
-            specs.append(read_spec(path, catalog))
-        except SpecError as error:
-            wrong.append(error)
-    if len(wrong) == 1:
-        raise wrong[0]
-    if wrong:
-        raise UsageError("\n".join(str(error) for error in wrong))
-    return specs
-
-
-def size_all(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str | None, on: date) -> list[Answer]:
-    """With a stack one answer for all specs together; without, one for each."""
-    from sizing.decide import decide
-
-    if stack is not None:
-        with output.progress(f"sizing the {len(specs)} workloads of {stack}"):
-            return [decide(specs, catalog, stack=stack, on=on)]
-    answers: list[Answer] = []
-    with output.progress("sizing") as tell:
-        for number, spec in enumerate(specs, start=1):
-            tell(f"sizing {spec.name}, {number} of {len(specs)}, on {len(catalog.shapes)} machine types")
-            answers.append(decide([spec], catalog, stack="", on=on))
-    return answers
-
-
-def is_decision(answer: Answer) -> TypeIs[Decision]:
-    """Whether something fits; told by its fields, so that printing needs no import of the whole of sizing."""
-    return hasattr(answer, "workloads")
-
-
-def exit_code(answers: Sequence[Answer], *, stale: bool = False) -> int:
-    """The gravest of: 5 nothing fits, 4 out of date, 2 over budget, 3 unpriced, 0."""
-    workloads = [workload for answer in answers if is_decision(answer) for workload in answer.workloads]
-    if any(not is_decision(answer) for answer in answers):
-        return 5
-    if stale:
-        return 4
-    if any(over_budget(workload) for workload in workloads):
-        return 2
-    return 3 if any(workload.cost.unpriced for workload in workloads) else 0
-
-
-def over_budget(workload: Workload) -> bool:
-    """Whether the expected cost is above a limit of the spec."""
-    monthly, per_run = (workload.budget.get(key) for key in ("usd_per_month", "usd_per_run"))
-    run_usd = workload.cost.per_run_usd
-    return bool(
-        (monthly is not None and workload.cost.run_rate.expected > monthly)
-        or (per_run is not None and run_usd is not None and run_usd > per_run)
-    )
-
-
 def _show(specs: Sequence[WorkloadSpec], *, as_json: bool) -> int:
+    from sizing.spec_resolved import as_yaml, resolved
+
     if as_json:
-        output.print_json([{"name": spec.name, "digest": spec.digest(), "spec": spec.resolved()} for spec in specs])
+        output.print_json([{"name": spec.name, "digest": spec.digest(), "spec": resolved(spec)} for spec in specs])
         return 0
-    from sizing.spec_resolved import as_yaml
 
     print("---\n".join(as_yaml(spec) for spec in specs), end="")
     return 0
@@ -208,31 +137,6 @@ def _print(answers: Sequence[Answer], args: argparse.Namespace, target: Path | N
         else:
             state = "is untouched" if target.exists() else "was not written"
             console.print(f"{project.shown(target)} {state}")
-
-
-def document(answer: Answer) -> dict[str, Any]:
-    """An answer as JSON: a decision as its file has it, or what came nearest."""
-    if is_decision(answer):
-        return dict(json.loads(answer.to_json()))
-    from sizing.decide import NothingFits
-
-    assert isinstance(answer, NothingFits)  # noqa: S101 - the only other answer
-    return {
-        "nothing_fits": answer.workload,
-        "nearest": [
-            {
-                "cloud": item.cloud,
-                "instance_type": item.instance_type,
-                "cause": item.cause.value,
-                "reason": item.reason,
-                "relax": item.relax,
-                "needed_over_available": item.shortfall if math.isfinite(item.shortfall) else None,
-            }
-            for item in answer.nearest
-        ],
-        "relax": list(answer.relax),
-        "rejections": [group.model_dump(mode="json") for group in answer.rejections],
-    }
 
 
 def _max_age_s(text: str | None) -> float | None:

@@ -7,27 +7,10 @@ half of that where a causal mask spares the upper triangle (Kaplan et al. 2020; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from sizing.catalog.records import Architecture
 from sizing.errors import Fault, SpecError
 
 _LARGEST = 100_000_000  # of any dimension; beyond it is a slip of the keyboard
-
-
-def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
-    """The architecture that a Hugging Face `config.json` describes; what it leaves open stands in `.assumed`.
-
-    Raises SpecError that names what is missing where the dimensions do not suffice.
-    """
-    from sizing.hf_config import read
-
-    try:
-        return check(read(config, name))
-    except (TypeError, ValueError, AttributeError) as error:
-        fault = Fault(path=f"{name}: config.json", message=f"a dimension is not a number: {error}")
-        raise SpecError([fault], subject=name) from None
 
 
 def params_total(a: Architecture) -> int:

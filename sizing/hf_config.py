@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sizing.architecture import attention_params, feed_forward_params, norm_params
+from sizing.architecture import attention_params, check, feed_forward_params, norm_params
 from sizing.catalog.records import Architecture
 from sizing.errors import Fault, SpecError
 
@@ -41,8 +41,20 @@ _KNOWN = _ENCODERS | _UNGATED | {
 _LLAMA_4_LOCAL_ATTENTION = 8192
 
 
-def read(config: Mapping[str, Any], name: str) -> Architecture:
-    """The architecture of a configuration; see `sizing.architecture.from_hf_config`, which also checks it."""
+def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
+    """The architecture that a Hugging Face `config.json` describes; what it leaves open stands in `.assumed`.
+
+    Raises SpecError that names what is missing where the dimensions do not suffice.
+    """
+    try:
+        return check(_read(config, name))
+    except (TypeError, ValueError, AttributeError) as error:
+        fault = Fault(path=f"{name}: config.json", message=f"a dimension is not a number: {error}")
+        raise SpecError([fault], subject=name) from None
+
+
+def _read(config: Mapping[str, Any], name: str) -> Architecture:
+    """The architecture of a configuration, not checked yet."""
     text = _text_part(config)
     kind = _kind(config, text)
     if kind == "vision":

@@ -146,7 +146,7 @@ def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | N
             fix = "name a model of the catalog, a config.json, or give params and layers"
             raise SpecError([Fault(path="model", message=str(error.args[0]), fix=fix)], subject=spec.name) from None
     if model.config is not None:
-        from sizing.architecture import from_hf_config
+        from sizing.hf_config import from_hf_config
 
         return from_hf_config(model.config, model.config_path or spec.name)
     if model.dimensions is None:

@@ -3,7 +3,7 @@
     spec = read_spec("examples/chat.yaml")
     spec.training, spec.traffic, spec.model, ...   base units, defaults filled in
     spec.digest()                                  sha256 of the resolved content
-    spec.resolved()                                each value as it would be written, with the origin of each default
+    spec_resolved.resolved(spec)                   each value as it would be written, with the origin of each default
 
 The parts: `units` (quantities), `spec_yaml` (text to plain data, bounded), `spec_model` (the records),
 `spec_checks` (what contradicts what), `spec_catalog` (names that only the catalog knows), `spec_resolved` (echo).
@@ -63,14 +63,6 @@ def parse_spec(
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
     return spec
-
-
-def canonical_json(spec: WorkloadSpec) -> str:
-    """The resolved content in base units, keys sorted: what the digest is taken of."""
-    data = spec.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if data.get("model", {}).get("config_content") is not None:
-        data["model"].pop("config", None)  # the content counts, not where the file lies
-    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def spec_schema() -> dict[str, Any]:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
 
@@ -364,20 +366,22 @@ class WorkloadSpec(Section):
     _origin: str = PrivateAttr(default="")
 
     @property
+    def given(self) -> frozenset[str]:
+        """Dotted keys that the file states itself; all others are defaults."""
+        return self._given
+
+    @property
     def origin(self) -> str:
         """The file (or other origin) that the spec was read from, as it was named."""
         return self._origin
 
     def digest(self) -> str:
         """sha256 of the resolved content: the same for `1h` and `60m`, other when a default changes."""
-        import hashlib
+        return hashlib.sha256(self.canonical_json().encode()).hexdigest()
 
-        from sizing.spec import canonical_json
-
-        return hashlib.sha256(canonical_json(self).encode()).hexdigest()
-
-    def resolved(self) -> dict[str, dict[str, Any]]:
-        """Dotted key -> {"value", "origin"}, where origin is "spec" or "default: reason"."""
-        from sizing.spec_resolved import resolved
-
-        return resolved(self, self._given)
+    def canonical_json(self) -> str:
+        """The resolved content in base units, keys sorted: what the digest is taken of."""
+        data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if data.get("model", {}).get("config_content") is not None:
+            data["model"].pop("config", None)  # the content counts, not where the file lies
+        return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

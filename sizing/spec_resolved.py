@@ -17,10 +17,13 @@ KIND_REASONS: Final = {
 }
 
 
-def resolved(spec: WorkloadSpec, given: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Dotted key -> {"value", "origin"}; parsing the values again gives a spec with the same digest."""
+def resolved(spec: WorkloadSpec) -> dict[str, dict[str, Any]]:
+    """Dotted key -> {"value", "origin"}, where origin is "spec" or "default: reason".
+
+    Parsing the values again gives a spec with the same digest.
+    """
     rows: dict[str, dict[str, Any]] = {}
-    _walk(spec, "", given, spec, rows)
+    _walk(spec, "", spec.given, spec, rows)
     return rows
 
 
@@ -30,7 +33,7 @@ def as_yaml(spec: WorkloadSpec) -> str:
 
     lines: list[str] = []
     open_sections: tuple[str, ...] = ()
-    for path, row in spec.resolved().items():
+    for path, row in resolved(spec).items():
         *parents, key = path.split(".")
         shared = 0
         while shared < min(len(parents), len(open_sections)) and parents[shared] == open_sections[shared]:

@@ -10,7 +10,6 @@ from sizing.architecture import (
     check,
     faults,
     forward_flop_per_token,
-    from_hf_config,
     kv_bytes_per_token,
     local_layers,
     matmul_params,
@@ -21,6 +20,7 @@ from sizing.architecture import (
 )
 from sizing.catalog.records import Architecture
 from sizing.errors import SpecError
+from sizing.hf_config import from_hf_config
 from sizing.validation.cases import read
 from sizing.validation.describe import CannotPredictError, architecture_of
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from sizing import spec_docs
 from sizing.errors import SpecError
 from sizing.spec import parse_spec, read_spec, spec_schema
-from sizing.spec_resolved import as_yaml
+from sizing.spec_resolved import as_yaml, resolved
 from sizing.spec_yaml import load_mapping
 from sizing.units import ALLOWED_DURATION
 
@@ -145,7 +145,7 @@ def test_digest_has_the_content_of_a_config_and_not_its_place(tmp_path: Path) ->
 
 
 def test_each_default_has_its_origin() -> None:
-    rows = parse_spec(FULL).resolved()
+    rows = resolved(parse_spec(FULL))
     assert rows["training.tokens"] == {"value": "55B", "origin": "spec"}
     assert rows["deadline"] == {"value": "3d", "origin": "spec"}
     assert rows["checkpoint.interval"] == {"value": "30m", "origin": "spec"}
@@ -169,7 +169,7 @@ def test_defaults_that_follow_from_the_kind() -> None:
     assert tuned.model.weights == "nf4"
     assert tuned.training.lora is not None
     assert tuned.training.lora.rank == 16
-    assert "QLoRA" in tuned.resolved()["model.weights"]["origin"]
+    assert "QLoRA" in resolved(tuned)["model.weights"]["origin"]
 
 
 def test_yaml_words_stay_words() -> None:
