@@ -22,6 +22,12 @@ class NetworkArgs(OwnedArgs):
     """Azure region, as eastus."""
     cidr: NotRequired[str]
     """IPv4 range of the network; 10.120.0.0/16 unless told."""
+    kubernetes: NotRequired[bool]
+    """Subnets for AKS: one for its machines, one for its API server."""
+    files: NotRequired[bool]
+    """A subnet for Azure Managed Lustre."""
+    private_services: NotRequired[list[str]]
+    """Services with private endpoints beside blob: file, vault, registry, workspace, notebooks, openai."""
 
 
 class WriterArgs(TypedDict):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
-from components.azure.plans import WINDOWS_ZONES
+from components.azure.plans import PRIVATE_ZONES, WINDOWS_ZONES
 from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
 from sizing.catalog.records import Shape
 
@@ -16,11 +16,15 @@ _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ONE_PLACEMENT_GROUP = 100  # most machines in it
 
 
+def is_guid(value: object) -> bool:
+    return bool(_GUID.fullmatch(str(value)))
+
+
 def check_network(name: str, args: NetworkArgs) -> None:
     faults = Faults(f"Network {name}")
     faults.unknown_keys(args, NetworkArgs)
     check_owned(faults, args)
-    _check_region(faults, args)
+    check_region(faults, args)
     cidr = args.get("cidr", "10.120.0.0/16")
     try:
         network = ipaddress.ip_network(cidr)
@@ -29,6 +33,12 @@ def check_network(name: str, args: NetworkArgs) -> None:
         )
     except ValueError:
         faults.add("cidr", f"must be an IPv4 range such as 10.120.0.0/16, got {cidr!r}")
+    for number, service in enumerate(args.get("private_services") or []):
+        faults.must(
+            service in PRIVATE_ZONES,
+            f"private_services[{number}]",
+            f"must be one of {', '.join(PRIVATE_ZONES)}, got {service!r}",
+        )
     faults.done()
 
 
@@ -42,14 +52,7 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
     check_guard(faults, args)
     check_schedule(faults, args)
     faults.whole_number(args, "disk_gib", 64, 4095, fix="the OS disk holds the driver and the container image")
-    zone = (args.get("schedule") or {}).get("time_zone")
-    if zone is not None:
-        faults.must(
-            zone in WINDOWS_ZONES,
-            "schedule.time_zone",
-            f"has no Windows name here, which Azure wants: {zone!r}",
-            fix="use a city in the same zone, or add the pair in components/azure/plans.py",
-        )
+    check_windows_zone(faults, args)
     if shape is None:
         faults.add(
             "vm_size",
@@ -57,9 +60,9 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
             fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
         )
     else:
-        _check_capacity(faults, args, shape)
+        check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:
-            _check_gang(faults, args, shape)
+            check_gang(faults, args, shape)
     key = args.get("ssh_public_key", "ssh-ed25519 AAAA")
     faults.must(
         key.startswith(("ssh-ed25519 ", "ssh-rsa ")) and "PRIVATE" not in key,
@@ -82,7 +85,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     faults.must(
         "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
     )
-    _check_region(faults, args)
+    check_region(faults, args)
     account = args.get("account", "")
     faults.must(
         bool(re.fullmatch(r"[a-z0-9]{3,24}", account)),
@@ -112,7 +115,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
 
 def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
     """The region's form, and that every zone is one of its three."""
-    _check_region(faults, args)
+    check_region(faults, args)
     zones = args.get("zones")
     if not isinstance(zones, list):
         faults.add("zones", "must be a list; empty for a regional scale set")
@@ -122,14 +125,26 @@ def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
         faults.must(zone in ("1", "2", "3"), f"zones[{number}]", f'must be "1", "2" or "3", got {zone!r}')
 
 
-def _check_region(faults: Faults, args: Mapping[str, Any]) -> None:
+def check_region(faults: Faults, args: Mapping[str, Any]) -> None:
     region = str(args.get("region", ""))
     faults.must(
         bool(re.fullmatch(r"[a-z]+[a-z0-9]*", region)), "region", f"must be an Azure region as eastus, got {region!r}"
     )
 
 
-def _check_capacity(faults: Faults, args: GpuScaleSetArgs, shape: Shape) -> None:
+def check_windows_zone(faults: Faults, args: Mapping[str, Any]) -> None:
+    """Azure's schedules want Windows' names of time zones."""
+    zone = (args.get("schedule") or {}).get("time_zone")
+    if zone is not None:
+        faults.must(
+            zone in WINDOWS_ZONES,
+            "schedule.time_zone",
+            f"has no Windows name here, which Azure wants: {zone!r}",
+            fix="use a city in the same zone, or add the pair in components/azure/plans.py",
+        )
+
+
+def check_capacity(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
     """Exactly one way to get machines, with what that way needs and nothing of the others."""
     if not faults.one_of(args, "capacity_mode", CAPACITY_MODES):
         return
@@ -156,7 +171,7 @@ def _check_capacity(faults: Faults, args: GpuScaleSetArgs, shape: Shape) -> None
         )
 
 
-def _check_gang(faults: Faults, args: GpuScaleSetArgs, shape: Shape) -> None:
+def check_gang(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
     """The machines of one job: one placement group is one InfiniBand partition."""
     faults.must(
         len(args.get("zones") or []) <= 1,

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pulumi
-from pulumi_azure_native import authorization, compute, managedidentity, monitor, network
+from pulumi_azure_native import authorization, compute, managedidentity, monitor
 
-from components.azure import plans
+from components.azure import parts, plans
 from components.azure.args import GpuScaleSetArgs, guid
 from components.azure.checks import check_pool
 from components.machines import find_shape
@@ -163,7 +163,7 @@ class GpuScaleSet(Owned):
             principal_id=identity.principal_id,
             principal_type="ServicePrincipal",
             role_definition_id=scale_set.id.apply(
-                lambda value: _role_id(plans.subscription_of(value), plans.METRICS_PUBLISHER)
+                lambda value: plans.role_id(plans.subscription_of(value), plans.METRICS_PUBLISHER)
             ),
             opts=self.child(),
         )
@@ -173,42 +173,14 @@ class GpuScaleSet(Owned):
         writer = args.get("writer")
         if writer is None:
             return
-        subscription = identity.id.apply(plans.subscription_of)
-        account = subscription.apply(
-            lambda value: plans.account_id(
-                subscription=value, resource_group=writer["resource_group"], account=writer["account"]
-            )
-        )
-        authorization.RoleAssignment(
+        parts.checkpoint_access(
+            self,
             f"{name}-checkpoints",
-            role_assignment_name=guid("checkpoints", pulumi.get_stack(), name),
-            scope=account.apply(lambda value: f"{value}/blobServices/default/containers/{plans.CONTAINER}"),
-            principal_id=identity.principal_id,
-            principal_type="ServicePrincipal",
-            role_definition_id=subscription.apply(lambda value: _role_id(value, writer["role"])),
-            opts=self.child(),
+            args,
+            writer=writer,
+            principal=identity.principal_id,
+            told_by=identity.id,
         )
-        endpoint = network.PrivateEndpoint(
-            f"{name}-checkpoints",
-            private_endpoint_name=self.physical(f"{name}-checkpoints", 80),
-            resource_group_name=args["resource_group"],
-            location=args["region"],
-            subnet={"id": args["subnet_id"]},
-            private_link_service_connections=[
-                {"name": "blob", "private_link_service_id": account, "group_ids": ["blob"]}
-            ],
-            tags=self.tags_of(network.PrivateEndpoint, f"{name}-checkpoints"),
-            opts=self.child(),
-        )
-        if "private_dns_zone_id" in args:
-            network.PrivateDnsZoneGroup(
-                f"{name}-checkpoints",
-                private_dns_zone_group_name="default",
-                private_endpoint_name=endpoint.name,
-                resource_group_name=args["resource_group"],
-                private_dns_zone_configs=[{"name": "blob", "private_dns_zone_id": args["private_dns_zone_id"]}],
-                opts=self.child(),
-            )
 
     def _autoscale(self, name: str, args: GpuScaleSetArgs, scale_set: compute.VirtualMachineScaleSet) -> None:
         guard, schedule = args.get("guard"), args.get("schedule")
@@ -232,7 +204,3 @@ class GpuScaleSet(Owned):
             tags=self.tags_of(monitor.AutoscaleSetting, f"{name}-size"),
             opts=self.child(),
         )
-
-
-def _role_id(subscription: str, role: str) -> str:
-    return f"/subscriptions/{subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"

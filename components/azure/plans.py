@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import ipaddress
 from typing import Any
 
 from components.owned import GuardArgs, ScheduleArgs
@@ -12,6 +13,17 @@ METRIC_NAMESPACE, METRIC = "Sizewell", "GpuUtilization"
 IMAGE = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
 IMAGE_ROCM = {**IMAGE, "sku": "2204-rocm"}
 METRICS_PUBLISHER = "3913510d-42f4-4e42-8a64-420c390055eb"  # Monitoring Metrics Publisher
+# Private DNS zones of services whose private endpoints the network knows.
+PRIVATE_ZONES = {
+    "blob": "privatelink.blob.core.windows.net",
+    "file": "privatelink.file.core.windows.net",
+    "vault": "privatelink.vaultcore.azure.net",
+    "registry": "privatelink.azurecr.io",
+    "workspace": "privatelink.api.azureml.ms",
+    "notebooks": "privatelink.notebooks.azure.net",
+    "openai": "privatelink.openai.azure.com",
+}
+POD_CIDR, SERVICE_CIDR = "10.244.0.0/16", "10.245.0.0/16"  # of AKS clusters: overlay addresses, never in the network
 # IANA to Windows names, from CLDR's windowsZones (territory 001 and the capitals where people work).
 WINDOWS_ZONES = {
     "UTC": "UTC",
@@ -65,6 +77,23 @@ _DAYS = {
     "sat": "Saturday",
     "sun": "Sunday",
 }
+
+
+def subnet_ranges(cidr: str) -> dict[str, str]:
+    """The subnets of a network: a quarter for machines, a quarter for AKS, the rest for files and the API server.
+
+    >>> subnet_ranges("10.120.0.0/16")["nodes"], subnet_ranges("10.120.0.0/16")["kubernetes-api"]
+    ('10.120.0.0/18', '10.120.144.0/28')
+    """
+    whole = ipaddress.ip_network(cidr)
+    machines, kubernetes, rest, _ = whole.subnets(prefixlen_diff=2)
+    files, other = list(rest.subnets(prefixlen_diff=2))[:2]
+    return {
+        "nodes": str(machines),
+        "kubernetes": str(kubernetes),
+        "files": str(files),
+        "kubernetes-api": str(next(iter(other.subnets(new_prefix=28)))),
+    }
 
 
 def image_for(shape: Shape) -> dict[str, str]:
@@ -217,3 +246,22 @@ def subscription_of(resource_id: str) -> str:
     """
     parts = resource_id.split("/")
     return parts[2] if len(parts) > 2 and parts[1] == "subscriptions" else resource_id
+
+
+def group_of(resource_id: str) -> str:
+    """The id of the resource group that a resource is in.
+
+    >>> group_of("/subscriptions/0000/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/net")
+    '/subscriptions/0000/resourceGroups/rg'
+    """
+    parts = resource_id.split("/")
+    return "/".join(parts[:5]) if len(parts) > 4 and parts[3].lower() == "resourcegroups" else resource_id
+
+
+def role_id(subscription: str, role: str) -> str:
+    """The id of a role definition in a subscription.
+
+    >>> role_id("0000", "acdd72a7-3385-48ef-bd42-f606fba81ae7")
+    '/subscriptions/0000/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7'
+    """
+    return f"/subscriptions/{subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"

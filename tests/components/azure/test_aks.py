@@ -1,0 +1,241 @@
+"""AKS: what its components make, the laws of driver and InfiniBand, and what they refuse."""
+
+import base64
+import json
+import re
+
+import pytest
+import yaml
+from azure_recording import (
+    GUARD,
+    HOURS,
+    NETWORK,
+    OWNED,
+    PLACE,
+    PROD,
+    VAULT,
+    WRITER,
+    ZONES,
+    golden,
+    made,
+    only,
+    refusals,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.azure import aks_checks, aks_plans
+from components.azure.aks import AksCluster
+from components.azure.aks_operators import AksOperators
+from components.azure.aks_pools import AksGpuPool
+from sizing import catalog
+from sizing.errors import ArgsError
+
+SHAPES = [one for one in catalog.load().shapes if one.cloud == "azure" and one.accelerators]
+
+CLUSTER = {**OWNED, **PLACE, "zones": ["1"]}
+LIVE_CLUSTER = {
+    **PROD,
+    **PLACE,
+    "zones": ["1", "2", "3"],
+    "api_subnet_id": f"{NETWORK}/virtualNetworks/net/subnets/kubernetes-api",
+    "admin_groups": ["00000000-0000-0000-0000-00000000000a"],
+    "disk_encryption_set_id": "/subscriptions/0000/resourceGroups/keys/providers/Microsoft.Compute/diskEncryptionSets/d",
+    "secrets_key": {"key_url": "https://keys.vault.azure.net/keys/secrets/1", "vault_id": VAULT},
+    "system_nodes": 3,
+    "defender": True,
+}
+METRICS = {
+    "workspace_id": "/subscriptions/0000/resourceGroups/network/providers/Microsoft.Monitor/accounts/metrics",
+    "query_url": "https://metrics.eastus.prometheus.monitor.azure.com",
+}
+POOL = {
+    **OWNED,
+    **PLACE,
+    "zones": ["1"],
+    "cluster": "cluster",
+    "vm_size": "Standard_NC24ads_A100_v4",
+    "nodes_min": 0,
+    "nodes_initial": 0,
+    "nodes_max": 2,
+    "capacity_mode": "spot",
+    "disk_gib": 128,
+    "guard": GUARD,
+    "metrics": METRICS,
+    "schedule": HOURS,
+}
+GROUP = "/subscriptions/0000/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/h100"
+TRAINING = {
+    **PROD,
+    **PLACE,
+    "zones": ["1"],
+    "cluster": "cluster",
+    "vm_size": "Standard_ND96isr_H100_v5",
+    "nodes_min": 0,
+    "nodes_initial": 2,
+    "nodes_max": 4,
+    "capacity_mode": "reservation",
+    "reservation": GROUP,
+    "gang": True,
+    "disk_gib": 512,
+    "writer": WRITER,
+    "oidc_issuer_url": "https://eastus.oic.prod-aks.azure.com/0000/",
+    "private_dns_zone_ids": ZONES,
+    "guard": {**GUARD, "action": "notify"},
+    "metrics": METRICS,
+    "notify": ["ml-platform@example.com"],
+}
+OPERATORS = {**OWNED, "kubeconfig": "{}", "runtimes": ["cuda"]}
+FABRIC = {
+    **PROD,
+    "kubeconfig": "{}",
+    "runtimes": ["cuda", "rocm"],
+    "infiniband": True,
+    "registry": "petsnap.azurecr.io/nvcr",
+    "amd_driver_image": "petsnap.azurecr.io/amdgpu-driver",
+}
+FORMS = {
+    "aks-cluster-dev": (AksCluster, CLUSTER),
+    "aks-cluster-prod": (AksCluster, LIVE_CLUSTER),
+    "aks-pool-spot-dev": (AksGpuPool, POOL),
+    "aks-pool-infiniband-prod": (AksGpuPool, TRAINING),
+    "aks-operators-dev": (AksOperators, OPERATORS),
+    "aks-operators-infiniband-prod": (AksOperators, FABRIC),
+}
+
+
+def stack_of(form):
+    return "prod-azure" if "prod" in form else "dev-azure"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_makes_what_is_written_down(form):
+    cls, args = FORMS[form]
+    golden(form, made(cls, form, args, stack_of(form)))
+
+
+def test_the_driver_has_one_owner_and_infiniband_the_one_that_loads_peermem():
+    pool = only(made(AksGpuPool, "train", TRAINING, "prod-azure"), "azure-native:containerservice:AgentPool").inputs
+    assert pool["gpuProfile"] == {"driver": "None"}
+    charts = {
+        one.name: one.inputs
+        for one in made(AksOperators, "x", FABRIC, "prod-azure")
+        if one.type == "kubernetes:helm.sh/v3:Release"
+    }
+    values = charts["x-gpu-operator"]["values"]
+    assert values["driver"] == {
+        "enabled": True,
+        "repository": "petsnap.azurecr.io/nvcr/nvidia",
+        "rdma": {"enabled": True},
+    }
+    assert values["nfd"] == {"enabled": False}  # it comes with the network operator
+    assert all(one["version"].lstrip("v")[0].isdigit() for one in charts.values())
+    theirs = only(made(AksGpuPool, "chat", {**POOL, "driver": "aks"}), "azure-native:containerservice:AgentPool").inputs
+    assert theirs["gpuProfile"] == {"driver": "Install"}
+    released = made(AksOperators, "x", {**OPERATORS, "driver": "aks"})
+    assert only(released, "kubernetes:helm.sh/v3:Release").inputs["values"]["driver"]["enabled"] is False
+
+
+@given(
+    st.sampled_from(SHAPES),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.sampled_from(["on-demand", "spot"]),
+    st.integers(64, 2048),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_pool_is_right_or_refused(shape, low, more, mode, disk_gib):
+    """Whatever is asked for: spot is deleted at the list price, and the OS disk fits where it lies."""
+    market = aks_plans.market(mode)
+    assert (market["scale_set_priority"] == "Spot") == ("spot_max_price" in market)
+    disk = aks_plans.os_disk(shape, disk_gib=disk_gib)
+    assert disk["os_disk_type"] == "Managed" or disk_gib <= aks_plans.temporary_gib(shape)
+    assert aks_plans.taints(mode)[0] == "sku=gpu:NoSchedule"
+    keys = {taint.split("=")[0] for taint in aks_plans.taints(mode)}
+    assert keys == {one["key"] for one in aks_plans.tolerations(mode)}
+    pool = {**POOL, "vm_size": shape.instance_type, "nodes_min": low, "nodes_initial": low, "nodes_max": low + more}
+    if low + more == 0 or mode not in (shape.markets or {mode}):
+        with pytest.raises(ArgsError):
+            aks_checks.check_aks_pool("x", {**pool, "capacity_mode": mode}, shape)
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_names_of_pools_are_ones_that_aks_takes(name):
+    found = aks_plans.agent_pool_name(name)
+    assert re.fullmatch(r"[a-z][a-z0-9]{0,11}", found)
+    assert aks_plans.agent_pool_name(name + "x") != found
+
+
+def test_the_guard_looks_at_the_pool_alone_and_wants_to_have_seen_it():
+    query = aks_plans.idle_query(GUARD, cluster="c", pool="chat", seconds=6300)
+    assert 'Hostname=~"aks-chat-.+"' in query
+    assert "max(max_over_time(" in query
+    assert query.endswith(">= 199")  # 95 % of 210 samples
+
+
+def test_kubeconfig_holds_nothing_that_lasts():
+    given = yaml.safe_dump(
+        {"clusters": [{"name": "x", "cluster": {"server": "https://a", "certificate-authority-data": "Yg=="}}]}
+    )
+    found = json.loads(aks_plans.kubeconfig(base64.b64encode(given.encode()).decode(), cluster="train"))
+    assert found["clusters"][0]["cluster"]["server"] == "https://a"
+    assert list(found["users"][0]["user"]) == ["exec"]
+    assert found["users"][0]["user"]["exec"]["command"] == "kubelogin"
+
+
+NEGATIVE = [
+    (AksCluster, CLUSTER, {"version": "1.29"}, "version", "must be a Kubernetes version from 1.31 on"),
+    (AksCluster, CLUSTER, {"system_size": "Standard_NC24ads_A100_v4"}, "system_size", "without accelerators"),
+    (AksCluster, CLUSTER, {"system_nodes": 1}, "system_nodes", "a plain whole number, 2 to 20"),
+    (AksCluster, CLUSTER, {"authorized_ranges": ["0.0.0.0/0"]}, "authorized_ranges[0]", "the whole internet"),
+    (AksCluster, CLUSTER, {"authorized_ranges": ["office"]}, "authorized_ranges[0]", "must be an IPv4 range"),
+    (AksCluster, CLUSTER, {"admin_groups": ["admins"]}, "admin_groups[0]", "object id of an Entra group"),
+    (AksCluster, CLUSTER, {"maintenance_day": "sunday"}, "maintenance_day", "must be one of Monday"),
+    (AksCluster, CLUSTER, {"maintenance_start": "25:00"}, "maintenance_start", "must be a time as 02:00"),
+    (AksCluster, CLUSTER, {"log_days": 7}, "log_days", "a plain whole number, 30 to 730"),
+    (
+        AksCluster,
+        CLUSTER,
+        {"secrets_key": LIVE_CLUSTER["secrets_key"]},
+        "secrets_key",
+        "only an API server in the network reaches a private vault",
+    ),
+    (AksCluster, CLUSTER, {"zones": ["4"]}, "zones[0]", 'must be "1", "2" or "3"'),
+    (AksGpuPool, POOL, {"vm_size": "Standard_ND9000"}, "vm_size", "is not in the catalog"),
+    (AksGpuPool, POOL, {"vm_size": "Standard_D4s_v5"}, "vm_size", "has no accelerator"),
+    (AksGpuPool, POOL, {"nodes_min": 3}, "nodes_initial", "must lie from nodes_min to nodes_max, got 3 <= 0 <= 2"),
+    (AksGpuPool, POOL, {"nodes_max": 0}, "nodes_max", "a plain whole number, 1 to 1000"),
+    (AksGpuPool, POOL, {"eviction": "Deallocate"}, "eviction", "must be Delete"),
+    (AksGpuPool, POOL, {"max_price": 2.5}, "max_price", "must be -1"),
+    (AksGpuPool, POOL, {"capacity_mode": "on-demand", "eviction": "Delete"}, "eviction", "only spot machines are"),
+    (AksGpuPool, POOL, {"capacity_mode": "reservation"}, "reservation", "id of a capacity reservation group"),
+    (AksGpuPool, POOL, {"reservation": GROUP}, "reservation", "exactly one way to get machines"),
+    (AksGpuPool, POOL, {"driver": "both"}, "driver", "the driver has exactly one owner"),
+    (AksGpuPool, TRAINING, {"driver": "aks"}, "driver", "leaves nvidia-peermem out"),
+    (AksGpuPool, TRAINING, {"vm_size": "Standard_ND96is_MI300X_v5"}, "vm_size", "has no InfiniBand"),
+    (AksGpuPool, TRAINING, {"vm_size": "Standard_NC24ads_A100_v4"}, "vm_size", "has no InfiniBand"),
+    (AksGpuPool, TRAINING, {"zones": ["1", "2"]}, "zones", "InfiniBand does not cross zones"),
+    (AksGpuPool, TRAINING, {"nodes_max": 101}, "nodes_max", "one placement group holds no more"),
+    (AksGpuPool, POOL, {"vm_size": "Standard_ND96isr_MI300X_v5", "driver": "aks"}, "driver", "no driver for AMD"),
+    (AksGpuPool, {**POOL, "writer": WRITER}, {}, "oidc_issuer_url", "no pod becomes the writer"),
+    (AksGpuPool, {key: v for key, v in POOL.items() if key != "metrics"}, {}, "metrics", "would be blind"),
+    (AksGpuPool, POOL, {"service_account": "Chat Pods"}, "service_account", "must be a DNS label"),
+    (AksGpuPool, POOL, {"notify": ["nobody"]}, "notify[0]", "must be an e-mail address"),
+    (AksGpuPool, POOL, {"nodes": 3}, "nodes", "is no argument"),
+    (AksOperators, OPERATORS, {"runtimes": []}, "runtimes", "is empty"),
+    (AksOperators, OPERATORS, {"runtimes": ["neuron"]}, "runtimes[0]", "must be cuda or rocm"),
+    (AksOperators, FABRIC, {"driver": "aks"}, "driver", "leaves nvidia-peermem out"),
+    (AksOperators, FABRIC, {"amd_driver_image": ""}, "amd_driver_image", "AMD's operator builds its driver there"),
+    (AksOperators, OPERATORS, {"registry": "not a registry"}, "registry", "must be a registry"),
+]
+
+
+@pytest.mark.parametrize(("cls", "args", "change", "path", "sentence"), NEGATIVE)
+def test_refuses(cls, args, change, path, sentence):
+    found = refusals(cls, {**args, **change})
+    assert any(at == path and sentence in text for at, text in found), found
+
+
+def test_all_faults_are_named_at_once():
+    found = refusals(AksGpuPool, {**TRAINING, "zones": ["1", "2"], "driver": "aks", "disk_gib": 8, "owner": ""})
+    assert {"zones", "driver", "disk_gib", "owner"} <= {path for path, _ in found}
