@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
 import linecache
 import runpy
-import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,15 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pulumi
-from pulumi.runtime import resource as pulumi_resource
 from pulumi.runtime import settings as pulumi_settings
 from pulumi.runtime.config import set_all_config
-from pulumi.runtime.proto import source_pb2
 from pulumi.runtime.stack import run_in_stack
 
 from preview.evaluate.isolation import isolated
 from preview.evaluate.monitor import Engine, Monitor, Unsupported
 from preview.evaluate.project import Project, read_project
+from preview.evaluate.quick import quick
 from resources.recorded import Plan
 from sizing.errors import ServiceError, SizewellError, UsageError
 
@@ -115,7 +111,7 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
             outcome.append(error)
 
     directory = project.program if project.program.is_dir() else project.program.parent
-    with isolated(directory, project.root, replaces=replaces), _quick():
+    with isolated(directory, project.root, replaces=replaces), quick():
         # A new thread has an empty context: settings, configuration and root resource of the SDK start from nothing.
         thread = threading.Thread(target=body, name=f"evaluate {stack}", daemon=True)
         thread.start()
@@ -136,30 +132,6 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
         origin="evaluated",
         notes=(*project.notes, *monitor.notes, *(f"warning: {text}" for text in engine.warnings)),
     )
-
-
-_frozen = {"modules": 0}  # how many modules were loaded when the heap was last frozen
-
-
-@contextlib.contextmanager
-def _quick() -> Iterator[None]:
-    """Leave out what only an engine reads (stack traces, debug messages), and garbage collection meanwhile.
-
-    Together they are half the time; a program's objects live until it ends anyway.
-    """
-    collecting, trace, debug = gc.isenabled(), pulumi_resource._get_stack_trace, pulumi.log.debug  # noqa: SLF001
-    gc.disable()
-    pulumi_resource._get_stack_trace = source_pb2.StackTrace  # noqa: SLF001
-    pulumi.log.debug = lambda *_, **__: None
-    try:
-        yield
-    finally:
-        pulumi_resource._get_stack_trace, pulumi.log.debug = trace, debug  # noqa: SLF001
-        if len(sys.modules) > _frozen["modules"] + 50:
-            gc.freeze()  # provider modules are a million objects that stay: no collection need look at them again
-            _frozen["modules"] = len(sys.modules)
-        if collecting:
-            gc.enable()
 
 
 def _run_program(loop: asyncio.AbstractEventLoop, monitor: Monitor, engine: Engine, case: _Case) -> None:
@@ -226,11 +198,12 @@ class _Executor(ThreadPoolExecutor):
 
 def _mismatched(error: BaseException) -> str | None:
     """The name of the resource whose echoed input the SDK could not read as its output; None for another error."""
-    if not isinstance(error, AssertionError | ValueError | TypeError):
-        return None
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_name == "resolve_outputs" and frame.f_code.co_filename.startswith(_SDK):
-            return str(getattr(frame.f_locals.get("res"), "_name", ""))
+    cause: BaseException | None = error
+    while isinstance(cause, AssertionError | ValueError | TypeError):
+        for frame, _ in traceback.walk_tb(cause.__traceback__):
+            if frame.f_code.co_name == "resolve_outputs" and frame.f_code.co_filename.startswith(_SDK):
+                return str(getattr(frame.f_locals.get("res"), "_name", ""))
+        cause = cause.__cause__ or cause.__context__  # of another resource, to which the output is an input
     return None
 
 
