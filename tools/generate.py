@@ -59,6 +59,12 @@ def policy_reference() -> Files:
     return reference()
 
 
+def component_reference() -> Files:
+    from component_reference import reference
+
+    return reference()
+
+
 def markdown_outputs() -> Files:
     """What the commands in Markdown print, put back where it stands."""
     files: Files = {}
@@ -92,6 +98,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     preview_schema,
     policy_reference,
     accuracy,
+    component_reference,
     markdown_outputs,
 )
 

@@ -1,16 +1,12 @@
 """Laws of the pure half of the components: arguments, plans, tags, schemas."""
 
-import importlib
 import json
 import re
-import warnings
 
 import decisions
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pulumi.provider.experimental.analyzer import Analyzer
-from pulumi.provider.experimental.schema import generate_schema
 
 from components import tags
 from components.aws import plans as aws
@@ -191,33 +187,3 @@ def test_user_data_watches_the_accelerator_and_holds_no_secret():
         ).decode()
         assert metric in text
         assert text.rstrip().endswith("echo hello")
-
-
-COMPONENTS = [
-    ("aws", "network", "Network"),
-    ("aws", "nodes", "GpuNodeGroup"),
-    ("aws", "checkpoints", "CheckpointStore"),
-    ("gcp", "network", "Network"),
-    ("gcp", "cluster", "GkeCluster"),
-    ("gcp", "nodes", "AcceleratorPool"),
-    ("gcp", "checkpoints", "CheckpointStore"),
-    ("azure", "network", "Network"),
-    ("azure", "nodes", "GpuScaleSet"),
-    ("azure", "checkpoints", "CheckpointStore"),
-]
-
-
-@pytest.mark.parametrize(("cloud", "module", "name"), COMPONENTS)
-def test_other_languages_can_use_each_component(cloud, module, name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        cls = getattr(importlib.import_module(f"components.{cloud}.{module}"), name)
-        result = Analyzer(f"sizewell-{cloud}").analyze([cls])
-        schema = generate_schema(
-            f"sizewell-{cloud}", "0.1.0", None, result["component_definitions"], result["type_definitions"], []
-        ).to_json()
-    resource = schema["resources"][f"sizewell-{cloud}:index:{name}"]
-    assert resource["isComponent"]
-    assert {"environment", "owner"} <= set(resource["requiredInputs"])
-    assert resource["properties"], "no outputs"
-    assert all(one.get("description") for one in resource["properties"].values())

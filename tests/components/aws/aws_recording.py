@@ -29,7 +29,15 @@ UNTAGGED = (  # types that AWS cannot tag, or that have no tags of their own
     "aws:cloudwatch/eventTarget:EventTarget",
     "aws:autoscaling/policy:Policy",
     "aws:autoscaling/schedule:Schedule",
-    "aws:autoscaling/group:Group",  # its tags are a list; E's tests look at them
+    "aws:s3/bucketVersioning:BucketVersioning",
+    "aws:s3/bucketOwnershipControls:BucketOwnershipControls",
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
+    "aws:s3/bucketPolicy:BucketPolicy",
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
+    "aws:s3/bucketObjectLockConfiguration:BucketObjectLockConfiguration",
+    "aws:s3/bucketLogging:BucketLogging",
+    "aws:s3/bucketNotification:BucketNotification",
     "aws:appautoscaling/policy:Policy",
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
     "aws:sagemaker/notebookInstanceLifecycleConfiguration:NotebookInstanceLifecycleConfiguration",
@@ -87,14 +95,20 @@ def check_right(resources):
             f"{one.name} has no parent"
         )
         if one.type.startswith("aws:") and one.type not in UNTAGGED:
-            tags = one.inputs.get("tags") or {}
+            tags = tags_of(one)
             assert tags.get("managed-by") == "sizewell", f"{one.type} {one.name} is not tagged"
             assert len(tags.get("sizewell-id", "")) == 16, f"{one.type} {one.name} has no id"
-    ids = [one.inputs["tags"]["sizewell-id"] for one in children(resources) if one.inputs.get("tags")]
+    ids = [tags["sizewell-id"] for one in children(resources) if (tags := tags_of(one))]
     assert len(set(ids)) == len(ids)
     for one in children(resources):
         if one.type.endswith("SecurityGroupIngressRule"):
             assert one.inputs.get("cidrIpv4") not in ("0.0.0.0/0", "::/0")
+
+
+def tags_of(one):
+    """Tags as a map; a group's are a list."""
+    tags = one.inputs.get("tags") or {}
+    return {tag["key"]: tag["value"] for tag in tags} if isinstance(tags, (list, tuple)) else tags
 
 
 def plain(value):

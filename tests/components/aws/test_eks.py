@@ -73,6 +73,7 @@ BLOCK_POOL = {
     "writer": {"bucket": "store", "key_alias": "alias/store"},
 }
 NEURON_POOL = {**POOL, "instance_type": "trn1.32xlarge", "gang": True, "nodes_initial": 2}
+PROD_PLUGINS = {key: value for key, value in PROD.items() if key != "account"}
 TEMPLATE, NODES = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"
 
 
@@ -84,11 +85,12 @@ TEMPLATE, NODES = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:No
         ("eks-pool-dev", EksNodeGroup, "chat", POOL),
         ("eks-pool-prod", EksNodeGroup, "pretrain", BLOCK_POOL),
         ("eks-pool-neuron", EksNodeGroup, "pretrain", NEURON_POOL),
+        ("eks-plugins-dev", EksDevicePlugins, "plugins", {**OWNED, "kubeconfig": "{}", "runtimes": ["cuda"]}),
         (
-            "eks-plugins",
+            "eks-plugins-prod",
             EksDevicePlugins,
             "plugins",
-            {**OWNED, "kubeconfig": "{}", "runtimes": ["cuda", "neuron"], "efa": True},
+            {**PROD_PLUGINS, "kubeconfig": "{}", "runtimes": ["cuda", "neuron"], "efa": True},
         ),
     ],
 )

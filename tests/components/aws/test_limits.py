@@ -37,6 +37,12 @@ TTL = {
         ("budget-dev", BudgetAlarms, BUDGET, "dev-aws"),
         ("budget-prod", BudgetAlarms, PROD_BUDGET, "prod-aws"),
         ("ttl-dev", TtlGuard, TTL, "staging-aws"),
+        (
+            "ttl-prod",
+            TtlGuard,
+            {**PROD, "region": "us-east-1", "stack": "prod-aws", "ends": "2027-06-30"},
+            "ttl-prod-aws",
+        ),
     ],
 )
 def test_makes_what_is_written_down(form, cls, args, stack):

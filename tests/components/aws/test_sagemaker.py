@@ -83,7 +83,9 @@ ASYNC = {
     "concurrency": 4,
     "results": {"bucket": "results", "key_alias": "alias/results"},
 }
+PROD_ASYNC = {**{key: value for key, value in ASYNC.items() if key not in OWNED}, **PROD, "kms_key_arn": KEY}
 SERVERLESS = {**OWNED, "region": "us-east-1", "image": IMAGE, "memory_mib": 4096, "max_concurrency": 10}
+PROD_SERVERLESS = {**PROD, "region": "us-east-1", "image": IMAGE, "memory_mib": 6144, "max_concurrency": 50}
 NOTEBOOK = {**OWNED, **ONE_ZONE, "instance_type": "g6.xlarge", "disk_gib": 100, "guard": GUARD, "reads": ["petsnap"]}
 PROD_NOTEBOOK = {
     **PROD,
@@ -105,7 +107,9 @@ PROD_STUDIO = {**PROD, **PLACE, "kms_key_arn": KEY, "idle_minutes": 120}
         ("sagemaker-realtime-dev", RealtimeEndpoint, SERVING),
         ("sagemaker-realtime-prod", RealtimeEndpoint, PROD_SERVING),
         ("sagemaker-async-dev", AsyncEndpoint, ASYNC),
+        ("sagemaker-async-prod", AsyncEndpoint, PROD_ASYNC),
         ("sagemaker-serverless-dev", ServerlessEndpoint, SERVERLESS),
+        ("sagemaker-serverless-prod", ServerlessEndpoint, PROD_SERVERLESS),
         ("sagemaker-notebook-dev", Notebook, NOTEBOOK),
         ("sagemaker-notebook-prod", Notebook, PROD_NOTEBOOK),
         ("sagemaker-studio-dev", StudioDomain, STUDIO),
