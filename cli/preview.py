@@ -7,13 +7,15 @@ import gc
 import sys
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from cli import judging, output, project
 from cli.answers import iso_date
 from sizing.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from preview.records import Preview
 
 DESCRIPTION = """Preview stacks: run-rate with floor, expected and ceiling, purchases, what is destroyed, policies.
@@ -89,27 +91,31 @@ def run(args: argparse.Namespace) -> int:
                 progress=tell,
             )
         )
-    text = _rendered(found, args.format)
+    pieces = _rendered(found, args.format)
     if args.output is not None:
         try:
-            args.output.write_text(text, encoding="utf-8")
+            with args.output.open("w", encoding="utf-8") as file:
+                file.writelines(pieces)
         except OSError as error:
             raise UsageError(f"--output: {args.output}: {error.strerror}") from None
     else:
-        for start in range(0, len(text), _PIECE):  # encoding all of a large preview at once would double its memory
-            sys.stdout.write(text[start : start + _PIECE])
+        sys.stdout.writelines(pieces)
     if found.exit_reason:
         output.note(found.exit_reason)
     return found.exit_code
 
 
-def _rendered(found: Preview, form: str) -> str:
+def _rendered(found: Preview, form: str) -> Iterable[str]:
+    """The text in pieces: that of a large preview at once would take more memory than all else."""
     if form == "terminal":
         from preview.render.terminal import render
 
         console = output.console()
-        return render(found, width=console.width, color=console.color_system is not None and console.is_terminal)
+        return [render(found, width=console.width, color=console.color_system is not None and console.is_terminal)]
     import importlib
 
     module = importlib.import_module(f"preview.render.{form}")
-    return str(module.render(found))
+    if form == "json":
+        return cast("Iterable[str]", module.pieces(found))
+    text = str(module.render(found))
+    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))

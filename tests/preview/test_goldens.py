@@ -49,6 +49,15 @@ def test_the_json_follows_its_schema(name):
     assert data["schema"] == "sizewell.preview/1"
 
 
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_the_json_comes_in_pieces_and_is_the_same_text(name):
+    preview = SITUATIONS[name]()
+    pieces = list(as_json.pieces(preview))
+    assert "".join(pieces) == preview.to_json()
+    rows = [row for stack in preview.stacks for row in (*stack.rows, *stack.unchanged.rows)]
+    assert len(pieces) > 2 * len(rows), "no piece holds more than a row, a finding or what is left without them"
+
+
 def test_the_published_schema_is_the_one_in_force():
     path = Path(__file__).parents[2] / "docs/reference/preview.schema.json"
     assert json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(as_json.preview_schema()))
