@@ -14,6 +14,7 @@ from resources.stackfacts import (
     Job,
     Notebook,
     Opening,
+    Pods,
     Pool,
     Purchase,
     StackFacts,
@@ -76,6 +77,10 @@ def cluster(**fields: Any) -> Cluster:
 
 def job(**fields: Any) -> Job:
     return Job(**_fact(fields))
+
+
+def pods(**fields: Any) -> Pods:
+    return Pods(**_fact({"type": "kubernetes:core/v1:Pod", "cloud": "kubernetes", **fields}))
 
 
 def purchase(**fields: Any) -> Purchase:

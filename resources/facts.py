@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from resources.graph import Graph
-from resources.readers import holdings, identity, network, pools, services, stores
+from resources.readers import holdings, identity, network, pods, pools, services, stores
 from resources.readers.common import base, first_environment
 from resources.recorded import UNKNOWN, Plan
 from resources.stackfacts import StackFacts, Thing
@@ -69,7 +69,8 @@ def facts(
         endpoints=services.endpoints(graph),
         notebooks=services.notebooks(graph),
         clusters=services.clusters(graph),
-        jobs=services.jobs(graph),
+        jobs=services.jobs(graph) + pods.jobs(graph),
+        pods=pods.pods(graph),
         purchases=holdings.purchases(graph),
         pricing=pricing,
         decision=decision,

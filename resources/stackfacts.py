@@ -96,6 +96,11 @@ class Pool(Fact):
     zones: int | Unknown | None = None
     gang: Flag = False  # the machines work on one job together
     single: bool = False  # one machine, not a group that could change its size
+    disk_gib: Count = None  # boot disk of each machine
+    template_kind: Text = ""  # machine type that the template names, whatever overrides say
+    declared_kinds: tuple[str, ...] | Unknown = ()  # machine types, disk and zones that the component was told
+    declared_disk_gib: Count = None
+    declared_zones: Count = None
 
     @property
     def accelerated(self) -> Flag:
@@ -195,6 +200,22 @@ class Cluster(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pods(Fact):
+    """What a Kubernetes resource starts: a pod, or all pods of a template in it."""
+
+    path: str = ""  # where the pods' specification stands in the resource
+    accelerators: Count = 0  # of one pod
+    tolerates: Flag = False  # the taint of accelerator nodes
+    privileged: Flag = False
+    host: Flag = False  # shares the machine's network, processes or folders
+    root: Flag = True
+    limited: Flag = False  # every container has a memory limit
+    pinned: Flag = False  # every image by a digest or a tag that is not "latest"
+    token: Flag = True  # the service account's token is mounted
+    service_account: Text = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Fact):
     """A managed training or batch job."""
 
@@ -235,6 +256,7 @@ class StackFacts:
     notebooks: tuple[Notebook, ...] = ()
     clusters: tuple[Cluster, ...] = ()
     jobs: tuple[Job, ...] = ()
+    pods: tuple[Pods, ...] = ()
     purchases: tuple[Purchase, ...] = ()
     pricing: Pricing | None = None
     decision: Mapping[str, Any] | None = None  # the committed decision as JSON, with "sealed" (bool) beside it

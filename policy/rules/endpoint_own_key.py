@@ -1,20 +1,39 @@
 from __future__ import annotations
 
+import re
+from typing import Any, Final
+
 from policy.rule import Parameters, Rule, Verdict, Violation
 from resources.stackfacts import Thing
+from resources.values import get, items
+
+_LOCAL: Final = re.compile(
+    r"^ml\.(g4dn|g5|g6|g6e|p3dn|p4d|p4de|p5|p5e|p5en|p6|trn1|trn1n|trn2|[a-z]+\d[a-z]*d[a-z]*)\."
+)
 
 
 def endpoint_own_key(thing: Thing, _: Parameters) -> Verdict:
     """Volumes of endpoints and notebooks are encrypted with a key of one's own.
 
+    Serverless endpoints have no volume, and machines with disks of their own encrypt them by hardware and refuse a key.
+
     >>> from policy.examples import thing
     >>> endpoint_own_key(thing(type="aws:sagemaker/notebookInstance:NotebookInstance"), {}).fix
     'set kmsKeyId'
     """
-    prop = "kmsKeyArn" if thing.type.endswith("EndpointConfiguration") else "kmsKeyId"
+    config = thing.type.endswith("EndpointConfiguration")
+    prop = "kmsKeyArn" if config else "kmsKeyId"
     if thing.inputs.get(prop) is not None:
         return None
+    variants = items(thing.inputs.get("productionVariants")) if config else ()
+    if isinstance(variants, tuple) and variants and all(_keeps_nothing(variant) for variant in variants):
+        return None
     return Violation("weights lie on its volume under a key that nobody here can refuse", f"set {prop}")
+
+
+def _keeps_nothing(variant: Any) -> bool:
+    kind = get(variant, "instanceType")
+    return isinstance(get(variant, "serverlessConfig"), dict) or (isinstance(kind, str) and bool(_LOCAL.match(kind)))
 
 
 RULE = Rule(

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from typing import Final
+
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from resources.recorded import UNKNOWN
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Pool
 from resources.values import flag, get
+
+_COMPACT: Final = ("a3-ultragpu-", "a4-", "a4x-", "h4d-")  # the only ones that flex-start places together
 
 
 def gke_flex_start(pool: Pool, _: Parameters) -> Verdict:
@@ -21,7 +25,7 @@ def gke_flex_start(pool: Pool, _: Parameters) -> Verdict:
     repair = flag(get(pool.inputs, "management", "autoRepair"), default=True)
     affinity = get(config, "reservationAffinity", "consumeReservationType")
     spot = flag(get(config, "spot"))
-    if UNKNOWN in (repair, affinity, spot):
+    if UNKNOWN in (repair, affinity, spot, pool.placement) or isinstance(pool.kinds, Unknown):
         return Undetermined("auto-repair and reservation")
     for bad, what, fix in (
         (repair is True, "auto-repair", "set management.autoRepair to false"),
@@ -32,6 +36,11 @@ def gke_flex_start(pool: Pool, _: Parameters) -> Verdict:
             "set reservationAffinity.consumeReservationType to NO_RESERVATION",
         ),
         (spot is True, "spot", "drop spot"),
+        (
+            pool.placement is True and not any(kind.startswith(_COMPACT) for kind in pool.kinds),
+            "compact placement of this machine type",
+            "drop placementPolicy",
+        ),
     ):
         if bad:
             return Violation(f"flex-start with {what} is refused: the pool is never built", fix)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
-from resources.recorded import Unknown
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Thing
 from resources.values import count, get
 
@@ -17,11 +17,13 @@ def key_deletion_window(thing: Thing, parameters: Parameters) -> Verdict:
     days = count(thing.inputs.get("deletionWindowInDays", 30))
     if isinstance(days, Unknown):
         return Undetermined("the deletion window")
-    keeps = thing.environment == "prod" or get(thing.registration, "kind") == "checkpoints"
+    kind = get(thing.registration, "kind")
+    # what components encrypt beside checkpoints and networks' logs goes with its machines: disks, notices
+    keeps = kind == "checkpoints" or (thing.environment == "prod" and kind in (None, "network", "storage", UNKNOWN))
     if not keeps or (days or 0) >= parameters["days"]:
         return None
     return Violation(
-        f"{days} days after a mistaken deletion every checkpoint under the key is noise",
+        f"{days} days after a mistaken deletion everything under the key is noise",
         f"set deletionWindowInDays to {parameters['days']}",
     )
 

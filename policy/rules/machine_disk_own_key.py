@@ -5,6 +5,7 @@ from typing import Final
 from policy.rule import Parameters, Rule, Verdict, require
 from resources.stackfacts import Pool
 
+_NODES: Final = ("aws:eks/nodeGroup:NodeGroup", "gcp:container/nodePool:NodePool")  # tokens of all pods lie there
 _TYPES: Final = (
     "aws:autoscaling/group:Group",
     "aws:ec2/instance:Instance",
@@ -16,13 +17,13 @@ _TYPES: Final = (
 
 
 def machine_disk_own_key(pool: Pool, _: Parameters) -> Verdict:
-    """The disks of accelerator machines are encrypted with a key of one's own.
+    """The disks of accelerator machines and cluster nodes are encrypted with a key of one's own.
 
     >>> from policy.examples import pool
     >>> machine_disk_own_key(pool(accelerator="l4"), {}).fix
     'name a customer-managed key for the disks'
     """
-    if pool.accelerated is False or pool.disks_encrypted is False:
+    if (pool.accelerated is False and pool.type not in _NODES) or pool.disks_encrypted is False:
         return None
     return require(
         pool.own_key,

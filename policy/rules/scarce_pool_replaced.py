@@ -26,7 +26,7 @@ def scarce_pool_replaced(facts: StackFacts, parameters: Parameters) -> StackVerd
             continue
         replaced = facts.changes.get(pool.urn) == "replace"
         name = pool.accelerator
-        scarce = isinstance(name, Unknown) or bool(pool.reserved) or name.startswith(tuple(parameters["accelerators"]))
+        scarce = isinstance(name, Unknown) or pool.reserved != "" or name.startswith(tuple(parameters["accelerators"]))
         found.append(
             (
                 pool.urn,
@@ -38,6 +38,10 @@ def scarce_pool_replaced(facts: StackFacts, parameters: Parameters) -> StackVerd
                 else None,
             )
         )
+    for purchase in facts.purchases:
+        if facts.changes.get(purchase.urn) in ("replace", "delete"):
+            message = "this change gives up capacity that is paid for: a purchase is never replaced"
+            found.append((purchase.urn, Violation(message, "keep the purchase as it is, or adopt it by its id")))
     return found
 
 

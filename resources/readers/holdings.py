@@ -20,6 +20,7 @@ def purchases(graph: Graph) -> tuple[Purchase, ...]:
             "gcp:compute/reservation:Reservation": _reservation,
             "gcp:compute/futureReservation:FutureReservation": _reservation,
             "azure-native:compute:CapacityReservation": _reservation,
+            "azure-native:cognitiveservices:Deployment": _throughput,
         },
         Purchase,
     )
@@ -54,6 +55,14 @@ def _reservation(graph: Graph, resource: RecordedResource) -> dict[str, Any] | N
     )
     limited: Flag = UNKNOWN if end is UNKNOWN else end is not None
     return {**(details or {}), "refundable": True, "date_stated": either((details or {})["date_stated"], limited)}
+
+
+def _throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    """Provisioned throughput of a model bills by the hour, used or not; other deployments bill by token."""
+    kind = text(get(resource.inputs, "sku", "name"))
+    if isinstance(kind, Unknown):
+        return {"confirmed": UNKNOWN, "price_stated": UNKNOWN, "date_stated": UNKNOWN}
+    return _reservation(graph, resource) if "provisioned" in kind.lower() else None
 
 
 def _volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:

@@ -10,7 +10,8 @@ from resources.readers import pools_aws, pools_azure, pools_gcp
 from resources.readers.common import accelerator_of, any_contains, base, expiry
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import Pool
-from resources.values import Flag, canonical, cloud_of, either, flag, get, text
+from resources.values import Flag, canonical, cloud_of, count, either, flag, get, items, text
+from sizing.registration import REGISTRATION_KEY
 
 Reader = Callable[[Graph, RecordedResource], "list[dict[str, Any]]"]
 READERS: Final[dict[str, Reader]] = {**pools_aws.READERS, **pools_gcp.READERS, **pools_azure.READERS}
@@ -77,6 +78,7 @@ def _pool(
         "scheduled": False,
         "interruptible": flag(get(ours, "interruptible", default=get(tags, "sizewell-interruptible"))),
         "workload_kind": text(get(ours, "workloadKind", default=get(tags, "sizewell-workload"))),
+        **_told(graph, resource),
         **details,
     }
     values["guarded"] = either(values["guarded"], UNKNOWN if isinstance(guard, Unknown) else guard is not None)
@@ -85,6 +87,22 @@ def _pool(
     values["scheduled"] = either(values["scheduled"], UNKNOWN if isinstance(hours, Unknown) else bool(hours))
     values["checkpoints"] = either(UNKNOWN if isinstance(store, Unknown) else bool(store), checkpoints)
     return Pool(**values)
+
+
+def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
+    """What the component that makes the pool was told to make: it registers its arguments as inputs."""
+    owner = next((one for one in (resource, *graph.ancestors(resource)) if REGISTRATION_KEY in one.inputs), None)
+    if owner is None or owner is resource:
+        return {}
+    told = owner.inputs
+    named = [told.get(key) for key in ("instanceType", "machineType", "vmSize", "systemType", "systemMachineType")]
+    listed, zones = items(told.get("instanceTypes")), items(told.get("zones"))
+    kinds = UNKNOWN if isinstance(listed, Unknown) else [kind for kind in (*named, *listed) if kind is not None]
+    return {
+        "declared_kinds": UNKNOWN if isinstance(kinds, Unknown) or UNKNOWN in kinds else tuple(map(str, kinds)),
+        "declared_disk_gib": count(told.get("diskGib")),
+        "declared_zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
+    }
 
 
 def _is_its_own(registration: Any, kinds: Any) -> bool:

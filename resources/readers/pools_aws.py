@@ -10,7 +10,7 @@ from typing import Any, Final
 from resources import aws_nodes
 from resources.graph import Graph
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
-from resources.values import Flag, Text, count, either, every, flag, get, items, text
+from resources.values import Count, Flag, Text, count, either, every, flag, get, items, text
 from sizing.registration import REGISTRATION_KEY
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
@@ -64,8 +64,17 @@ def _machine(template: Any, stated: Callable[[Any], Flag] = plain) -> dict[str, 
         "reserved": reserved,
         "placement": UNKNOWN if isinstance(group, Unknown) else group != "",
         "gang": UNKNOWN if isinstance(interfaces, Unknown) else efa,
+        "template_kind": text(get(template, "instanceType")),
+        "disk_gib": _disk_gib(aws_nodes.block_devices(template)),
         **_encryption(aws_nodes.block_devices(template), stated),
     }
+
+
+def _disk_gib(devices: Any) -> Count:
+    if isinstance(devices, Unknown):
+        return UNKNOWN
+    sizes = [count(get(device, "volumeSize")) for device in devices]
+    return UNKNOWN if UNKNOWN in sizes else max((size for size in sizes if isinstance(size, int)), default=None)
 
 
 def _encryption(devices: Any, stated: Callable[[Any], Flag]) -> dict[str, Flag]:

@@ -43,6 +43,7 @@ def _profile(profile: Any, machine: Machine, extensions: Flag) -> dict[str, Any]
         "start_script": script,
         "metrics": either(agent, extensions),
         "public_address": _public(get(profile, "networkProfile", "networkInterfaceConfigurations")),
+        "disk_gib": count(machine.disk_gigabytes),
     }
 
 
@@ -149,6 +150,7 @@ def _agent(profile: Any, resource: RecordedResource, cluster: Any) -> dict[str, 
         "metrics": metrics,
         "zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
         "reserved": text(get(profile, "capacityReservationGroupID")),
+        "disk_gib": count(machine.disk_gigabytes),
     }
 
 

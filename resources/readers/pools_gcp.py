@@ -8,7 +8,7 @@ from resources import gcp_nodes
 from resources.gcp_nodes import CLUSTER, Machine
 from resources.graph import Graph
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
-from resources.values import Count, Flag, Text, either, flag, get, items, text
+from resources.values import Count, Flag, Text, count, either, flag, get, items, text
 
 METRIC_AGENTS: Final = ("ops-agent", "ops_agent", "dcgm")
 
@@ -57,6 +57,7 @@ def _node_config(graph: Graph, pool: RecordedResource, config: Any, **more: Any)
         "default_identity": _identity(graph, pool, "nodeConfig", get(config, "serviceAccount")),
         "own_key": graph.stated(pool, "nodeConfig", key),
         "reserved": _reservation(config),
+        "disk_gib": count(get(config, "diskSizeGb")),
     }
 
 
