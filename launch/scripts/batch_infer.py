@@ -1,0 +1,83 @@
+"""One piece of a batch: read a shard of prompts, answer them all, write the answers once.
+
+`python batch_infer.py --input s3://bucket/in --output s3://bucket/out --piece 3 --pieces 64 --model NAME -- ENGINE...`
+The input is a folder of `*.jsonl`, a line a record: {"id": ..., "prompt": "..."}; record n belongs to piece n mod
+pieces. The answers go to `OUTPUT/piece-00003-of-00064.jsonl`, put once: a piece that is there already is done, so a pod
+that starts again repeats at most its own piece. What follows `--` are arguments of vLLM's LLM, as KEY=VALUE.
+Exit codes as those of training: 0 done, 64 wrong input, 69 the store did not answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import store
+
+
+def records(folder: Any, piece: int, pieces: int) -> Iterator[dict[str, Any]]:
+    """The records of a piece, in the order of files and lines; every record is in exactly one piece."""
+    number = 0
+    for name in sorted(folder.list("")):
+        if not name.endswith(".jsonl"):
+            continue
+        for line in folder.get(name).decode().splitlines():
+            if line.strip():
+                if number % pieces == piece:
+                    yield json.loads(line)
+                number += 1
+
+
+def engine(model: str, settings: dict[str, Any]) -> Any:
+    """A function from prompts to answers."""
+    if model == "stand-in":  # tries the way of the data without an accelerator
+        return lambda prompts: [f"answer to {prompt}" for prompt in prompts]
+    from vllm import LLM, SamplingParams
+
+    most = settings.pop("max_tokens", 256)
+    llm = LLM(model=model, **settings)
+    asked = SamplingParams(temperature=0, max_tokens=most)
+    return lambda prompts: [one.outputs[0].text for one in llm.generate(prompts, asked)]
+
+
+def setting(word: str) -> tuple[str, Any]:
+    """KEY=VALUE, the value as JSON where it is JSON.
+
+    >>> setting("max_num_seqs=64"), setting("dtype=half")
+    (('max_num_seqs', 64), ('dtype', 'half'))
+    """
+    key, _, value = word.partition("=")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="answer one piece of a batch")
+    parser.add_argument("--input", required=True)
+    parser.add_argument("--output", required=True)
+    parser.add_argument("--piece", type=int, default=int(os.environ.get("JOB_COMPLETION_INDEX", "0")))
+    parser.add_argument("--pieces", type=int, required=True)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("settings", nargs="*", type=setting, metavar="KEY=VALUE")
+    args = parser.parse_args(words)
+    source, target = store.open_store(args.input), store.open_store(args.output)
+    name = f"piece-{args.piece:05}-of-{args.pieces:05}.jsonl"
+    if name in set(target.list("")):
+        print(f"{name} is there already", flush=True)
+        return 0
+    found = list(records(source, args.piece, args.pieces))
+    answers = engine(args.model, dict(args.settings))([one["prompt"] for one in found]) if found else []
+    lines = [json.dumps({"id": one["id"], "answer": text}) for one, text in zip(found, answers, strict=True)]
+    target.put(name, ("\n".join(lines) + "\n").encode())
+    print(f"{name}: {len(lines)} records", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
