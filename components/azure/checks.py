@@ -11,7 +11,7 @@ from components.faults import Faults, check_counts, check_guard, check_owned, ch
 from sizing.catalog.records import Shape
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation")
-_SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|AccountKey=|(?i:password|client_secret|token)\s*=\s*\S")
+SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|AccountKey=|(?i:password|client_secret|token)\s*=\s*\S")
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ONE_PLACEMENT_GROUP = 100  # most machines in it
 
@@ -70,7 +70,7 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
         "must be a public key in OpenSSH's form (ssh-ed25519 ... or ssh-rsa ...)",
     )
     faults.must(
-        not _SECRET.search(args.get("start_script", "")),
+        not SECRET.search(args.get("start_script", "")),
         "start_script",
         "holds what looks like a secret; custom data is readable by everyone on the machine",
         fix="read it from Key Vault with the machine's identity",
