@@ -64,7 +64,7 @@ def command(of: Setting) -> list[str]:
         settings["quantization"] = "fp8"
     if not of.run.model and task.weights in AT_LOAD:
         settings["quantization"] = "bitsandbytes"
-    words = ["--input", data or "", "--output", checkpoint_uri(of), "--pieces", str(pieces(of))]
+    words = ["--input", data or "", "--output", of.run.output or checkpoint_uri(of), "--pieces", str(pieces(of))]
     words += ["--model", of.run.model or task.model or ""]
     return ["python3", f"{pods.SCRIPTS}/batch_infer.py", *words, *[f"{key}={value}" for key, value in settings.items()]]
 
@@ -86,7 +86,7 @@ def _possible(of: Setting) -> None:
     if not data or "://" not in data:
         fix = f"add data: {{location: s3://..., size: ...}} to the spec and decide anew, or set run.{name}.command"
         wrong.append(Fault(path="storage.location", message="is missing: where the records are", fix=fix))
-    if not of.target.store:
+    if not (of.target.store or of.run.output):
         fix = f"set run.{name}.output to a folder of a store, as s3://bucket/answers"
         wrong.append(Fault(path=f"run.{name}.output", message="is missing: where the answers go", fix=fix))
     if not (of.run.model or of.task.model):

@@ -116,4 +116,3 @@ def load_test(of: Setting) -> list[Manifest]:
         },
     }
     return [pods.account(of), pods.scripts(of, mine), job]
-

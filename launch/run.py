@@ -36,6 +36,7 @@ class Run:
     metrics: str = "http://prometheus-server.monitoring.svc"  # Prometheus that the autoscaler asks
     wake: str = ""  # a query that counts waiting requests while nothing runs; without it one replica stays up
     prefix: str = "main"  # below the checkpoint store: the same resumes, another begins anew
+    output: str = ""  # where a batch's answers go: s3://, gs:// or az://
     claims: tuple[tuple[str, str], ...] = ()  # (claim of a volume that is there, folder it is mounted at)
     restarts: int = 10  # failures of its own that a training run survives; reclaimed machines do not count
     root: bool = False  # the image's own user, where it insists on root
@@ -97,7 +98,7 @@ def _faults(data: Mapping[str, Any], at: str) -> list[Fault]:
     must(whole and 0 <= restarts <= 1000, "restarts", "0 to 1000")
     for key in ("root", "suspend"):
         must(isinstance(data.get(key, False), bool), key, "true or false")
-    for key in ("model", "metrics", "wake"):
+    for key in ("model", "metrics", "wake", "output"):
         must(isinstance(data.get(key, ""), str), key, "text")
     must(bool(PREFIX.fullmatch(str(data.get("prefix", "main")))), "prefix", "a folder's name below the store")
     claims = data.get("claims", {})

@@ -10,6 +10,7 @@ Exit codes as those of training: 0 done, 64 wrong input, 69 the store did not an
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -22,7 +23,7 @@ import store
 def records(folder: Any, piece: int, pieces: int) -> Iterator[dict[str, Any]]:
     """The records of a piece, in the order of files and lines; every record is in exactly one piece."""
     number = 0
-    for name in sorted(folder.list("")):
+    for name in sorted(folder.list()):
         if not name.endswith(".jsonl"):
             continue
         for line in folder.get(name).decode().splitlines():
@@ -66,15 +67,28 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--model", required=True)
     parser.add_argument("settings", nargs="*", type=setting, metavar="KEY=VALUE")
     args = parser.parse_args(words)
-    source, target = store.open_store(args.input), store.open_store(args.output)
+    try:
+        return answer(args)
+    except (store.RefusedError, store.MissingError, KeyError, json.JSONDecodeError) as wrong:
+        print(f"wrong input: {type(wrong).__name__}: {wrong}", file=sys.stderr, flush=True)
+        return 64
+    except store.StoreError as error:
+        print(f"the store did not answer: {error}", file=sys.stderr, flush=True)
+        return 69
+
+
+def answer(args: argparse.Namespace) -> int:
+    """Do the piece, unless it is done."""
+    source, target = store.connect(args.input), store.connect(args.output)
     name = f"piece-{args.piece:05}-of-{args.pieces:05}.jsonl"
-    if name in set(target.list("")):
+    if name in target.list():
         print(f"{name} is there already", flush=True)
         return 0
     found = list(records(source, args.piece, args.pieces))
     answers = engine(args.model, dict(args.settings))([one["prompt"] for one in found]) if found else []
     lines = [json.dumps({"id": one["id"], "answer": text}) for one, text in zip(found, answers, strict=True)]
-    target.put(name, ("\n".join(lines) + "\n").encode())
+    with contextlib.suppress(store.TakenError):  # another pod was faster with the same piece: its answers stand
+        target.put(name, "".join(f"{line}\n" for line in lines).encode())
     print(f"{name}: {len(lines)} records", flush=True)
     return 0
 

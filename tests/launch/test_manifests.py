@@ -3,6 +3,7 @@
 import difflib
 import functools
 import os
+import re
 from pathlib import Path
 
 import judging
@@ -10,7 +11,7 @@ import pytest
 import yaml
 from launch_cases import BURN_IN, CASES
 
-from launch import kinds
+from launch import files, kinds
 from launch.manifests import as_yaml, manifests, trials
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -29,10 +30,9 @@ def shown(found):
     text = []
     for one in found:
         if one["kind"] == "ConfigMap":
-            one["data"] = sorted(one["data"])
+            shared = files.training().keys() & one["data"].keys()
+            one["data"] = sorted(set(one["data"]) - shared) + ["the scripts of training"] * (len(shared) > 2)
         text.append(one)
-    import re
-
     return re.sub(r"-scripts-[0-9a-f]{8}", "-scripts-HASH", as_yaml(text))
 
 

@@ -1,0 +1,411 @@
+"""What has to hold of what runs: the decision's figures arrive, the machines' own words are used, mistakes are refused."""
+
+import dataclasses
+
+import launch_cases as cases
+import pytest
+from decisions import HOURS, decision, pool, training
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from launch import burn_in, kinds, pods, serving
+from launch import training as runs
+from launch.manifests import manifests, trials
+from launch.run import read_run
+from launch.setting import setting
+from launch.target import eks_target, machine_of
+from sizing import catalog
+from sizing.decision import Parallelism, Schedule
+from sizing.errors import ConfigError
+
+
+def one(found, kind):
+    return next(item for item in found if item["kind"] == kind)
+
+
+def pod_of(jobset):
+    return jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+
+
+def env_of(pod):
+    return {item["name"]: item.get("value", item.get("valueFrom")) for item in pod["containers"][0]["env"]}
+
+
+def word(command, flag):
+    return command[command.index(flag) + 1]
+
+
+# Training
+
+
+def test_the_decision_s_split_arrives_in_the_script():
+    env = env_of(pod_of(one(manifests(cases.eks_training()), "JobSet")))
+    assert env["SIZEWELL_TENSOR"] == "2"
+    assert env["SIZEWELL_ZERO_STAGE"] == "3"
+    assert env["SIZEWELL_MICRO_BATCH"] == "2"
+    assert env["SIZEWELL_STEPS"] == "13000"
+    assert env["SIZEWELL_NODES"] == "4"
+    assert env["SIZEWELL_COORDINATOR"] == "pretrain-workers-0-0.pretrain:29500"
+    assert env["SIZEWELL_CHECKPOINT_URI"] == "s3://sizewell-prod-aws-pretrain/main"
+
+
+def test_a_run_in_a_block_knows_when_the_block_ends():
+    """72 hours from 11:30, less the forty minutes in which the cloud clears the machines."""
+    of = cases.eks_training()
+    assert runs.deadline(of) == "2026-09-13T10:50:00Z"
+    offset = of.pool.capacity.block.model_copy(update={"start": "2026-09-10T13:30:00+02:00"})
+    capacity = of.pool.capacity.model_copy(update={"block": offset})
+    moved = dataclasses.replace(of, pool=of.pool.model_copy(update={"capacity": capacity}))
+    assert runs.deadline(moved) == "2026-09-13T10:50:00Z"
+
+
+@pytest.mark.parametrize(
+    ("case", "resource", "count", "script"),
+    [
+        ("eks-training", "nvidia.com/gpu", "8", "train_fsdp.py"),
+        ("eks-neuron", "aws.amazon.com/neuron", "16", "train_neuron.py"),
+        ("gke-slice", "google.com/tpu", "4", "train_jax.py"),
+        ("aks-training", "nvidia.com/gpu", "8", "train_fsdp.py"),
+    ],
+)
+def test_each_accelerator_has_its_resource_and_its_script(case, resource, count, script):
+    pod = pod_of(one(manifests(cases.CASES[case]()), "JobSet"))
+    main = pod["containers"][0]
+    assert main["resources"]["limits"][resource] == count
+    assert any(item.endswith(script) for item in main["command"])
+    assert {"key": resource, "operator": "Exists", "effect": "NoSchedule"} in pod["tolerations"]
+
+
+def test_one_process_per_core_on_neuron():
+    assert word(runs.command(cases.eks_neuron()), "--processes") == "32"
+    assert word(runs.command(cases.eks_training()), "--processes") == "8"
+
+
+def test_rdma_is_asked_for_where_the_pool_has_it():
+    efa = pod_of(one(manifests(cases.eks_training()), "JobSet"))["containers"][0]["resources"]["limits"]
+    assert efa["vpc.amazonaws.com/efa"] == "32"
+    assert efa["hugepages-2Mi"] == "5120Mi"
+    ib = pod_of(one(manifests(cases.aks_training()), "JobSet"))["containers"][0]["resources"]["limits"]
+    assert ib["rdma/ib"] == "8"
+    alone = pod_of(one(manifests(cases.eks_spot()), "JobSet"))["containers"][0]["resources"]["limits"]
+    assert set(alone) == {"cpu", "memory", "nvidia.com/gpu"}
+
+
+def test_a_slice_is_one_job_and_two_slices_know_of_each_other():
+    single = one(manifests(cases.gke_slice()), "JobSet")["spec"]["replicatedJobs"][0]
+    assert (single["replicas"], single["template"]["spec"]["parallelism"]) == (1, 4)
+    double = one(manifests(cases.gke_queued()), "JobSet")
+    group = double["spec"]["replicatedJobs"][0]
+    assert (group["replicas"], group["template"]["spec"]["parallelism"]) == (2, 4)
+    assert env_of(pod_of(double))["MEGASCALE_NUM_SLICES"] == "2"
+    assert double["metadata"]["annotations"]["alpha.jobset.sigs.k8s.io/exclusive-topology"]
+
+
+def test_a_queue_is_named_and_packs():
+    found = one(manifests(cases.gke_queued()), "JobSet")
+    assert found["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "pretrain"
+    template = found["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    assert "kueue.x-k8s.io/podset-preferred-topology" in template["metadata"]["annotations"]
+    assert "suspend" not in found["spec"]
+
+
+def test_a_pod_ends_within_what_a_reclaimed_machine_leaves():
+    assert pod_of(one(manifests(cases.eks_spot()), "JobSet"))["terminationGracePeriodSeconds"] == 115
+    spot = pod_of(one(manifests(cases.gke_slice()), "JobSet"))
+    assert spot["terminationGracePeriodSeconds"] == 25
+    assert env_of(spot)["SIZEWELL_GRACE_S"] == "25"
+
+
+def test_what_a_run_survives():
+    policy = one(manifests(cases.eks_spot()), "JobSet")["spec"]
+    actions = {rule["name"]: rule["action"] for rule in policy["failurePolicy"]["rules"]}
+    assert actions == {
+        "wrongInput": "FailJobSet",
+        "tooLate": "FailJobSet",
+        "reclaimed": "RestartJobSetAndIgnoreMaxRestarts",
+    }
+    rules = policy["replicatedJobs"][0]["template"]["spec"]["podFailurePolicy"]["rules"]
+    codes = [rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule]
+    assert codes == [[64]], "the stack ends on a day, so an end that was asked for is counted"
+    endless = dataclasses.replace(cases.eks_spot(), decision=decision("prod-aws", cases.eks_spot().workload))
+    rules = one(manifests(endless), "JobSet")["spec"]["replicatedJobs"][0]["template"]["spec"]["podFailurePolicy"][
+        "rules"
+    ]
+    assert [rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule] == [[64], [75]]
+
+
+def test_a_command_of_one_s_own_brings_its_own_settings():
+    of = dataclasses.replace(cases.eks_training(), run=cases.run(command=("python", "mine.py"), args=("--fast",)))
+    found = manifests(of)
+    assert "ConfigMap" not in [item["kind"] for item in found]
+    main = pod_of(one(found, "JobSet"))["containers"][0]
+    assert (main["command"], main["args"]) == (["python", "mine.py"], ["--fast"])
+    assert not [item for item in main["env"] if item["name"].startswith("SIZEWELL_")]
+
+
+@pytest.mark.parametrize(
+    ("task", "layout", "words"),
+    [
+        (cases.BIG.model_copy(update={"method": "qlora"}), Parallelism(), "task.method: is qlora"),
+        (cases.BIG.model_copy(update={"family": "vision"}), Parallelism(), "task.family: is vision"),
+        (cases.BIG, Parallelism(pipeline=4), "parallelism.pipeline: is 4"),
+        (cases.BIG, Parallelism(expert=8), "parallelism.expert: is 8"),
+        (None, Parallelism(), "task: is not in the decision"),
+    ],
+)
+def test_what_the_entry_scripts_cannot_do_is_refused(task, layout, words):
+    p5 = pool("aws", "p5.48xlarge", "h100-sxm", 8, nodes=(0, 2, 2))
+    work = training("pretrain", p5, task=task).model_copy(update={"parallelism": layout})
+    of = setting(decision("prod-aws", work), work, p5, cases.run(), eks_target(work, p5, name="pretrain"))
+    with pytest.raises(ConfigError) as caught:
+        manifests(of)
+    assert words in str(caught.value)
+    assert "checkpoint: is missing" in str(caught.value), "all faults together"
+
+
+# Serving
+
+
+def test_one_machine_serves_several_replicas():
+    of = cases.serve_shared()
+    main = one(manifests(of), "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert main["resources"]["limits"]["amd.com/gpu"] == "2"
+    assert word(main["command"], "--tensor-parallel-size") == "2"
+    assert word(main["command"], "--max-num-seqs") == "40"
+    assert word(main["command"], "--quantization") == "fp8"
+    each, _ = pods.share(of.machine, 2)
+    assert each * 4 <= of.machine.cpus
+
+
+def test_a_replica_of_two_machines_is_a_group():
+    found = manifests(cases.serve_groups())
+    group = one(found, "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
+    assert group["size"] == 2
+    leader, worker = (group[key]["spec"]["containers"][0] for key in ("leaderTemplate", "workerTemplate"))
+    for main in (leader, worker):
+        assert word(main["command"], "--tensor-parallel-size") == "8"
+        assert word(main["command"], "--pipeline-parallel-size") == "2"
+    assert "--headless" in worker["command"]
+    assert "readinessProbe" not in worker
+    assert "--headless" not in leader["command"]
+    assert one(found, "Service")["spec"]["selector"]["sizewell/role"] == "leader"
+
+
+def test_zero_replicas_only_where_something_wakes_them():
+    asleep = one(manifests(cases.serve_hours()), "ScaledObject")["spec"]
+    assert asleep["minReplicaCount"] == 0
+    assert [item["type"] for item in asleep["triggers"]] == ["prometheus", "cron"]
+    of = cases.serve_hours()
+    always = dataclasses.replace(of, workload=of.workload.model_copy(update={"schedule": None}))
+    assert one(manifests(always), "ScaledObject")["spec"]["minReplicaCount"] == 1
+    called = dataclasses.replace(always, run=cases.run(cases.VLLM, wake="sum(gateway_waiting)"))
+    scaled = one(manifests(called), "ScaledObject")["spec"]
+    assert scaled["minReplicaCount"] == 0
+    assert scaled["triggers"][1]["metadata"]["query"] == "sum(gateway_waiting)"
+    gate = one(manifests(cases.serve_kserve()), "InferenceService")["spec"]["predictor"]
+    assert gate["minReplicas"] == 0
+
+
+def test_hours_to_midnight_end_on_the_same_day():
+    of = cases.serve_hours()
+    late = Schedule(**{**HOURS.model_dump(), "windows": (("sat,sun", "18:30", "24:00"),)})
+    found = manifests(dataclasses.replace(of, workload=of.workload.model_copy(update={"schedule": late})))
+    cron = one(found, "ScaledObject")["spec"]["triggers"][1]["metadata"]
+    assert (cron["start"], cron["end"]) == ("30 18 * * SAT,SUN", "59 23 * * SAT,SUN")
+
+
+@pytest.mark.parametrize(
+    ("weights", "accelerator", "flags"),
+    [
+        ("bf16", ("aws", "g6.xlarge", "l4", 1), ["--dtype", "bfloat16"]),
+        ("fp16", ("aws", "g6.xlarge", "l4", 1), ["--dtype", "half"]),
+        ("bf16", ("aws", "g4dn.xlarge", "t4", 1), ["--dtype", "half"]),
+        ("fp8", ("aws", "g6.xlarge", "l4", 1), ["--quantization", "fp8"]),
+        ("int4", ("aws", "g4dn.xlarge", "t4", 1), ["--dtype", "half", "--quantization", "bitsandbytes"]),
+    ],
+)
+def test_precision_as_flags(weights, accelerator, flags):
+    machines = pool(*accelerator, role="replicas")
+    task = cases.CHAT.model_copy(update={"weights": weights})
+    work, _ = cases.serve(machines=machines, task=task)
+    of = setting(
+        decision("dev-aws", work), work, machines, cases.run(cases.VLLM), eks_target(work, machines, name="chat")
+    )
+    command = serving.vllm_command(of)
+    assert command[-len(flags) :] == flags
+    named = dataclasses.replace(of, run=cases.run(cases.VLLM, model="org/model-awq"))
+    assert "--quantization" not in serving.vllm_command(named), "its own files say how it is stored"
+    assert serving.vllm_command(named)[2] == "org/model-awq"
+
+
+def test_loading_may_take_twice_what_was_expected():
+    probe = one(manifests(cases.serve_shared()), "Deployment")["spec"]["template"]["spec"]["containers"][0][
+        "startupProbe"
+    ]
+    assert probe["periodSeconds"] * probe["failureThreshold"] >= 2 * 600
+
+
+@pytest.mark.parametrize(
+    ("task", "run", "words"),
+    [
+        (cases.PICTURES, {}, "triton has to be told what to load"),
+        (cases.CHAT.model_copy(update={"model": None}), {}, "vllm has to be told what to load"),
+        (cases.CHAT.model_copy(update={"weights": "int8"}), {}, "weights in int8 have to be made beforehand"),
+        (cases.CHAT.model_copy(update={"family": "diffusion"}), {"engine": "vllm"}, "serves no diffusion models"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(task, run, words):
+    work, machines = cases.serve(task=task)
+    target = eks_target(work, machines, name="chat")
+    of = setting(decision("dev-aws", work), work, machines, cases.run(cases.VLLM, **run), target)
+    with pytest.raises(ConfigError, match=words):
+        manifests(of)
+    own = dataclasses.replace(of, run=cases.run(command=("serve-it",), **run))
+    assert one(manifests(own), "Deployment")
+
+
+# Batch, notebook, burn-in
+
+
+def test_a_batch_is_cut_into_pieces_that_an_interruption_can_repeat():
+    found = one(manifests(cases.batch()), "JobSet")["spec"]["replicatedJobs"][0]["template"]["spec"]
+    assert found["parallelism"] == 8
+    assert found["completions"] == 113  # 12,655 s x 8 replicas / 900 s
+    assert found["podFailurePolicy"]["rules"][0]["action"] == "FailIndex"
+    command = found["template"]["spec"]["containers"][0]["command"]
+    assert word(command, "--pieces") == "113"
+    assert word(command, "--input") == "s3://petsnap/captions"
+
+
+def test_nothing_leads_to_a_notebook_and_it_ends_itself():
+    found = manifests(cases.notebook())
+    command = one(found, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]["command"]
+    assert "--ServerApp.ip=127.0.0.1" in command
+    assert "--ServerApp.shutdown_no_activity_timeout=6300" in command  # window and grace of the guard
+    assert one(found, "NetworkPolicy")["spec"]["ingress"] == []
+    assert one(found, "Role")["rules"] == [
+        {"apiGroups": ["apps"], "resources": ["statefulsets/scale"], "resourceNames": ["lab"], "verbs": ["patch"]}
+    ]
+
+
+def test_the_threshold_is_a_share_of_the_slowest_link():
+    of = cases.eks_training()
+    assert burn_in.threshold(of) == pytest.approx(0.6 * 400e9), "EFA: 32 cards of 100 Gbit/s"
+    alone = dataclasses.replace(of, pool=of.pool.model_copy(update={"nodes_initial": 1, "nodes_max": 1}))
+    assert burn_in.threshold(alone) == pytest.approx(0.6 * 450e9), "NVLink 4, one direction"
+    assert burn_in.threshold(cases.eks_spot()) == 0, "one device has no link"
+    command = pod_of(one(trials(of), "JobSet"))["containers"][0]["command"]
+    assert float(word(command, "--least")) == pytest.approx(burn_in.threshold(of), rel=1e-3)
+
+
+@given(st.sampled_from([s for s in catalog.load().shapes if s.cloud in ("aws", "azure", "gcp") and s.accelerators]))
+@settings(max_examples=60, deadline=None)
+def test_no_threshold_is_above_the_figure_of_a_link_on_its_way(shape):
+    try:
+        machines = pool(shape.cloud, shape.instance_type, shape.accelerator, shape.accelerators, nodes=(0, 2, 2))
+        machine = machine_of(machines)
+    except Exception:  # noqa: BLE001  (devices of which Kubernetes knows nothing)
+        return
+    work = training("t", machines, task=cases.BIG)
+    of = setting(decision("prod-aws", work), work, machines, cases.run(), eks_target(work, machines, name="t"))
+    limits = [limit for limit in (machine.fabric_bytes_per_s, machine.network_bytes_per_s) if limit]
+    if machine.devices > 1 and machine.link_bytes_per_s:
+        limits.append(machine.link_bytes_per_s)
+    assert burn_in.threshold(of) <= max(limits, default=0)
+
+
+def test_the_load_is_the_decision_s_and_so_are_the_limits():
+    command = one(trials(cases.serve_shared()), "Job")["spec"]["template"]["spec"]["containers"][0]["command"]
+    assert word(command, "--rate") == "12.5"
+    assert (word(command, "--ttft"), word(command, "--tpot"), word(command, "--percentile")) == ("2", "0.05", "0.95")
+    assert (word(command, "--input-tokens"), word(command, "--output-tokens")) == ("1000", "250")
+    assert word(command, "--url") == "http://chat.default.svc"
+
+
+def test_no_all_reduce_of_ours_for_tpu():
+    with pytest.raises(ConfigError, match="has no all-reduce test of ours"):
+        trials(cases.gke_slice())
+
+
+# What every machine of the catalog can run
+
+
+SHAPES = [s for s in catalog.load().shapes if s.cloud in ("aws", "azure") and s.accelerators]
+
+
+@given(st.sampled_from(SHAPES), st.integers(1, 8), st.sampled_from(["on-demand", "spot"]))
+@settings(max_examples=60, deadline=None)
+def test_a_job_fits_its_machines(shape, nodes, mode):
+    """Requests are never more than a machine has, and every object is one that a cluster takes."""
+    machines = pool(
+        shape.cloud, shape.instance_type, shape.accelerator, shape.accelerators, nodes=(0, nodes, nodes), mode=mode
+    )
+    work = training("t", machines, task=cases.BIG)
+    if catalog.load().accelerator(shape.accelerator).runtime not in ("cuda", "rocm", "neuron"):
+        return
+    of = setting(
+        decision("prod-aws", work), work, machines, cases.run(), eks_target(work, machines, name="t", store="s3://b")
+    )
+    found = manifests(of)
+    assert [fault for item in found for fault in kinds.faults(item)] == []
+    limits = pod_of(one(found, "JobSet"))["containers"][0]["resources"]["limits"]
+    if shape.vcpus:
+        assert int(limits["cpu"]) <= max(1, shape.vcpus)
+    if shape.memory_bytes:
+        asked = sum(int(limits[key].removesuffix("Mi")) for key in ("memory", "hugepages-2Mi") if key in limits)
+        assert asked * 2**20 <= shape.memory_bytes
+    assert one(found, "JobSet")["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == nodes
+
+
+# The run that a person writes
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({}, "run.image: must be an image with a tag other than latest"),
+        ({"image": "vllm"}, "run.image: must be"),
+        ({"image": "vllm:latest"}, "run.image: must be"),
+        ({"image": "a:1", "imge": "b"}, "run.imge: is no setting of a run; did you mean image?"),
+        ({"image": "a:1", "env": {"HF_TOKEN": "x"}}, "put HF_TOKEN into a Secret"),
+        ({"image": "a:1", "env": {"MY_API_KEY": "x"}}, "put MY_API_KEY into a Secret"),
+        ({"image": "a:1", "namespace": "kube-system"}, "kube-* are the cluster's own"),
+        ({"image": "a:1", "engine": "tgi"}, "run.engine: must be one of vllm, triton"),
+        ({"image": "a:1", "restarts": True}, "run.restarts: must be 0 to 1000"),
+        ({"image": "a:1", "command": "python x.py"}, "run.command: must be a list"),
+        ({"image": "a:1", "claims": {"data": "mnt"}}, "run.claims: must be claims by name"),
+        ({"image": "a:1", "prefix": "../x"}, "run.prefix: must be a folder's name"),
+        ("a:1", "must be a mapping with at least image"),
+    ],
+)
+def test_a_wrong_run_is_refused_with_its_path(data, words):
+    with pytest.raises(ConfigError) as caught:
+        read_run(data, "run")
+    assert words in str(caught.value)
+
+
+def test_a_run_as_it_is_read():
+    found = read_run(
+        {
+            "image": "a/b@sha256:" + "0" * 64,
+            "secrets": ["hub"],
+            "env": {"TOKENIZERS_PARALLELISM": False},
+            "claims": {"d": "/d"},
+        },
+        "run",
+    )
+    assert found.env == (("TOKENIZERS_PARALLELISM", "False"),)
+    assert found.claims == (("d", "/d"),)
+
+
+def test_a_name_that_is_too_long_is_cut_everywhere():
+    p5 = pool("aws", "p5.48xlarge", "h100-sxm", 8, nodes=(0, 2, 2))
+    work = training("a-workload-with-the-longest-name-it-has", p5, task=cases.BIG)
+    name = f"{work.spec.name}-workers"
+    of = setting(decision("prod-aws", work), work, p5, cases.run(), eks_target(work, p5, name=name, store="s3://b"))
+    found = trials(of)
+    for item in found:
+        if item["kind"] == "JobSet":
+            host = f"{item['metadata']['name']}-workers-0-0"
+            assert len(f"{host}-xxxxx") <= 63
+            assert env_of(pod_of(item))["SIZEWELL_COORDINATOR"].startswith(f"{host}.")
