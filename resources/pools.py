@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.schedules import schedule_of
 from resources.values import Count, Text, cloud_of, count, get, number, text
 from sizing.costing import amount, gigabyte_months, hours_in_words
 from sizing.money import HOURS_PER_MONTH, Cadence, Interval, LineItem, Price, Priced, Unpriced
@@ -53,7 +54,9 @@ def fixed(count: Count) -> Size:
 def pool_hours(
     resource: RecordedResource, context: Context, size: Size, instance_type: str
 ) -> tuple[Interval, str] | None:
-    """Hours from the usage file, else from what the component registered for this machine type, else from the sizes."""
+    """Hours from the usage file, else as the component registered them for this machine type, else by the schedule
+    that the plan gives the pool, else from the sizes; and why they are weak.
+    """
     stated = context.usage.of(resource, "machine_hours")
     if stated is not None:
         return stated, "assumed usage"
@@ -66,7 +69,8 @@ def pool_hours(
         if all(isinstance(bound, Decimal) for bound in bounds):
             floor, expected, ceiling = (amount(bound) for bound in bounds if isinstance(bound, Decimal))
             return Interval(floor, expected, ceiling), ""
-    return size.hours()
+    schedule = schedule_of(context.graph, resource)
+    return size.hours() if schedule is None else schedule.hours(size)
 
 
 def machines(

@@ -1,0 +1,202 @@
+"""Hours of pools that run by a schedule of the plan's own: cron, windows, recurring profiles, and what cannot be read."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resources import UNKNOWN, Plan, RecordedResource, price
+from resources.pools import Size
+from resources.schedules import Event, Schedule, Window, weekly
+from sizing.catalog import load
+from sizing.money import Interval
+
+OFFICE = Decimal(70) * 52 / 12  # Mon-Fri, 07:00 to 21:00
+ASG, MIG, VMSS = (
+    "aws:autoscaling/group:Group",
+    "gcp:compute/instanceGroupManager:InstanceGroupManager",
+    "azure-native:compute:VirtualMachineScaleSet",
+)
+
+
+def make(kind: str, name: str, inputs: dict[str, Any], **depends: RecordedResource) -> RecordedResource:
+    refs = {key: (other.urn,) for key, other in depends.items()}
+    return RecordedResource(
+        urn=f"urn:pulumi:dev::t::{kind}::{name}", type=kind, name=name, inputs=inputs, property_dependencies=refs
+    )
+
+
+TEMPLATE = make("aws:ec2/launchTemplate:LaunchTemplate", "lt", {"instanceType": "g6.xlarge"})
+
+
+def machine_hours(*resources: RecordedResource) -> tuple[Interval, str]:
+    config = {"aws:region": "us-east-1", "gcp:region": "us-central1", "azure-native:location": "eastus"}
+    plan = Plan(project="t", stack="dev", resources=(TEMPLATE, *resources), config=config)
+    items = price(plan, load(), on=date(2026, 11, 21)).items
+    line = next(line for line in items if line.unit == "machine-hour")
+    return line.quantity, line.confidence
+
+
+def group(**sizes: int) -> RecordedResource:
+    inputs = {"minSize": 0, "maxSize": 4, "desiredCapacity": 0, **sizes, "launchTemplate": {"id": UNKNOWN}}
+    return make(ASG, "g", inputs, launchTemplate=TEMPLATE)
+
+
+def action(of: RecordedResource, name: str, **inputs: Any) -> RecordedResource:
+    kind = "aws:autoscaling/schedule:Schedule"
+    stated = {"autoscalingGroupName": UNKNOWN, "scheduledActionName": name, **inputs}
+    return make(kind, name, stated, autoscalingGroupName=of)
+
+
+def office(of: RecordedResource, size: int = 2, **more: Any) -> tuple[RecordedResource, ...]:
+    return (
+        action(of, "on", recurrence="0 7 * * MON-FRI", minSize=size, maxSize=4, desiredCapacity=size, **more),
+        action(of, "off", recurrence="0 21 * * 1-5", minSize=0, maxSize=4, desiredCapacity=0, **more),
+    )
+
+
+def test_an_auto_scaling_group_bills_the_hours_of_its_scheduled_actions() -> None:
+    pool = group()
+    hours, weak = machine_hours(pool, *office(pool))
+    both = (2 * OFFICE).quantize(Decimal("0.0001"))
+    assert hours == Interval(both, both, Decimal(4 * 730))
+    assert weak == ""
+
+
+def test_what_runs_between_the_actions_bills_the_whole_month() -> None:
+    pool = group(minSize=1, desiredCapacity=1)
+    on = action(pool, "on", recurrence="0 7 * * MON-FRI", minSize=-1, desiredCapacity=3)
+    off = action(pool, "off", recurrence="0 21 * * MON-FRI", desiredCapacity=1)
+    hours, _ = machine_hours(pool, on, off)
+    assert hours == Interval(Decimal(730), (730 + 2 * OFFICE).quantize(Decimal("0.0001")), Decimal(4 * 730))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"recurrence": UNKNOWN},
+        {"recurrence": "0 7 1 * *"},
+        {"recurrence": None, "startTime": "2026-12-01T00:00:00Z"},
+        {"timeZone": "Europe/London"},  # the other one has none
+    ],
+)
+def test_a_schedule_that_is_not_understood_may_switch_all_off(wrong: dict[str, Any]) -> None:
+    pool = group(minSize=1, desiredCapacity=2)
+    on, off = office(pool, size=3)
+    broken = make(on.type, on.name, {**on.inputs, "maxSize": 6, **wrong}, autoscalingGroupName=pool)
+    hours, weak = machine_hours(pool, broken, off)
+    assert hours == Interval(Decimal(0), Decimal(2 * 730), Decimal(6 * 730))
+    assert weak.startswith("not in the hours: ")
+
+
+def test_a_size_that_no_schedule_states_yet_has_no_bound() -> None:
+    pool = group()
+    assert Schedule(unread="x", most=UNKNOWN).hours(Size(least=0, wanted=0, most=4)) is None
+    hours, weak = machine_hours(pool, *office(pool)[1:], action(pool, "on", recurrence=UNKNOWN, desiredCapacity=9))
+    assert (hours.floor, weak != "") == (0, True)
+
+
+def test_a_managed_instance_group_runs_in_its_autoscalers_windows() -> None:
+    template = make("gcp:compute/instanceTemplate:InstanceTemplate", "t", {"machineType": "g2-standard-4"})
+    versions = [{"instanceTemplate": UNKNOWN}]
+    pool = make(MIG, "g", {"zone": "us-central1-a", "versions": versions}, versions=template)
+    window = {"name": "day", "minRequiredReplicas": 2, "schedule": "0 7 * * MON-FRI", "durationSec": 14 * 3600}
+    policy = {"minReplicas": 0, "maxReplicas": 3, "scalingSchedules": [window, {**window, "disabled": True}]}
+    scaler = make(
+        "gcp:compute/autoscaler:Autoscaler", "a", {"target": UNKNOWN, "autoscalingPolicy": policy}, target=pool
+    )
+    hours, _ = machine_hours(template, pool, scaler)
+    both = (2 * OFFICE).quantize(Decimal("0.0001"))
+    assert hours == Interval(both, both, Decimal(3 * 730))
+
+
+def test_an_instance_stops_and_starts_by_its_policy() -> None:
+    on, off = {"schedule": "0 7 * * 1-5"}, {"schedule": "0 21 * * 1-5"}
+    schedule = {"vmStartSchedule": on, "vmStopSchedule": off, "timeZone": "Europe/London"}
+    policy = make("gcp:compute/resourcePolicy:ResourcePolicy", "p", {"instanceSchedulePolicy": schedule})
+    inputs = {"machineType": "g2-standard-4", "zone": "us-central1-a", "resourcePolicies": UNKNOWN}
+    vm = make("gcp:compute/instance:Instance", "vm", inputs, resourcePolicies=policy)
+    hours, _ = machine_hours(policy, vm)
+    day = OFFICE.quantize(Decimal("0.0001"))
+    assert hours == Interval(day, day, Decimal(730))
+
+
+def test_a_scale_set_follows_the_recurring_profiles() -> None:
+    pool = make(VMSS, "g", {"location": "eastus", "sku": {"name": "Standard_NC24ads_A100_v4", "capacity": 0}})
+
+    def profile(name: str, hour: int | None, size: int) -> dict[str, Any]:
+        days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]
+        when = {"days": days, "hours": [hour], "minutes": [0], "timeZone": "GMT Standard Time"}
+        capacity = {"minimum": str(size), "default": str(size), "maximum": "4"}
+        recurrence = {} if hour is None else {"recurrence": {"frequency": "Week", "schedule": when}}
+        return {"name": name, "capacity": capacity, **recurrence}
+
+    profiles = [profile("always", None, 0), profile("day", 7, 2), profile("night", 21, 0)]
+    setting = make(
+        "azure-native:monitor:AutoscaleSetting", "a",
+        {"location": "eastus", "targetResourceUri": UNKNOWN, "profiles": profiles}, targetResourceUri=pool,
+    )  # fmt: skip
+    both = (2 * OFFICE).quantize(Decimal("0.0001"))
+    assert machine_hours(pool, setting)[0] == Interval(both, both, Decimal(4 * 730))
+
+
+def test_an_endpoint_follows_application_auto_scaling() -> None:
+    kind = "aws:appautoscaling/scheduledAction:ScheduledAction"
+    variants = [{"variantName": "a", "instanceType": "ml.g5.xlarge", "initialInstanceCount": 1}]
+    config = make("aws:sagemaker/endpointConfiguration:EndpointConfiguration", "c", {"productionVariants": variants})
+    endpoint = make(
+        "aws:sagemaker/endpoint:Endpoint", "e", {"name": "chat", "endpointConfigName": UNKNOWN}, endpointConfigName=config
+    )  # fmt: skip
+
+    def at(name: str, when: str, size: int) -> RecordedResource:
+        sizes = {"minCapacity": size, "maxCapacity": max(size, 1)}
+        stated = {"serviceNamespace": "sagemaker", "resourceId": "endpoint/chat/variant/a", "schedule": when}
+        return make(kind, name, {**stated, "scalableTargetAction": sizes})
+
+    day = at("on", "cron(0 7 ? * MON-FRI *)", 3), at("off", "cron(0 21 ? * 2-6 *)", 1)
+    hours, _ = machine_hours(config, endpoint, *day)
+    assert hours == Interval(*[(730 + 2 * OFFICE).quantize(Decimal("0.0001"))] * 2, Decimal(3 * 730))
+
+
+@pytest.mark.parametrize(
+    ("expression", "first", "times"),
+    [
+        ("0 7 * * MON-FRI", 420, 5),
+        ("0 0 * * 0", 6 * 1440, 1),
+        ("0 0 * * 7", 6 * 1440, 1),
+        ("30 */6 * * SAT,SUN", 5 * 1440 + 30, 8),
+        ("15 22 * * FRI-MON", 1335, 4),
+        ("cron(0 7 ? * 2 *)", 420, 1),  # AWS counts Sunday as 1
+        ("0 8/4 * * 1", 480, 4),
+    ],
+)
+def test_cron(expression: str, first: int, times: int) -> None:
+    found = weekly(expression)
+    assert found is not None
+    assert (found[0], len(found)) == (first, times)
+
+
+@pytest.mark.parametrize("expression", ["", "at(2026-12-01T00:00:00)", "rate(5 minutes)", "0 7 1 * *", "0 7 * 6 *", "0 25 * * *", "x x * * *", "0 7 * * 1#2", "*/0 * * * *"])  # fmt: skip
+def test_what_does_not_go_by_the_week_is_not_read(expression: str) -> None:
+    assert weekly(expression) is None
+
+
+SIZE = st.integers(0, 5)
+EVENT = st.builds(Event, st.integers(0, 10_079), st.none() | SIZE, st.none() | SIZE, st.none() | SIZE)
+WINDOW = st.builds(Window, st.integers(0, 10_079), st.integers(0, 20_000), SIZE)
+
+
+@given(st.lists(EVENT, max_size=4), st.lists(WINDOW, max_size=2), SIZE, SIZE, SIZE)
+def test_floor_expected_ceiling(events: list[Event], windows: list[Window], least: int, wanted: int, most: int) -> None:
+    schedule = Schedule(events=tuple(events), windows=tuple(windows))
+    found = schedule.hours(Size(least=least, wanted=wanted, most=max(least, most)))
+    assert found is not None
+    hours = found[0]  # the order of its bounds is checked as it is built
+    reached = [least, wanted, most, *(e.least or 0 for e in events), *(e.most or 0 for e in events)]
+    assert hours.ceiling <= 730 * max([*reached, *(w.least for w in windows)])
+    assert hours.floor >= 0
