@@ -4,6 +4,7 @@ It keeps its cloud in a JSON file, `$SIZEWELL_STANDIN/<package>.json`, checks in
 what the cloud would refuse (a second bucket of a name, deleting what is protected or still in use) and does as
 `$SIZEWELL_STANDIN/orders.json` tells: `[{"call": "create", "type": "aws:ec2/...", "then": "fail|hang|lose", "times": 1,
 "message": "InsufficientInstanceCapacity"}]`. "lose": the cloud has done it, but the answer never arrives.
+With `SIZEWELL_STANDIN_TRUSTS=1` it takes inputs as they are: a preview is then as fast as a provider lets it be.
 """
 
 from __future__ import annotations
@@ -227,9 +228,8 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
     def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
         token = request.urn.split("::")[2].split("$")[-1]
         inputs = plain(request.news)
-        failures = [
-            provider_pb2.CheckFailure(property=where, reason=reason) for where, reason in sdk().faults(token, inputs)
-        ]
+        wrong = [] if os.environ.get("SIZEWELL_STANDIN_TRUSTS") else sdk().faults(token, inputs)
+        failures = [provider_pb2.CheckFailure(property=where, reason=reason) for where, reason in wrong]
         name_key = UNIQUE.get(token)
         if name_key and name_key not in inputs:  # autonaming, deterministic here
             name = request.urn.split("::")[-1]
