@@ -3,16 +3,21 @@
 from typing import Any
 
 import pulumi
-from pulumi_azure_native import authorization, resources, storage
+from pulumi_azure_native import authorization, managedidentity, resources, storage
 
-from components.azure import plans
+from components.azure import keys, parts, plans
 from components.azure.args import CheckpointStoreArgs
 from components.azure.checks import check_checkpoint_store
 from components.owned import Owned
 
+KEY = "checkpoints"
+
 
 class CheckpointStore(Owned):
-    """A versioned, immutable, private storage account that no destroy reaches, and a role to write but not delete."""
+    """A versioned, immutable, private storage account with a key of its own that no destroy reaches.
+
+    Beside it a role that writes and reads, but does not delete.
+    """
 
     account_name: pulumi.Output[str]
     """Name of the storage account."""
@@ -44,7 +49,8 @@ class CheckpointStore(Owned):
             tags=self.tags_of(resources.ResourceGroup, f"{name}-group"),
             opts=self._kept(),
         )
-        account = self._account(name, args, group)
+        user, held = self._key(name, args, group)
+        account = self._account(name, args, group, user=user, held=held)
         soft_delete = {"enabled": True, "days": args.get("soft_delete_days", 30 if production else 14)}
         storage.BlobServiceProperties(
             f"{name}-blobs",
@@ -122,7 +128,41 @@ class CheckpointStore(Owned):
     def _kept(self, **options: Any) -> pulumi.ResourceOptions:
         return self.child(protect=True, retain_on_delete=True, **options)
 
-    def _account(self, name: str, args: CheckpointStoreArgs, group: resources.ResourceGroup) -> storage.StorageAccount:
+    def _key(
+        self, name: str, args: CheckpointStoreArgs, group: resources.ResourceGroup
+    ) -> tuple[managedidentity.UserAssignedIdentity, authorization.RoleAssignment]:
+        """The store's own key, and who wraps with it: the account alone. The vault has the account's name."""
+        place = {"resource_group": group.name, "region": args["region"]}
+        vault = keys.vault(
+            self,
+            f"{name}-vault",
+            vault_name=args["account"],
+            group=group.name,
+            region=args["region"],
+            opts=self._kept(),
+        )
+        key = keys.key(self, f"{name}-key", key_name=KEY, vault=vault, group=group.name, opts=self._kept())
+        user = parts.identity(self, f"{name}-key", place, protect=True, retain_on_delete=True)
+        held = parts.assign(
+            self,
+            f"{name}-key",
+            scope=key.id,
+            principal=user.principal_id,
+            role=keys.CRYPTO_USER,
+            protect=True,
+            retain_on_delete=True,
+        )
+        return user, held
+
+    def _account(
+        self,
+        name: str,
+        args: CheckpointStoreArgs,
+        group: resources.ResourceGroup,
+        *,
+        user: managedidentity.UserAssignedIdentity,
+        held: authorization.RoleAssignment,
+    ) -> storage.StorageAccount:
         return storage.StorageAccount(
             name,
             account_name=args["account"],
@@ -141,7 +181,13 @@ class CheckpointStore(Owned):
             public_network_access="Disabled",
             network_rule_set={"default_action": "Deny", "bypass": "AzureServices"},
             encryption={
-                "key_source": "Microsoft.Storage",
+                "key_source": "Microsoft.Keyvault",
+                "encryption_identity": {"encryption_user_assigned_identity": user.id},
+                # without a version: the account follows the key when it changes itself
+                "key_vault_properties": {
+                    "key_name": KEY,
+                    "key_vault_uri": f"https://{args['account']}.vault.azure.net",
+                },
                 "require_infrastructure_encryption": True,
                 "services": {"blob": {"enabled": True, "key_type": "Account"}},
             },
@@ -153,6 +199,7 @@ class CheckpointStore(Owned):
                     "allow_protected_append_writes": False,
                 },
             },
+            identity={"type": "UserAssigned", "user_assigned_identities": [user.id]},
             tags=self.tags_of(storage.StorageAccount, name),
-            opts=self._kept(),
+            opts=self._kept(depends_on=[held]),
         )

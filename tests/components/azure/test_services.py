@@ -1,0 +1,366 @@
+"""Budget, hard end, storage, keys, OpenAI on Azure: what they make, what they really do, what they refuse."""
+
+import json
+import re
+
+import pulumi
+import pytest
+from aws_recording import record
+from azure_recording import NETWORK, OWNED, PLACE, PROD, VAULT, ZONES, check_right, children, golden, only, refusals
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.azure import limits_plans, storage_plans, workflow_plans
+from components.azure.keys import CustomerKeys
+from components.azure.limits import BudgetAlarms, EndRights, TtlGuard
+from components.azure.openai import OpenAiAccount, _key_parts
+from components.azure.storage import SharedStorage
+
+BUDGET = {
+    **OWNED,
+    "region": "eastus",
+    "stack": "dev-azure",
+    "monthly_usd": 12000.0,
+    "starts": "2026-09-22",
+    "emails": ["ml-platform@example.com"],
+}
+LIVE_BUDGET = {
+    **PROD,
+    "region": "eastus",
+    "stack": "prod-azure",
+    "monthly_usd": 90000,
+    "starts": "2026-11-01",
+    "subscription": "00000000-0000-0000-0000-000000000003",
+}
+TTL = {
+    "environment": "dev",
+    "owner": "ml-platform",
+    "region": "eastus",
+    "stack": "dev-azure",
+    "target": "sizewell-dev-azure-network-eastus",
+    "ends": "2026-09-22",
+    "emails": ["ml-platform@example.com"],
+}
+RIGHTS = {
+    **OWNED,
+    "region": "eastus",
+    "resource_group": "sizewell-dev-azure-network-eastus",
+    "ender": limits_plans.ender("dev-azure", "eastus"),
+}
+FILES = f"{NETWORK}/virtualNetworks/net/subnets/files"
+STORAGE = {
+    **OWNED,
+    "region": "eastus",
+    "resource_group": "network",
+    "zone": "1",
+    "subnet_id": FILES,
+    "bytes_needed": 12 * 10**12,
+}
+CONTAINERS = "/subscriptions/0000/resourceGroups/data/providers/Microsoft.Storage/storageAccounts/data/blobServices/default/containers"
+KEY = {
+    "key_url": "https://keys.vault.azure.net/keys/disks/1",
+    "vault_id": VAULT,
+    "identity_id": "/subscriptions/0000/resourceGroups/keys/providers/Microsoft.ManagedIdentity/userAssignedIdentities/k",
+}
+LIVE_STORAGE = {
+    **PROD,
+    "region": "eastus",
+    "resource_group": "network",
+    "zone": "2",
+    "subnet_id": FILES,
+    "bytes_needed": 30 * 10**12,
+    "throughput_mb_per_s_per_tib": 500,
+    "container_id": f"{CONTAINERS}/images",
+    "logging_container_id": f"{CONTAINERS}/logs",
+    "import_prefix": "/train",
+    "key": KEY,
+}
+KEYS = {**PROD, "region": "eastus", "salt": "sizewell/petsnap"}
+BY_TOKEN = {
+    "name": "chat",
+    "model": "gpt-4.1-mini",
+    "version": "2025-04-14",
+    "sku": "GlobalStandard",
+    "capacity": 100,
+}
+BOUGHT = {
+    "name": "chat-fast",
+    "model": "gpt-4.1",
+    "version": "2025-04-14",
+    "sku": "DataZoneProvisionedManaged",
+    "capacity": 50,
+    "purchase": "confirmed",
+    "max_price_usd": 60.0,
+    "ends": "2026-12-31",
+}
+OPENAI = {**OWNED, **PLACE, "account": "petsnap-dev", "deployments": [BY_TOKEN]}
+LIVE_OPENAI = {
+    **PROD,
+    **PLACE,
+    "account": "petsnap-prod",
+    "private_dns_zone_ids": ZONES,
+    "deployments": [BY_TOKEN, BOUGHT],
+    "users": ["00000000-0000-0000-0000-00000000000d"],
+    "key": {**KEY, "client_id": "00000000-0000-0000-0000-00000000000e"},
+}
+FORMS = {
+    "budget-dev": (BudgetAlarms, BUDGET, "dev-azure"),
+    "budget-prod": (BudgetAlarms, LIVE_BUDGET, "prod-azure"),
+    "ttl-dev": (TtlGuard, TTL, "ttl-dev-azure"),
+    "end-rights-dev": (EndRights, RIGHTS, "dev-azure"),
+    "storage-dev": (SharedStorage, STORAGE, "dev-azure"),
+    "storage-prod": (SharedStorage, LIVE_STORAGE, "prod-azure"),
+    "keys-prod": (CustomerKeys, KEYS, "prod-azure"),
+    "openai-dev": (OpenAiAccount, OPENAI, "dev-azure"),
+    "openai-prod": (OpenAiAccount, LIVE_OPENAI, "prod-azure"),
+}
+
+
+def made(cls, name, args, stack="dev-azure"):
+    resources = record(lambda: cls(name, args), stack=stack)
+    check_right(resources)
+    return resources
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_makes_what_is_written_down(form):
+    cls, args, stack = FORMS[form]
+    golden(form, made(cls, form, args, stack))
+
+
+def test_costs_are_counted_by_the_stack_s_tag_from_the_start_of_a_month():
+    budget = only(made(BudgetAlarms, "x", BUDGET), "azure-native:consumption:Budget").inputs
+    assert budget["filter"] == {"tags": {"name": "sizewell-stack", "operator": "In", "values": ["dev-azure"]}}
+    assert budget["timePeriod"] == {"startDate": "2026-09-01T00:00:00Z"}
+    told = {(one["thresholdType"], one["threshold"]) for one in budget["notifications"].values()}
+    assert told == {("Actual", 50.0), ("Actual", 80.0), ("Actual", 100.0), ("Forecasted", 100.0)}
+
+
+class Azure:
+    """Runs a workflow's actions as Azure would: what it calls, in the order that it allows."""
+
+    def __init__(self, answers):
+        self.answers, self.calls, self.items, self.bodies = answers, [], {}, {}
+
+    def run(self, actions):
+        done = {}
+        while len(done) < len(actions):
+            ready = [n for n, a in actions.items() if n not in done and set(a.get("runAfter", {})) <= done.keys()]
+            assert ready, f"never runs: {set(actions) - done.keys()}"
+            for name in ready:
+                allowed = actions[name].get("runAfter", {})
+                done[name] = (
+                    self.act(name, actions[name])
+                    if all(done[before] in states for before, states in allowed.items())
+                    else "Skipped"
+                )
+        return done
+
+    def act(self, name, action):
+        kind = action["type"]
+        if kind == "Http":
+            return self.http(name, action["inputs"])
+        if kind == "If":
+            if all(self.holds(one) for one in action["expression"]["and"]):
+                return "Succeeded" if "Failed" not in self.run(action["actions"]).values() else "Failed"
+            return "Succeeded"
+        state = "Succeeded"
+        for item in self.value(action["foreach"]) or []:
+            self.items[name] = item
+            if "Failed" in self.run(action["actions"]).values():
+                state = "Failed"
+        return state
+
+    def http(self, name, inputs):
+        assert inputs["authentication"]["type"] == "ManagedServiceIdentity"
+        uri = re.sub(r"@\{(.+?)\}", lambda found: str(self.value(f"@{found[1]}")), inputs["uri"])
+        body = self.value(inputs["body"]) if isinstance(inputs.get("body"), str) else inputs.get("body")
+        self.calls.append((inputs["method"], uri.removeprefix("https://management.azure.com"), body))
+        answer = self.answers.get(uri.removeprefix("https://management.azure.com").partition("?")[0], {})
+        if answer == "fails" and inputs["method"] != "GET":
+            return "Failed"
+        self.bodies[name] = answer
+        return "Succeeded"
+
+    def holds(self, condition):
+        ((operator, operands),) = condition.items()
+        if operator == "not":
+            return not self.holds(operands)
+        left, right = (self.value(one) for one in operands)
+        return left == right if operator == "equals" else left > right
+
+    def value(self, text):
+        """The few functions that the definitions use."""
+        if not (isinstance(text, str) and text.startswith("@")):
+            return text
+        return eval(  # noqa: S307  (an expression of our own, rewritten to Python)
+            re.sub(r"\?\[('[^']+')\]", r".get(\1, {})", text[1:]),
+            {},
+            {
+                "body": self.bodies.get,
+                "items": self.items.get,
+                "length": len,
+                "json": json.loads,
+                "setProperty": lambda found, key, what: {**found, key: what},
+            },
+        )
+
+
+GROUP = "/subscriptions/0000/resourceGroups/rg"
+TAGS = {"sizewell-stack": "dev-azure"}
+
+
+def provider(kind):
+    return f"{GROUP}/providers/{kind}"
+
+
+def test_the_end_takes_what_carries_the_tag_to_zero_and_leaves_the_rest():
+    cluster, foreign = provider("Microsoft.ContainerService/managedClusters/a"), provider("x/other")
+    machines = provider("Microsoft.Compute/virtualMachineScaleSets/m")
+    autoscale = provider("Microsoft.Insights/autoscaleSettings/s")
+    ml = provider("Microsoft.MachineLearningServices/workspaces/ml")
+    azure = Azure(
+        {
+            provider("Microsoft.ContainerService/managedClusters"): {
+                "value": [{"id": cluster, "tags": TAGS}, {"id": foreign, "tags": {"sizewell-stack": "prod-azure"}}]
+            },
+            provider("Microsoft.Insights/autoscaleSettings"): {"value": [{"id": autoscale, "tags": TAGS}]},
+            provider("Microsoft.Compute/virtualMachineScaleSets"): {"value": [{"id": machines, "tags": TAGS}]},
+            provider("Microsoft.MachineLearningServices/workspaces"): {"value": [{"id": ml, "tags": TAGS}]},
+            f"{ml}/computes": {"value": [{"id": f"{ml}/computes/tune"}]},
+            f"{ml}/onlineEndpoints": {"value": [{"id": f"{ml}/onlineEndpoints/chat"}]},
+            autoscale: "fails",
+        }
+    )
+    azure.run(workflow_plans.end_actions(group=GROUP, identity="hand", stack="dev-azure"))
+    done = [(method, uri.partition("?")[0]) for method, uri, _ in azure.calls if method != "GET"]
+    assert ("POST", f"{cluster}/stop") in done
+    assert ("PATCH", machines) in done  # although the autoscale setting did not go off
+    assert done.index(("PATCH", autoscale)) < done.index(("PATCH", machines))
+    assert ("DELETE", f"{ml}/computes/tune") in done
+    assert ("DELETE", f"{ml}/onlineEndpoints/chat") in done
+    assert not [uri for _, uri in done if foreign in uri]
+    assert {body["sku"]["capacity"] for _, uri, body in azure.calls if body and "sku" in body} == {0}
+
+
+def test_an_end_that_finds_nothing_does_nothing():
+    azure = Azure({})
+    azure.run(workflow_plans.end_actions(group=GROUP, identity="hand", stack="dev-azure"))
+    assert {method for method, _, _ in azure.calls} == {"GET"}
+
+
+POOL = provider("Microsoft.ContainerService/managedClusters/a/agentPools/p")
+
+
+@pytest.mark.parametrize(
+    ("samples", "state", "stopped"),
+    [
+        ([{"value": [0, "3"]}], "Running", True),
+        ([], "Running", False),  # somebody works, or nobody looked: no answer is no idleness
+        ([{"value": [0, "3"]}], "Stopped", False),  # it is there already
+    ],
+)
+def test_a_pool_stops_when_its_gpus_were_idle_and_seen(samples, state, stopped):
+    pool = {"name": "p", "properties": {"vmSize": "Standard_ND96isr_H100_v5", "powerState": {"code": state}}}
+    azure = Azure({"https://q/api/v1/query": {"data": {"result": samples}}, POOL: pool})
+    azure.run(workflow_plans.idle_stop(pool=POOL, identity="hand", query_url="https://q", query="a < 5")["actions"])
+    puts = [body for method, _, body in azure.calls if method == "PUT"]
+    assert bool(puts) is stopped
+    if stopped:
+        assert puts[0]["properties"]["powerState"] == {"code": "Stopped"}
+        assert puts[0]["properties"]["vmSize"] == "Standard_ND96isr_H100_v5"
+
+
+def test_the_hand_may_take_machines_to_zero_and_touch_nothing_else():
+    held = only(made(EndRights, "x", RIGHTS), "azure-native:authorization:RoleDefinition").inputs["permissions"][0]
+    assert held["actions"] == list(workflow_plans.END_ACTIONS)
+    for action in held["actions"]:
+        assert "*" not in action
+        assert not re.search(r"Storage|KeyVault|Network|Authorization|ContainerRegistry", action)
+    assert held["dataActions"] == []
+
+
+def test_both_stacks_find_the_same_hand():
+    """The guard's stack makes it, the other stack looks it up by name: neither asks the other."""
+    there = made(TtlGuard, "end-eastus", TTL, "ttl-dev-azure")
+    hand = only(there, "azure-native:managedidentity:UserAssignedIdentity").inputs
+    group = only(there, "azure-native:resources:ResourceGroup").inputs
+    assert limits_plans.ender("dev-azure", "eastus") == {
+        "resource_group": group["resourceGroupName"],
+        "identity": hand["resourceName"],
+    }
+
+
+def test_a_destroy_leaves_the_keys_and_what_they_need():
+    kept = {one.name: one.protect for one in children(made(CustomerKeys, "k", KEYS, "prod-azure"))}
+    assert all(kept.values()), kept
+    loose = children(made(CustomerKeys, "k", {**KEYS, "protected": False}, "prod-azure"))
+    assert not any(one.protect for one in loose)
+
+
+@given(st.integers(1, 300 * 10**12), st.sampled_from(sorted(storage_plans.TIERS)))
+def test_data_fits_with_a_tenth_to_spare_in_a_size_that_azure_sells(size, tier):
+    tib = storage_plans.capacity_tib(size, tier)
+    assert tib % storage_plans.TIERS[tier] == 0
+    assert tib * storage_plans.TIB * 0.9 >= size - storage_plans.TIB * 0.01
+    assert storage_plans.capacity_tib(size, tier) <= storage_plans.capacity_tib(size + 10**12, tier)
+
+
+def test_models_are_deployed_one_after_the_other_and_only_as_named():
+    found = [
+        one
+        for one in made(OpenAiAccount, "ai", LIVE_OPENAI, "prod-azure")
+        if one.type == "azure-native:cognitiveservices:Deployment"
+    ]
+    assert {one.inputs["properties"]["versionUpgradeOption"] for one in found} == {"NoAutoUpgrade"}
+    later = next(one for one in found if one.name == "ai-chat-fast")
+    assert any("ai-chat" in urn for urn in later.dependencies)
+    assert _key_parts("https://v.vault.azure.net/keys/disks/7") == ("https://v.vault.azure.net/", "disks", "7")
+
+
+def openai(**changes):
+    return {**OPENAI, "deployments": [{**BOUGHT, **changes}]}
+
+
+NEGATIVE = [
+    (BudgetAlarms, {**BUDGET, "monthly_usd": 0}, "monthly_usd", "must be over 0, got 0"),
+    (BudgetAlarms, {**BUDGET, "starts": "soon"}, "starts", "must be an ISO date"),
+    (BudgetAlarms, {**BUDGET, "subscription": "petsnap"}, "subscription", "must be a subscription's GUID"),
+    (BudgetAlarms, {**BUDGET, "emails": ["nobody"]}, "emails[0]", "must be an e-mail address"),
+    (BudgetAlarms, {**BUDGET, "stack": ""}, "stack", "is empty"),
+    (TtlGuard, {**TTL, "ends": "tomorrow"}, "ends", "must be an ISO date (2026-12-31), got 'tomorrow'"),
+    (TtlGuard, {**TTL, "expires": "2026-09-22"}, "expires", "the guard outlives what it ends"),
+    (TtlGuard, {**TTL, "target": ""}, "target", "name the resource group"),
+    (EndRights, {**RIGHTS, "ender": {"resource_group": "", "identity": "x"}}, "ender.resource_group", "is empty"),
+    (SharedStorage, {**STORAGE, "zone": "eastus-1"}, "zone", 'must be "1", "2" or "3"'),
+    (SharedStorage, {**STORAGE, "bytes_needed": 0}, "bytes_needed", "a plain whole number"),
+    (SharedStorage, {**STORAGE, "bytes_needed": 10**15}, "bytes_needed", "400 is the most in one file system"),
+    (SharedStorage, {**STORAGE, "throughput_mb_per_s_per_tib": 40}, "throughput_mb_per_s_per_tib", "125, 250, 500"),
+    (SharedStorage, {**STORAGE, "container_id": "images"}, "container_id", "must be the id of a blob container"),
+    (SharedStorage, {**STORAGE, "import_prefix": "/a"}, "import_prefix", "there is nothing to import"),
+    (CustomerKeys, {**KEYS, "salt": ""}, "salt", "shares its name with the whole world"),
+    (OpenAiAccount, {**OPENAI, "account": "Pet Snap"}, "account", "must be 2 to 64 lower-case letters"),
+    (OpenAiAccount, {**OPENAI, "deployments": []}, "deployments", "would answer nothing"),
+    (OpenAiAccount, {**OPENAI, "deployments": [BY_TOKEN, BY_TOKEN]}, "deployments", "has a name twice: chat, chat"),
+    (OpenAiAccount, openai(sku="Cheap"), "deployments[0].sku", "must be one of Standard"),
+    (OpenAiAccount, openai(purchase="unconfirmed"), "deployments[0].purchase", "must be confirmed, got 'unconfirmed'"),
+    (OpenAiAccount, openai(capacity=17), "deployments[0].capacity", "in steps of 5 for DataZoneProvisionedManaged"),
+    (OpenAiAccount, openai(capacity=0), "deployments[0].capacity", "must be a plain whole number"),
+    (OpenAiAccount, openai(max_price_usd=0), "deployments[0].max_price_usd", "must be over 0"),
+    (OpenAiAccount, openai(ends="later"), "deployments[0].ends", "must be an ISO date"),
+    (OpenAiAccount, openai(version=""), "deployments[0].version", "what answers would change by itself"),
+    (OpenAiAccount, openai(sku="Standard"), "deployments[0].purchase", "there is nothing to buy"),
+]
+
+
+@pytest.mark.parametrize(("cls", "args", "path", "sentence"), NEGATIVE)
+def test_refuses(cls, args, path, sentence, monkeypatch):
+    monkeypatch.setattr(pulumi, "get_stack", lambda: "ttl-dev-azure")
+    found = refusals(cls, args)
+    assert any(at == path and sentence in text for at, text in found), found
+
+
+def test_a_guard_never_stands_in_the_stack_that_it_ends(monkeypatch):
+    monkeypatch.setattr(pulumi, "get_stack", lambda: "dev-azure")
+    found = refusals(TtlGuard, TTL)
+    assert any(at == "stack" and "must be another stack than the guard's own (dev-azure)" in text for at, text in found)
