@@ -81,12 +81,21 @@ def run_preview(request: Request) -> records.Preview:
             catalog_as_of=catalog.as_of,
             age_days=_age(catalog.as_of, request.on),
             discounts=request.discounts.name if request.discounts else "",
-            usage=request.usage.name if request.usage else "",
+            usage=_usage_in_words(request, pricing.unused),
             engine="pulumi" if request.engine == "pulumi" or request.plan_files else "offline",
         ),
         limits=request.limits,
         unblocked=request.unblocked,
     )
+
+
+def _usage_in_words(request: Request, unused: frozenset[tuple[str, str]] | None) -> str:
+    """The name of the usage file, and what in it no resource bills by: a name misspelt would be a figure too low."""
+    if request.usage is None:
+        return ""
+    left = [f"{name}.{measure}" for name, measure in sorted(unused or ())]
+    more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+    return f"{request.usage.name} (nothing bills by {', '.join(left[:5])}{more})" if left else request.usage.name
 
 
 def stacks_of(root: Path) -> tuple[str, ...]:
@@ -132,9 +141,12 @@ class _Pricing:
     on: date
     usage: Any
     discounts: Any
+    unused: frozenset[tuple[str, str]] | None = None  # statements of use that no stack has asked for so far
 
     def side(self, plan: Plan) -> Side:
-        return Side(plan=plan, pricing=self.price(plan, self.catalog))
+        pricing = self.price(plan, self.catalog)
+        self.unused = pricing.unused if self.unused is None else self.unused & pricing.unused
+        return Side(plan=plan, pricing=pricing)
 
     def price(self, plan: Plan, catalog: Any) -> Any:
         from resources.pricing import price

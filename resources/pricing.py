@@ -6,21 +6,22 @@ A missing price is never 0, an unknown count or type gives an interval or an unp
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from resources.graph import Graph
 from resources.recorded import Plan, RecordedResource, Unknown
-from resources.usage import NO_DISCOUNTS, NO_USAGE, Discounts, Usage
+from resources.usage import NO_DISCOUNTS, NO_USAGE, OWN_RATE, Discounts, Usage
 from resources.values import Text, canonical, cloud_of
 from sizing.costing import amount
 from sizing.money import Cost, Interval, LineItem, Price, Priced, Unpriced, total
 
 if TYPE_CHECKING:
     from sizing.catalog import Catalog
+    from sizing.catalog.records import Fee
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Pricing:
     unknown: tuple[tuple[str, str, str], ...]
     outside: tuple[str, ...]
     coverage: Coverage
+    unused: frozenset[tuple[str, str]] = frozenset()  # (resource, measure) of the usage file that no price asked for
 
     def cost(self) -> Cost:
         return total(self.items)
@@ -70,10 +72,11 @@ class Context:
     """What a pricing function may ask: the graph, prices with own discounts applied, usage, and helpers for lines."""
 
     graph: Graph
-    catalog: Catalog  # `Rates`: the same questions, remembered and discounted
+    catalog: Rates
     on: date
-    usage: Usage
+    usage: Stated
     outside: list[str] = field(default_factory=list)
+    allowances: dict[tuple[str, str], Decimal] = field(default_factory=dict)  # free tiers: how much of each is taken
 
     def region(self, resource: RecordedResource) -> Text:
         return self.graph.region(resource)
@@ -125,6 +128,74 @@ class Context:
             confidence=confidence or weakness(price),
         )
 
+    def tiered(
+        self,
+        resource: RecordedResource,
+        *,
+        what: str,
+        key: str,
+        unit: str,
+        quantity: Interval | Unknown | None,
+        how: str = "",
+        confidence: str = "",
+    ) -> tuple[LineItem, ...]:
+        """A fee whose price falls with the quantity: a line for each tier that is reached.
+
+        A free tier is an account's, so it is given once, to whoever comes first; each resource climbs the others by
+        itself, which is never too little.
+        """
+        where, cloud = self.region(resource), cloud_of(resource.type)
+        whole = self.fee(
+            resource, what=what, key=key, unit=unit, quantity=quantity, how=how, confidence=confidence
+        )  # fmt: skip
+        tiers: tuple[Fee, ...] = self.catalog.fee_tiers(cloud, key, where, self.on) if isinstance(where, str) else ()
+        if len(tiers) < 2 or not isinstance(quantity, Interval) or isinstance(whole.price, Unpriced):
+            return (whole,)
+        if whole.price.source == OWN_RATE:  # one price for all of it
+            return (whole,)
+        bounds = [*(tier.from_quantity for tier in tiers[1:]), None]
+        start = Decimal(0)
+        if tiers[0].usd == 0 and bounds[0] is not None:
+            start = min(self.allowances.get((cloud, key), Decimal(0)), bounds[0])
+            self.allowances[cloud, key] = start + quantity.ceiling
+        lines = []
+        for tier, end in zip(tiers, bounds, strict=True):
+            parts = [
+                max((q if end is None else min(q, end)) - max(tier.from_quantity, start), Decimal(0))
+                for q in (start + quantity.floor, start + quantity.expected, start + quantity.ceiling)
+            ]
+            if parts[2] == 0:
+                continue
+            share = "free for the account" if tier.usd == 0 else f"from {tier.from_quantity:,f} {unit} on"
+            if tier is tiers[0] and tier.usd:
+                share = f"up to {end:,f} {unit}"
+            lines.append(
+                replace(
+                    whole,
+                    quantity=Interval(*parts),
+                    price=self.catalog.discounted_fee(Priced(tier.usd, tier.source, tier.effective_from), cloud, key),
+                    how=f"{how}, {share}" if how else share,
+                )
+            )
+        return tuple(lines) or (whole,)
+
+    def traffic(self, resource: RecordedResource) -> tuple[LineItem, ...]:
+        """Data that a resource sends away, as far as the usage file states it; each statement counts once."""
+        lines: list[LineItem] = []
+        for measure, (what, key, sides) in TRAFFIC.items() if self.usage.is_stated else ():
+            stated = self.usage.once(resource, measure)
+            if stated is not None:
+                lines += self.tiered(
+                    resource,
+                    what=what,
+                    key=key,
+                    unit="GB",
+                    quantity=stated.times(Decimal(sides)),
+                    how="from the usage file",
+                    confidence="assumed usage",
+                )
+        return tuple(lines)
+
     def standing(self, resource: RecordedResource, *, what: str, key: str, count: int = 1) -> LineItem:
         """A fee by the hour, around the clock, also at zero machines."""
         return self.fee(
@@ -159,6 +230,38 @@ class Context:
         )
 
 
+TRAFFIC: Final[Mapping[str, tuple[str, str, int]]] = {  # measure -> words, fee, sides that bill
+    "egress_gigabytes": ("egress to the internet", "egress.internet", 1),
+    "inter_region_gigabytes": ("traffic to another region", "egress.inter_region", 1),
+    "cross_zone_gigabytes": ("traffic between zones", "egress.cross_zone", 2),
+}
+
+
+class Stated:
+    """A usage file that remembers what it was asked for."""
+
+    def __init__(self, usage: Usage) -> None:
+        self._usage = usage
+        self._asked: set[tuple[str, str]] = set()
+        self.is_stated = bool(usage.entries)
+
+    def of(self, resource: RecordedResource, measure: str) -> Interval | None:
+        entry = self._usage.entry_of(resource, measure)
+        if entry is None:
+            return None
+        self._asked.add((entry, measure))
+        return self._usage.entries[entry][measure]
+
+    def once(self, resource: RecordedResource, measure: str) -> Interval | None:
+        """The same for the first resource that a name fits; a component and its group may share one."""
+        entry = self._usage.entry_of(resource, measure)
+        return None if entry is None or (entry, measure) in self._asked else self.of(resource, measure)
+
+    def unused(self) -> frozenset[tuple[str, str]]:
+        stated = {(name, measure) for name, measures in self._usage.entries.items() for measure in measures}
+        return frozenset(stated - self._asked)
+
+
 def weakness(price: Price) -> str:
     return "estimated price" if isinstance(price, Priced) and price.source.startswith("estimate") else ""
 
@@ -191,6 +294,9 @@ class Rates:
             self._fees[key] = self._discounts.fee(listed, cloud, name)
         return self._fees[key]
 
+    def discounted_fee(self, listed: Price, cloud: str, name: str) -> Price:
+        return self._discounts.fee(listed, cloud, name)
+
     def sagemaker_premium(self, instance_type: str) -> Price:
         if instance_type not in self._premiums:
             self._premiums[instance_type] = self._catalog.sagemaker_premium(instance_type)
@@ -205,9 +311,9 @@ def price(
 
     context = Context(
         graph=Graph(plan),
-        catalog=Rates(catalog, discounts or NO_DISCOUNTS, on),  # type: ignore[arg-type]
+        catalog=Rates(catalog, discounts or NO_DISCOUNTS, on),
         on=on,
-        usage=usage or NO_USAGE,
+        usage=Stated(usage or NO_USAGE),
     )
     items: list[LineItem] = []
     free: list[tuple[str, str, str]] = []
@@ -217,21 +323,25 @@ def price(
     for resource in plan.resources:
         kind = canonical(resource.type)
         pricer = PRICERS.get(kind)
-        if pricer is None:
-            if not resource.custom or kind.startswith(NOT_CLOUD):
-                free.append((resource.urn, resource.type, "groups other resources"))
-            elif kind in FREE or (reason := free_reason(kind)):
-                free.append((resource.urn, resource.type, FREE.get(kind) or reason))
-            else:
-                unknown.append((resource.urn, resource.type, "no price rule for this type"))
-                items.append(context.unpriced(resource, f"{resource.type}", "no price rule for this type"))
+        outcome: Outcome
+        if pricer is not None:
+            outcome = pricer(resource, context)
+        elif not resource.custom or kind.startswith(NOT_CLOUD):
+            outcome = Free("groups other resources")
+        elif kind in FREE or free_reason(kind):
+            outcome = Free(FREE.get(kind) or free_reason(kind))
+        else:
+            unknown.append((resource.urn, resource.type, "no price rule for this type"))
+            items.append(context.unpriced(resource, f"{resource.type}", "no price rule for this type"))
+            items.extend(context.traffic(resource))
             continue
-        outcome = pricer(resource, context)
-        if isinstance(outcome, Free):
+        sent = context.traffic(resource)
+        if isinstance(outcome, Free) and not sent:
             free.append((resource.urn, resource.type, outcome.reason))
             continue
-        items.extend(outcome)
-        reasons = [line.price.reason for line in outcome if isinstance(line.price, Unpriced)]
+        lines = (*(() if isinstance(outcome, Free) else outcome), *sent)
+        items.extend(lines)
+        reasons = [line.price.reason for line in lines if isinstance(line.price, Unpriced)]
         if reasons:
             unpriced.append((resource.urn, resource.type, "; ".join(dict.fromkeys(reasons))))
         else:
@@ -250,4 +360,5 @@ def price(
             unpriced=len(unpriced),
             unknown=len(unknown),
         ),
+        unused=context.usage.unused(),
     )

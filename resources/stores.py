@@ -20,7 +20,7 @@ def stored(resource: RecordedResource, context: Context, *, key: str, what: str)
     if stated is not None:
         how = "from the usage file"
         weak = "assumed usage"
-        return (context.fee(resource, what=what, key=key, unit="GB-month", quantity=stated, how=how, confidence=weak),)
+        return context.tiered(resource, what=what, key=key, unit="GB-month", quantity=stated, how=how, confidence=weak)
     registration = context.graph.registration(resource)
     expected = None if registration is None else registration.get("bytesExpected")
     if expected is not None and is_main_store(resource, context):

@@ -18,14 +18,24 @@ from resources.values import number
 from sizing.errors import ConfigError, Fault
 from sizing.money import Interval, LineItem, Price, Priced
 
+OWN_RATE: Final = "own rate"  # the source of a price that a team states itself
+
 MEASURES: Final = {
     "stored_gigabytes": "GB that a bucket or elastic file system holds",
     "egress_gigabytes": "GB sent to the internet per month",
+    "inter_region_gigabytes": "GB sent to another region per month",
+    "cross_zone_gigabytes": "GB sent to another zone per month; it bills on both sides",
     "processed_gigabytes": "GB through a NAT gateway, load balancer or endpoint per month",
     "ingested_gigabytes": "GB written to a log group per month",
     "machine_hours": "machine-hours per month of a pool, endpoint or notebook",
     "capacity_unit_hours": "load balancer capacity units x hours per month",
     "gpu_seconds": "GPU-seconds per month of a serverless service",
+    "requests": "requests per month of a function or serverless endpoint",
+    "gigabyte_seconds": "memory in GB x seconds per month of a function or serverless endpoint",
+    "vcpu_hours": "vCPU-hours per month that pods, tasks or containers request",
+    "memory_gigabyte_hours": "memory in GB x hours per month that pods, tasks or containers request",
+    "million_input_tokens": "million tokens per month that a model reads",
+    "million_output_tokens": "million tokens per month that a model writes",
 }
 
 
@@ -36,10 +46,12 @@ class Usage:
     entries: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
 
     def of(self, resource: RecordedResource, measure: str) -> Interval | None:
-        for key in (resource.urn, resource.name):
-            if measure in (stated := self.entries.get(key, {})):
-                return stated[measure]
-        return None
+        """What is stated of a resource by its URN or, where that is not there, by its name."""
+        found = self.entry_of(resource, measure)
+        return None if found is None else self.entries[found][measure]
+
+    def entry_of(self, resource: RecordedResource, measure: str) -> str | None:
+        return next((key for key in (resource.urn, resource.name) if measure in self.entries.get(key, {})), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +68,7 @@ class Rate:
 
     def applied(self, listed: Price) -> Price:
         if self.usd is not None:
-            return Priced(self.usd, "own rate", listed.date if isinstance(listed, Priced) else "")
+            return Priced(self.usd, OWN_RATE, listed.date if isinstance(listed, Priced) else "")
         if self.percent is None or not isinstance(listed, Priced):
             return listed
         factor = (100 - self.percent) / 100

@@ -206,10 +206,10 @@ def _ceiling(line: LineItem) -> Decimal:
 
 def _vcpus(context: Context, kind: str) -> int | None:
     try:
-        shape = context.catalog.shape("aws", kind)
+        vcpus: int = context.catalog.shape("aws", kind).vcpus
     except KeyError:
         return None
-    return shape.vcpus
+    return vcpus
 
 
 def _training(resource: RecordedResource, context: Context) -> Outcome:
