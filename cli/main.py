@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "explain": "why: the memory bar, the time waterfall, what would change the answer",
     "preview": "what a change costs, buys and destroys, before it is built",
     "policy": "what the rules say of a stack: idle spend, lost checkpoints, open doors",
+    "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",
     "validate": "predictions against published measurements, and how far off they are",
     "doctor": "what is installed, how old the prices are, which decisions are in order",
 }

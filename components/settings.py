@@ -5,6 +5,8 @@ from typing import Any
 
 import pulumi
 
+from launch.adopted import Adopted, read_adopted
+from launch.run import Run, read_run
 from sizing.errors import ConfigError, Fault
 
 
@@ -14,7 +16,9 @@ class Settings:
 
     `accounts` are AWS account ids, Google Cloud projects or Azure subscriptions; empty: whatever is logged in.
     `zones` are where machines go whose decision names no zone. `deletion_protection: false` is the first of the two
-    reviewed steps that end a prod stack: set it, `pulumi up`, then `pulumi destroy`.
+    reviewed steps that end a prod stack: set it, `pulumi up`, then `pulumi destroy`. `runs` are what runs for each
+    workload; without one nothing is started. `kubeconfig` and `cluster` name a cluster that is there already: the
+    stack then builds queues and jobs on it, and no machines.
     """
 
     project: str
@@ -24,6 +28,9 @@ class Settings:
     zones: tuple[str, ...] = ()
     deletion_protection: bool = True
     network: dict[str, Any] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    cluster: Adopted | None = None
+    kubeconfig: pulumi.Output[str] | None = None
 
     @property
     def salt(self) -> str:
@@ -49,6 +56,14 @@ def read_settings() -> Settings:
         faults.append(Fault(path="sizewell:deletionProtection", found=protection, allowed="true or false"))
     if not isinstance(network, dict):
         faults.append(Fault(path="sizewell:network", found=network, allowed="a mapping of an existing network's ids"))
+    kubeconfig = config.get_secret("kubeconfig")
+    cluster, runs = _launched(config, faults)
+    if (kubeconfig is None) != (cluster is None):
+        missing = "cluster" if cluster is None else "kubeconfig"
+        fix = (
+            "pulumi config set --secret sizewell:kubeconfig < kubeconfig; pulumi config set --path sizewell:cluster..."
+        )
+        faults.append(Fault(path=f"sizewell:{missing}", message="is missing: both adopt a cluster together", fix=fix))
     if faults:
         raise ConfigError(faults, subject=f"configuration of {pulumi.get_stack()}")
     return Settings(
@@ -59,4 +74,26 @@ def read_settings() -> Settings:
         network=network,
         zones=tuple(zones),
         deletion_protection=protection is not False,
+        runs=runs,
+        cluster=cluster,
+        kubeconfig=kubeconfig,
     )
+
+
+def _launched(config: pulumi.Config, faults: list[Fault]) -> tuple[Adopted | None, dict[str, Run]]:
+    """`sizewell:cluster` and `sizewell:run`, their faults among the others."""
+    cluster, runs = None, {}
+    stated = config.get_object("run") or {}
+    try:
+        cluster = read_adopted(adopted) if (adopted := config.get_object("cluster")) else None
+    except ConfigError as error:
+        faults += error.faults
+    if not isinstance(stated, dict):
+        faults.append(Fault(path="sizewell:run", found=stated, allowed="a mapping of workloads"))
+        return cluster, {}
+    for name, run in stated.items():
+        try:
+            runs[name] = read_run(run, f"sizewell:run.{name}")
+        except ConfigError as error:
+            faults += error.faults
+    return cluster, runs

@@ -22,7 +22,7 @@ BEFORE_BLOCK_ENDS_S: Final = 40 * 60  # the cloud ends machines half an hour bef
 
 def manifests(of: Setting) -> list[Manifest]:
     """Everything of one run, in the order in which each finds what it refers to."""
-    _possible(of)
+    possible(of)
     found = [pods.account(of)]
     name = ""
     if not of.run.command:
@@ -134,7 +134,7 @@ def deadline(of: Setting) -> str:
     return f"{min(ends):%Y-%m-%dT%H:%M:%SZ}" if ends else ""
 
 
-def _possible(of: Setting) -> None:
+def possible(of: Setting) -> None:
     """ConfigError where the entry scripts cannot do what was decided; a command of one's own can do anything."""
     if of.run.command:
         return

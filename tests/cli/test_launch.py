@@ -1,0 +1,126 @@
+"""`sizewell launch`: manifests and scripts from a committed decision; nothing is started."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .conftest import Sizewell
+
+GOLDEN = Path(__file__).parent / "golden" / "launch.yaml"
+REFRESH = "SIZEWELL_REFRESH=1 .venv/bin/pytest -q -p no:xdist tests/cli/test_launch.py"
+IMAGE = ("--image", "vllm/vllm-openai:v0.11.0")
+TUNE = """
+name: tune
+kind: fine-tuning
+model: {name: meta-llama/Llama-3.1-8B, precision: bf16}
+training: {method: lora, samples: 10k, epochs: 1, sequence_length: 2048}
+data: {location: "s3://petsnap/chats", size: 2GB}
+infra: [aws/us-east-1]
+owner: search
+cost_center: c-1
+"""
+
+
+@pytest.fixture
+def decided(project: Path, sizewell: Sizewell) -> Path:
+    (project / "stacks/specs/dev-aws/tune.yaml").write_text(TUNE)
+    assert sizewell("size", "--stack", "dev-aws", "--on", "2026-09-20").code in (0, 3)
+    return project
+
+
+def test_golden(project: Path, sizewell: Sizewell) -> None:
+    """What a person pipes into kubectl, from a decision that stands beside it."""
+    shutil.copy(GOLDEN.with_suffix(".json"), project / "stacks/decisions/dev-aws.json")
+    done = sizewell("launch", "dev-aws", "chat", *IMAGE)
+    assert done.code == 0, done.err
+    if os.environ.get("SIZEWELL_REFRESH"):
+        GOLDEN.write_text(done.out, encoding="utf-8")
+    stands = GOLDEN.read_text(encoding="utf-8") if GOLDEN.exists() else ""
+    if done.out != stands:
+        lines = difflib.unified_diff(stands.splitlines(), done.out.splitlines(), "golden", "now", lineterm="", n=2)
+        pytest.fail("\n".join([*list(lines)[:60], f"refresh: {REFRESH}"]), pytrace=False)
+
+
+def test_all_workloads_one_after_the_other(decided: Path, sizewell: Sizewell) -> None:
+    found = list(yaml.safe_load_all(sizewell("launch", "dev-aws", *IMAGE).out))
+    assert {one["metadata"]["labels"]["sizewell/workload"] for one in found} == {"chat", "tune"}
+    assert {"Deployment", "JobSet"} <= {one["kind"] for one in found}
+    job = next(one for one in found if one["kind"] == "JobSet")
+    main = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
+    store = next(one["value"] for one in main["env"] if one["name"] == "SIZEWELL_CHECKPOINT_URI")
+    assert store.startswith("s3://sizewell-dev-aws-tune-"), "the bucket of the stack's own checkpoint store"
+    assert store.endswith("/main")
+
+
+def test_configuration_says_what_runs_and_flags_say_it_over(decided: Path, sizewell: Sizewell) -> None:
+    run = {"chat": {"image": "a/b:1", "namespace": "team"}, "tune": {"image": "c/d:2", "prefix": "second"}}
+    (decided / "stacks/config/Pulumi.dev-aws.yaml").write_text(yaml.safe_dump({"config": {"sizewell:run": run}}))
+    found = list(yaml.safe_load_all(sizewell("launch", "dev-aws").out))
+    assert {one["metadata"]["namespace"] for one in found} == {"team", "default"}
+    text = sizewell("launch", "dev-aws", "tune", "--image", "e/f:3").out
+    assert "e/f:3" in text
+    assert "c/d:2" not in text
+    assert "/second" in text
+
+
+def test_an_adopted_cluster_is_spoken_to_in_its_own_words(decided: Path, sizewell: Sizewell) -> None:
+    cluster = {"selector": {"gpu.nvidia.com/class": "L40S"}, "queue": "team", "store": "s3://ours/tune"}
+    (decided / "stacks/config/Pulumi.dev-aws.yaml").write_text(
+        yaml.safe_dump({"config": {"sizewell:cluster": cluster}})
+    )
+    text = sizewell("launch", "dev-aws", "tune", "--image", "c/d:2").out
+    job = next(one for one in yaml.safe_load_all(text) if one["kind"] == "JobSet")
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team"
+    assert "gpu.nvidia.com/class: L40S" in text
+    assert "s3://ours/tune/main" in text
+
+
+def test_burn_in(decided: Path, sizewell: Sizewell) -> None:
+    chat, tune = (
+        list(yaml.safe_load_all(sizewell("launch", "dev-aws", name, *IMAGE, "--burn-in").out))
+        for name in ("chat", "tune")
+    )
+    assert chat[-1]["metadata"]["name"] == "chat-load"
+    assert tune[-1]["metadata"]["name"] == "tune-burn-in"
+
+
+def test_slurm(decided: Path, sizewell: Sizewell, tmp_path: Path) -> None:
+    done = sizewell("launch", "dev-aws", "tune", *IMAGE, "--format", "slurm")
+    assert done.code == 0, done.err
+    assert done.out.startswith("#!/bin/bash\n#SBATCH --job-name=tune\n")
+    assert subprocess.run(["bash", "-n"], input=done.out, text=True, check=False).returncode == 0
+    assert sizewell("launch", "dev-aws", "tune", *IMAGE, "--format", "slurm").out == done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("dev-aws", "chat"), 64, "chat: image: a decision names no image"),
+        (("dev-aws", "chat", "--image", "vllm"), 64, "run.chat.image: must be an image with a tag"),
+        (("dev-aws", "chad", *IMAGE), 64, "'chad' is no workload of dev-aws"),
+        (("dev-mars", *IMAGE), 64, "no decision for stack 'dev-mars'"),
+        (("dev-aws", "chat", *IMAGE, "--format", "slurm"), 64, "Slurm runs jobs that end, not services"),
+        (("dev-aws", *IMAGE, "--format", "helm"), 64, "invalid choice: 'helm'"),
+    ],
+)
+def test_wrong_usage(decided: Path, sizewell: Sizewell, words: tuple[str, ...], code: int, message: str) -> None:
+    done = sizewell("launch", *words)
+    assert done.code == code
+    assert message in done.err
+    assert done.out == ""
+
+
+def test_a_stack_of_two_is_no_one_script(decided: Path, sizewell: Sizewell) -> None:
+    (decided / "stacks/specs/dev-aws/other.yaml").write_text(TUNE.replace("name: tune", "name: other"))
+    (decided / "stacks/specs/dev-aws/chat.yaml").unlink()
+    sizewell("size", "--stack", "dev-aws", "--on", "2026-09-20")
+    done = sizewell("launch", "dev-aws", *IMAGE, "--format", "slurm")
+    assert done.code == 64
+    assert "name one: sbatch takes one script" in done.err
