@@ -84,7 +84,7 @@ def _given(one: RecordedResource, key: str) -> Any:
 
 
 def _literal(value: Any, one: RecordedResource, key: str, variables: Mapping[str, str]) -> str:
-    """Python text of a value of the input `key`; what is known only later is the id of a resource that it comes from."""
+    """Python text of a value of the input `key`; what is known only later is the id of what it comes from."""
     if value is UNKNOWN:
         known = [variables[urn] for urn in one.property_dependencies.get(key, ()) if urn in variables]
         return f"{known[0]}.id" if known else repr(key)

@@ -8,6 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
+from components.aws.mounts import LustreMountArgs
 from components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
 from components.machines import find_shape
 from components.owned import GuardArgs, OwnedArgs, ScheduleArgs
@@ -44,6 +45,8 @@ class CapacityBlockArgs(TypedDict):
     """Earliest start, ISO time."""
     max_price_usd: NotRequired[float]
     """Buy nothing dearer."""
+    ends: NotRequired[str]
+    """End of an adopted block, ISO time: its machines are drained 40 minutes before it. A bought one knows its end."""
 
 
 class WriterArgs(TypedDict):
@@ -98,6 +101,8 @@ class GpuNodeGroupArgs(OwnedArgs):
     """AMI id, or resolve:ssm:PARAMETER; by the accelerator unless told."""
     start_script: NotRequired[str]
     """Shell commands that run at first boot after the metrics agent; holds no secrets."""
+    mounts: NotRequired[list[LustreMountArgs]]
+    """Lustre file systems that are mounted at first boot, before the start script."""
     writer: NotRequired[WriterArgs]
     """Checkpoint store of the workload."""
     guard: NotRequired[GuardArgs]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, NetworkArgs
+from components.aws.mounts import check_block_end, check_mounts
 from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
 from sizing.catalog.records import Shape
 
@@ -61,6 +62,7 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
                 f"must be exactly one for machines of one job, got {len(args.get('zones') or [])}: "
                 "EFA does not cross zones",
             )
+    check_mounts(faults, args)
     check_script(faults, args)
     check_image(faults, args)
     faults.done()
@@ -168,6 +170,7 @@ def check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None
 
 
 def _check_block(faults: Faults, args: GpuNodeGroupArgs, block: Mapping[str, Any]) -> None:
+    check_block_end(faults, block)
     faults.must(
         args.get("nodes_min") == 0,
         "nodes_min",

@@ -117,8 +117,44 @@ class EksDevicePluginsArgs(OwnedArgs):
     """Kinds of accelerator in the cluster: cuda, neuron."""
     efa: NotRequired[bool]
     """Whether machines have EFA."""
-    registry: NotRequired[str]
-    """Mirror of nvcr.io for a network without a way out, as 123456789012.dkr.ecr.us-east-1.amazonaws.com/nvcr."""
+    region: NotRequired[str]
+    """AWS region, whose own registry then has EFA's plug-in."""
+    registry: NotRequired[pulumi.Input[str]]
+    """Mirror of the public images for a network without a way out: the output of an ImageMirror."""
+
+
+class ImageMirrorArgs(OwnedArgs):
+    """Repositories in ECR for public images, which machines without a way out cannot pull."""
+
+    region: str
+    """AWS region of the machines."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: the registry's name is then known at preview."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for the images; AWS's own unless given."""
+    images: list[str]
+    """Public images with their tags, as nvcr.io/nvidia/k8s-device-plugin:v0.17.4."""
+
+
+class LustreVolumeArgs(OwnedArgs):
+    """A file system of FSx for pods of one namespace."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    file_system_id: pulumi.Input[str]
+    """Id of the file system."""
+    dns_name: pulumi.Input[str]
+    """Its DNS name."""
+    mount_name: pulumi.Input[str]
+    """Its name in the mount command."""
+    capacity_gib: int
+    """Its size; FSx does not let pods take more, whatever they ask for."""
+    namespace: NotRequired[str]
+    """Namespace of the pods; default unless told."""
+    claim: NotRequired[str]
+    """Name of the claim that pods mount; data unless told."""
+    read_only: NotRequired[bool]
+    """Whether pods may only read."""
 
 
 def eks_cluster_args(

@@ -4,12 +4,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.aws.checks import check_capacity, check_place
-from components.aws.eks_args import EksClusterArgs, EksDevicePluginsArgs, EksNodeGroupArgs
+from components.aws.checks import check_capacity, check_place, check_region
+from components.aws.eks_args import (
+    EksClusterArgs,
+    EksDevicePluginsArgs,
+    EksNodeGroupArgs,
+    ImageMirrorArgs,
+    LustreVolumeArgs,
+)
 from components.aws.plans import runtime_of
 from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
 from sizing.catalog.records import Shape
 
+_IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
 CNI_LEAST = (1, 18, 4)
 _ADMIN = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
 _DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -111,8 +118,40 @@ def check_plugins(name: str, args: EksDevicePluginsArgs) -> None:
     faults = Faults(f"EksDevicePlugins {name}")
     faults.unknown_keys(args, EksDevicePluginsArgs)
     check_owned(faults, args)
+    if "region" in args:
+        check_region(faults, args)
     runtimes = args.get("runtimes") or []
     faults.must(bool(runtimes), "runtimes", "is empty; name cuda, neuron or both")
     for number, runtime in enumerate(runtimes):
         faults.must(runtime in ("cuda", "neuron"), f"runtimes[{number}]", f"must be cuda or neuron, got {runtime!r}")
+    faults.done()
+
+
+def check_mirror(name: str, args: ImageMirrorArgs) -> None:
+    faults = Faults(f"ImageMirror {name}")
+    faults.unknown_keys(args, ImageMirrorArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    images = [str(image) for image in args.get("images") or []]
+    faults.must(bool(images), "images", "is empty; name at least one public image")
+    for number, image in enumerate(images):
+        faults.must(
+            bool(_IMAGE.fullmatch(image)) and not image.endswith(":latest"),
+            f"images[{number}]",
+            f"must be REGISTRY/PATH:TAG with a tag that stays, got {image!r}",
+        )
+    paths = [image.partition("/")[2].rpartition(":")[0] for image in images]
+    twice = sorted({path for path in paths if path and paths.count(path) > 1})
+    faults.must(not twice, "images", f"name a repository twice: {', '.join(twice)}")
+    faults.done()
+
+
+def check_volume(name: str, args: LustreVolumeArgs) -> None:
+    faults = Faults(f"LustreVolume {name}")
+    faults.unknown_keys(args, LustreVolumeArgs)
+    check_owned(faults, args)
+    faults.whole_number(args, "capacity_gib", 1200, 2**20, fix="the size of the file system, in GiB")
+    for key in ("namespace", "claim"):
+        value = args.get(key, "default")
+        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
     faults.done()

@@ -65,6 +65,8 @@ class EksNodeGroup(Owned):
         group = self._group(name, args, shape, role_arn=role.arn, template=self._template(name, args, shape, key))
         scaled = group.resources.apply(eks_plans.group_of)
         self._schedule(name, args, scaled)
+        if ends := args.get("capacity_block", {}).get("ends"):
+            parts.drain(self, name, scaled, nodes_max=args["nodes_max"], ends=ends)
         self._guard(name, args, shape, scaled, account)
 
         self.node_group_name = group.node_group_name
@@ -86,12 +88,11 @@ class EksNodeGroup(Owned):
         market: dict[str, Any] = {}
         if mode == "capacity-block":
             market["instance_market_options"] = {"market_type": "capacity-block"}
-            target = {"capacity_reservation_id": args["capacity_block"]["id"]}
+            target = parts.reservation_target(args["capacity_block"]["id"])
             market["capacity_reservation_specification"] = {"capacity_reservation_target": target}
         elif mode == "reservation":
-            is_group = args["reservation"].startswith("arn:")
-            kind = "capacity_reservation_resource_group_arn" if is_group else "capacity_reservation_id"
-            market["capacity_reservation_specification"] = {"capacity_reservation_target": {kind: args["reservation"]}}
+            target = parts.reservation_target(args["reservation"])
+            market["capacity_reservation_specification"] = {"capacity_reservation_target": target}
         elif eks_plans.has_efa(
             shape, gang=gang
         ):  # never with a reservation: its machines stand where they were reserved
@@ -105,8 +106,7 @@ class EksNodeGroup(Owned):
             market["placement"] = {"group_name": placement.name}
         if mode != "spot":  # a spot pool may have several types, which stand in the node group
             market["instance_type"] = shape.instance_type
-        if script := eks_plans.first_boot(shape, efa=eks_plans.has_efa(shape, gang=gang)):
-            market["user_data"] = script
+        market["user_data"] = eks_plans.first_boot(shape, efa=eks_plans.has_efa(shape, gang=gang))
         tags = {**self.tags_of(eks.NodeGroup, f"{name}-nodes"), "Name": self.physical(name, 128)}
         return ec2.LaunchTemplate(
             f"{name}-nodes",

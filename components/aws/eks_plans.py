@@ -51,24 +51,28 @@ def has_efa(shape: Shape, *, gang: bool) -> bool:
     return gang and shape.fabric == "efa" and shape.rdma_interfaces > 0
 
 
+def max_pods(shape: Shape) -> int:
+    """What Kubernetes' own guidance allows by the machine's size.
+
+    Stated, since the node agent counts addresses per interface: on machines whose interfaces are EFA alone it finds a
+    dozen. Prefixes give each machine far more addresses than pods.
+    """
+    return 110 if shape.vcpus is not None and shape.vcpus < 30 else 250
+
+
 def first_boot(shape: Shape, *, efa: bool) -> str:
-    """MIME for EKS's node agent, base64: local disks as one RAID 0, huge pages for EFA; "" for neither.
+    """MIME for EKS's node agent, base64: room for pods, local disks as one RAID 0, huge pages for EFA.
 
     The agent adds the cluster itself; a shell script that did so would run twice.
     """
-    parts = []
+    spec: dict[str, Any] = {"kubelet": {"config": {"maxPods": max_pods(shape)}}}
     if shape.local_nvme_bytes:
-        node = {
-            "apiVersion": "node.eks.aws/v1alpha1",
-            "kind": "NodeConfig",
-            "spec": {"instance": {"localStorage": {"strategy": "RAID0"}}},
-        }
-        parts.append(("application/node.eks.aws", json.dumps(node, indent=1)))
+        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
+    node = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+    parts = [("application/node.eks.aws", json.dumps(node, indent=1))]
     if efa:
         script = f"#!/bin/bash\necho vm.nr_hugepages={HUGE_PAGES} > /etc/sysctl.d/90-efa.conf\nsysctl --system"
         parts.append(("text/x-shellscript; charset=us-ascii", script))
-    if not parts:
-        return ""
     lines = ["MIME-Version: 1.0", 'Content-Type: multipart/mixed; boundary="SIZEWELL"', ""]
     for kind, body in parts:
         lines += ["--SIZEWELL", f"Content-Type: {kind}", "", body, ""]
@@ -146,8 +150,48 @@ def kubeconfig(*, cluster: str, endpoint: str, authority: str, region: str) -> s
     )
 
 
-def charts(*, runtimes: Sequence[str], efa: bool, registry: str) -> dict[str, dict[str, Any]]:
-    """Pinned Helm charts by release name; each tolerates the taints of the machines that it is for."""
+IMAGES = {  # what the charts below run, as their projects publish it
+    "nvidia-device-plugin": "nvcr.io/nvidia/k8s-device-plugin:v0.17.4",
+    "neuron": "public.ecr.aws/neuron/neuron-device-plugin:2.23.30.0",
+}
+EKS_REGISTRIES = {  # accounts of EKS's own registry; 602401143452 elsewhere
+    "af-south-1": "877085696533",
+    "ap-east-1": "800184023465",
+    "ap-south-2": "900889452093",
+    "ap-southeast-3": "296578399912",
+    "ap-southeast-4": "491585149902",
+    "ap-southeast-5": "151610086707",
+    "ap-southeast-7": "121268973566",
+    "cn-north-1": "918309763551",
+    "cn-northwest-1": "961992271922",
+}
+
+
+def eks_registry(region: str) -> str:
+    """EKS's registry of a region, which nodes reach through the network's ECR endpoints.
+
+    >>> eks_registry("us-east-1"), eks_registry("cn-north-1")
+    ('602401143452.dkr.ecr.us-east-1.amazonaws.com', '918309763551.dkr.ecr.cn-north-1.amazonaws.com.cn')
+    """
+    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return f"{EKS_REGISTRIES.get(region, '602401143452')}.dkr.ecr.{region}.{suffix}"
+
+
+def image(release: str, registry: str) -> dict[str, str]:
+    """Repository and tag of a chart's image, in the mirror `registry` where one is given.
+
+    >>> image("neuron", "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror")["repository"]
+    '123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror/neuron/neuron-device-plugin'
+    """
+    name, _, tag = IMAGES[release].rpartition(":")
+    return {"repository": f"{registry}/{name.partition('/')[2]}" if registry else name, "tag": tag}
+
+
+def charts(*, runtimes: Sequence[str], efa: bool, registry: str, region: str = "") -> dict[str, dict[str, Any]]:
+    """Pinned Helm charts by release name; each tolerates the taints of the machines that it is for.
+
+    EFA's plug-in goes by the label of our pools, not by the chart's list of types, which lacks the newest.
+    """
     tolerated = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in TAINT_KEYS.values()]
     found: dict[str, dict[str, Any]] = {}
     if "cuda" in runtimes:
@@ -156,7 +200,7 @@ def charts(*, runtimes: Sequence[str], efa: bool, registry: str) -> dict[str, di
             "version": "0.17.4",
             "repository": "https://nvidia.github.io/k8s-device-plugin",
             "values": {
-                "image": {"repository": f"{registry}/nvidia/k8s-device-plugin"},
+                "image": image("nvidia-device-plugin", registry),
                 "nodeSelector": {"nvidia.com/gpu.present": "true"},
                 "tolerations": tolerated[:1],
             },
@@ -169,17 +213,26 @@ def charts(*, runtimes: Sequence[str], efa: bool, registry: str) -> dict[str, di
             "values": {
                 "npd": {"enabled": False},
                 "devicePlugin": {
+                    "image": image("neuron", registry),
                     "nodeSelector": {"aws.amazon.com/neuron.present": "true"},
                     "tolerations": tolerated[1:],
                 },
             },
         }
     if efa:
+        present = "vpc.amazonaws.com/efa.present"
+        values: dict[str, Any] = {
+            "nodeSelector": {present: "true"},
+            "supportedInstanceLabels": {"keys": [present], "values": ["true"]},
+            "tolerations": tolerated,
+        }
+        if region:
+            values["image"] = {"repository": f"{eks_registry(region)}/eks/aws-efa-k8s-device-plugin"}
         found["aws-efa-k8s-device-plugin"] = {
             "chart": "aws-efa-k8s-device-plugin",
             "version": "v0.5.7",
             "repository": "https://aws.github.io/eks-charts",
-            "values": {"nodeSelector": {"vpc.amazonaws.com/efa.present": "true"}, "tolerations": tolerated},
+            "values": values,
         }
     return found
 

@@ -28,10 +28,21 @@ class EksDevicePlugins(Owned):
             opts,
         )
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=args["kubeconfig"], opts=self.child())
-        charts = eks_plans.charts(
-            runtimes=args["runtimes"], efa=args.get("efa", False), registry=args.get("registry", "nvcr.io")
-        )
-        releases = [self._release(name, release, settings, provider=provider) for release, settings in charts.items()]
+        registry, region = args.get("registry", ""), args.get("region", "")
+
+        def charts(mirror: str) -> dict[str, dict[str, Any]]:
+            return eks_plans.charts(
+                runtimes=args["runtimes"], efa=args.get("efa", False), registry=mirror, region=region
+            )
+
+        releases = []
+        for release, settings in charts("").items():
+            values: Any = (
+                charts(registry)[release]["values"]
+                if isinstance(registry, str)
+                else pulumi.Output.from_input(registry).apply(lambda mirror, at=release: charts(mirror)[at]["values"])
+            )
+            releases.append(self._release(name, release, {**settings, "values": values}, provider=provider))
         self.releases = pulumi.Output.all(*[release.name for release in releases])
         self.register_outputs({"releases": self.releases})
 
@@ -46,7 +57,7 @@ class EksDevicePlugins(Owned):
             chart=settings["chart"],
             version=settings["version"],
             values=settings["values"],
-            atomic=True,
+            skip_await=True,  # there may be no machine yet; the plug-in starts with each that comes
             opts=self.child(provider=provider),
             **source,
         )

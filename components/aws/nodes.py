@@ -1,15 +1,15 @@
 """A group of equal accelerator machines on AWS: launch template, Auto Scaling group, and what guards them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
 from pulumi_aws import autoscaling, cloudwatch, ec2, iam, sns
-from pulumi_aws import vpc as rules
 
-from components.aws import plans
+from components.aws import parts, plans
 from components.aws.args import GpuNodeGroupArgs
 from components.aws.checks import check_pool
-from components.aws.network import encryption_key
+from components.aws.mounts import mount_script
 from components.machines import find_shape
 from components.owned import Owned
 from sizing.catalog.records import Shape
@@ -56,17 +56,17 @@ class GpuNodeGroup(Owned):
             opts,
         )
         role, profile = self._identity(name, args)
-        key_arn = args.get("kms_key_arn")
-        if key_arn is None:
-            account = args.get("account") or role.arn.apply(plans.account_of)
-            production = args["environment"] == "prod"
-            key_arn = encryption_key(self, name, region=args["region"], account=account, production=production).arn
-        security_group = self._security_group(name, args)
+        key_arn = parts.key_arn(self, name, args, parts.account_of(args, role))
+        mounts = bool(args.get("mounts"))
+        security_group = parts.closed_group(self, f"{name}-nodes", args, what=f"Machines of {name}", lustre=mounts)
+        reservation, ends = self._reservation(name, args)
         template = self._launch_template(
-            name, args, shape, security_group=security_group, profile=profile, key_arn=key_arn
+            name, args, shape, security_group=security_group, profile=profile, key_arn=key_arn, reservation=reservation
         )
         group = self._group(name, args, shape, template)
         self._schedule(name, args, group)
+        if ends is not None:
+            parts.drain(self, name, group.name, nodes_max=args["nodes_max"], ends=ends)
         self._guard(name, args, shape, group, key_arn)
 
         self.group_name = group.name
@@ -84,79 +84,29 @@ class GpuNodeGroup(Owned):
 
     def _identity(self, name: str, args: GpuNodeGroupArgs) -> tuple[iam.Role, iam.InstanceProfile]:
         """A role that Systems Manager, the metrics agent and the checkpoint writer need, and no more."""
-        child, region = self.child(), args["region"]
-        role = iam.Role(
-            f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 64),
-            description=f"Machines of {name}",
-            assume_role_policy=plans.assume_role("ec2.amazonaws.com"),
-            tags=self.tags_of(iam.Role, f"{name}-nodes"),
-            opts=child,
-        )
-        arn = f"arn:{plans.partition(region)}:iam::aws:policy"
-        for suffix, managed in (
-            ("ssm", "AmazonSSMManagedInstanceCore"),
-            ("images", "AmazonEC2ContainerRegistryPullOnly"),
-        ):
-            iam.RolePolicyAttachment(f"{name}-{suffix}", role=role.name, policy_arn=f"{arn}/{managed}", opts=child)
-        iam.RolePolicy(f"{name}-metrics", role=role.id, policy=plans.metrics_policy(region=region), opts=child)
+        region = args["region"]
+        inline = {"metrics": plans.metrics_policy(region=region)}
         if writer := args.get("writer"):
-            document = plans.writer_policy(region=region, bucket=writer["bucket"], key_alias=writer["key_alias"])
-            iam.RolePolicy(f"{name}-checkpoints", role=role.id, policy=document, opts=child)
+            inline["checkpoints"] = plans.writer_policy(
+                region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
+            )
+        role = parts.role(
+            self,
+            f"{name}-nodes",
+            trust=plans.assume_role("ec2.amazonaws.com"),
+            description=f"Machines of {name}",
+            managed=("AmazonSSMManagedInstanceCore", "AmazonEC2ContainerRegistryPullOnly"),
+            inline=inline,
+            region=region,
+        )
         profile = iam.InstanceProfile(
             f"{name}-nodes",
             name=self.physical(f"{name}-nodes", 128),
             role=role.name,
             tags=self.tags_of(iam.InstanceProfile, f"{name}-nodes"),
-            opts=child,
+            opts=self.child(),
         )
         return role, profile
-
-    def _security_group(self, name: str, args: GpuNodeGroupArgs) -> ec2.SecurityGroup:
-        """Among themselves the machines may say everything (EFA needs it both ways); out only HTTPS to AWS."""
-        child = self.child()
-        group = ec2.SecurityGroup(
-            f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 255),
-            description=f"Machines of {name}: everything among themselves, HTTPS to AWS, nothing in",
-            vpc_id=args["vpc_id"],
-            tags=self.tags_of(ec2.SecurityGroup, f"{name}-nodes"),
-            opts=child,
-        )
-        among = {"ip_protocol": "-1", "referenced_security_group_id": group.id, "security_group_id": group.id}
-        https = {"ip_protocol": "tcp", "from_port": 443, "to_port": 443, "security_group_id": group.id}
-        rules.SecurityGroupIngressRule(
-            f"{name}-from-nodes",
-            description="Everything from the machines of this group (EFA, collectives)",
-            tags=self.tags_of(rules.SecurityGroupIngressRule, f"{name}-from-nodes"),
-            opts=child,
-            **among,
-        )
-        rules.SecurityGroupEgressRule(
-            f"{name}-to-nodes",
-            description="Everything to the machines of this group (EFA, collectives)",
-            tags=self.tags_of(rules.SecurityGroupEgressRule, f"{name}-to-nodes"),
-            opts=child,
-            **among,
-        )
-        rules.SecurityGroupEgressRule(
-            f"{name}-to-endpoints",
-            description="HTTPS to the endpoints in the VPC",
-            cidr_ipv4=args["vpc_cidr"],
-            tags=self.tags_of(rules.SecurityGroupEgressRule, f"{name}-to-endpoints"),
-            opts=child,
-            **https,
-        )
-        if "s3_prefix_list_id" in args:
-            rules.SecurityGroupEgressRule(
-                f"{name}-to-s3",
-                description="HTTPS to S3 through the gateway endpoint",
-                prefix_list_id=args["s3_prefix_list_id"],
-                tags=self.tags_of(rules.SecurityGroupEgressRule, f"{name}-to-s3"),
-                opts=child,
-                **https,
-            )
-        return group
 
     def _launch_template(
         self,
@@ -167,13 +117,14 @@ class GpuNodeGroup(Owned):
         security_group: ec2.SecurityGroup,
         profile: iam.InstanceProfile,
         key_arn: pulumi.Input[str],
+        reservation: dict[str, Any] | None,
     ) -> ec2.LaunchTemplate:
         gang = args.get("gang", False)
         mode = args["capacity_mode"]
         market: dict[str, Any] = {}
         if mode == "capacity-block":
             market["instance_market_options"] = {"market_type": "capacity-block"}
-        if reservation := self._reservation(name, args):
+        if reservation:
             market["capacity_reservation_specification"] = {"capacity_reservation_target": reservation}
         placed = gang and shape.fabric == "efa" and mode in ("on-demand", "spot")
         if placed:  # never with a reservation: its machines stand where they were reserved
@@ -189,57 +140,42 @@ class GpuNodeGroup(Owned):
         return ec2.LaunchTemplate(
             f"{name}-nodes",
             name=self.physical(f"{name}-nodes", 128),
-            update_default_version=True,
             image_id=args.get("image") or plans.image_for(shape),
             instance_type=shape.instance_type,
             iam_instance_profile={"arn": profile.arn},
-            metadata_options={
-                "http_endpoint": "enabled",
-                "http_tokens": "required",
-                "http_put_response_hop_limit": 1,
-                "instance_metadata_tags": "enabled",
-            },
             network_interfaces=plans.network_interfaces(shape, gang=gang, security_groups=[security_group.id]),
-            block_device_mappings=[
-                {
-                    "device_name": "/dev/xvda",
-                    "ebs": {
-                        "volume_type": "gp3",
-                        "volume_size": args["disk_gib"],
-                        "encrypted": "true",
-                        "kms_key_id": key_arn,
-                        "delete_on_termination": "true",
-                    },
-                }
-            ],
-            ebs_optimized="true",
-            monitoring={"enabled": True},
             instance_initiated_shutdown_behavior="terminate",
-            user_data=plans.user_data(
-                runtime=plans.runtime_of(shape),
-                region=args["region"],
-                group=self.physical(f"{name}-nodes", 255),
-                start_script=args.get("start_script", ""),
-            ),
-            tag_specifications=[
-                {"resource_type": kind, "tags": tags} for kind in ("instance", "volume", "network-interface")
-            ],
+            user_data=self._first_boot(name, args, shape),
             tags=self.tags_of(ec2.LaunchTemplate, f"{name}-nodes"),
             opts=self.child(),
+            **parts.machine_settings(disk_gib=args["disk_gib"], key=key_arn, tags=tags),
             **market,
         )
 
-    def _reservation(self, name: str, args: GpuNodeGroupArgs) -> dict[str, Any] | None:
-        """The reservation that the machines run in; a confirmed Capacity Block without an id is bought here."""
+    def _first_boot(self, name: str, args: GpuNodeGroupArgs, shape: Shape) -> pulumi.Input[str]:
+        """User data: metrics agent, file systems, the caller's commands; known at preview where nothing is mounted."""
+
+        def script(mounts: Sequence[Mapping[str, str]]) -> str:
+            commands = [mount_script(mounts), args.get("start_script", "")]
+            return plans.user_data(
+                runtime=plans.runtime_of(shape),
+                region=args["region"],
+                group=self.physical(f"{name}-nodes", 255),
+                start_script="\n".join(one for one in commands if one),
+            )
+
+        mounts = args.get("mounts")
+        return pulumi.Output.from_input(mounts).apply(script) if mounts else script(())
+
+    def _reservation(self, name: str, args: GpuNodeGroupArgs) -> tuple[dict[str, Any] | None, pulumi.Input[str] | None]:
+        """The reservation that the machines run in, and its end; a confirmed Capacity Block without an id is bought."""
         if args["capacity_mode"] == "reservation":
-            value = args["reservation"]
-            is_group = value.startswith("arn:")
-            return {"capacity_reservation_resource_group_arn" if is_group else "capacity_reservation_id": value}
+            return parts.reservation_target(args["reservation"]), None
         if args["capacity_mode"] != "capacity-block":
-            return None
+            return None, None
         block = args["capacity_block"]
         if block.get("id"):
-            return {"capacity_reservation_id": block["id"]}
+            return parts.reservation_target(block["id"]), block.get("ends")
         limit = float(block["max_price_usd"])
         offering = ec2.get_capacity_block_offering_output(
             instance_type=args["instance_type"],
@@ -258,7 +194,7 @@ class GpuNodeGroup(Owned):
             tags=self.tags_of(ec2.CapacityBlockReservation, f"{name}-block"),
             opts=self.child(protect=True, retain_on_delete=True, ignore_changes=["capacityBlockOfferingId"]),
         )
-        return {"capacity_reservation_id": bought.id}
+        return {"capacity_reservation_id": bought.id}, bought.end_date
 
     def _group(
         self, name: str, args: GpuNodeGroupArgs, shape: Shape, template: ec2.LaunchTemplate

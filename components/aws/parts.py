@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pulumi
-from pulumi_aws import ec2, iam, kms
+from pulumi_aws import autoscaling, ec2, iam, kms
 from pulumi_aws import vpc as rules
 
-from components.aws import plans
+from components.aws import mounts, plans
 from components.aws.network import encryption_key
 from components.owned import Owned
 from components.tags import legal
@@ -256,6 +256,30 @@ def machine_settings(
             {"resource_type": kind, "tags": dict(tags)} for kind in ("instance", "volume", "network-interface")
         ],
     }
+
+
+def reservation_target(reservation: str) -> dict[str, str]:
+    """What a launch template says of a capacity reservation, by id or by the ARN of a resource group.
+
+    >>> reservation_target("cr-0123456789abcdef0")
+    {'capacity_reservation_id': 'cr-0123456789abcdef0'}
+    """
+    is_group = reservation.startswith("arn:")
+    return {"capacity_reservation_resource_group_arn" if is_group else "capacity_reservation_id": reservation}
+
+
+def drain(owner: Owned, name: str, group: pulumi.Input[str], *, nodes_max: int, ends: pulumi.Input[str]) -> None:
+    """A block's machines go in good order before its end, so that a job has been told and has saved."""
+    autoscaling.Schedule(
+        f"{name}-drain",
+        scheduled_action_name="block-ends",
+        autoscaling_group_name=group,
+        start_time=told(mounts.drain_at, ends),
+        min_size=0,
+        desired_capacity=0,
+        max_size=nodes_max,
+        opts=owner.child(),
+    )
 
 
 def queue_policy(*, queue: str, rule_arns: Sequence[str]) -> str:

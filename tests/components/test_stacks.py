@@ -127,7 +127,7 @@ def test_every_pool_states_what_its_resources_cannot_say(stack):
 
 
 def test_the_same_decision_gives_the_same_resources_and_bucket_names():
-    writer = only("dev-aws", "aws:iam/rolePolicy:RolePolicy", "tune-checkpoints")["policy"]
+    writer = only("dev-aws", "aws:iam/rolePolicy:RolePolicy", "tune-nodes-checkpoints")["policy"]
     bucket = only("checkpoints-dev-aws", "aws:s3/bucket:Bucket", "tune")["bucket"]
     assert f"arn:aws:s3:::{bucket}/*" in writer
     assert "Delete" not in writer

@@ -23,6 +23,8 @@ from components.aws import eks_plans, plans
 from components.aws.eks import EksCluster
 from components.aws.eks_nodes import EksNodeGroup
 from components.aws.eks_plugins import EksDevicePlugins
+from components.aws.eks_volumes import LustreVolume
+from components.aws.images import ImageMirror
 from sizing import catalog
 from sizing.catalog.records import Shape
 
@@ -64,7 +66,7 @@ BLOCK_POOL = {
     "nodes_initial": 4,
     "nodes_max": 4,
     "capacity_mode": "capacity-block",
-    "capacity_block": {"id": "cr-0123456789abcdef0"},
+    "capacity_block": {"id": "cr-0123456789abcdef0", "ends": "2026-12-31T12:30:00+01:00"},
     "gang": True,
     "lustre": True,
     "disk_gib": 500,
@@ -74,6 +76,15 @@ BLOCK_POOL = {
 }
 NEURON_POOL = {**POOL, "instance_type": "trn1.32xlarge", "gang": True, "nodes_initial": 2}
 PROD_PLUGINS = {key: value for key, value in PROD.items() if key != "account"}
+MIRROR = {**OWNED, "region": "us-east-1", "images": list(eks_plans.IMAGES.values())}
+VOLUME = {
+    **OWNED,
+    "kubeconfig": "{}",
+    "file_system_id": "fs-0123456789abcdef0",
+    "dns_name": "fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
+    "mount_name": "abcdef",
+    "capacity_gib": 14400,
+}
 TEMPLATE, NODES = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"
 
 
@@ -90,8 +101,24 @@ TEMPLATE, NODES = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:No
             "eks-plugins-prod",
             EksDevicePlugins,
             "plugins",
-            {**PROD_PLUGINS, "kubeconfig": "{}", "runtimes": ["cuda", "neuron"], "efa": True},
+            {
+                **PROD_PLUGINS,
+                "kubeconfig": "{}",
+                "runtimes": ["cuda", "neuron"],
+                "efa": True,
+                "region": "eu-west-1",
+                "registry": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/sizewell-prod-aws-images",
+            },
         ),
+        ("images-dev", ImageMirror, "images", MIRROR),
+        (
+            "images-prod",
+            ImageMirror,
+            "images",
+            {**PROD, "region": "us-east-1", "images": MIRROR["images"], "kms_key_arn": KEY},
+        ),
+        ("volume-dev", LustreVolume, "data", VOLUME),
+        ("volume-prod", LustreVolume, "data", {**VOLUME, **PROD_PLUGINS, "namespace": "training", "read_only": True}),
     ],
 )
 def test_makes_what_is_written_down(form, cls, name, args):
@@ -131,6 +158,41 @@ def test_machines_of_one_job_have_one_card_per_interface():
     assert nodes["scalingConfig"]["desiredSize"] == 0
     assert "placement" not in template
     assert not [one for one in resources if one.type == "aws:ec2/placementGroup:PlacementGroup"]
+
+
+def test_a_block_s_machines_are_drained_before_its_end():
+    drain = only(record(lambda: EksNodeGroup("pretrain", BLOCK_POOL), "prod-aws"), "aws:autoscaling/schedule:Schedule")
+    assert drain.inputs["startTime"] == "2026-12-31T10:50:00Z"
+    assert (drain.inputs["minSize"], drain.inputs["desiredCapacity"], drain.inputs["maxSize"]) == (0, 0, 4)
+
+
+def test_plug_ins_pull_from_where_machines_without_a_way_out_can():
+    charts = eks_plans.charts(runtimes=["cuda", "neuron"], efa=True, registry="1.dkr.ecr/mirror", region="eu-west-1")
+    images = [
+        charts["nvidia-device-plugin"]["values"]["image"],
+        charts["neuron"]["values"]["devicePlugin"]["image"],
+        charts["aws-efa-k8s-device-plugin"]["values"]["image"],
+    ]
+    assert [one["repository"].partition("/")[0] for one in images] == [
+        "1.dkr.ecr",
+        "1.dkr.ecr",
+        "602401143452.dkr.ecr.eu-west-1.amazonaws.com",
+    ]
+    mirror = record(lambda: ImageMirror("images", {**MIRROR, "account": "123456789012"}))
+    held = {one.inputs["name"] for one in mirror if one.type == "aws:ecr/repository:Repository"}
+    assert {one.partition("/")[2].rpartition(":")[0] for one in eks_plans.IMAGES.values()} == {
+        name.partition("/")[2] for name in held
+    }
+
+
+def test_a_volume_stays_when_its_claim_goes():
+    resources = record(lambda: LustreVolume("data", VOLUME))
+    spec = only(resources, "kubernetes:core/v1:PersistentVolume").inputs["spec"]
+    assert spec["persistentVolumeReclaimPolicy"] == "Retain"
+    assert spec["csi"]["volumeHandle"] == VOLUME["file_system_id"]
+    assert only(resources, "kubernetes:core/v1:PersistentVolumeClaim").inputs["spec"]["accessModes"] == [
+        "ReadWriteMany"
+    ]
 
 
 def test_a_placement_group_only_without_a_reservation():
@@ -209,6 +271,25 @@ def test_pods_write_checkpoints_and_cannot_delete_them():
             "capacity_block.id",
             "a node group adopts a block, it does not buy one",
         ),
+        (
+            EksNodeGroup,
+            BLOCK_POOL,
+            {"capacity_block": {"id": "cr-0123456789abcdef0", "ends": "2026-12-31"}},
+            "capacity_block.ends",
+            "must be an ISO time with its zone",
+        ),
+        (ImageMirror, MIRROR, {"images": []}, "images", "is empty"),
+        (ImageMirror, MIRROR, {"images": ["nvidia/k8s-device-plugin:1"]}, "images[0]", "must be REGISTRY/PATH:TAG"),
+        (ImageMirror, MIRROR, {"images": ["nvcr.io/nvidia/plugin:latest"]}, "images[0]", "with a tag that stays"),
+        (
+            ImageMirror,
+            MIRROR,
+            {"images": ["nvcr.io/nvidia/plugin:1", "ghcr.io/nvidia/plugin:2"]},
+            "images",
+            "name a repository twice: nvidia/plugin",
+        ),
+        (LustreVolume, VOLUME, {"capacity_gib": 100}, "capacity_gib", "1200 to 1048576, got 100"),
+        (LustreVolume, VOLUME, {"claim": "Data Set"}, "claim", "must be a DNS label"),
         (EksNodeGroup, BLOCK_POOL, {"nodes_min": 1}, "nodes_min", "must be 0 with a capacity block, got 1"),
         (
             EksNodeGroup,
@@ -265,9 +346,10 @@ def test_interfaces_follow_the_network_cards(shape: Shape, gang: bool):
 def test_first_boot_says_only_what_the_machine_has(shape: Shape, gang: bool):
     efa = eks_plans.has_efa(shape, gang=gang)
     text = base64.b64decode(eks_plans.first_boot(shape, efa=efa)).decode()
+    assert f'"maxPods": {110 if (shape.vcpus or 99) < 30 else 250}' in text
     assert ("RAID0" in text) == bool(shape.local_nvme_bytes)
     assert ("nr_hugepages" in text) == efa
-    assert not text or text.rstrip().endswith("--SIZEWELL--")
+    assert text.rstrip().endswith("--SIZEWELL--")
 
 
 @given(st.sampled_from(ACCELERATED))

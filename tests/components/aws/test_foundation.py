@@ -1,7 +1,9 @@
 """Network, plain machines and checkpoint store: what they make."""
 
+import base64
+
 import pytest
-from aws_recording import GUARD, OWNED, PLACE, PROD, check_right, golden, record
+from aws_recording import GUARD, OWNED, PLACE, PROD, check_right, golden, only, record, refusals
 
 from components.aws.checkpoints import CheckpointStore
 from components.aws.network import Network
@@ -32,6 +34,7 @@ SPOT = {
     "schedule": HOURS,
     "writer": STORE,
     "start_script": "systemctl start trainer",
+    "mounts": [{"dns_name": "fs-1.fsx.us-east-1.amazonaws.com", "mount_name": "abcdef", "path": "/data"}],
 }
 BLOCK = {
     **PROD,
@@ -42,7 +45,7 @@ BLOCK = {
     "nodes_initial": 4,
     "nodes_max": 4,
     "capacity_mode": "capacity-block",
-    "capacity_block": {"id": "cr-0123456789abcdef0"},
+    "capacity_block": {"id": "cr-0123456789abcdef0", "ends": "2026-12-31T11:30:00Z"},
     "gang": True,
     "disk_gib": 500,
     "writer": STORE,
@@ -94,3 +97,42 @@ def test_makes_what_is_written_down(form, cls, args):
     resources = record(lambda: cls("work", args), stack="prod-aws" if "prod" in form else "dev-aws")
     check_right(resources)
     golden(form, resources)
+
+
+def script_of(resources):
+    template = only(resources, "aws:ec2/launchTemplate:LaunchTemplate").inputs
+    return base64.b64decode(template["userData"]).decode()
+
+
+def test_file_systems_are_mounted_before_the_work_starts():
+    resources = record(lambda: GpuNodeGroup("work", SPOT))
+    lines = script_of(resources).splitlines()
+    assert lines.index("mount -a -t lustre") < lines.index("systemctl start trainer")
+    assert any(line.startswith("echo 'fs-1.fsx.us-east-1.amazonaws.com@tcp:/abcdef /data lustre") for line in lines)
+    rules = [one.inputs for one in resources if one.type.endswith("SecurityGroupEgressRule")]
+    assert {(988, 988), (1018, 1023)} <= {(one.get("fromPort"), one.get("toPort")) for one in rules}
+    without = record(lambda: GpuNodeGroup("work", {key: value for key, value in SPOT.items() if key != "mounts"}))
+    assert "lustre" not in script_of(without)
+    assert 988 not in {one.inputs.get("fromPort") for one in without}
+
+
+@pytest.mark.parametrize(("args", "start"), [(BLOCK, "2026-12-31T10:50:00Z"), (BOUGHT, None)])
+def test_a_block_s_machines_are_drained_before_its_end(args, start):
+    drain = only(record(lambda: GpuNodeGroup("work", args), "prod-aws"), "aws:autoscaling/schedule:Schedule").inputs
+    assert drain["startTime"] == start or start is None
+    assert (drain["minSize"], drain["desiredCapacity"], drain["maxSize"]) == (0, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("args", "change", "path", "sentence"),
+    [
+        (SPOT, {"mounts": [{**SPOT["mounts"][0], "path": "data"}]}, "mounts[0].path", "must be a folder of its own"),
+        (SPOT, {"mounts": [{**SPOT["mounts"][0], "path": "/etc/x"}]}, "mounts[0].path", "got '/etc/x'"),
+        (SPOT, {"mounts": SPOT["mounts"] * 2}, "mounts", "name a path twice"),
+        (SPOT, {"mounts": [{"path": "/data"}]}, "mounts[0].dns_name", "is missing"),
+        (BLOCK, {"capacity_block": {**BLOCK["capacity_block"], "ends": "soon"}}, "capacity_block.ends", "got 'soon'"),
+    ],
+)
+def test_refuses(args, change, path, sentence):
+    found = refusals(GpuNodeGroup, {**args, **change})
+    assert any(at == path and sentence in text for at, text in found), found

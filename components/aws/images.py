@@ -1,0 +1,59 @@
+"""Public images where machines without a way out can pull them."""
+
+from typing import Any
+
+import pulumi
+from pulumi_aws import ecr, get_caller_identity_output
+
+from components.aws.eks_args import ImageMirrorArgs
+from components.aws.eks_checks import check_mirror
+from components.aws.parts import told
+from components.owned import Owned
+
+
+class ImageMirror(Owned):
+    """A repository in ECR for each public image; filled once from outside, by what its output `copies` says.
+
+    ECR's own pull-through cache is no help here: it has no nvcr.io, and its first pull asks for a way out of the VPC.
+    """
+
+    registry: pulumi.Output[str]
+    """What to give an EksDevicePlugins as `registry`."""
+    copies: pulumi.Output[list[str]]
+    """SOURCE TARGET for each image: `crane copy SOURCE TARGET`, once, from where the internet is."""
+
+    def __init__(self, name: str, args: ImageMirrorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_mirror(name, args)
+        region = args["region"]
+        super().__init__(
+            "sizewell-aws:index:ImageMirror",
+            name,
+            args,
+            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
+            opts,
+        )
+        account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
+        prefix = self.physical(name, 60)
+        key: dict[str, Any] = {"encryption_type": "KMS"}
+        if "kms_key_arn" in args:
+            key["kms_key"] = args["kms_key_arn"]
+        for image in args["images"]:
+            path = image.partition("/")[2].rpartition(":")[0]
+            at = f"{name}-{path.replace('/', '-')}"
+            ecr.Repository(
+                at,
+                name=f"{prefix}/{path}",
+                image_tag_mutability="IMMUTABLE",
+                image_scanning_configuration={"scan_on_push": True},
+                encryption_configurations=[key],
+                force_delete=True,  # copies only
+                tags=self.tags_of(ecr.Repository, at),
+                opts=self.child(),
+            )
+        suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+        registry = told(f"{{}}.dkr.ecr.{region}.{suffix}/{prefix}".format, account)
+        self.registry = pulumi.Output.from_input(registry)
+        self.copies = self.registry.apply(
+            lambda at: [f"{image} {at}/{image.partition('/')[2]}" for image in args["images"]]
+        )
+        self.register_outputs({"registry": self.registry, "copies": self.copies})
