@@ -116,6 +116,7 @@ def faults(manifest: Mapping[str, Any]) -> list[str]:
 def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, Any]]:
     name, quota = flavor["name"], quotas(flavor)
     tolerations = [{"key": flavor["resource"], "operator": "Exists", "effect": "NoSchedule"}]
+    tolerations += flavor.get("tolerations", [])
     spec: dict[str, Any] = {"nodeLabels": dict(flavor["node_labels"]), "tolerations": tolerations}
     group = {
         "coveredResources": list(quota),

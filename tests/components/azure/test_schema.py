@@ -1,0 +1,40 @@
+"""Other languages can use each component: Pulumi's own analyzer infers its schema."""
+
+import importlib
+import warnings
+
+import pytest
+from pulumi.provider.experimental.analyzer import Analyzer
+
+COMPONENTS = {
+    "Network": "network",
+    "GpuScaleSet": "nodes",
+    "CheckpointStore": "checkpoints",
+    "AksCluster": "aks",
+    "AksGpuPool": "aks_pools",
+    "AksOperators": "aks_operators",
+    "AmlWorkspace": "ml_workspace",
+    "AmlComputeCluster": "ml_compute",
+    "AmlComputeInstance": "ml_compute",
+    "AmlOnlineEndpoint": "ml_endpoints",
+    "OpenAiAccount": "openai",
+    "SharedStorage": "storage",
+    "CustomerKeys": "keys",
+    "BudgetAlarms": "limits",
+    "TtlGuard": "limits",
+    "EndRights": "limits",
+}
+INHERITED = {"environment", "owner", "costCenter", "expires", "facts"}  # said in the class that has them first
+
+
+@pytest.mark.parametrize(("name", "module"), COMPONENTS.items())
+def test_the_schema_is_inferable(name, module):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cls = getattr(importlib.import_module(f"components.azure.{module}"), name)
+        found = Analyzer("sizewell-azure").analyze([cls])["component_definitions"][name]
+    assert {"owner", "environment"} <= {key for key, one in found.inputs.items() if not one.optional}
+    assert found.description
+    assert {key for key, one in found.inputs.items() if not one.description} <= INHERITED
+    assert found.outputs
+    assert [key for key, one in found.outputs.items() if not one.description] == []
