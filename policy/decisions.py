@@ -16,7 +16,7 @@ def read_decision(directory: Path, stack: str) -> dict[str, Any] | None:
 
     A file that cannot be read as JSON counts as edited by hand.
     """
-    path = directory / f"{stack.rsplit('/', 1)[-1].removeprefix('checkpoints-')}.json"
+    path = directory / f"{stack.rsplit('/', 1)[-1].removeprefix('checkpoints-').removeprefix('ttl-')}.json"
     try:
         text = path.read_text(encoding="utf-8")
     except OSError:

@@ -101,6 +101,7 @@ class Pool(Fact):
     declared_kinds: tuple[str, ...] | Unknown = ()  # machine types, disk and zones that the component was told
     declared_disk_gib: Count = None
     declared_zones: Count = None
+    declared_topology: Text = ""  # of a TPU slice
 
     @property
     def accelerated(self) -> Flag:
@@ -174,6 +175,7 @@ class Endpoint(Fact):
     scales: Flag = False
     nodes_min: Count = None
     nodes_max: Count = None
+    kinds: tuple[str, ...] | Unknown = ()  # machine types, as their machines are called outside of the service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

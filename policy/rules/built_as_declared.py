@@ -3,6 +3,7 @@ from __future__ import annotations
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from resources.recorded import Unknown
 from resources.stackfacts import Pool
+from resources.values import get, text
 
 
 def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
@@ -33,6 +34,13 @@ def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
                 f"the template names {pool.template_kind}, which its component was not told: whoever starts from it"
             )
             return Violation(f"{message} pays for another machine", f"name {kinds[0]} in the template")
+    if pool.declared_topology != "":
+        topology = text(get(pool.inputs, "placementPolicy", "tpuTopology"))
+        if isinstance(topology, Unknown) or isinstance(pool.declared_topology, Unknown):
+            return Undetermined("the topology, as declared and as built")
+        if topology == "" and (pool.nodes_max or 0) != 1 and pool.accelerated is not False:
+            message = f"the machines form no slice of {pool.declared_topology}: they bill and the job does not start"
+            return Violation(message, f"set placementPolicy.tpuTopology to {pool.declared_topology}")
     if pool.declared_zones is not None and pool.zones is not None:
         if isinstance(pool.declared_zones, Unknown) or isinstance(pool.zones, Unknown):
             return Undetermined("the zones, as declared and as built")

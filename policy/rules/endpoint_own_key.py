@@ -7,6 +7,7 @@ from policy.rule import Parameters, Rule, Verdict, Violation
 from resources.stackfacts import Thing
 from resources.values import get, items
 
+_RUN: Final = "gcp:cloudrunv2/service:Service"
 _LOCAL: Final = re.compile(
     r"^ml\.(g4dn|g5|g6|g6e|p3dn|p4d|p4de|p5|p5e|p5en|p6|trn1|trn1n|trn2|[a-z]+\d[a-z]*d[a-z]*)\."
 )
@@ -21,6 +22,12 @@ def endpoint_own_key(thing: Thing, _: Parameters) -> Verdict:
     >>> endpoint_own_key(thing(type="aws:sagemaker/notebookInstance:NotebookInstance"), {}).fix
     'set kmsKeyId'
     """
+    if thing.type == _RUN:
+        if get(thing.inputs, "template", "encryptionKey") is not None:
+            return None
+        return Violation(
+            "weights in its image lie under a key that nobody here can refuse", "set template.encryptionKey"
+        )
     config = thing.type.endswith("EndpointConfiguration")
     prop = "kmsKeyArn" if config else "kmsKeyId"
     if thing.inputs.get(prop) is not None:
@@ -43,8 +50,9 @@ RULE = Rule(
     prevents="weights that leak with a volume",
     judge=endpoint_own_key,
     level="advisory",
-    clouds=("aws",),
+    clouds=("aws", "gcp"),
     types=(
+        _RUN,
         "aws:sagemaker/endpointConfiguration:EndpointConfiguration",
         "aws:sagemaker/notebookInstance:NotebookInstance",
         "aws:sagemaker/domain:Domain",

@@ -3,8 +3,11 @@ from __future__ import annotations
 from datetime import date
 
 from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from resources.readers.common import expiry
 from resources.recorded import Unknown
 from resources.stackfacts import StackFacts
+from resources.values import Text, get, text
+from sizing.registration import REGISTRATION_KEY
 
 
 def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
@@ -17,24 +20,40 @@ def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
     'take the stack down, or give it a new ttl and decide again'
     """
     found: list[tuple[str, Verdict]] = []
-    for pool in facts.pools:
-        if isinstance(pool.expires, Unknown):
-            found.append((pool.urn, Undetermined("its end")))
+    for urn, expires in _ends(facts).items():
+        if isinstance(expires, Unknown):
+            found.append((urn, Undetermined("its end")))
             continue
-        if not pool.expires or facts.on is None:
+        if not expires or facts.on is None:
             continue
         try:
-            end = date.fromisoformat(pool.expires[:10])
+            end = date.fromisoformat(expires[:10])
         except ValueError:
-            message = f"{pool.expires!r} is no date: no sweep will ever take it down"
-            found.append((pool.urn, Violation(message, "write the end as YYYY-MM-DD")))
+            message = f"{expires!r} is no date: no sweep will ever take it down"
+            found.append((urn, Violation(message, "write the end as YYYY-MM-DD")))
             continue
         if end < facts.on:
             message = f"its end was {end.isoformat()}: an update brings back what should have been taken down"
-            found.append((pool.urn, Violation(message, "take the stack down, or give it a new ttl and decide again")))
+            found.append((urn, Violation(message, "take the stack down, or give it a new ttl and decide again")))
         else:
-            found.append((pool.urn, None))
+            found.append((urn, None))
     return found
+
+
+def _ends(facts: StackFacts) -> dict[str, Text]:
+    """The end of each component that states one, of each pool, and of what else bills and is tagged with one."""
+    ends: dict[str, Text] = {}
+    for resource in facts.graph.plan.resources:
+        stated = get(resource.inputs, REGISTRATION_KEY, "expires")
+        if stated is not None and get(resource.inputs, REGISTRATION_KEY, "kind") != "limits":
+            ends[resource.urn] = text(stated)
+    ends |= {pool.urn: pool.expires for pool in facts.pools}
+    ends |= {
+        thing.urn: expiry(None, thing.tags)
+        for thing in facts.things
+        if thing.bills and thing.registration is None and thing.tags is not None and thing.urn not in ends
+    }
+    return ends
 
 
 RULE = Rule(

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 from policy.rule import Parameters, Rule, StackVerdicts, Verdict, Violation, require
 from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import StackFacts
+from resources.values import Flag, either
 
 
 def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
@@ -19,7 +22,9 @@ def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
     for vpc in facts.graph.of("aws:ec2/vpc:Vpc"):
         logs = facts.graph.referring(vpc, "aws:ec2/flowLog:FlowLog", "vpcId")
         verdict = require(
-            UNKNOWN if isinstance(logs, Unknown) else bool(logs),
+            UNKNOWN
+            if isinstance(logs, Unknown)
+            else either(*(_accepted(log.inputs.get("trafficType")) for log in logs)),
             message="after a leak nobody can tell where the data went: the network is not logged",
             fix="add a flow log to the network",
             unknown="what the flow log records",
@@ -30,6 +35,11 @@ def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
         message = "after a leak nobody can tell where the data went: the subnetwork is not logged"
         found.append((subnet.urn, None if logged else Violation(message, "set logConfig on the subnetwork")))
     return found
+
+
+def _accepted(traffic: Any) -> Flag:
+    """Whether a log has the traffic that was let through: what was refused leaks nothing."""
+    return UNKNOWN if traffic is UNKNOWN else traffic in ("ALL", "ACCEPT")
 
 
 RULE = Rule(

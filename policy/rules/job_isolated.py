@@ -33,5 +33,5 @@ RULE = Rule(
     judge=job_isolated,
     level="advisory",
     clouds=("aws",),
-    types=("aws:sagemaker/trainingJob:TrainingJob",),
+    types=("aws:sagemaker/trainingJob:TrainingJob", "aws:sagemaker/pipeline:Pipeline"),
 )

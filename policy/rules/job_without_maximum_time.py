@@ -34,6 +34,7 @@ RULE = Rule(
     subject="jobs",
     prevents="hanging jobs that bill without an end",
     judge=job_without_maximum_time,
+    clouds=("aws", "gcp", "azure", "kubernetes"),
     parameters={
         "hours": Parameter(default=168, schema={"type": "number", "minimum": 0}, meaning="longest maximum run time")
     },

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, Verdict, require
+from policy.rule import Parameters, Rule, Undetermined, Verdict, require
 from resources.recorded import UNKNOWN
 from resources.stackfacts import Pool
 from resources.values import Flag, either, flag, get
@@ -15,6 +15,8 @@ def machine_image_stale(pool: Pool, _: Parameters) -> Verdict:
     'set imageReference.version to latest'
     """
     image = get(pool.machine, "storageProfile", "imageReference")
+    if image is UNKNOWN or UNKNOWN in (get(image, "id"), get(image, "sharedGalleryImageId")):
+        return Undetermined("the image")
     if image is None or get(image, "id") is not None or get(image, "sharedGalleryImageId") is not None:
         return None  # an image of one's own is renewed by who builds it
     version = get(image, "version")

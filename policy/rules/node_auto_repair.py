@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from typing import Final
+
 from policy.rule import Parameters, Rule, Verdict, require
 from resources.stackfacts import Pool
 from resources.values import flag, get
+
+_EKS: Final = "aws:eks/nodeGroup:NodeGroup"
 
 
 def node_auto_repair(pool: Pool, _: Parameters) -> Verdict:
@@ -12,6 +16,15 @@ def node_auto_repair(pool: Pool, _: Parameters) -> Verdict:
     >>> node_auto_repair(pool(accelerator="l4", inputs={"management": {"autoRepair": False}}), {}).fix
     'set management.autoRepair to true'
     """
+    if pool.type == _EKS:
+        if pool.accelerated is False:
+            return None
+        return require(
+            flag(get(pool.inputs, "nodeRepairConfig", "enabled")),
+            message="a machine with a broken accelerator keeps billing until somebody notices",
+            fix="set nodeRepairConfig.enabled to true",
+            unknown="node repair",
+        )
     flexible = flag(get(pool.inputs, "nodeConfig", "flexStart"))
     if flexible is True:
         return None
@@ -30,6 +43,6 @@ RULE = Rule(
     prevents="broken nodes that bill",
     judge=node_auto_repair,
     level="advisory",
-    clouds=("gcp",),
-    types=("gcp:container/nodePool:NodePool",),
+    clouds=("gcp", "aws"),
+    types=("gcp:container/nodePool:NodePool", _EKS),
 )

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from typing import Final
+
 from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Violation
 from resources.recorded import UNKNOWN
 from resources.stackfacts import StackFacts
 from resources.values import contains_unknown, count, get
+
+_ACCELERATORS: Final = ("nvidia.com/gpu", "google.com/tpu", "amd.com/gpu", "aws.amazon.com/neuron")
 
 
 def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
@@ -21,13 +25,15 @@ def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
     if not queues:
         return []
     quota = 0
+    accelerators = False
     for queue in queues:
         if contains_unknown(queue.inputs.get("spec")):
             return [(queue.urn, Undetermined("the quotas"))]
         for group in get(queue.inputs, "spec", "resourceGroups", default=()):
             for flavor in get(group, "flavors", default=()):
                 for entry in get(flavor, "resources", default=()):
-                    if get(entry, "name") in {"nvidia.com/gpu", "google.com/tpu", "amd.com/gpu"}:
+                    if get(entry, "name") in _ACCELERATORS:
+                        accelerators = True
                         amount = count(get(entry, "nominalQuota"))
                         quota += amount if isinstance(amount, int) else 0
     wanted = 0
@@ -38,6 +44,9 @@ def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
             return [(queues[0].urn, Undetermined(f"the size of {pool.name}"))]
         if isinstance(pool.nodes_max, int) and isinstance(pool.accelerators, int):
             wanted += pool.nodes_max * pool.accelerators
+    if quota == 0 and accelerators:
+        message = "the queue admits no accelerator: every job waits while its machines may bill"
+        return [(queues[0].urn, Violation(message, "set nominalQuota to what was reserved"))]
     if wanted <= quota:
         return [(queues[0].urn, None)]
     return [

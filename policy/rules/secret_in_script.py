@@ -9,7 +9,7 @@ from resources.stackfacts import Pool
 
 _SECRETS: Final = (
     r"AKIA[0-9A-Z]{16}",
-    r"aws_secret_access_key\s*=\s*\S+",
+    r"(?i)aws_secret_access_key\s*=\s*\S+",
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
     r"\b(hf|ghp|gho|glpat|sk)[_-][A-Za-z0-9]{16,}",
     r"AccountKey=[A-Za-z0-9+/=]{40,}",

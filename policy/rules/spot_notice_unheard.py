@@ -25,6 +25,8 @@ def spot_notice_unheard(facts: StackFacts, _: Parameters) -> StackVerdicts:
     heard: Flag = False
     for event in facts.graph.of("aws:cloudwatch/eventRule:EventRule") if spot else ():
         pattern = event.inputs.get("eventPattern")
+        if event.inputs.get("state") == "DISABLED":
+            continue
         heard = either(heard, UNKNOWN if pattern is UNKNOWN else any_contains(pattern, ("spot instance interruption",)))
     return [
         (

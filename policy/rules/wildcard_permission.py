@@ -47,11 +47,12 @@ RULE = Rule(
     subject="grants",
     prevents="master keys on machines",
     judge=wildcard_permission,
-    clouds=("aws",),
+    clouds=("aws", "azure"),
     types=(
         "aws:iam/policy:Policy",
         "aws:iam/rolePolicy:RolePolicy",
         "aws:iam/userPolicy:UserPolicy",
         "aws:iam/groupPolicy:GroupPolicy",
+        "azure-native:authorization:RoleDefinition",
     ),
 )

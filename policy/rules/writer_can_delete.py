@@ -13,6 +13,15 @@ _DELETES: Final = (
     "s3:PutLifecycleConfiguration",
     "s3:PutBucketVersioning",
     "s3:BypassGovernanceRetention",
+    "storage.objects.delete",
+    "storage.buckets.delete",
+    "storage.buckets.update",
+)
+_AZURE_DELETES: Final = (
+    "/blobs/delete",
+    "/containers/delete",
+    "Microsoft.Storage/storageAccounts/delete",
+    "/immutabilityPolicies/delete",
 )
 
 
@@ -29,9 +38,14 @@ def writer_can_delete(grant: Grant, _: Parameters) -> Verdict:
     if grant.cloud == "gcp" and grant.role is UNKNOWN:
         return Undetermined("the role")
     if grant.cloud == "gcp":
+        if isinstance(grant.actions, Unknown):
+            return Undetermined("the permissions")
         bad = [str(grant.role)] if grant.role in ("roles/storage.objectAdmin", "roles/storage.admin") else []
+        bad += [action for action in grant.actions if action in _DELETES]
     elif isinstance(grant.actions, Unknown):
         return Undetermined("the policy document")
+    elif grant.cloud == "azure":
+        bad = [action for action in grant.actions if action.endswith(_AZURE_DELETES)]
     else:
         writes = any(action.startswith("s3:PutObject") for action in grant.actions)
         bad = [action for action in grant.actions if action in _DELETES] if writes else []
@@ -49,5 +63,5 @@ RULE = Rule(
     subject="grants",
     prevents="checkpoints deleted by the job that wrote them",
     judge=writer_can_delete,
-    clouds=("aws", "gcp"),
+    clouds=("aws", "gcp", "azure"),
 )

@@ -62,7 +62,17 @@ def _throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | No
     kind = text(get(resource.inputs, "sku", "name"))
     if isinstance(kind, Unknown):
         return {"confirmed": UNKNOWN, "price_stated": UNKNOWN, "date_stated": UNKNOWN}
-    return _reservation(graph, resource) if "provisioned" in kind.lower() else None
+    if "provisioned" not in kind.lower():
+        return None
+    details = _capacity_block(graph, resource) or {}
+    owner = next((one for one in graph.ancestors(resource) if one.inputs.get("purchase") is not None), None)
+    if owner is not None:
+        said = owner.inputs.get("purchase")
+        details["confirmed"] = UNKNOWN if said is UNKNOWN else str(said).lower() == "confirmed"
+        details["price_stated"] = either(
+            details["price_stated"], any(owner.inputs.get(key) is not None for key in ("maxPriceUsd", "monthlyUsdMax"))
+        )
+    return {**details, "date_stated": True}  # it bills from the update that makes it
 
 
 def _volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:

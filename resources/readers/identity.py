@@ -9,7 +9,7 @@ from resources.readers.common import base
 from resources.readers.stores import document_of
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import Grant
-from resources.values import Text, canonical, get, items, text
+from resources.values import Text, canonical, contains_unknown, get, items, text
 
 _POLICIES: Final = {
     "aws:iam/policy:Policy": "policy",
@@ -31,6 +31,11 @@ _KEY: Final = "aws:kms/key:Key"
 _ROLE: Final = "aws:iam/role:Role"
 _GCP_MEMBER: Final = ("IAMMember", "IamMember", "IAMBinding", "IamBinding")
 MADE_HERE: Final = "(made in this plan)"  # an identity or role that is not known yet, and is no built-in one
+_DEFINITIONS: Final[dict[str, tuple[str, ...]]] = {
+    "gcp:projects/iAMCustomRole:IAMCustomRole": (),
+    "gcp:organizations/iAMCustomRole:IAMCustomRole": (),
+    "azure-native:authorization:RoleDefinition": ("actions", "dataActions"),
+}
 _ASSIGNMENT: Final = "azure-native:authorization:RoleAssignment"
 
 
@@ -54,6 +59,8 @@ def grants(graph: Graph) -> tuple[Grant, ...]:
             found.extend(_gcp(graph, resource))
         elif kind == _ASSIGNMENT:
             found.append(_azure(graph, resource))
+        elif kind in _DEFINITIONS:
+            found.extend(_definition(graph, resource, _DEFINITIONS[kind]))
     return tuple(found)
 
 
@@ -139,6 +146,18 @@ def _gcp(graph: Graph, resource: RecordedResource) -> list[Grant]:
             conditions=resource.inputs.get("condition"),
         )
         for member in members
+    ]
+
+
+def _definition(graph: Graph, resource: RecordedResource, keys: tuple[str, ...]) -> list[Grant]:
+    """What a role of one's own allows; where it holds, its assignments say."""
+    listed = items(resource.inputs.get("permissions"))
+    if isinstance(listed, Unknown):
+        return [Grant(**base(graph, resource), actions=UNKNOWN, targets=())]
+    lists = [get(entry, key) for entry in listed for key in keys] if keys else [listed]
+    return [
+        Grant(**base(graph, resource), actions=UNKNOWN if contains_unknown(one) else _texts(one), targets=())
+        for one in lists
     ]
 
 

@@ -9,7 +9,20 @@ from resources.graph import Graph
 from resources.readers.common import base
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import Job, Pods
-from resources.values import Count, Flag, canonical, count, either, every, flag, get, items, negated, text
+from resources.values import (
+    Count,
+    Flag,
+    canonical,
+    contains_unknown,
+    count,
+    either,
+    every,
+    flag,
+    get,
+    items,
+    negated,
+    text,
+)
 
 ACCELERATORS: Final = (
     "nvidia.com/gpu",
@@ -19,6 +32,7 @@ ACCELERATORS: Final = (
     "aws.amazon.com/neurondevice",
 )
 _OTHERS: Final = ("kubernetes:helm.sh/", "kubernetes:kueue.", "kubernetes:rbac.", "kubernetes:apiextensions.")
+_WORKLOADS: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "JobSet")
 _JOB: Final = "kubernetes:batch/v1:Job"
 
 
@@ -26,7 +40,7 @@ def pods(graph: Graph) -> tuple[Pods, ...]:
     return tuple(
         Pods(**base(graph, resource), path=path, **_pod(spec))
         for resource in _resources(graph)
-        for path, spec in _specifications(dict(resource.inputs), "")
+        for path, spec in _all(resource)
     )
 
 
@@ -35,8 +49,7 @@ def jobs(graph: Graph) -> tuple[Job, ...]:
     found = []
     for resource in _resources(graph):
         for limit, template in _jobs(resource):
-            specifications = [spec for _, spec in _specifications(template, "")]
-            wanted = [_accelerators(spec) for spec in specifications]
+            wanted = [_accelerators(spec) for _, spec in _specifications(template, "")]
             found.append(
                 Job(
                     **base(graph, resource),
@@ -70,6 +83,14 @@ def _jobs(resource: RecordedResource) -> Iterator[tuple[Count, Any]]:
         for entry in () if isinstance(listed, Unknown) else listed:
             inner = get(entry, "template", "spec")
             yield count(get(inner, "activeDeadlineSeconds")), inner
+
+
+def _all(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
+    """The pod specifications of a resource; one that is not known where a workload's kind says that there is one."""
+    found = list(_specifications(dict(resource.inputs), ""))
+    yield from found
+    if not found and resource.type.rsplit(":", 1)[-1] in _WORKLOADS and contains_unknown(resource.inputs.get("spec")):
+        yield "spec", UNKNOWN
 
 
 def _specifications(value: Any, path: str) -> Iterator[tuple[str, Any]]:

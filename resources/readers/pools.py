@@ -101,6 +101,7 @@ def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
     return {
         "declared_kinds": UNKNOWN if isinstance(kinds, Unknown) or UNKNOWN in kinds else tuple(map(str, kinds)),
         "declared_disk_gib": count(told.get("diskGib")),
+        "declared_topology": text(told.get("tpuTopology")),
         "declared_zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
     }
 

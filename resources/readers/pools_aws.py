@@ -186,7 +186,7 @@ def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]
     found = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
     if nodes.template is None and not resource.inputs.get("launchTemplate"):
         found.update({"disks_encrypted": True, "own_key": False})  # the service's own template encrypts
-    least = count(get(scaling, "minSize"))
+    least, most = count(get(scaling, "minSize")), count(get(scaling, "maxSize"))
     subnets = items(resource.inputs.get("subnetIds"))
     return [
         {
@@ -196,12 +196,18 @@ def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]
             "market": nodes.market,
             "nodes_min": least,
             "nodes_wanted": count(get(scaling, "desiredSize")),
-            "nodes_max": count(get(scaling, "maxSize")),
-            # the cluster autoscaler finds managed groups by itself; at min 0 they are meant to be scaled
-            "scales": UNKNOWN if least is UNKNOWN else least == 0,
+            "nodes_max": most,
+            # the cluster autoscaler finds managed groups by itself: those with room are meant to be scaled
+            "scales": least == 0 or _room(least, most),
             "zones": _own_zones(graph, resource) if isinstance(subnets, Unknown) else (len(subnets) or None),
         }
     ]
+
+
+def _room(least: Count, most: Count) -> Flag:
+    if isinstance(least, Unknown) or isinstance(most, Unknown):
+        return UNKNOWN
+    return (most or 0) > (least or 0)
 
 
 def _own_zones(graph: Graph, resource: RecordedResource) -> int | Unknown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -70,6 +71,8 @@ def jobs(graph: Graph) -> tuple[Job, ...]:
         graph,
         {
             "aws:sagemaker/trainingJob:TrainingJob": _training_job,
+            "aws:sagemaker/pipeline:Pipeline": _pipeline,
+            "gcp:workflows/workflow:Workflow": _workflow,
             "aws:batch/jobDefinition:JobDefinition": _batch_job,
             "azure-native:machinelearningservices:Job": _azure_job,
         },
@@ -85,7 +88,7 @@ def _ml_accelerated(kind: Any) -> Flag:
 def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     variants = items(resource.inputs.get("productionVariants"))
     if isinstance(variants, Unknown) or UNKNOWN in variants:
-        return {"accelerated": UNKNOWN, "scales": UNKNOWN}
+        return {"accelerated": UNKNOWN, "scales": UNKNOWN, "kinds": UNKNOWN}
     live = [variant for variant in variants if get(variant, "serverlessConfig") is None]
     if not live:
         return None
@@ -110,7 +113,12 @@ def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, A
         "scales": either(*(UNKNOWN if s is UNKNOWN else _enabled(s) for s in managed), outside),
         "nodes_min": UNKNOWN if UNKNOWN in least else sum(value for value in least if isinstance(value, int)),
         "nodes_max": None,
+        "kinds": _kinds([get(variant, "instanceType") for variant in live]),
     }
+
+
+def _kinds(stated: list[Any]) -> tuple[str, ...] | Unknown:
+    return UNKNOWN if UNKNOWN in stated else tuple(str(kind).removeprefix("ml.") for kind in stated if kind)
 
 
 def _enabled(scaling: Any) -> bool:
@@ -129,6 +137,7 @@ def _vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any]
         "scales": wide,
         "nodes_min": least,
         "nodes_max": most,
+        "kinds": _kinds([kind] if kind != "" else []),
     }
 
 
@@ -363,6 +372,51 @@ def _training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | 
         "checkpoint": checkpoint is UNKNOWN or bool(checkpoint),
         "isolated": flag(inputs.get("enableNetworkIsolation")),
         "own_key": get(inputs, "resourceConfig", "volumeKmsKeyId") is not None,
+    }
+
+
+def _pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    """The first training step of a pipeline; while its text is not known, what its component was told."""
+    definition = resource.inputs.get("pipelineDefinition")
+    if isinstance(definition, Unknown):
+        return _told(graph, resource)
+    try:
+        steps = json.loads(str(definition or "{}")).get("Steps", [])
+    except (ValueError, AttributeError):
+        return None
+    job = next((get(step, "Arguments") for step in steps if get(step, "Type") == "Training"), None)
+    if job is None:
+        return None
+    return {
+        "accelerated": _ml_accelerated(get(job, "ResourceConfig", "InstanceType")),
+        "run_seconds_max": count(get(job, "StoppingCondition", "MaxRuntimeInSeconds")),
+        "wait_seconds_max": count(get(job, "StoppingCondition", "MaxWaitTimeInSeconds")),
+        "spot": flag(get(job, "EnableManagedSpotTraining")),
+        "checkpoint": bool(get(job, "CheckpointConfig", "S3Uri")),
+        "isolated": flag(get(job, "EnableNetworkIsolation")),
+        "own_key": get(job, "ResourceConfig", "VolumeKmsKeyId") is not None,
+    }
+
+
+def _workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    """A workflow of ours that starts training jobs; what others do is in no field."""
+    return _told(graph, resource) if get(graph.registration(resource), "kind") == "pool" else None
+
+
+def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
+    """The jobs of a text that `up` alone knows: as long as their component was told, by nobody else's word."""
+    owner = next((one for one in graph.ancestors(resource) if "sizewell" in one.inputs), None)
+    if owner is None:
+        return dict.fromkeys(("accelerated", "run_seconds_max", "spot", "isolated", "own_key"), UNKNOWN)
+    seconds, hours = count(owner.inputs.get("maxRunS")), count(owner.inputs.get("maxRunHours"))
+    if seconds is None and hours is not None:
+        seconds = UNKNOWN if isinstance(hours, Unknown) else hours * 3600
+    return {
+        "accelerated": get(owner.inputs, "sizewell", "accelerator") is not None,
+        "run_seconds_max": seconds,
+        "checkpoint": True,
+        "isolated": True,
+        "own_key": True,
     }
 
 

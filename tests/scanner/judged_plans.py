@@ -1,71 +1,149 @@
-"""What Checkov judges: every stack of the repository, and every component in the forms that its own tests write down."""
+"""What Checkov and the planted weaknesses are judged on: every stack of the repository, and every form of a component.
+
+The forms are those that the components' own tests write down (`test_makes_what_is_written_down` in every module below
+tests/components): the tests run here with the evaluator watched, so a new form is judged without being named again.
+Evaluating all of them takes half a minute; the processes of one test run share what the first of them found.
+"""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
+import contextlib
+import fcntl
+import functools
+import importlib.util
+import inspect
+import os
+import pickle
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
-from preview.evaluate import evaluate
+import preview.evaluate
 from resources.recorded import Plan
 
 ROOT = Path(__file__).parents[2]
-FORMED = ("test_eks", "test_fleets", "test_limits", "test_sagemaker", "test_storage")  # of tests/components/aws
-ALONE = {"test_fleets": "SpotFleet", "test_storage": "SharedStorage"}  # modules of one component
+COMPONENTS = ROOT / "tests/components"
+WRITTEN = "test_makes_what_is_written_down"
 
 
 @cache
 def stacks() -> tuple[Plan, ...]:
     """The plans of the repository's own stacks."""
-    names = sorted(path.stem.removeprefix("Pulumi.") for path in (ROOT / "stacks/config").glob("Pulumi.*.yaml"))
-    return tuple(evaluate(ROOT, name) for name in names)
+    return tuple(_shared()["stacks"])
 
 
 @cache
-def forms() -> dict[str, Plan]:
-    """Name -> plan of components in every form that their tests write down; those of one stack's name together."""
-    built: dict[str, list[tuple[type, str, dict[str, object]]]] = {}
-    for stack, cls, form, args in (*_aws(), *_gcp()):
-        built.setdefault(stack, []).append((cls, form, args))
-    return {f"components-{stack}": _plan(stack, made) for stack, made in built.items()} | {
-        "components-checkpoints-azure": _azure_store()
-    }
+def forms() -> Mapping[str, Plan]:
+    """Name ("eks-pool-dev, dev-aws") -> plan of a component in a form that its tests write down."""
+    found: Mapping[str, Plan] = _shared()["forms"]
+    return found
 
 
-def _plan(stack: str, made: list[tuple[type, str, dict[str, object]]]) -> Plan:
-    def program() -> None:
-        for cls, form, args in made:
-            cls(form, args)
-
-    return evaluate(ROOT, stack, program=program)
+def slug(name: str) -> str:
+    """A form's name as a folder's."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)
 
 
-def _aws() -> Iterator[tuple[str, type, str, dict[str, object]]]:
-    for module_name in FORMED:
-        module = importlib.import_module(module_name)
-        for mark in module.test_makes_what_is_written_down.pytestmark:
-            for form, *values in mark.args[1]:
-                stated = [one for one in values if isinstance(one, str) and one.endswith("-aws")]
-                stack = (stated or ["prod-aws" if "prod" in form else "dev-aws"])[0]
-                made = next((one for one in values if isinstance(one, type)), None)
-                made = made or getattr(module, ALONE[module_name])
-                args = next(one for one in values if isinstance(one, dict))
-                name = form if "-" in form else f"{made.__name__.lower()}-{form}"
-                yield stack, made, name, args
+@cache
+def _shared() -> dict[str, Any]:
+    """All plans, evaluated by whichever process of this test run asks first."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        return {"stacks": _stacks(), "forms": _forms()}
+    place = Path(tempfile.gettempdir()) / f"sizewell-plans-{run}"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if place.exists():
+            found: dict[str, Any] = pickle.loads(place.read_bytes())  # noqa: S301  (written by this very test run)
+            place.unlink()
+            place.with_suffix(".lock").unlink()
+            return found
+        made = {"stacks": _stacks(), "forms": _forms()}
+        place.write_bytes(pickle.dumps(made))
+        return made
 
 
-def _gcp() -> Iterator[tuple[str, type, str, dict[str, object]]]:
-    pools, services = importlib.import_module("test_pools"), importlib.import_module("test_services")
-    made = {form: (pools.AcceleratorPool, args) for form, args in pools.FORMS.items()} | services.FORMS
-    for form, (cls, args) in made.items():
-        yield ("prod-gcp" if "prod" in form else "dev-gcp"), cls, form, args
+def _stacks() -> list[Plan]:
+    names = sorted(path.stem.removeprefix("Pulumi.") for path in (ROOT / "stacks/config").glob("Pulumi.*.yaml"))
+    return [preview.evaluate.evaluate(ROOT, name) for name in names]
 
 
-def _azure_store() -> Plan:
-    program = importlib.import_module("components.azure.program")
-    decided = importlib.import_module("decisions").by_stack("prod-azure")
-    kept = [one for one in decided.workloads if one.checkpoint]
-    stack = "checkpoints-prod-azure"
-    how = importlib.import_module("components.settings").Settings(project="sizewell", stack=stack)
-    return evaluate(ROOT, stack, program=lambda: program.build_checkpoints(decided, kept, how))
+def _forms() -> dict[str, Plan]:
+    found: dict[str, Plan] = {}
+    folders = [str(path) for path in (COMPONENTS, *COMPONENTS.iterdir()) if path.is_dir()]
+    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
+    for path in sorted(COMPONENTS.rglob("test_*.py")):
+        if WRITTEN not in path.read_text(encoding="utf-8"):
+            continue
+        for form, plan in _written_down(_module(path)):
+            found[f"{path.stem.removeprefix('test_')} {form}, {plan.stack}"] = plan
+    recording = importlib.import_module("stacks_recording")
+    for stack in recording.STACKS:
+        with _watched() as seen, contextlib.suppress(_Seen):
+            recording.recorded(f"checkpoints-{stack}")
+        found |= {f"decided {plan.stack}": plan for plan in seen if len(plan.resources) > 1}
+    return found
+
+
+def _module(path: Path) -> Any:
+    name = "_".join(("forms", *path.relative_to(COMPONENTS).with_suffix("").parts))
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _written_down(module: Any) -> Iterator[tuple[str, Plan]]:
+    """Each form of one module, with the plan that its test looks at."""
+    test = getattr(module, WRITTEN)
+    for values in _parameters(test):
+        form = str(values.get("form") or values.get("name") or next(iter(values.values()), ""))
+        with _watched() as seen, contextlib.suppress(_Seen):
+            test(**values)
+        assert seen, f"{module.__name__}: {form} evaluates nothing"
+        yield form, seen[0]
+
+
+def _parameters(test: Callable[..., None]) -> list[dict[str, Any]]:
+    """Every combination of what `parametrize` gives a test."""
+    made: list[dict[str, Any]] = [{}]
+    for mark in getattr(test, "pytestmark", ()):
+        if mark.name != "parametrize":
+            continue
+        stated, rows = mark.args[:2]
+        names = [name.strip() for name in stated.split(",")] if isinstance(stated, str) else list(stated)
+        rows = [row.values if hasattr(row, "values") and not isinstance(row, dict) else row for row in rows]
+        rows = [row if len(names) > 1 else ((row,) if not isinstance(row, tuple) else row) for row in rows]
+        made = [{**before, **dict(zip(names, row, strict=True))} for before in made for row in rows]
+    assert set(inspect.signature(test).parameters) <= {name for one in made for name in one}, "a fixture is needed"
+    return made
+
+
+class _Seen(BaseException):
+    """A test has evaluated what it is about."""
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[list[Plan]]:
+    """Collect the plan of the evaluation that a test asks for, and leave the test there."""
+    seen: list[Plan] = []
+    real = preview.evaluate.evaluate
+
+    @functools.wraps(real)
+    def evaluate(*args: Any, **options: Any) -> Plan:
+        seen.append(real(*args, **options))
+        raise _Seen
+
+    with contextlib.ExitStack() as patches:
+        for module in list(sys.modules.values()):
+            if module is not preview.evaluate and vars(module).get("evaluate") is real:  # getattr loads lazy modules
+                patches.enter_context(mock.patch.object(module, "evaluate", evaluate))
+        yield seen

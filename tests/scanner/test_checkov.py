@@ -5,7 +5,7 @@ import pkgutil
 
 import pytest
 from checkov_run import SKIPS, judge, skip_of
-from judged_plans import forms, stacks
+from judged_plans import forms, slug, stacks
 from to_arm import arm
 from to_terraform import NAMES, UntranslatedError, terraform
 
@@ -23,7 +23,7 @@ def one(kind, name, inputs, **more):
 
 
 def test_nothing_fails_but_the_documented_skips(tmp_path):
-    every = {one.stack: one for one in stacks()} | forms()
+    every = {one.stack: one for one in stacks()} | {slug(name): one for name, one in forms().items()}
     report = judge(every, tmp_path)
     assert report.unread == ()
     unexpected = [str(failed) for failed in report.failed if skip_of(failed) is None]
