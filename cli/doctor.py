@@ -215,6 +215,9 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
         return Finding(about, "wrong", f"decided before its specs changed: {stale}", again, 4)
     if not (root / f"stacks/config/Pulumi.{path.stem}.yaml").exists():
         return Finding(about, "note", "has no stacks/config file", f"create it: pulumi stack init {path.stem}")
+    if decision.expires_at and not (root / f"stacks/config/Pulumi.ttl-{path.stem}.yaml").exists():
+        detail = f"expires on {decision.expires_at}, and nothing ends it then: there is no ttl-{path.stem}"
+        return Finding(about, "note", detail, f"pulumi stack init ttl-{path.stem}, and bring it up first")
     nodes = sum(pool.nodes_max for workload in decision.workloads for pool in workload.pools)
     workloads = len(decision.workloads)
     counts = f"{workloads} workload{'s' * (workloads != 1)}, up to {nodes} machine{'s' * (nodes != 1)}"

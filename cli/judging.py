@@ -33,10 +33,10 @@ def config(path: Path | None, root: Path) -> Config:
 
 
 def decision_of(root: Path, stack: str) -> Decision | None:
-    """The decision that a stack follows, None where it has none; a checkpoint stack follows its cluster's."""
-    from sizing.decision import Decision
+    """The decision that a stack follows, None where it has none; a checkpoint or ttl stack follows its cluster's."""
+    from sizing.decision import Decision, cluster_of
 
-    path = root / "stacks/decisions" / f"{stack.removeprefix('checkpoints-')}.json"
+    path = root / "stacks/decisions" / f"{cluster_of(stack)}.json"
     return Decision.from_json(path) if path.exists() else None
 
 

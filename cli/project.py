@@ -28,10 +28,11 @@ def decision_path(project: Path, stack: str) -> Path:
     """Where a stack's decision lies, whether it exists or not. Raises UsageError for a name that is no stack's."""
     if not STACK.fullmatch(stack):
         raise UsageError(f"--stack: must be of a-z, 0-9 and -, such as dev-aws, got {stack!r}")
-    if stack.startswith("checkpoints-"):
+    from sizing.decision import cluster_of
+
+    if cluster_of(stack) != stack:
         raise UsageError(
-            f"--stack: {stack} follows the decision of {stack.removeprefix('checkpoints-')}\n"
-            f"  fix: use --stack {stack.removeprefix('checkpoints-')}"
+            f"--stack: {stack} follows the decision of {cluster_of(stack)}\n  fix: use --stack {cluster_of(stack)}"
         )
     return project / "stacks/decisions" / f"{stack}.json"
 

@@ -80,7 +80,7 @@ def store_name(*, stack: str, workload: str, salt: str, limit: int = 63, hyphens
 
     Buckets share one name space with the whole world; `salt` (project, organization, account) keeps ours apart.
     """
-    stack = stack.removeprefix("checkpoints-")
+    stack = stack.removeprefix("checkpoints-")  # a store's name is the cluster's and its own stack's
     tail = short_hash(salt, stack, workload)
     if hyphens:
         return f"{physical_name('sizewell', stack, workload, limit=limit - len(tail) - 1)}-{tail}"

@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from sizing import residency
+from sizing import orchestration, residency, services
 from sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
 from sizing.fleets import Fleet, FleetRefusal, Machine, Memo, fleets_for
 from sizing.performance.serving_replica import peak_flop_per_s
@@ -40,6 +40,7 @@ class Cause(Enum):
     RUNTIME = "runtime"  # framework or weight format does not run there
     NO_PRICE = "no-price"
     MARKET = "market"  # not sold in the market that the spec asks for
+    MANAGED = "managed"  # not offered by the service, or without the scheduler, that the spec asks for
     MEMORY = "memory"
     LAYOUT = "layout"  # no legal way to split the work over it
     SLO = "slo"
@@ -221,6 +222,8 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         sold = ", ".join(sorted({offer.market for offer in placed}))
         reason = f"priced {sold}, not {' or '.join(markets)}"
         return _rejected(shape, Cause.MARKET, reason, relax="change spot_policy or capacity")
+    if shape.cloud in PROVISIONABLE and (unmanaged := _managed(shape, wanted, context)):
+        return _rejected(shape, Cause.MANAGED, unmanaged, relax="use managed: auto and scheduler: auto")
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
     floor = 0.0
     if need.training is not None and need.objective == "cost":
@@ -343,6 +346,21 @@ def _runtime(accelerator: Accelerator, need: Requirements) -> str:
         if accelerator.family == "inferentia":
             return f"{accelerator.name} is built for inference; training is released for Trainium"
     return ""
+
+
+def _managed(shape: Shape, deals: Iterable[Deal], context: _Context) -> str:
+    """Why the service or the scheduler that the spec asks for cannot have this type; "" where it can."""
+    need, asked = context.need, context.need.team.managed
+    if unscheduled := orchestration.refusal(need, shape.cloud):
+        return unscheduled
+    if asked in ("auto", services.RAW):
+        return ""
+    if refused := services.refusal(asked, need, shape, context.catalog):
+        return refused
+    if any(services.sold(asked, need, deal.region, deal.market) for deal in deals):
+        return ""
+    found = ", ".join(sorted({f"{deal.market} in {deal.region}" for deal in deals})[:4])
+    return f"{services.TITLES[asked]} has none of {found} for {need.kind}"
 
 
 def _allowed(offer: Offer, need: Requirements) -> bool:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from sizing import services
 from sizing.architecture import forward_flop_per_sample
+from sizing.bill import unpriced_lines
 from sizing.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
 from sizing.decision import Alternative, Fallback, RejectionGroup
 from sizing.fleets import TARGET_LOAD
 from sizing.money import Priced
 from sizing.performance.serving import is_language_model
-from sizing.pricing import Option, Setting, least_extras_usd, make_option, options_of, unpriced_lines
+from sizing.pricing import COMMITTED, Option, Setting, least_extras_usd, make_option, options_of, ways_of
 from sizing.requirements import Requirements
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
         if len(group) < most:
             seen.add(name)
             group.append(option)
-    others = _other_markets(chosen, sizing.setting)
+    others = [*_other_ways(chosen, sizing.setting), *_other_markets(chosen, sizing.setting)]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
     found = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
     return (*found, *_without_accelerator(sizing, chosen))
@@ -162,6 +164,7 @@ def _alternative(option: Option, chosen: Option, need: Requirements) -> Alternat
         accelerator=option.candidate.accelerator.key,
         nodes=option.fleet.nodes,
         market=option.deal.market,
+        managed=None if option.managed == services.RAW else option.managed,
         usd_per_month=monthly,
         usd_per_run=option.run_usd,
         performance=performance_value(option),
@@ -176,11 +179,17 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         reasons.append(f"no component builds {option.cloud}")
     if option.deal.market not in need.markets and option.candidate.buildable:
         reasons.append(_market_reason(option.deal.market, need))
+    if option.managed != chosen.managed and (way := _way_reason(option, need)):
+        reasons.append(way)
     missing = unpriced_lines(option)
     if missing:
         reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
-    difference = option.total_usd - chosen.total_usd
-    unit = "a run" if need.training is not None else "a month"
+    difference, unit = option.total_usd - chosen.total_usd, "a run" if need.training is not None else "a month"
+    if option.deal.market in COMMITTED and option.run_s is not None and not option.cost.unpriced:
+        # A run's price and a month's are two things: a commitment bills the month, whatever runs in it.
+        month, now = (float(o.cost.run_rate.usd_per_month.expected) for o in (option, chosen))
+        reasons.append(f"bills {month:,.2f} USD a month, used or not; the runs of a month cost {now:,.2f}")
+        difference = 0.0
     about = "about " if missing or unpriced_lines(chosen) else ""
     if difference > 0.005:
         reasons.append(f"{about}{difference:,.2f} USD {unit} dearer")
@@ -189,6 +198,20 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     if option.run_s and chosen.run_s and option.run_s > chosen.run_s * 1.05:
         reasons.append(f"{option.run_s / chosen.run_s:.1f} x as long")
     return "; ".join(reasons) or "the same cost, later by name"
+
+
+def _way_reason(option: Option, need: Requirements) -> str:
+    """Why not the same machines, run by somebody else."""
+    if need.team.managed != "auto":
+        return f"managed is {need.team.managed}"
+    if option.managed == services.RAW and services.care_usd_per_month(need):
+        hours = services.CARE_HOURS_PER_MONTH[need.kind]
+        worth = services.care_usd_per_month(need)
+        return f"takes about {hours} h a month of somebody's time ({worth:,.0f} USD, estimate), nobody has it"
+    if option.managed not in (services.RAW, "cloud-run") and not need.team.care_counts:
+        count = need.team.platform_engineers
+        return f"{count} platform engineer{'s look' if count != 1 else ' looks'} after the machines"
+    return ""
 
 
 def _market_reason(market: str, need: Requirements) -> str:
@@ -218,10 +241,41 @@ def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
         once = market in ("capacity-block", "flex-start")  # for a run, not for a service or for every night
         if not deals or (once and setting.need.training is None):
             continue
-        option = make_option(chosen.candidate, chosen.fleet, (same or deals)[0], setting)
+        deal = (same or deals)[0]
+        ways = ways_of(chosen.candidate, deal, setting)
+        way = chosen.managed if chosen.managed in ways or not ways else ways[0]
+        option = make_option(chosen.candidate, chosen.fleet, deal, setting, managed=way)
         if option is not None:
             found.append(option)
     return found
+
+
+def _other_ways(chosen: Option, setting: Setting) -> list[Option]:
+    """The same machines run by whoever else could."""
+    need, shape, deal = setting.need, chosen.candidate.shape, chosen.deal
+    found = []
+    for way in (services.RAW, *services.SERVICES.get(chosen.cloud, ())):
+        runs = way == services.RAW or (
+            not services.refusal(way, need, shape, setting.catalog)
+            and services.sold(way, need, deal.region, deal.market)
+        )
+        if way != chosen.managed and runs:
+            option = make_option(chosen.candidate, chosen.fleet, deal, setting, managed=way)
+            found += [option] if option is not None else []
+    return found
+
+
+def with_fleet(sizing: Sizing, chosen: Option) -> Option:
+    """Spot machines for records that are worked off one by one come from a fleet of several types, where there are.
+
+    An Auto Scaling group does as well for one job's machines; a fleet looks for capacity in every type and zone, and
+    hears of interruptions. Where the price is of one zone, the machines stay there.
+    """
+    lone = sizing.need.batch is not None and chosen.deal.market == "spot" and not chosen.deal.zone
+    if chosen.cloud != "aws" or not lone or chosen.managed != services.RAW or chosen.scheduler != "none":
+        return chosen
+    here = {f.instance_type for f in fallbacks(sizing, chosen) if f.region == chosen.deal.region}
+    return replace(chosen, provision="fleet") if here - {chosen.instance_type} else chosen
 
 
 def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
@@ -230,8 +284,15 @@ def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
     Types that do it with no more nodes, then other regions of the same type; a training job's are all of one kind.
     """
     found: list[Fallback] = []
+    if chosen.managed != services.RAW:
+        return ()  # a service takes the type that it is told
     for option in sizing.options:
-        if option.cloud != chosen.cloud or option.fleet.nodes > chosen.fleet.nodes or not option.candidate.buildable:
+        if (
+            option.managed != services.RAW
+            or option.cloud != chosen.cloud
+            or option.fleet.nodes > chosen.fleet.nodes
+            or not option.candidate.buildable
+        ):
             continue
         if option.deal.market != chosen.deal.market:
             continue

@@ -41,7 +41,14 @@ class SystemPool:
     nodes_max: int
 
 
-SYSTEM_POOL: Final = {"gcp": SystemPool("e2-standard-4", 100, 1, 3)}
+SYSTEM_POOL: Final = {"gcp": SystemPool("e2-standard-4", 100, 1, 3), "aws": SystemPool("m7i.large", 80, 2, 4)}
+SYSTEM_POOL_DEV: Final = {"gcp": SystemPool("e2-standard-2", 100, 1, 3)}
+
+
+def system_pool(cloud: str, environment: str) -> SystemPool | None:
+    """The system machines of a cluster of our own; development on Google Cloud takes smaller ones."""
+    small = SYSTEM_POOL_DEV.get(cloud) if environment == "dev" else None
+    return small or SYSTEM_POOL.get(cloud)
 
 
 def boot_disk(cloud: str, instance_type: str) -> str:
@@ -53,39 +60,6 @@ def boot_disk(cloud: str, instance_type: str) -> str:
     if cloud == "gcp" and instance_type.startswith(HYPERDISK_ONLY):
         return HYPERDISK
     return BOOT_DISK.get(cloud, "")
-
-
-def cluster(catalog: Catalog, *, component: str, cloud: str, region: str, on: date) -> tuple[LineItem, ...]:
-    """A cluster of our own in one region: its control plane and its system machines with their disks."""
-    items = [control_plane(catalog, component=component, cloud=cloud, region=region, on=on)]
-    pool = SYSTEM_POOL.get(cloud)
-    if pool is not None:
-        hours = node_hours(nodes_min=pool.nodes_min, nodes_initial=pool.nodes_min, nodes_max=pool.nodes_max)
-        items.append(
-            machine_hours(
-                catalog,
-                component=component,
-                cloud=cloud,
-                instance_type=pool.instance_type,
-                region=region,
-                market="on-demand",
-                on=on,
-                hours=hours,
-            )
-        )
-        items.append(
-            disks(
-                catalog,
-                component=component,
-                cloud=cloud,
-                region=region,
-                on=on,
-                gigabytes_each=Decimal(pool.gigabytes_each),
-                hours=hours,
-                key=boot_disk(cloud, pool.instance_type),
-            )
-        )
-    return tuple(items)
 
 
 def amount(value: float | Decimal) -> Decimal:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from sizing.bill import standing_items
 from sizing.candidates import Cause, Rejection
 from sizing.catalog.records import PROVISIONABLE
-from sizing.choice import Sizing, rejection_groups, size
+from sizing.choice import Sizing, rejection_groups, size, with_fleet
 from sizing.decision import CatalogRef, Decision, RejectionGroup
 from sizing.errors import UsageError
 from sizing.fees_compared import ComparedFees
@@ -68,15 +69,17 @@ def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: d
         if option is None:
             return nothing_fits(sizing, cloud)
         chosen.append(option)
-    chosen = share_clusters(chosen)
+    chosen = [with_fleet(sizing, option) for sizing, option in zip(sizings, chosen, strict=True)]
     lives = [spec.ttl_s for spec in specs if spec.ttl_s is not None]
+    ends = bool(lives) and len(lives) == len(specs)
+    chosen = share_standing(chosen, ends=ends)
     first = specs[0]
     return Decision(
         schema="sizewell.decision/1",
         stack=stack,
         environment=environment_of(stack),
         decided_on=on,
-        expires_at=on + timedelta(seconds=min(lives)) if lives and len(lives) == len(specs) else None,
+        expires_at=on + timedelta(seconds=min(lives)) if ends else None,
         owner=first.owner,
         cost_center=first.cost_center,
         catalog=CatalogRef(digest=catalog.digest, as_of=catalog.as_of),
@@ -84,15 +87,16 @@ def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: d
     )
 
 
-def share_clusters(chosen: Sequence[Option]) -> list[Option]:
-    """Workloads of one stack in one region share a cluster; the first of them has its lines."""
-    seen: set[tuple[str, str]] = set()
-    found: list[Option] = []
+def share_standing(chosen: Sequence[Option], *, ends: bool = False) -> list[Option]:
+    """Workloads of one stack in one region share network and cluster; the first of them has the lines of all."""
+    together: dict[tuple[str, str], list[Option]] = {}
     for option in chosen:
-        place = (option.cloud, option.deal.region)
-        found.append(replace(option, shares_cluster=place in seen))
-        seen.add(place)
-    return found
+        together.setdefault((option.cloud, option.deal.region), []).append(option)
+    return [
+        replace(option, shared=standing_items(here, ends=ends) if here[0] is option else ())
+        for option in chosen
+        for here in (together[option.cloud, option.deal.region],)
+    ]
 
 
 def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apart: bool = False) -> Sizing:

@@ -23,6 +23,15 @@ from sizing.money import Interval, LineItem, Priced, Unpriced
 SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
 
 
+def cluster_of(stack: str) -> str:
+    """The stack whose decision a stack follows: checkpoints and the hard end stand in stacks of their own.
+
+    >>> cluster_of("checkpoints-dev-aws"), cluster_of("ttl-dev-aws"), cluster_of("dev-aws")
+    ('dev-aws', 'dev-aws', 'dev-aws')
+    """
+    return stack.removeprefix("checkpoints-").removeprefix("ttl-")
+
+
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
@@ -99,7 +108,9 @@ class Pool(_Record):
     fallbacks: tuple[Fallback, ...] = ()
     node_hours_per_month: Bounds
     disk_bytes_per_node: int
-    managed: Literal["raw", "sagemaker", "vertex", "azureml"] = "raw"
+    managed: Literal["raw", "sagemaker", "vertex", "azureml", "cloud-run"] = "raw"
+    served: Literal["async"] | None = None  # requests wait in a queue, and no machine stands while it is empty
+    provision: Literal["fleet"] | None = None  # spot machines of several types; None: a group of one type
 
 
 class Parallelism(_Record):
@@ -187,6 +198,9 @@ class Storage(_Record):
     kind: str  # "fsx-lustre", "filestore", "managed-lustre", "object"
     bytes: int
     location: str | None = None
+    gib: int | None = None  # of the file system, as it is sold
+    mb_per_s_per_tib: int | None = None  # its throughput tier, where there are several
+    bytes_per_s: float | None = None  # what the job reads, over all machines
 
 
 class Task(_Record):
@@ -287,6 +301,7 @@ class Alternative(_Record):
     accelerator: str
     nodes: int
     market: str
+    managed: str | None = None  # the service that would run it; None: we ourselves
     usd_per_month: Decimal | None = None
     usd_per_run: Decimal | None = None
     performance: float | None = None  # in the metric of the chosen option

@@ -6,12 +6,12 @@ and dear enough that a known price wins between equals. Only the comparison uses
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from sizing import costing
-from sizing.money import Priced, total
+from sizing.money import Priced
+from sizing.standing import Footing, parts
 
 if TYPE_CHECKING:
     from sizing.catalog import Catalog
@@ -34,6 +34,7 @@ class ComparedFees:
     catalog: Catalog
     on: date
     memo: dict[tuple[str, str, str], ComparedFee] = field(default_factory=dict)
+    standings: dict[Footing, ComparedFee] = field(default_factory=dict)
 
     def fee(self, cloud: str, key: str, region: str) -> ComparedFee:
         """A fee of the catalog by its key."""
@@ -47,26 +48,39 @@ class ComparedFees:
             self.memo[cloud, key, region] = found
         return found
 
-    def cluster(self, cloud: str, region: str) -> ComparedFee:
-        """A cluster of our own, per month."""
-        found = self.memo.get((cloud, "cluster", region))
+    def machine(self, cloud: str, instance_type: str, region: str) -> ComparedFee:
+        """A machine-hour of a small machine on demand."""
+        found = self.memo.get((cloud, instance_type, region))
         if found is None:
-            here = self._cluster_usd(cloud, region)
-            if here is not None:
-                found = ComparedFee(here, known=True)
+            price = self.catalog.price(cloud, instance_type, region, "on-demand", self.on)
+            if isinstance(price, Priced):
+                found = ComparedFee(float(price.amount), known=True)
             else:
-                elsewhere = (self._cluster_usd(cloud, other) for other in self.catalog.regions(cloud))
-                found = _stand_in([usd for usd in elsewhere if usd is not None])
-            self.memo[cloud, "cluster", region] = found
+                offers = self.catalog.offers(cloud, instance_type, market="on-demand", on=self.on)
+                found = _stand_in([float(offer.usd_per_hour) for offer in offers])
+            self.memo[cloud, instance_type, region] = found
+        return found
+
+    def standing(self, footing: Footing) -> ComparedFee:
+        """What a stack with one workload bills beside its machines, per month."""
+        plain = replace(footing, name="")
+        found = self.standings.get(plain)
+        if found is None:
+            usd, known = 0.0, True
+            for part in parts((plain,)):
+                if part.machine:
+                    fee = self.machine(plain.cloud, part.machine, plain.region)
+                else:
+                    fee = self.fee(plain.cloud, part.key, plain.region)
+                usd += fee.usd * float(part.quantity.expected)
+                known = known and fee.known is True
+            found = ComparedFee(usd, known=known)
+            self.standings[plain] = found
         return found
 
     def cheapest(self, cloud: str, key: str) -> float:
         """A lower bound of a fee over all regions; 0 where no price is known."""
         return min((float(f.usd) for f in self.catalog.fees if (f.cloud, f.key) == (cloud, key)), default=0.0)
-
-    def _cluster_usd(self, cloud: str, region: str) -> float | None:
-        cost = total(costing.cluster(self.catalog, component="", cloud=cloud, region=region, on=self.on))
-        return None if cost.unpriced else float(cost.run_rate.usd_per_month.expected)
 
 
 def _stand_in(elsewhere: list[float]) -> ComparedFee:

@@ -9,27 +9,28 @@ the whole option a quarter more, and its line stays unpriced.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sizing import costing
+from sizing import bill, costing, orchestration, services
 from sizing.candidates import Candidate, Deal
 from sizing.catalog.records import PROVISIONABLE
 from sizing.fees_compared import ComparedFee, ComparedFees
-from sizing.fleets import Fleet
-from sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Unpriced, total
+from sizing.fleets import START_UP_S, Fleet
+from sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Priced, total
 from sizing.requirements import Requirements
+from sizing.shared_storage import FileSystem, Reads, file_system
 from sizing.spot import Interruptions, checkpoint_bytes, interruptions
+from sizing.standing import Footing, target_of
 
 if TYPE_CHECKING:
     from sizing.catalog import Catalog
 
-DISK_BYTES = 200 * costing.BILLED_GIGABYTE  # image, container and a cache of the weights
 KEEP = 2
-WITH_CLUSTER = frozenset({"gcp"})  # clouds whose pool is a part of a cluster of our own
+ALWAYS_ON = (("vertex", "inference"), ("azureml", "inference"))  # endpoints that keep one machine at the least
 BLOCK_DAY_S = 86_400.0
 BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
 PREPAID = ("capacity-block", "purchase")
@@ -71,20 +72,25 @@ class NodeCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One fleet, in one market of one region, with what it costs."""
+    """One fleet, in one market of one region, run by us or by a service, with what it costs."""
 
     setting: Setting
     candidate: Candidate
     fleet: Fleet
     deal: Deal
+    managed: str = services.RAW
+    scheduler: str = "none"
+    served: str = ""  # "async": requests wait in a queue, no machine stands while it is empty
+    provision: str = ""  # "fleet": spot machines of several types
     counts: NodeCounts
     hours: Interval  # machine-hours per month (of the whole purchase, for a capacity block)
     run_s: float | None  # wall time of a run, interruptions included
     interruptions: Interruptions | None
     checkpoint_bytes: int
-    total_usd: float  # the month of a service, the whole of a run; stand-ins for what has no price included
-    rank_usd: float  # what options are compared by: `total_usd`, and more where a line has no price
-    shares_cluster: bool = False  # another workload of the stack pays for the cluster that it runs in
+    reads: Reads | None = None
+    storage: FileSystem | None = None  # None: object storage keeps up
+    usd_per_hour: float = 0.0  # of a machine, with the service's premium
+    shared: tuple[LineItem, ...] | None = None  # its part of its stack's standing lines; None: it stands alone
 
     @property
     def cloud(self) -> str:
@@ -95,21 +101,40 @@ class Option:
         return self.candidate.shape.instance_type
 
     @property
-    def name(self) -> tuple[str, str, str, str, int]:
+    def name(self) -> tuple[str, str, str, str, int, str]:
         """What breaks ties."""
-        return (self.cloud, self.instance_type, self.deal.region, self.deal.zone, self.fleet.nodes)
+        return (self.cloud, self.instance_type, self.deal.region, self.deal.zone, self.fleet.nodes, self.managed)
 
     @property
     def prepaid(self) -> bool:
         return self.deal.market in PREPAID
 
     @cached_property
+    def footing(self) -> Footing:
+        """Which standing parts its stack has because of it."""
+        return _footing(self)
+
+    @cached_property
     def items(self) -> tuple[LineItem, ...]:
-        return line_items(self)
+        return bill.line_items(self)
 
     @cached_property
     def cost(self) -> Cost:
         return total(self.items)
+
+    @cached_property
+    def _totals(self) -> tuple[float, float]:
+        return _total_usd(self)
+
+    @property
+    def total_usd(self) -> float:
+        """The month of a service, the whole of a run; stand-ins for what has no price included."""
+        return self._totals[0]
+
+    @property
+    def rank_usd(self) -> float:
+        """What options are compared by: `total_usd`, own care, and more where a line has no price."""
+        return self._totals[1]
 
     @property
     def run_usd(self) -> Decimal | None:
@@ -119,7 +144,7 @@ class Option:
         if self.prepaid:
             return self.cost.one_off.usd.expected
         seconds = Decimal(repr(self.run_s)) * self.fleet.nodes
-        return (seconds / 3600 * self.deal.usd_per_hour).quantize(Decimal("0.01"))
+        return (seconds / 3600 * Decimal(repr(self.usd_per_hour))).quantize(Decimal("0.01"))
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -137,27 +162,45 @@ class Option:
 def options_of(candidate: Candidate, setting: Setting, markets: tuple[str, ...]) -> list[Option]:
     """The options of a candidate worth comparing.
 
-    For each fleet and market the cheapest region, and the cheapest in which everything else that bills is priced too.
+    For each fleet, market and who runs it the cheapest region, and the cheapest in which everything else that bills is
+    priced too.
     """
     found: list[Option] = []
     for market in markets:
         deals = [deal for deal in candidate.deals if deal.market == market]
-        if not deals:
-            continue
-        priced = next((deal for deal in deals if _fees_known(candidate, deal, setting)), None)
-        chosen = [deal for deal in (priced, deals[0]) if deal is not None]
-        for fleet in candidate.fleets:
-            for deal in dict.fromkeys(chosen):
-                option = make_option(candidate, fleet, deal, setting)
-                if option is not None:
-                    found.append(option)
+        by_way: dict[str, list[Deal]] = {}
+        for deal in deals:
+            for way in ways_of(candidate, deal, setting):
+                by_way.setdefault(way, []).append(deal)
+        for way, places in by_way.items():
+            priced = next((deal for deal in places if _fees_known(candidate, deal, way, setting)), None)
+            chosen = dict.fromkeys(deal for deal in (priced, places[0]) if deal is not None)
+            for fleet in candidate.fleets:
+                for deal in chosen:
+                    option = make_option(candidate, fleet, deal, setting, managed=way)
+                    if option is not None:
+                        found.append(option)
     return found
 
 
-def make_option(candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting) -> Option | None:
-    """Hours and total of one fleet at one deal; None where interruptions make the run miss its deadline."""
+def ways_of(candidate: Candidate, deal: Deal, setting: Setting) -> tuple[str, ...]:
+    """Who may run a candidate that is bought this way."""
+    if not candidate.buildable:
+        return (services.RAW,)
+    return services.ways(setting.need, candidate.shape, deal.region, deal.market, setting.catalog)
+
+
+def make_option(
+    candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting, *, managed: str = services.RAW
+) -> Option | None:
+    """Hours and cost of one fleet at one deal; None where interruptions make the run miss its deadline, and where a
+    service does not have so many machines or no price.
+    """
     need = setting.need
-    counts = node_counts(fleet, setting)
+    rate = _usd_per_hour(candidate, deal, managed, setting)
+    if rate is None or (managed == "cloud-run" and fleet.nodes > services.RUN_INSTANCES_MAX):
+        return None
+    counts = node_counts(fleet, setting, managed)
     run_s, broken, bytes_each = fleet.run_s, None, 0
     if need.training is not None and run_s is not None:
         bytes_each = _checkpoint_bytes(need)
@@ -187,26 +230,108 @@ def make_option(candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting
         return None
     if run_s is not None and (not math.isfinite(run_s) or (need.deadline_s is not None and run_s > need.deadline_s)):
         return None
-    hours = _hours(need, fleet, counts, deal, run_s)
-    total_usd, rank_usd = _total_usd(
-        candidate, fleet, deal, hours=hours, run_s=run_s, bytes_each=bytes_each, setting=setting
-    )
-    return Option(
+    served = "async" if _waits(need, managed) else ""
+    hours = _hours(need, fleet, counts, deal, run_s, managed=managed, served=served)
+    reads = _reads(need, fleet, run_s)
+    if managed != services.RAW and reads is not None and not reads.streams and need.team.managed == "auto":
+        return None  # no file system of ours stands beside a service's machines
+    spec_scheduler = need.scheduler if candidate.buildable else "none"
+    option = Option(
         setting=setting,
         candidate=candidate,
         fleet=fleet,
         deal=deal,
+        managed=managed,
+        scheduler=spec_scheduler if spec_scheduler != "auto" else "none",
+        served=served,
         counts=counts,
         hours=hours,
         run_s=run_s,
         interruptions=broken,
         checkpoint_bytes=bytes_each,
-        total_usd=total_usd,
-        rank_usd=rank_usd,
+        reads=reads,
+        storage=file_system(candidate.shape.cloud, reads)
+        if reads is not None and not reads.streams and managed == services.RAW
+        else None,
+        usd_per_hour=rate,
+    )
+    return replace(option, scheduler=_scheduler(option)) if candidate.buildable else option
+
+
+def _scheduler(option: Option) -> str:
+    """By the rule, with what a cluster of our own would cost here."""
+    need, cloud = option.setting.need, option.cloud
+    if need.scheduler != "auto" or option.managed != services.RAW or option.counts.maximum < 2:
+        cluster_usd = 0.0
+    else:
+        fees, alone = option.setting.fees, option.footing
+        cluster_usd = fees.standing(replace(alone, target="kubernetes")).usd - fees.standing(alone).usd
+    return orchestration.scheduler_of(
+        need,
+        cloud=cloud,
+        managed=option.managed,
+        nodes_max=option.counts.maximum,
+        machines_usd=float(option.hours.expected) * option.usd_per_hour,
+        cluster_usd=cluster_usd,
     )
 
 
-def node_counts(fleet: Fleet, setting: Setting) -> NodeCounts:
+def _footing(option: Option) -> Footing:
+    need, deal = option.setting.need, option.deal
+    places = {zone for cloud, region, zone in need.places if zone and (cloud, region) == (option.cloud, deal.region)}
+    gang = need.training is not None and option.counts.maximum > 1
+    return Footing(
+        name=need.name,
+        kind=need.kind,
+        cloud=option.cloud,
+        region=deal.region,
+        environment=option.setting.environment,
+        target=target_of(option.managed, option.scheduler, cloud=option.cloud, fleet=option.provision == "fleet"),
+        zones=(deal.zone,) if deal.zone else tuple(sorted(places)),
+        two_zones=deal.market == "spot" and not gang and option.managed == services.RAW,
+        windows=need.windows,
+        stops=need.stops and not option.prepaid and not need.reserved,
+        checkpoints=bool(option.checkpoint_bytes),
+        waits=option.served == "async",
+        from_zero=option.counts.minimum == 0,
+    )
+
+
+def _usd_per_hour(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> float | None:
+    """Of a machine with the service's premium; None where that has no price."""
+    if managed == services.RAW:
+        return float(deal.usd_per_hour)
+    shape = candidate.shape
+    if managed == "cloud-run":
+        fees = setting.fees
+        gpu, cpu, gib = (fees.fee("gcp", key, deal.region) for key in bill.RUN_KEYS)
+        return 3600 * (gpu.usd + (shape.vcpus or 0) * cpu.usd + services.run_gib(shape) * gib.usd)
+    market = services.listed_market(managed, deal.market)
+    rate = setting.catalog.price(shape.cloud, shape.instance_type, deal.region, market, setting.on)
+    if market == deal.market and deal.zone:
+        rate = Priced(deal.usd_per_hour, "", "")
+    percent = services.premium_percent(setting.catalog, managed, shape.instance_type, deal.region, setting.on)
+    price = services.with_premium(rate, percent)
+    return float(price.amount) if isinstance(price, Priced) else None
+
+
+def _waits(need: Requirements, managed: str) -> bool:
+    """Whether requests are so rare, and may take so long, that they wait in a queue for a machine to start."""
+    if managed != "sagemaker" or need.arrivals is None or need.level is None:
+        return False
+    patient = need.level.e2e_s is not None and need.level.ttft_s is None and need.level.e2e_s >= START_UP_S
+    return patient and services.up_share(need, services.ASYNC_KEPT_S) < 0.5
+
+
+def _reads(need: Requirements, fleet: Fleet, run_s: float | None) -> Reads | None:
+    """What a run reads of its data, and how fast it has to, the time to start up taken off."""
+    if not need.data_bytes or run_s is None or need.kind == "notebook":
+        return None
+    work_s = max(1.0, (fleet.run_s or run_s) - START_UP_S)
+    return Reads(bytes_per_s=need.data_bytes * need.data_passes / work_s, data_bytes=need.data_bytes, nodes=fleet.nodes)
+
+
+def node_counts(fleet: Fleet, setting: Setting, managed: str = services.RAW) -> NodeCounts:
     """Between which sizes the pool moves.
 
     Down to nothing, except a service in production; up to what was sized, and for a service outside development half as
@@ -222,64 +347,15 @@ def node_counts(fleet: Fleet, setting: Setting) -> NodeCounts:
     least = 1 if setting.environment == "prod" and around_the_clock else 0
     if setting.environment != "dev" and need.nodes is not None and around_the_clock:
         least = max(least, min(need.nodes.low, nodes)) if setting.environment == "prod" else least
+    if managed == "cloud-run":
+        cold = services.may_start_cold(need, services.KEPT_WARM_S, services.RUN_COLD_START_S)
+        least = 0 if cold or setting.environment == "dev" else 1
+        most = min(most, services.RUN_INSTANCES_MAX)
+    elif (managed, need.kind) in ALWAYS_ON:
+        least = max(1, least)
+    elif _waits(need, managed):
+        least = 0
     return NodeCounts(minimum=least, initial=nodes, maximum=most)
-
-
-def line_items(option: Option) -> tuple[LineItem, ...]:
-    """Everything that the option bills and that some resource of its stack, or of its checkpoint stack, stands for."""
-    setting, shape, deal = option.setting, option.candidate.shape, option.deal
-    need, catalog, on = setting.need, setting.catalog, setting.on
-    items = [
-        costing.machine_hours(
-            catalog,
-            component=need.name,
-            cloud=shape.cloud,
-            instance_type=shape.instance_type,
-            region=deal.region,
-            market=deal.market,
-            on=on,
-            hours=option.hours,
-            cadence="once" if option.prepaid else "monthly",
-        )
-    ]
-    if not option.candidate.buildable:
-        return tuple(items)
-    disk = costing.boot_disk(shape.cloud, shape.instance_type)
-    if disk:
-        items.append(
-            costing.disks(
-                catalog,
-                component=need.name,
-                cloud=shape.cloud,
-                region=deal.region,
-                on=on,
-                gigabytes_each=Decimal(DISK_BYTES // costing.BILLED_GIGABYTE),
-                hours=option.hours,
-                key=disk,
-            )
-        )
-    if option.checkpoint_bytes:
-        items.append(
-            costing.object_storage(
-                catalog,
-                component=need.name,
-                cloud=shape.cloud,
-                region=deal.region,
-                on=on,
-                gigabytes=stored_gigabytes(option.checkpoint_bytes, setting.keep),
-            )
-        )
-    if shape.cloud in WITH_CLUSTER and not option.shares_cluster:
-        items += costing.cluster(
-            catalog, component=f"cluster-{deal.region}", cloud=shape.cloud, region=deal.region, on=on
-        )
-    return tuple(items)
-
-
-def stored_gigabytes(bytes_each: int, keep: int) -> Interval:
-    """What a checkpoint store holds: nothing yet, `keep` checkpoints, and those with one more being written."""
-    each = Decimal(bytes_each) / costing.BILLED_GIGABYTE
-    return Interval(Decimal(0), costing.amount(each * keep), costing.amount(each * (keep + 1)))
 
 
 def _checkpoint_bytes(need: Requirements) -> int:
@@ -296,7 +372,16 @@ def _checkpoint_bytes(need: Requirements) -> int:
     return checkpoint_bytes(job.method, params, trained, job.optimizer)
 
 
-def _hours(need: Requirements, fleet: Fleet, counts: NodeCounts, deal: Deal, run_s: float | None) -> Interval:
+def _hours(
+    need: Requirements,
+    fleet: Fleet,
+    counts: NodeCounts,
+    deal: Deal,
+    run_s: float | None,
+    *,
+    managed: str = services.RAW,
+    served: str = "",
+) -> Interval:
     """Machine-hours of the pool: per month, or of the whole block that is bought; commitments bill around the clock."""
     if deal.market in COMMITTED:
         month = costing.amount(counts.initial * HOURS_PER_MONTH)
@@ -313,79 +398,93 @@ def _hours(need: Requirements, fleet: Fleet, counts: NodeCounts, deal: Deal, run
         if need.utilization is not None:
             expected = float(need.utilization) * whole
         return Interval(Decimal(0), costing.amount(min(expected, whole)), costing.amount(whole))
+    if (managed, need.kind) in ALWAYS_ON:
+        return costing.node_hours(nodes_min=counts.minimum, nodes_initial=counts.initial, nodes_max=counts.maximum)
+    used = need.utilization if need.utilization is not None else Decimal(1)
+    if managed == "cloud-run" or served == "async":
+        kept_s = services.KEPT_WARM_S if managed == "cloud-run" else services.ASYNC_KEPT_S
+        used = min(used, Decimal(repr(services.up_share(need, kept_s))))
     return costing.node_hours(
         nodes_min=counts.minimum,
         nodes_initial=counts.initial,
         nodes_max=counts.maximum,
         hours_per_week=need.hours_per_week,
-        utilization=need.utilization if need.utilization is not None else Decimal(1),
+        utilization=used,
     )
 
 
-def _total_usd(
-    candidate: Candidate,
-    fleet: Fleet,
-    deal: Deal,
-    *,
-    hours: Interval,
-    run_s: float | None,
-    bytes_each: int,
-    setting: Setting,
-) -> tuple[float, float]:
+def _total_usd(option: Option) -> tuple[float, float]:
     """What the option costs in all, the month or the whole run, and the figure that it is compared by.
 
     In floating point, to compare thousands; the line items of those that are shown are exact.
     """
-    need, cloud = setting.need, candidate.shape.cloud
-    machine_hours = float(hours.expected)
-    months = 1.0
-    if need.training is not None and run_s is not None and deal.market not in PREPAID:
-        months = max(1.0, run_s / 3600 / float(HOURS_PER_MONTH))
+    setting, deal, cloud = option.setting, option.deal, option.cloud
+    need, fees = setting.need, setting.fees
+    machine_hours, months = float(option.hours.expected), 1.0
+    if need.training is not None and option.run_s is not None and deal.market not in PREPAID:
+        months = max(1.0, option.run_s / 3600 / float(HOURS_PER_MONTH))
         committed = deal.market in COMMITTED
-        machine_hours = machine_hours * math.ceil(months) if committed else fleet.nodes * run_s / 3600
-    usd = machine_hours * float(deal.usd_per_hour)
-    if not candidate.buildable:
+        machine_hours = machine_hours * math.ceil(months) if committed else option.fleet.nodes * option.run_s / 3600
+    usd = machine_hours * option.usd_per_hour
+    if not option.candidate.buildable:
         return usd, usd
-    disk = costing.boot_disk(cloud, candidate.shape.instance_type)
-    extras: list[tuple[ComparedFee, float]] = []
+    extras: list[tuple[ComparedFee, float]] = [(fees.standing(option.footing), months)]
+    if option.managed == "cloud-run":
+        extras += [(fees.fee(cloud, key, deal.region), 0.0) for key in bill.RUN_KEYS]  # their price is in the hour
+    disk, units = bill.disk_of(option.candidate.shape, option.managed, need.kind)
     if disk:
-        gigabytes = DISK_BYTES / costing.BILLED_GIGABYTE
-        extras.append((setting.fees.fee(cloud, disk, deal.region), gigabytes * machine_hours / float(HOURS_PER_MONTH)))
-    if bytes_each:
-        stored = bytes_each * setting.keep / costing.BILLED_GIGABYTE
-        extras.append((setting.fees.fee(cloud, costing.OBJECT_STORAGE[cloud], deal.region), stored * months))
-    if cloud in WITH_CLUSTER:
-        extras.append((setting.fees.cluster(cloud, deal.region), months))
+        standing = need.kind == "notebook" and option.managed == "sagemaker"
+        used = months if standing else machine_hours / float(HOURS_PER_MONTH)
+        extras.append((fees.fee(cloud, disk, deal.region), float(units) * used))
+    if option.checkpoint_bytes:
+        stored = option.checkpoint_bytes * setting.keep / costing.BILLED_GIGABYTE
+        extras.append((fees.fee(cloud, costing.OBJECT_STORAGE[cloud], deal.region), stored * months))
+    if option.storage is not None:
+        extras.append((fees.fee(cloud, option.storage.fee_key, deal.region), option.storage.gib * months))
     usd += sum(fee.usd * quantity for fee, quantity in extras)
+    care = services.care_usd_per_month(need) * months if option.managed == services.RAW else 0.0
     known = all(fee.known for fee, _ in extras)
     nowhere = any(fee.known is None for fee, _ in extras)
-    return usd, math.inf if nowhere else usd if known else usd * UNKNOWN_MARGIN
+    return usd, math.inf if nowhere else (usd if known else usd * UNKNOWN_MARGIN) + care
 
 
-def _fees_known(candidate: Candidate, deal: Deal, setting: Setting) -> bool:
-    cloud = candidate.shape.cloud
-    keys = [costing.boot_disk(cloud, candidate.shape.instance_type)]
-    keys += [costing.OBJECT_STORAGE[cloud]] if setting.need.training and cloud in costing.OBJECT_STORAGE else []
-    if cloud in WITH_CLUSTER and not setting.fees.cluster(cloud, deal.region).known:
-        return False
-    return all(not key or setting.fees.fee(cloud, key, deal.region).known for key in keys)
+def _fees_known(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> bool:
+    """Whether everything that bills beside the machine has a price in the deal's region."""
+    cloud, need, fees = candidate.shape.cloud, setting.need, setting.fees
+    if not candidate.buildable:
+        return True
+    keys = [bill.disk_of(candidate.shape, managed, need.kind)[0]]
+    keys += [costing.OBJECT_STORAGE[cloud]] if need.training and cloud in costing.OBJECT_STORAGE else []
+    keys += bill.RUN_KEYS if managed == "cloud-run" else ()
+    footing = Footing(
+        name="",
+        kind=need.kind,
+        cloud=cloud,
+        region=deal.region,
+        environment=setting.environment,
+        target=target_of(managed, "none", cloud=cloud, fleet=False),
+        windows=need.windows,
+        checkpoints=need.training is not None,
+    )
+    return fees.standing(footing).known is True and all(
+        not key or fees.fee(cloud, key, deal.region).known for key in keys
+    )
 
 
 def least_extras_usd(setting: Setting) -> dict[str, float]:
     """What every option in a cloud bills beside its machines, at the least: a lower bound over all regions."""
-    need, cheapest = setting.need, setting.fees.cheapest
+    need, fees = setting.need, setting.fees
     stored = 0.0
     if need.training is not None:
         stored = _checkpoint_bytes(need) * setting.keep / costing.BILLED_GIGABYTE
-    return {
-        cloud: (
-            cheapest(cloud, costing.CONTROL_PLANE[cloud]) * float(HOURS_PER_MONTH) if cloud in WITH_CLUSTER else 0.0
-        )
-        + stored * cheapest(cloud, costing.OBJECT_STORAGE[cloud])
+    own = need.team.managed == services.RAW or (need.team.managed == "auto" and not need.team.care_counts)
+    clustered = {
+        cloud: fees.cheapest(cloud, costing.CONTROL_PLANE[cloud]) * float(HOURS_PER_MONTH)
+        if own and cloud in orchestration.CLUSTER_CLOUDS
+        else 0.0
         for cloud in PROVISIONABLE
     }
-
-
-def unpriced_lines(option: Option) -> tuple[str, ...]:
-    """The lines of an option that nobody can price, with the reason."""
-    return tuple(f"{item.what}: {item.price.reason}" for item in option.items if isinstance(item.price, Unpriced))
+    return {
+        cloud: clustered[cloud] + stored * fees.cheapest(cloud, costing.OBJECT_STORAGE[cloud])
+        for cloud in PROVISIONABLE
+    }

@@ -6,7 +6,7 @@ records that memory and time predictions take, and into the limits that a machin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -50,6 +50,19 @@ class BatchWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Team:
+    """Who runs it: what the spec asks for, and how many people look after machines."""
+
+    managed: str = "auto"
+    platform_engineers: int = 1
+
+    @property
+    def care_counts(self) -> bool:
+        """Whether machines of one's own take time that nobody has."""
+        return self.managed == "auto" and self.platform_engineers == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
     """What candidates are tried against: one of `training`, `arrivals` and `batch`, or none for a notebook."""
 
@@ -79,6 +92,13 @@ class Requirements:
     block_s: float | None = None  # length of the capacity block that the spec asks for
     budget_monthly_usd: Decimal | None = None
     budget_per_run_usd: Decimal | None = None
+    team: Team = field(default_factory=Team)
+    scheduler: str = "auto"
+    windows: int = 0  # of working hours in a week's schedule
+    stops: bool = True  # an idle pool is taken to zero; else somebody is told
+    reserved: bool = False  # capacity that is paid for already: stopping it saves nothing
+    data_bytes: int = 0  # that a run reads, times `data_passes`; 0: not stated
+    data_passes: int = 1
     assumptions: tuple[str, ...] = ()
 
     @property
@@ -120,6 +140,13 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         block_s=spec.capacity.block.duration_s if spec.capacity and spec.capacity.block else None,
         budget_monthly_usd=spec.budget.monthly_usd if spec.budget else None,
         budget_per_run_usd=spec.budget.per_run_usd if spec.budget else None,
+        team=Team(managed=spec.managed, platform_engineers=spec.team.platform_engineers if spec.team else 1),
+        scheduler=spec.scheduler,
+        windows=len(spec.schedule.on.windows) if spec.schedule else 0,
+        stops=spec.idle is None or spec.idle.action == "scale-to-zero",
+        reserved=spec.capacity is not None and spec.capacity.reservation is not None,
+        data_bytes=(spec.data.size_bytes or 0) if spec.data else 0,
+        data_passes=(spec.training.epochs or 1) if spec.training else 1,
     )
     if architecture is not None:
         notes += architecture.assumed

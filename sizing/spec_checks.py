@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from sizing import residency
 from sizing.errors import Fault
+from sizing.services import KINDS
 from sizing.spec_model import Dimensions, WorkloadSpec
 from sizing.units import show_count, show_duration
 
-CLOUD_OF_MANAGED: Final = {"sagemaker": "aws", "vertex": "gcp", "azureml": "azure"}
+CLOUD_OF_MANAGED: Final = {"sagemaker": "aws", "vertex": "gcp", "cloud-run": "gcp", "azureml": "azure"}
 SECTIONS: Final = {
     # kind: (sections it needs, sections that have no meaning for it and what to write instead)
     "training": (("model", "training"), {"traffic": "training", "slo": "deadline", "batch": "training"}),
@@ -256,6 +257,15 @@ def _places(spec: WorkloadSpec) -> list[Fault]:
     if wanted and clouds and wanted not in clouds:
         found = f"{spec.managed} runs on {wanted}, infra has {', '.join(sorted(clouds))}"
         faults.append(_fault("managed", found, f"add {wanted} to infra, or use managed: auto"))
+    if spec.managed in KINDS and spec.kind not in KINDS[spec.managed]:
+        found = f"no component runs kind: {spec.kind} on {spec.managed}; it runs {', '.join(KINDS[spec.managed])}"
+        faults.append(_fault("managed", found, "use managed: auto"))
+    if spec.managed in KINDS and spec.scheduler not in ("auto", "none"):
+        found = f"{spec.scheduler} contradicts managed: {spec.managed}, which starts the work itself"
+        faults.append(_fault("scheduler", found, "use scheduler: auto, or managed: raw"))
+    if spec.scheduler == "slurm" and clouds == {"gcp"}:
+        found = "slurm runs on groups of machines (aws, azure); machines on gcp stand in a GKE cluster"
+        faults.append(_fault("scheduler", found, "use kubernetes or auto, or another cloud in infra"))
     if spec.data and spec.data.residency and spec.infra:
         area = spec.data.residency
         if all(place.region and residency.of(place.cloud, place.region) != area for place in spec.infra):

@@ -351,7 +351,9 @@ class WorkloadSpec(Section):
     capacity: Capacity | None = None
     checkpoint: Checkpoint | None = None
     utilization: Share | None = default(None, "what the traffic, run or schedule implies")
-    managed: Literal["sagemaker", "vertex", "azureml", "raw", "auto"] = default("auto", "by price and team")
+    managed: Literal["sagemaker", "vertex", "cloud-run", "azureml", "raw", "auto"] = default(
+        "auto", "by price and team"
+    )
     scheduler: Literal["kubernetes", "ray", "slurm", "none", "auto"] = default("auto", "by kind and number of nodes")
     budget: Budget | None = None
     idle: Idle | None = None

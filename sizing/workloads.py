@@ -6,6 +6,8 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from sizing import orchestration, services
+from sizing.bill import DISK_BYTES, unpriced_lines
 from sizing.choice import Sizing, alternatives, fallbacks, performance_value, rejection_groups, significant
 from sizing.decision import (
     Bounds,
@@ -29,7 +31,8 @@ from sizing.decision import (
 from sizing.fleets import START_UP_S
 from sizing.jobs import Layout, TrainingJob
 from sizing.money import HOURS_PER_MONTH
-from sizing.pricing import DISK_BYTES, Option, unpriced_lines
+from sizing.pricing import Option
+from sizing.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizing.spot import reclaimed_every_h
 
 if TYPE_CHECKING:
@@ -58,7 +61,6 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         )
         if value is not None
     }
-    data = spec.data
     return Workload(
         spec=SpecRef(name=spec.name, digest=spec.digest()),
         kind=spec.kind,
@@ -76,13 +78,11 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         ),
         schedule=_schedule(spec),
         checkpoint=_checkpoint(chosen) if chosen.checkpoint_bytes else None,
-        storage=Storage(kind="object", bytes=data.size_bytes, location=data.location)
-        if data is not None and data.size_bytes is not None
-        else None,
+        storage=_storage(spec, chosen),
         task=_task(sizing),
         interruptible=need.interruptible,
         framework=need.framework,
-        scheduler=spec.scheduler if spec.scheduler != "auto" else ("kubernetes" if chosen.cloud == "gcp" else "none"),
+        scheduler=chosen.scheduler,
         budget=budget,
         line_items=tuple(LineItemRecord.of(item) for item in chosen.items),
         cost=_cost(chosen),
@@ -114,7 +114,24 @@ def _pool(sizing: Sizing, chosen: Option) -> Pool:
         fallbacks=fallbacks(sizing, chosen),
         node_hours_per_month=Bounds.of(chosen.hours),
         disk_bytes_per_node=DISK_BYTES,
-        managed="raw",
+        managed=chosen.managed,  # type: ignore[arg-type]
+        served=chosen.served or None,  # type: ignore[arg-type]
+        provision=chosen.provision or None,  # type: ignore[arg-type]
+    )
+
+
+def _storage(spec: WorkloadSpec, chosen: Option) -> Storage | None:
+    """Where the workload reads its data from, and how fast it has to."""
+    data, files, reads = spec.data, chosen.storage, chosen.reads
+    if data is None or data.size_bytes is None:
+        return None
+    return Storage(
+        kind=files.kind if files else "object",
+        bytes=data.size_bytes,
+        location=data.location,
+        gib=files.gib if files else None,
+        mb_per_s_per_tib=(files.mb_per_s_per_tib or None) if files else None,
+        bytes_per_s=significant(reads.bytes_per_s) if reads else None,
     )
 
 
@@ -399,6 +416,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
             said.append("room to grow to one and a half times the stated traffic")
         if need.serving is not None and need.serving.output_tokens:
             said.append("price per million tokens counts output tokens at the stated traffic")
+    said += choices(chosen)
     if chosen.deal.market == "spot":
         hours = reclaimed_every_h(accelerators=chosen.candidate.shape.accelerators, advisor=chosen.deal.advisor)
         said.append(f"a spot machine is reclaimed every {hours:.0f} h on average (estimate)")
@@ -410,6 +428,44 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     if chosen.run_s is not None:
         said.append(f"{START_UP_S / 60:.0f} minutes to start a machine and load the weights (estimate)")
     return tuple(dict.fromkeys(_in_words(note) for note in said))
+
+
+def choices(chosen: Option) -> list[str]:
+    """Why it is run, started and read the way it is: a sentence for each choice that the spec left open."""
+    need, said = chosen.setting.need, list[str]()
+    title = services.TITLES.get(chosen.managed, "")
+    if need.team.managed == "auto" and title:
+        if chosen.managed == "cloud-run":
+            said.append("Cloud Run: an L4 that is billed while it answers, and no cluster beside it, costs less here")
+        else:
+            worth = services.care_usd_per_month(need)
+            hours = services.CARE_HOURS_PER_MONTH[need.kind]
+            said.append(
+                f"{title}: no platform engineers, and its premium is less than {worth:,.0f} USD a month for {hours} h "
+                f"of care for machines of one's own (estimate)"
+            )
+    elif need.team.care_counts:
+        said.append("machines of one's own: a service's premium would cost more than their care")
+    if chosen.served == "async":
+        said.append("requests are rare and may wait: they queue until a machine has started")
+    started = orchestration.reason(
+        need,
+        cloud=chosen.cloud,
+        managed=chosen.managed,
+        scheduler=chosen.scheduler,
+        nodes_max=chosen.counts.maximum,
+    )
+    said += [started] if started else []
+    reads = chosen.reads
+    if reads is not None:
+        rate, limit = reads.bytes_per_s / reads.nodes / 1e6, OBJECT_BYTES_PER_S_PER_NODE / 1e6
+        kept = "object storage keeps up" if reads.streams else "more than object storage is counted on for"
+        if not reads.streams and chosen.storage is None:
+            kept = "object storage may keep its accelerators waiting: no file system stands beside these machines"
+        said.append(f"reads {rate:,.3g} MB/s a machine, {kept} ({limit:,.0f} MB/s, estimate)")
+    if chosen.provision == "fleet":
+        said.append("spot machines come from a fleet: several types in two zones, each works for itself")
+    return said
 
 
 def _in_words(note: str) -> str:

@@ -1,7 +1,7 @@
 """Every stack of the project: its name finds the decision, the decision's clouds find the components.
 
 `dev-aws` builds what `decisions/dev-aws.json` says; `checkpoints-dev-aws` builds the checkpoint stores of that
-decision, so that a cluster's destroy cannot reach them.
+decision, so that a cluster's destroy cannot reach them; `ttl-dev-aws` builds its hard end, and comes up first.
 """
 
 import importlib
@@ -10,10 +10,10 @@ from pathlib import Path
 import pulumi
 
 from components.settings import read_settings
-from sizing.decision import Decision
+from sizing.decision import Decision, cluster_of
 
 stack = pulumi.get_stack()
-cluster = stack.removeprefix("checkpoints-")
+cluster = cluster_of(stack)
 decision = Decision.from_json(Path(__file__).parent / "decisions" / f"{cluster}.json")
 settings = read_settings()
 
@@ -22,6 +22,8 @@ for cloud in sorted({pool.cloud for workload in decision.workloads for pool in w
     workloads = [w for w in decision.workloads if any(pool.cloud == cloud for pool in w.pools)]
     if cluster == stack:
         outputs = program.build(decision, workloads, settings)
+    elif stack.startswith("ttl-"):
+        outputs = program.build_ttl(decision, settings)
     else:
         outputs = program.build_checkpoints(decision, [w for w in workloads if w.checkpoint], settings)
     for name, value in outputs.items():

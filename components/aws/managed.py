@@ -5,24 +5,20 @@ from typing import Any
 
 import pulumi
 
-from components.aws import plans
+from components import containers
 from components.aws.args import pool_args
 from components.machines import pool_name
 from components.settings import Settings
+from sizing import standing
 from sizing.decision import Decision, Pool, Workload
-from sizing.errors import ConfigError, Fault
 
 Pair = tuple[Workload, Pool]
 Subnets = Callable[[Sequence[str]], dict[str, Any]]  # zones -> the argument `subnet_ids`
-KUBERNETES_SERVICES = ("eks", "eks-auth", "autoscaling", "elasticloadbalancing", "logs")
-SAGEMAKER_SERVICES = ("sagemaker.api", "sagemaker.runtime", "logs")
 
 
 def target_of(workload: Workload, pool: Pool) -> str:
-    """Who runs the pool: sagemaker, kubernetes or machines."""
-    if pool.managed == "sagemaker":
-        return "sagemaker"
-    return "kubernetes" if workload.scheduler == "kubernetes" else "machines"
+    """Who runs the pool: sagemaker, kubernetes, fleet or machines."""
+    return standing.target_of(pool.managed, workload.scheduler, cloud="aws", fleet=pool.provision == "fleet")
 
 
 def has_lustre(workload: Workload) -> bool:
@@ -30,12 +26,8 @@ def has_lustre(workload: Workload) -> bool:
 
 
 def endpoint_services(pools: Sequence[Pair]) -> list[str]:
-    """Interface endpoints that the pools need: those of all machines, and those of who runs them."""
-    targets = {target_of(workload, pool) for workload, pool in pools}
-    wanted = [*plans.DEFAULT_ENDPOINTS]
-    wanted += KUBERNETES_SERVICES if "kubernetes" in targets else ()
-    wanted += SAGEMAKER_SERVICES if "sagemaker" in targets else ()
-    return list(dict.fromkeys(wanted))
+    """Interface endpoints that the pools need."""
+    return list(standing.endpoint_services([target_of(workload, pool) for workload, pool in pools]))
 
 
 def network_zones(region: str, zones: Sequence[str], pools: Sequence[Pair]) -> list[str]:
@@ -45,7 +37,7 @@ def network_zones(region: str, zones: Sequence[str], pools: Sequence[Pair]) -> l
     ['us-east-1b']
     """
     found = list(dict.fromkeys(zones))
-    if all(target_of(workload, pool) == "machines" for workload, pool in pools):
+    if not {target_of(workload, pool) for workload, pool in pools} & {"kubernetes", "sagemaker"}:
         return found
     by_id = any("-az" in zone for zone in found)
     spare = [f"{region}{letter}" for letter in "abc"]
@@ -86,31 +78,70 @@ def build_sagemaker(
         one = pool_args(decision, workload, pool, settings)["zones"][:1]
         pipeline = TrainingPipeline(name, {**args, **place, "zones": one, **subnets(one)}, options)  # type: ignore[typeddict-item]
         return {"pipeline": pipeline.pipeline_name, "role": pipeline.role_arn}
+    two = list(zones[:2])
+    if pool.served == "async":
+        from components.aws.sagemaker_endpoints import AsyncEndpoint
+
+        args = async_args(decision, workload, pool, container["image"]) | container
+        waiting = AsyncEndpoint(name, {**args, **place, "zones": two, **subnets(two)}, options)  # type: ignore[typeddict-item]
+        return {"endpoint": waiting.endpoint_name, "role": waiting.role_arn}
     from components.aws.sagemaker_endpoints import RealtimeEndpoint
 
     args = to.endpoint_args(decision, workload, pool, container["image"]) | container
-    two = list(zones[:2])
     endpoint = RealtimeEndpoint(name, {**args, **place, "zones": two, **subnets(two)}, options)  # type: ignore[typeddict-item]
     return {"endpoint": endpoint.endpoint_name, "role": endpoint.role_arn}
 
 
-CONTAINER_KEYS = ("image", "model_data", "environment_variables", "hyperparameters", "channels")
+def build_fleet(
+    decision: Decision,
+    pair: Pair,
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    subnets: Subnets,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """Spot machines of several types and zones, each of which works for itself."""
+    from components.aws.fleets import SpotFleet
+
+    args = fleet_args(decision, *pair, settings)
+    name = pool_name(*pair)
+    fleet = SpotFleet(name, {**args, **place, **subnets(args["zones"])}, options)  # type: ignore[typeddict-item]
+    return {"fleet": fleet.fleet_id, "role": fleet.role_arn, "queue": fleet.queue_url}
+
+
+FLEET_KEYS = (
+    "environment", "owner", "cost_center", "expires", "facts", "region", "zones", "nodes_initial", "nodes_max",
+    "disk_gib", "image", "start_script", "writer", "guard",
+)  # fmt: skip
+
+
+def fleet_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """A fleet as a decision says it: its own type first, then the fallbacks of its region."""
+    args = pool_args(decision, workload, pool, settings)
+    others = [fallback.instance_type for fallback in pool.fallbacks if fallback.region == pool.region]
+    types = list(dict.fromkeys([pool.instance_type, *others]))
+    kept = {key: value for key, value in args.items() if key in FLEET_KEYS}
+    return {**kept, "instance_types": types}
+
+
+def async_args(decision: Decision, workload: Workload, pool: Pool, image: str) -> dict[str, Any]:
+    """An endpoint that requests wait for, as a decision says it."""
+    from components.aws import sagemaker_args as to
+
+    args = to.endpoint_args(decision, workload, pool, image)
+    wanted = ("nodes_min", "nodes_initial", "accelerators_per_copy")
+    at_once = max(1, min(1000, round(args["concurrency"])))
+    return {**{key: value for key, value in args.items() if key not in wanted}, "concurrency": at_once}
+
+
+CONTAINER_KEYS = ("image", "model_data", "environment_variables", "hyperparameters", "channels", "results")
+EXAMPLE = "ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG"
 
 
 def container_of(name: str) -> dict[str, Any]:
     """What runs on SageMaker for a workload: `sizewell:sagemaker` in the stack's configuration, by the pool's name."""
-    at = f"sizewell:sagemaker.{name}"
-    found = (pulumi.Config("sizewell").get_object("sagemaker") or {}).get(name)
-    subject = f"configuration of {pulumi.get_stack()}"
-    if not isinstance(found, dict) or not found.get("image"):
-        fix = f"pulumi config set --path '{at}.image' ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG"
-        fault = Fault(path=f"{at}.image", message="is missing: a decision does not say which container runs", fix=fix)
-        raise ConfigError([fault], subject=subject)
-    wrong = [key for key in found if key not in CONTAINER_KEYS]
-    if wrong:
-        allowed = f"one of {', '.join(CONTAINER_KEYS)}"
-        raise ConfigError([Fault(path=f"{at}.{key}", found=key, allowed=allowed) for key in wrong], subject=subject)
-    return dict(found)
+    return containers.container_of("sagemaker", name, allowed=CONTAINER_KEYS, example=EXAMPLE)
 
 
 def build_kubernetes(

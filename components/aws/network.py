@@ -84,6 +84,7 @@ class Network(Owned):
         self.vpc_id = vpc.id
         self.vpc_cidr = pulumi.Output.from_input(cidr)
         self.subnet_ids = pulumi.Output.all(*[subnets[zone].id for zone in args["zones"]])
+        self.zone_subnets = {zone: subnets[zone].id for zone in args["zones"]}  # for pools of some of the zones
         self.s3_prefix_list_id = s3.prefix_list_id
         self.kms_key_arn = key.arn
         self.register_outputs(

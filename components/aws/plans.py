@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.owned import GuardArgs, ScheduleArgs
+from sizing import standing
 from sizing.catalog.records import Shape
 from sizing.errors import ServiceError
 
-DEFAULT_ENDPOINTS = ("ssm", "ssmmessages", "monitoring", "sts", "ec2", "ecr.api", "ecr.dkr")
+DEFAULT_ENDPOINTS = standing.MACHINE_ENDPOINTS
 METRIC_NAMESPACE = "Sizewell"
+is_local_zone = standing.is_local_zone
 IMAGES = {
     "cuda": "resolve:ssm:/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id",
     "cuda-arm64": "resolve:ssm:/aws/service/deeplearning/ami/arm64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id",
@@ -32,15 +34,6 @@ def image_for(shape: Shape) -> str:
     """The vendor's image with the driver in it: the driver is there exactly once."""
     runtime = runtime_of(shape)
     return IMAGES["cuda-arm64" if shape.instance_type.startswith(_ARM_FAMILIES) else runtime]
-
-
-def is_local_zone(zone: str) -> bool:
-    """Whether a zone, by name or id, is a Local Zone: machines go there, interface endpoints cannot.
-
-    >>> is_local_zone("use1-atl2-az1"), is_local_zone("us-east-1-atl-2a"), is_local_zone("us-east-1a")
-    (True, True, False)
-    """
-    return zone.count("-") == (2 if "-az" in zone else 4)
 
 
 def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[Any]) -> list[dict[str, Any]]:

@@ -1,16 +1,17 @@
 """From a decision to the resources of a stack on AWS: one network per region, and each pool by who runs it."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
-from components.aws import managed, plans
+from components.aws import managed
 from components.aws.args import checkpoint_store_args, network_args, pool_args
 from components.machines import pool_name
 from components.settings import Settings
+from sizing import standing
 from sizing.decision import Decision, Workload
 
 
@@ -30,7 +31,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         if not settings.network:
             wanted = {**network_args(decision, region, wide), **account(settings)}
             services = managed.endpoint_services(here)
-            if services != list(plans.DEFAULT_ENDPOINTS):
+            if services != list(standing.MACHINE_ENDPOINTS):
                 wanted["endpoint_services"] = services
             network = Network(f"network-{region}", wanted, options)  # type: ignore[arg-type]
             place |= {
@@ -39,7 +40,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
                 "s3_prefix_list_id": network.s3_prefix_list_id,
                 "kms_key_arn": network.kms_key_arn,
             }
-            subnets = functools.partial(subnets_of, network.subnet_ids, wide)
+            subnets = functools.partial(subnets_of, network.zone_subnets)
         outputs |= _build_here(
             decision, region, here, settings, place=place, zones=wide, subnets=subnets, options=options
         )
@@ -73,6 +74,10 @@ def _build_here(
             group = GpuNodeGroup(name, {**args, **place, **subnets(args["zones"])}, options)  # type: ignore[typeddict-item]
             outputs[name] = {"group": group.group_name, "role": group.role_arn}
             clients.setdefault(workload.spec.name, {})[name] = group.security_group_id
+        elif target == "fleet":
+            outputs[name] = managed.build_fleet(
+                decision, (workload, pool), settings, place=place, subnets=subnets, options=options
+            )
         elif target == "sagemaker":
             outputs[name] = managed.build_sagemaker(decision, (workload, pool), settings, **there)
     if kubernetes:
@@ -135,12 +140,9 @@ def provider(region: str, settings: Settings) -> aws.Provider:
     return aws.Provider(region, region=region, allowed_account_ids=list(settings.accounts) or None)
 
 
-def subnets_of(
-    subnet_ids: pulumi.Output[list[str]], all_zones: Sequence[str], zones: Sequence[str]
-) -> dict[str, pulumi.Output[list[str]]]:
-    """The subnets of one pool's zones, out of those of all pools in the region."""
-    wanted = [all_zones.index(zone) for zone in zones]
-    return {"subnet_ids": subnet_ids.apply(lambda ids: [ids[index] for index in wanted])}
+def subnets_of(subnets: Mapping[str, pulumi.Output[str]], zones: Sequence[str]) -> dict[str, pulumi.Output[list[str]]]:
+    """The subnets of one pool's zones, and a dependency on no other."""
+    return {"subnet_ids": pulumi.Output.all(*[subnets[zone] for zone in zones])}
 
 
 def _given(zones: Sequence[str]) -> dict[str, Any]:  # noqa: ARG001

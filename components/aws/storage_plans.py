@@ -9,12 +9,12 @@ from components.aws.checks import check_region
 from components.facts import owned_args
 from components.faults import Faults, check_owned
 from components.owned import OwnedArgs
+from sizing import shared_storage
 from sizing.decision import Decision, Workload
 
 GIB = 2**30
-SMALLEST_GIB, STEP_GIB = 1200, 2400
-HEADROOM = 10  # percent that stays free: a Lustre file system slows down when it is nearly full
-THROUGHPUTS = (125, 250, 500, 1000)
+THROUGHPUTS = shared_storage.LUSTRE_TIERS
+capacity_gib = shared_storage.lustre_gib
 
 
 class SharedStorageArgs(OwnedArgs):
@@ -79,16 +79,6 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
     faults.done()
 
 
-def capacity_gib(bytes_needed: int) -> int:
-    """The smallest size that FSx sells with a tenth to spare: 1.2 TiB, or multiples of 2.4 TiB.
-
-    >>> capacity_gib(10**12), capacity_gib(2 * 10**12), capacity_gib(12 * 10**12)
-    (1200, 2400, 14400)
-    """
-    needed_gib = -(-bytes_needed * 100 // ((100 - HEADROOM) * GIB))
-    return SMALLEST_GIB if needed_gib <= SMALLEST_GIB else -(-needed_gib // STEP_GIB) * STEP_GIB
-
-
 def storage_args(decision: Decision, workload: Workload, zone: str) -> dict[str, Any]:
     """The file system that a decision's workload reads from, all but the network's ids."""
     storage, pool = workload.storage, workload.pools[0]
@@ -100,6 +90,8 @@ def storage_args(decision: Decision, workload: Workload, zone: str) -> dict[str,
         "zone": zone,
         "bytes_needed": max(storage.bytes, 1),
     }
+    if storage.mb_per_s_per_tib:
+        args["throughput_mb_per_s_per_tib"] = storage.mb_per_s_per_tib
     if storage.location and storage.location.startswith("s3://"):
         args["data_location"] = storage.location
     return args

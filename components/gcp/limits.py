@@ -1,9 +1,15 @@
-"""What a stack may cost in a month, and who hears of it: a budget over everything with the stack's label."""
+"""What a stack may cost in a month, and when it ends for certain.
+
+A budget counts everything with the stack's label. The end stands in a stack of its own (`ttl-<stack>`): it comes up
+before the stack that it ends, so that it is armed before anything bills, and nothing that goes wrong in the one can
+disarm the other.
+"""
 
 import pulumi
-from pulumi_gcp import billing, monitoring, pubsub
+from pulumi_gcp import billing, cloudscheduler, monitoring, projects, pubsub, serviceaccount, workflows
 
-from components.gcp import service_plans
+from components.gcp import limits_plans, service_plans
+from components.gcp.limits_plans import TtlGuardArgs, check_ttl
 from components.gcp.service_args import BudgetAlarmsArgs
 from components.gcp.service_checks import check_budget
 from components.owned import Owned
@@ -77,3 +83,93 @@ class BudgetAlarms(Owned):
         self.budget_name = budget.name
         self.topic = topic.id
         self.register_outputs({"budgetName": self.budget_name, "topic": self.topic})
+
+
+class TtlGuard(Owned):
+    """The hard end of another stack; this module says why it stands apart."""
+
+    workflow_name: pulumi.Output[str]
+    """Workflow that ends the stack; `gcloud workflows run` after the date ends it at once."""
+    job_name: pulumi.Output[str]
+    """Scheduled job that runs it every hour."""
+
+    def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_ttl(name, args, own_stack=pulumi.get_stack())
+        region, stack = args["region"], args["stack"]
+        super().__init__(
+            "sizewell-gcp:index:TtlGuard",
+            name,
+            args,
+            {"kind": "limits", "name": name, "environment": args["environment"], "cloud": "gcp", "region": region},
+            opts,
+        )
+        project = pulumi.Output.from_input(args["project"])
+        hand = self._account(name, args, "end", f"Takes the machines of {stack} to zero", limits_plans.PERMISSIONS)
+        workflow = workflows.Workflow(
+            f"{name}-end",
+            name=self.physical(f"{name}-end", 64),
+            description=f"Ends {stack} from {args['ends']} on: machines to zero, data kept",
+            project=args["project"],
+            region=region,
+            service_account=hand.id,
+            call_log_level="LOG_ERRORS_ONLY",
+            deletion_protection=False,
+            source_contents=project.apply(
+                lambda known: limits_plans.end_workflow(project=known, region=region, stack=stack, ends=args["ends"])
+            ),
+            labels=self.tags_of(workflows.Workflow, f"{name}-end"),
+            opts=self.child(),
+        )
+        starter = self._account(
+            name, args, "start", f"Starts the workflow that ends {stack}", ("workflows.executions.create",)
+        )
+        executions = f"locations/{region}/workflows/{self.physical(f'{name}-end', 64)}/executions"
+        job = cloudscheduler.Job(
+            f"{name}-end",
+            name=self.physical(f"{name}-end", 500),
+            description=f"Every hour; before {args['ends']} nothing happens",
+            project=args["project"],
+            region=region,
+            schedule=limits_plans.HOURLY,
+            time_zone="Etc/UTC",
+            attempt_deadline="320s",
+            retry_config={"retry_count": 5, "min_backoff_duration": "60s"},
+            http_target={
+                "http_method": "POST",
+                "uri": project.apply(
+                    lambda known: f"https://workflowexecutions.googleapis.com/v1/projects/{known}/{executions}"
+                ),
+                "oauth_token": {
+                    "service_account_email": starter.email,
+                    "scope": "https://www.googleapis.com/auth/cloud-platform",
+                },
+            },
+            opts=self.child(depends_on=[workflow]),
+        )
+        self.workflow_name = workflow.name
+        self.job_name = job.name
+        self.register_outputs({"workflowName": self.workflow_name, "jobName": self.job_name})
+
+    def _account(
+        self, name: str, args: TtlGuardArgs, use: str, title: str, permissions: tuple[str, ...]
+    ) -> serviceaccount.Account:
+        """An account that may do this and nothing else."""
+        account = serviceaccount.Account(
+            f"{name}-{use}",
+            account_id=self.physical(f"{name}-{use}", 30),
+            project=args["project"],
+            display_name=title,
+            opts=self.child(),
+        )
+        role = projects.IAMCustomRole(
+            f"{name}-{use}",
+            role_id=self.physical(f"{name}-{use}", 60).replace("-", "_"),
+            project=args["project"],
+            title=title,
+            permissions=list(permissions),
+            opts=self.child(),
+        )
+        projects.IAMMember(
+            f"{name}-{use}", project=args["project"], role=role.name, member=account.member, opts=self.child()
+        )
+        return account

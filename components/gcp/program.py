@@ -1,4 +1,4 @@
-"""From a decision to the resources of a stack on Google Cloud: one cluster per region, one pool component per pool."""
+"""From a decision to the resources of a stack on Google Cloud: one cluster per region, or a managed service."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import pulumi
 import pulumi_gcp as gcp
 
 from components.facts import owned_args
+from components.gcp import managed
 from components.gcp.args import (
     NODES_CIDR,
     checkpoint_store_args,
@@ -24,60 +25,79 @@ from sizing.decision import Decision, Pool, Workload
 
 
 def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
-    """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
-    from components.gcp.cluster import GkeCluster
-    from components.gcp.network import PODS_RANGE, SERVICES_RANGE, Network
-    from components.gcp.nodes import AcceleratorPool
-
+    """Build the pools of `workloads` that this cloud has, each by who runs it; returns the stack's outputs."""
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "gcp"]
     outputs: dict[str, Any] = {}
     for region in dict.fromkeys(pool.region for _, pool in pools):
         here = [(workload, pool) for workload, pool in pools if pool.region == region]
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        zones = [zone for _, pool in here for zone in zones_of(pool, preferred=settings.zones)]
-        fabric, fabric_zone = fabric_of(here, settings)
-        fabric_networks: list[Any] = []
-        fabric_subnetworks: list[Any] = []
-        place = dict(settings.network)
-        nodes_cidr = place.pop("cidr", NODES_CIDR)
-        if not place:
-            args = network_args(decision, region, fabric, fabric_zone)
-            network = Network(f"network-{region}", args, options)  # type: ignore[arg-type]
-            fabric_networks, fabric_subnetworks = network.interfaces()
-            place = {
-                "project": settings.accounts[0] if settings.accounts else network.project,
-                "network": network.network,
-                "subnetwork": network.subnetwork,
-                "pods_range": PODS_RANGE,
-                "services_range": SERVICES_RANGE,
-            }
-        cluster_place = {**place, "multi_networking": bool(fabric_networks)}
-        cluster = GkeCluster(
-            f"cluster-{region}",
-            {**cluster_args(decision, region, zones, settings), **cluster_place},  # type: ignore[typeddict-item]
-            options,
+        clustered = [pair for pair in here if managed.target_of(*pair) == "kubernetes"]
+        if clustered:
+            outputs |= _build_cluster(decision, region, clustered, settings, options=options)
+        outputs |= managed.build_managed(
+            decision, [pair for pair in here if pair not in clustered], settings, options=options
         )
-        flavors: list[dict[str, Any]] = []
-        for workload, pool in here:
-            name = pool_name(workload, pool)
-            args = pool_args(decision, workload, pool, settings)
-            args |= {"project": place["project"], "cluster": cluster.cluster_name}
-            args |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
-            if pool_fabric(workload, pool) and fabric_networks:
-                args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
-            made = AcceleratorPool(name, args, options)  # type: ignore[arg-type]
-            outputs[name] = {"cluster": cluster.cluster_name, "pools": made.pool_names}
-            if shape := find_shape("gcp", pool.instance_type):
-                queue = physical_name(name, limit=40)
-                flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))  # type: ignore[arg-type]
-        there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
-        outputs |= _build_storage(decision, here, settings, place=there, options=options)
-        if any(pool.capacity.mode == "queued" for _, pool in here):  # nothing else would ask for the machines
-            from components.kubernetes.queueing import Queueing
+    return outputs
 
-            queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors}
-            queues = Queueing(f"queues-{region}", queueing)  # type: ignore[arg-type]
-            outputs[f"queues-{region}"] = {"queues": queues.queues}
+
+def _build_cluster(
+    decision: Decision,
+    region: str,
+    here: Sequence[managed.Pair],
+    settings: Settings,
+    *,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The one GKE cluster of a region in its network, the pools in it, their file systems and queues."""
+    from components.gcp.cluster import GkeCluster
+    from components.gcp.network import PODS_RANGE, SERVICES_RANGE, Network
+    from components.gcp.nodes import AcceleratorPool
+
+    outputs: dict[str, Any] = {}
+    zones = [zone for _, pool in here for zone in zones_of(pool, preferred=settings.zones)]
+    fabric, fabric_zone = fabric_of(here, settings)
+    fabric_networks: list[Any] = []
+    fabric_subnetworks: list[Any] = []
+    place = dict(settings.network)
+    nodes_cidr = place.pop("cidr", NODES_CIDR)
+    if not place:
+        args = network_args(decision, region, fabric, fabric_zone)
+        network = Network(f"network-{region}", args, options)  # type: ignore[arg-type]
+        fabric_networks, fabric_subnetworks = network.interfaces()
+        place = {
+            "project": settings.accounts[0] if settings.accounts else network.project,
+            "network": network.network,
+            "subnetwork": network.subnetwork,
+            "pods_range": PODS_RANGE,
+            "services_range": SERVICES_RANGE,
+        }
+    cluster_place = {**place, "multi_networking": bool(fabric_networks)}
+    cluster = GkeCluster(
+        f"cluster-{region}",
+        {**cluster_args(decision, region, zones, settings), **cluster_place},  # type: ignore[typeddict-item]
+        options,
+    )
+    flavors: list[dict[str, Any]] = []
+    for workload, pool in here:
+        name = pool_name(workload, pool)
+        args = pool_args(decision, workload, pool, settings)
+        args |= {"project": place["project"], "cluster": cluster.cluster_name}
+        args |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
+        if pool_fabric(workload, pool) and fabric_networks:
+            args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
+        made = AcceleratorPool(name, args, options)  # type: ignore[arg-type]
+        outputs[name] = {"cluster": cluster.cluster_name, "pools": made.pool_names}
+        if shape := find_shape("gcp", pool.instance_type):
+            queue = physical_name(name, limit=40)
+            flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))  # type: ignore[arg-type]
+    there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
+    outputs |= _build_storage(decision, here, settings, place=there, options=options)
+    if any(pool.capacity.mode == "queued" for _, pool in here):  # nothing else would ask for the machines
+        from components.kubernetes.queueing import Queueing
+
+        queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors}
+        queues = Queueing(f"queues-{region}", queueing)  # type: ignore[arg-type]
+        outputs[f"queues-{region}"] = {"queues": queues.queues}
     return outputs
 
 
@@ -101,6 +121,23 @@ def _build_storage(
         zone = zones_of(pool, preferred=settings.zones)[0]
         files = SharedStorage(name, {**storage_args(decision, workload, zone), **place}, options)  # type: ignore[typeddict-item]
         outputs[name] = {"address": files.address}
+    return outputs
+
+
+def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
+    """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
+    from components.gcp.limits import TtlGuard
+    from components.gcp.limits_plans import ttl_args
+
+    outputs: dict[str, Any] = {}
+    regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "gcp"]
+    for region in dict.fromkeys(regions):
+        args = ttl_args(decision, region)
+        if args is not None:
+            options = pulumi.ResourceOptions(provider=provider(region, settings))
+            project = managed.project_of(settings)
+            guard = TtlGuard(f"end-{region}", {**args, "project": project}, options)  # type: ignore[typeddict-item]
+            outputs[f"end-{region}"] = {"workflow": guard.workflow_name, "job": guard.job_name}
     return outputs
 
 

@@ -7,6 +7,7 @@ import pulumi
 from components.facts import owned_args
 from components.owned import OwnedArgs
 from sizing.decision import Decision, Workload
+from sizing.shared_storage import HEADROOM
 
 
 class CloudRunGpuArgs(OwnedArgs):
@@ -149,5 +150,5 @@ def storage_args(decision: Decision, workload: Workload, zone: str) -> dict[str,
         "facts": {"decisionDigest": decision.digest(), "workloadKind": workload.kind},
         "region": pool.region,
         "zone": zone,
-        "bytes_needed": max(storage.bytes, 1),
+        "bytes_needed": max(storage.bytes, (storage.gib or 0) * 2**30 * (100 - HEADROOM) // 100, 1),
     }

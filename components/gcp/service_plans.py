@@ -5,32 +5,16 @@ from typing import Any, Final
 
 from components.gcp.plans import gpu_type
 from components.gcp.service_args import VertexTrainingArgs
+from sizing import services, shared_storage
 from sizing.catalog.records import Shape
 
 GIB: Final = 2**30
-SMALLEST_GIB, STEP_GIB, LARGE_GIB, LARGE_STEP_GIB, LARGEST_GIB = 1024, 256, 10240, 2560, 102400  # zonal Filestore
-HEADROOM: Final = 10  # percent that stays free
+LARGEST_GIB: Final = shared_storage.FILESTORE_LARGEST_GIB  # of zonal Filestore
 SHARES: Final = (50, 80, 100)  # percent of the budget at which somebody hears of it
-RUN_REGIONS: Final = (  # where Cloud Run has the L4
-    "us-central1",
-    "us-east4",
-    "europe-west1",
-    "europe-west4",
-    "asia-southeast1",
-    "asia-south1",
-)
+RUN_REGIONS: Final = services.RUN_REGIONS  # where Cloud Run has the L4
 STRATEGIES: Final = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 
-
-def capacity_gib(bytes_needed: int) -> int:
-    """The smallest zonal file system with a tenth to spare: 1 TiB, steps of 256 GiB, from 10 TiB on of 2.5 TiB.
-
-    >>> capacity_gib(10**11), capacity_gib(2 * 10**12), capacity_gib(12 * 10**12)
-    (1024, 2304, 12800)
-    """
-    needed = -(-bytes_needed * 100 // ((100 - HEADROOM) * GIB))
-    small = max(SMALLEST_GIB, -(-needed // STEP_GIB) * STEP_GIB)
-    return small if small < LARGE_GIB else -(-needed // LARGE_STEP_GIB) * LARGE_STEP_GIB
+capacity_gib = shared_storage.filestore_gib
 
 
 def vertex_accelerator(machine_type: str) -> str | None:

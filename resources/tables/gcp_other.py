@@ -93,25 +93,47 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     if isinstance(gpus, Unknown) or redundancy is UNKNOWN or isinstance(kind, Unknown):
         return (context.unpriced(resource, "Cloud Run GPU", "known only after the cloud has answered"),)
     zonal = "second" if flag(redundancy) is True else "zonal_second"
-    key = f"cloudrun.gpu.{kind.removeprefix('nvidia-')}.{zonal}"
-    quantity: Interval | Unknown | None = context.usage.of(resource, "gpu_seconds")
-    if quantity is None:
-        scaling = get(template, "scaling", default=get(resource.inputs, "scaling"))
-        least = count(get(scaling, "minInstanceCount", default=0))
-        most = count(get(scaling, "maxInstanceCount"))
-        hours = Size(least=least, wanted=least, most=most).hours() if isinstance(most, int) else None
-        quantity = None if hours is None else hours[0].times(gpus * 3600)
-    return (
+    hours = _run_hours(resource, context, template)
+    seconds = context.usage.of(resource, "gpu_seconds")
+    if seconds is None and hours is not None:
+        seconds = hours.times(Decimal(3600) * gpus)
+    instances = None if seconds is None or not gpus else seconds.times(1 / gpus)
+    limits = get(template, "containers", 0, "resources", "limits")
+    lines = [(f"Cloud Run GPU, {kind}", f"cloudrun.gpu.{kind.removeprefix('nvidia-')}.{zonal}", "GPU-second", seconds)]
+    for name, key, unit in (
+        ("cpu", "cloudrun.cpu.second", "vCPU-second"),
+        ("memory", "cloudrun.memory.gib_second", "GiB-second"),
+    ):
+        size = text(get(limits, name), "")
+        known = isinstance(size, str) and size.removesuffix("Gi").isdigit() and instances is not None
+        used = instances.times(Decimal(str(size).removesuffix("Gi"))) if known and instances is not None else None
+        lines.append((f"Cloud Run {name}, {size} beside the GPU", key, unit, used))
+    return tuple(
         context.fee(
             resource,
-            what=f"Cloud Run GPU, {kind}",
+            what=what,
             key=key,
-            unit="GPU-second",
+            unit=unit,
             quantity=quantity,
             how="from the smallest to the largest number of instances",
             confidence="assumed usage",
-        ),
+        )
+        for what, key, unit, quantity in lines
     )
+
+
+def _run_hours(resource: RecordedResource, context: Context, template: Any) -> Interval | None:
+    """Instance-hours per month: as the component registered them, else between the sizes that the service may have."""
+    stated = get(context.graph.registration(resource), "nodeHoursPerMonth")
+    bounds = [number(get(stated, key)) for key in ("floor", "expected", "ceiling")]
+    if all(isinstance(bound, Decimal) for bound in bounds):
+        floor, expected, ceiling = (amount(bound) for bound in bounds if isinstance(bound, Decimal))
+        return Interval(floor, expected, ceiling)
+    scaling = get(template, "scaling", default=get(resource.inputs, "scaling"))
+    least = count(get(scaling, "minInstanceCount", default=0))
+    most = count(get(scaling, "maxInstanceCount"))
+    found = Size(least=least, wanted=least, most=most).hours() if isinstance(most, int) else None
+    return None if found is None else found[0]
 
 
 def _workbench(resource: RecordedResource, context: Context) -> Outcome:

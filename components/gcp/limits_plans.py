@@ -1,0 +1,243 @@
+"""The hard end of a stack on Google Cloud: arguments, refusals, the workflow that ends it. Pure."""
+
+import json
+from datetime import date
+from typing import Any
+
+import pulumi
+
+from components.facts import owned_args
+from components.faults import Faults, check_owned
+from components.gcp.checks import check_region
+from components.owned import OwnedArgs
+from components.tags import legal, physical_name
+from sizing.decision import Decision
+
+LABEL = "sizewell-stack"
+HOURLY = "7 * * * *"  # past the hour, when schedulers are busiest
+# What the hand may do. It may look at and resize clusters, delete services (they hold no data) and stop jobs; nothing
+# here reaches a bucket, a disk, a key or an identity.
+PERMISSIONS = (
+    "aiplatform.customJobs.cancel",
+    "aiplatform.customJobs.list",
+    "aiplatform.endpoints.list",
+    "aiplatform.endpoints.undeploy",
+    "container.clusters.get",
+    "container.clusters.list",
+    "container.clusters.update",
+    "container.operations.get",
+    "run.services.delete",
+    "run.services.list",
+)
+RETRIED = (400, 409, 429, 500, 503)  # another operation is under way, or the API is busy
+
+
+class TtlGuardArgs(OwnedArgs):
+    """The hard end of another stack."""
+
+    region: str
+    """Google Cloud region of the stack."""
+    project: pulumi.Input[str]
+    """Project id."""
+    stack: str
+    """Name of the stack that it ends."""
+    ends: str
+    """ISO date at whose start (UTC) the stack ends."""
+
+
+def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
+    """`own_stack` is the stack that the guard itself stands in."""
+    faults = Faults(f"TtlGuard {name}")
+    faults.unknown_keys(args, TtlGuardArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    faults.must(
+        "expires" not in args,
+        "expires",
+        "must not be set: the guard outlives what it ends",
+        fix="say ends; take the guard's own stack down last",
+    )
+    faults.must(
+        bool(args.get("stack")) and args.get("stack") != own_stack,
+        "stack",
+        f"must be another stack than the guard's own ({own_stack}), got {args.get('stack')!r}: "
+        "whatever breaks the one must not disarm the other",
+        fix=f"build it in ttl-{args.get('stack')}",
+    )
+    try:
+        date.fromisoformat(str(args.get("ends")))
+    except ValueError:
+        faults.add("ends", f"must be an ISO date (2026-12-31), got {args.get('ends')!r}")
+    faults.done()
+
+
+def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
+    """The hard end of a decision's stack in one region; None for a stack without an end."""
+    if decision.expires_at is None:
+        return None
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}
+    return {**owned, "region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
+
+
+def _call(method: str, url: str, **more: Any) -> dict[str, Any]:
+    """A request as the workflow's account, tried again while the service is busy with another."""
+    wanted = {"url": url, "auth": {"type": "OAuth2"}, **more}
+    return {
+        "try": {"call": f"http.{method}", "args": wanted, "result": "answer"},
+        "retry": {
+            "predicate": "${busy}",
+            "max_retries": 20,
+            "backoff": {"initial_delay": 15, "max_delay": 60, "multiplier": 2},
+        },
+    }
+
+
+def _each(value: str, among: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"for": {"value": value, "in": among, "steps": steps}}
+
+
+def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
+    """The workflow that ends a stack: before its date it returns at once; then it may run every hour, to the same end.
+
+    Pools stop following load (an autoscaler would bring machines back) and go to zero, the cluster's own system pool
+    with them; Cloud Run services are deleted, jobs on Vertex AI cancelled, models taken off their endpoints. Data stay.
+    """
+    label = legal(stack)
+    prefix = physical_name("sizewell", stack, limit=60)
+    gke, vertex = "https://container.googleapis.com/v1", f"https://{region}-aiplatform.googleapis.com/v1"
+    here = f"projects/{project}/locations/{region}"
+    pool = f'${{"{gke}/{here}/clusters/" + cluster.name + "/nodePools/" + pool.name'
+    pools = [
+        {"fixed": _call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})},
+        {"empty": _call("post", f'{pool} + ":setSize"}}', body={"nodeCount": 0})},
+        {"emptied": {"assign": [{"ended": "${list.concat(ended, pool.name)}"}]}},
+    ]
+    mine = f'${{default(map.get(cluster, ["resourceLabels", "{LABEL}"]), "") == "{label}"}}'
+    service = f'${{default(map.get(service, ["labels", "{LABEL}"]), "") == "{label}"}}'
+    steps: list[dict[str, Any]] = [
+        {"start": {"assign": [{"ended": []}]}},
+        {
+            "early": {
+                "switch": [
+                    {
+                        "condition": f'${{sys.now() < time.parse("{ends}T00:00:00Z")}}',
+                        "return": f"{stack} ends on {ends}",
+                    }
+                ]
+            }
+        },
+        {"clusters": _call("get", f"{gke}/{here}/clusters")},
+        {
+            "each_cluster": _each(
+                "cluster",
+                '${default(map.get(answer.body, "clusters"), [])}',
+                [
+                    {
+                        "own_cluster": {
+                            "switch": [
+                                {
+                                    "condition": mine,
+                                    "steps": [{"each_pool": _each("pool", "${cluster.nodePools}", pools)}],
+                                }
+                            ]
+                        }
+                    }
+                ],
+            )
+        },
+        {"services": _call("get", f"https://run.googleapis.com/v2/{here}/services")},
+        {
+            "each_service": _each(
+                "service",
+                '${default(map.get(answer.body, "services"), [])}',
+                [
+                    {
+                        "own_service": {
+                            "switch": [
+                                {
+                                    "condition": service,
+                                    "steps": [
+                                        {
+                                            "delete": _call(
+                                                "delete", '${"https://run.googleapis.com/v2/" + service.name}'
+                                            )
+                                        },
+                                        {"deleted": {"assign": [{"ended": "${list.concat(ended, service.name)}"}]}},
+                                    ],
+                                }
+                            ]
+                        }
+                    }
+                ],
+            )
+        },
+        {
+            "jobs": _call(
+                "get",
+                f"{vertex}/{here}/customJobs",
+                query={
+                    "filter": f'labels.{LABEL}="{label}" AND (state="JOB_STATE_RUNNING" OR state="JOB_STATE_PENDING")'
+                },
+            )
+        },
+        {
+            "each_job": _each(
+                "job",
+                '${default(map.get(answer.body, "customJobs"), [])}',
+                [
+                    {"cancel": _call("post", f'${{"{vertex}/" + job.name + ":cancel"}}')},
+                    {"cancelled": {"assign": [{"ended": "${list.concat(ended, job.name)}"}]}},
+                ],
+            )
+        },
+        {"endpoints": _call("get", f"{vertex}/{here}/endpoints")},
+        {
+            "each_endpoint": _each(
+                "endpoint",
+                '${default(map.get(answer.body, "endpoints"), [])}',
+                [
+                    {
+                        "own_endpoint": {
+                            "switch": [
+                                {
+                                    "condition": f'${{text.match_regex(endpoint.displayName, "^{prefix}-")}}',
+                                    "steps": [
+                                        {
+                                            "each_model": _each(
+                                                "model",
+                                                '${default(map.get(endpoint, "deployedModels"), [])}',
+                                                [
+                                                    {
+                                                        "undeploy": _call(
+                                                            "post",
+                                                            f'${{"{vertex}/" + endpoint.name + ":undeployModel"}}',
+                                                            body={"deployedModelId": "${model.id}"},
+                                                        )
+                                                    },
+                                                    {
+                                                        "undeployed": {
+                                                            "assign": [
+                                                                {"ended": "${list.concat(ended, endpoint.name)}"}
+                                                            ]
+                                                        }
+                                                    },
+                                                ],
+                                            )
+                                        }
+                                    ],
+                                }
+                            ]
+                        }
+                    }
+                ],
+            )
+        },
+        {"report": {"return": "${ended}"}},
+    ]
+    codes = " or ".join(f"error.code == {code}" for code in RETRIED)
+    asked = f'"code" in error and ({codes})'
+    busy = {
+        "params": ["error"],
+        "steps": [{"ask": {"switch": [{"condition": f"${{{asked}}}", "return": True}]}}, {"no": {"return": False}}],
+    }
+    return json.dumps({"main": {"steps": steps}, "busy": busy}, sort_keys=True)

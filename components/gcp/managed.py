@@ -1,0 +1,117 @@
+"""What a decision can ask for on Google Cloud beside GKE: a GPU on Cloud Run, training and endpoints on Vertex AI."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+
+from components import containers
+from components.facts import owned_args, pool_facts
+from components.gcp.args import bucket_name, writer_account
+from components.machines import find_shape, pool_name
+from components.settings import Settings
+from sizing import services, standing
+from sizing.decision import Decision, Pool, Workload
+from sizing.errors import ConfigError, Fault
+
+Pair = tuple[Workload, Pool]
+RUN_KEYS = ("image", "port", "timeout_s", "subnetwork", "invokers", "environment_variables")
+TRAINING_KEYS = ("image", "command", "arguments", "environment_variables", "subnetwork")
+ENDPOINT_KEYS = ("model", "image", "accept_eula", "target_utilization_percent")
+EXAMPLE = "REGION-docker.pkg.dev/PROJECT/REPOSITORY/NAME@sha256:DIGEST"
+LONGEST_H = 168
+
+
+def target_of(workload: Workload, pool: Pool) -> str:
+    """Who runs the pool: kubernetes, cloud-run or vertex."""
+    return standing.target_of(pool.managed, workload.scheduler, cloud="gcp", fleet=False)
+
+
+def build_managed(
+    decision: Decision, pairs: Sequence[Pair], settings: Settings, *, options: pulumi.ResourceOptions
+) -> dict[str, Any]:
+    """The pools of a region that a service runs; they need no network and no cluster of ours."""
+    outputs: dict[str, Any] = {}
+    for workload, pool in pairs:
+        name, project = pool_name(workload, pool), project_of(settings)
+        if target_of(workload, pool) == "cloud-run":
+            from components.gcp.run import CloudRunGpu
+
+            run = CloudRunGpu(name, {**run_args(decision, workload, pool), "project": project}, options)  # type: ignore[typeddict-item]
+            outputs[name] = {"service": run.service_name, "uri": run.uri, "account": run.service_account}
+        elif workload.kind == "inference":
+            from components.gcp.vertex import VertexEndpoint
+
+            endpoint = VertexEndpoint(name, {**endpoint_args(decision, workload, pool), "project": project}, options)  # type: ignore[typeddict-item]
+            outputs[name] = {"endpoint": endpoint.endpoint}
+        else:
+            from components.gcp.vertex import VertexTraining
+
+            args = {**training_args(decision, workload, pool, settings), "project": project}
+            training = VertexTraining(name, args, options)  # type: ignore[arg-type]
+            outputs[name] = {"workflow": training.workflow_name, "launcher": training.launcher}
+    return outputs
+
+
+def project_of(settings: Settings) -> str:
+    """The one project that the configuration names: a service's name is made with it."""
+    if len(settings.accounts) == 1:
+        return settings.accounts[0]
+    found = ", ".join(settings.accounts) or "none"
+    fix = "pulumi config set --path 'sizewell:accounts[0]' PROJECT"
+    fault = Fault(path="sizewell:accounts", message=f"must name one project for managed services, has {found}", fix=fix)
+    raise ConfigError([fault], subject=f"configuration of {pulumi.get_stack()}")
+
+
+def run_args(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+    """A service on Cloud Run as a decision says it: the CPUs and memory of the G2 machine that it was sized as."""
+    shape, replicas = find_shape("gcp", pool.instance_type), workload.replicas
+    container = containers.container_of("cloudRun", pool_name(workload, pool), allowed=RUN_KEYS, example=EXAMPLE)
+    args: dict[str, Any] = {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "region": pool.region,
+        "instances_min": pool.nodes_min,
+        "instances_max": pool.nodes_max,
+    }
+    if shape is not None:
+        args |= {"cpus": shape.vcpus, "memory_gib": services.run_gib(shape)}
+    if replicas is not None and replicas.concurrency_per_replica:
+        args["requests_at_once"] = max(1, min(1000, replicas.concurrency_per_replica))
+    return {**args, **container}
+
+
+def training_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Training on Vertex AI as a decision says it; the longest run is twice the upper end of the predicted time."""
+    container = containers.container_of("vertex", pool_name(workload, pool), allowed=TRAINING_KEYS, example=EXAMPLE)
+    predicted_s = workload.performance.high if workload.performance.metric == "run_time_s" else 86_400.0
+    return {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "region": pool.region,
+        "machine_type": pool.instance_type,
+        "nodes": max(1, pool.nodes_max),
+        "capacity_mode": pool.capacity.mode,
+        "max_run_hours": min(LONGEST_H, max(1, -(-int(2 * predicted_s) // 3600))),
+        "bucket": bucket_name(decision, workload, settings),
+        "writer_account": writer_account(decision, workload),
+        "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 100),
+        **container,
+    }
+
+
+def endpoint_args(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+    """An endpoint on Vertex AI as a decision says it: the model's name is the decision's, or the configuration's."""
+    container = containers.container_of(
+        "vertex", pool_name(workload, pool), allowed=ENDPOINT_KEYS, example="OWNER/NAME", needs=""
+    )
+    args: dict[str, Any] = {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "region": pool.region,
+        "machine_type": pool.instance_type,
+        "replicas_min": max(1, pool.nodes_min),
+        "replicas_max": max(1, pool.nodes_max),
+        "model": (workload.task.model if workload.task else None) or "",
+    }
+    return {**args, **container}

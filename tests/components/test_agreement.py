@@ -1,0 +1,139 @@
+"""A decision and the preview of the stack that it makes cost the same, to the cent.
+
+The decision's lines are `sizing`'s, the preview's are those of every resource that the components make: cluster stack,
+checkpoint stack and hard end together. Outside of both is what bills by a use that nobody stated.
+"""
+
+import importlib
+import json
+from datetime import date
+
+import pytest
+import yaml
+from aws_recording import ROOT
+
+from components.settings import Settings
+from preview.evaluate import evaluate
+from resources import price
+from sizing import catalog
+from sizing.decide import decide
+from sizing.decision import Decision
+from sizing.money import total
+from sizing.spec import parse_spec
+
+ON = date(2026, 11, 20)
+STACKS = sorted((ROOT / "stacks" / "decisions").glob("*.json"))
+ACCOUNTS = {"aws": "123456789012", "gcp": "petsnap-dev", "azure": "00000000-0000-0000-0000-000000000000"}
+ECR = {"image": "123456789012.dkr.ecr.us-east-1.amazonaws.com/serve:1"}
+REGISTRY = {"image": f"us-docker.pkg.dev/petsnap/serve/one@sha256:{'ab' * 32}"}
+QUEUE = {**ECR, "results": {"bucket": "petsnap-results", "key_alias": "alias/petsnap-results"}}
+
+CHAT = {
+    "kind": "inference",
+    "model": "meta-llama/Llama-3.1-8B",
+    "traffic": {"rps": 4, "input_tokens": 1500, "output_tokens": 300},
+    "slo": {"ttft": "500ms", "tpot": "50ms"},
+}
+RARE = {
+    "kind": "inference",
+    "model": {"name": "resnet-50", "precision": "fp16"},
+    "traffic": {"requests_per_hour": 1, "images": {"resolution": 224}},
+    "slo": {"latency": "15m"},
+}
+TUNE = {
+    "kind": "fine-tuning",
+    "model": {"name": "meta-llama/Llama-3.1-8B", "precision": "bf16"},
+    "training": {"method": "qlora", "samples": 20000, "sequence_length": 1024, "global_batch": 16384},
+    "deadline": "2d",
+}
+NOTEBOOK = {
+    "kind": "notebook",
+    "resources": {"gpu": "24GB..", "nodes": 1},
+    "schedule": {"on": "Mon-Fri 08:00-18:00 Europe/London"},
+    "ttl": "30d",
+}
+NIGHT = {
+    "kind": "batch-inference",
+    "model": "resnet-50",
+    "batch": {"records": "500M", "window": "6h", "images": {"resolution": 224}},
+}
+PHOTOS = {
+    "kind": "training",
+    "model": "resnet-50",
+    "training": {"samples": "40M", "epochs": 10, "global_batch": 4096, "images": {"resolution": 224}},
+    "data": {"location": "s3://petsnap/photos", "size": "6TB"},
+    "deadline": "20h",
+    "resources": {"nodes": 1},
+}
+NOBODY = {"team": {"platform_engineers": 0}}
+US = {"infra": ["aws/us-east-1", "gcp/us-central1"]}
+CASES = {  # stack, spec, what the decision has to say
+    "kubernetes on AWS": ("prod-aws", {**CHAT, **US}, ("raw", "kubernetes")),
+    "a notebook of SageMaker": ("dev-aws", {**NOTEBOOK, **NOBODY, **US}, ("sagemaker", "none")),
+    "training on SageMaker": ("dev-aws", {**TUNE, **US, "managed": "sagemaker"}, ("sagemaker", "none")),
+    "an endpoint of SageMaker": ("prod-aws", {**CHAT, **US, "managed": "sagemaker"}, ("sagemaker", "none")),
+    "a queue before SageMaker": ("dev-aws", {**RARE, **US, "managed": "sagemaker"}, ("sagemaker", "none")),
+    "a spot fleet": ("prod-aws", {**NIGHT, **US, "resources": {"accelerators": ["L4", "A10G", "T4"]}}, ("raw", "none")),
+    "a file system": ("prod-aws", {**PHOTOS, **US}, ("raw", "none")),
+    "Cloud Run": ("staging-gcp", {**RARE, **US, "ttl": "30d"}, ("cloud-run", "none")),
+    "training on Vertex AI": ("dev-gcp", {**TUNE, **US, "managed": "vertex"}, ("vertex", "none")),
+    "an endpoint of Vertex AI": ("prod-gcp", {**CHAT, **US, "managed": "vertex"}, ("vertex", "none")),
+    "a notebook in GKE": ("dev-gcp", {**NOTEBOOK, **US}, ("raw", "kubernetes")),
+}
+
+
+def sums(cost):
+    return cost.run_rate.usd_per_month, cost.one_off.usd, len(cost.unpriced)
+
+
+def built(decision, stack, **config):
+    """Every line of a stack, of its checkpoints' and of its end's."""
+    cloud = decision.workloads[0].pools[0].cloud
+    program = importlib.import_module(f"components.{cloud}.program")
+
+    def make(which):
+        how = Settings(project="sizewell", stack=which, organization="petsnap", accounts=(ACCOUNTS[cloud],))
+        if which.startswith("ttl-"):
+            program.build_ttl(decision, how)
+        elif which.startswith("checkpoints-"):
+            program.build_checkpoints(decision, [one for one in decision.workloads if one.checkpoint], how)
+        else:
+            program.build(decision, decision.workloads, how)
+
+    stacks = [stack, f"checkpoints-{stack}"]
+    stacks += [f"ttl-{stack}"] if decision.expires_at else []
+    for which in stacks:
+        yield from price(
+            evaluate(ROOT, which, program=lambda which=which: make(which), config=config), catalog.load(), on=ON
+        ).items
+
+
+@pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
+def test_a_committed_decision_costs_what_its_stacks_cost(path):
+    decision = Decision.from_json(path)
+    stacks = [path.stem, f"checkpoints-{path.stem}"]
+    stacks += [f"ttl-{path.stem}"] if decision.expires_at else []
+    lines = [line for which in stacks for line in price(evaluate(ROOT, which), catalog.load(), on=ON).items]
+    stated = total(line.item() for workload in decision.workloads for line in workload.line_items)
+    assert sums(stated) == sums(total(lines))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_way_to_run_a_workload_costs_what_was_decided(name):
+    stack, given, (managed, scheduler) = CASES[name]
+    spec = parse_spec(yaml.safe_dump({"name": "w", "owner": "ml", "cost_center": "c", **given}), "test")
+    decision = decide([spec], catalog.load(), stack=stack, on=ON)
+    assert isinstance(decision, Decision), str(decision)
+    workload, pool = decision.workloads[0], decision.workloads[0].pools[0]
+    assert (pool.managed, workload.scheduler) == (managed, scheduler)
+    assert (pool.provision == "fleet") == (name == "a spot fleet")
+    assert (pool.served == "async") == (name == "a queue before SageMaker")
+    assert (workload.storage is not None and workload.storage.kind == "fsx-lustre") == (name == "a file system")
+    vertex = {"model": "google/gemma-3-27b-it"} if workload.kind == "inference" else REGISTRY
+    config = {
+        "sizewell:sagemaker": json.dumps({"w": QUEUE if pool.served else ECR}),
+        "sizewell:cloudRun": json.dumps({"w": REGISTRY}),
+        "sizewell:vertex": json.dumps({"w": vertex}),
+    }
+    stated = total(line.item() for line in workload.line_items)
+    assert sums(stated) == sums(total(built(decision, stack, **config)))
