@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from resources.graph import Graph
@@ -11,6 +11,7 @@ from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.values import Count, Text, count, get, items, number, text
 
 LAUNCH_TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
+LAUNCH_CONFIGURATION: Final = "aws:ec2/launchConfiguration:LaunchConfiguration"
 GROUP: Final = "aws:autoscaling/group:Group"
 MIXED: Final = "mixed"  # part on-demand, part spot; priced as on-demand, which is never too little
 
@@ -45,6 +46,8 @@ def template_market(inputs: Any) -> Text:
 def group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     """The machines of an Auto Scaling group: its template, or the overrides and shares of a mixed policy."""
     policy = group.inputs.get("mixedInstancesPolicy")
+    if group.inputs.get("launchConfiguration") is not None:
+        return _configured_nodes(graph, group)
     prop = "mixedInstancesPolicy" if policy is not None else "launchTemplate"
     template = template_of(graph, group, prop)
     inputs = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
@@ -55,6 +58,27 @@ def group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     if policy is not None:
         market = _distribution(policy, market)
     return Nodes(types=types, market=market, template=template)
+
+
+def _configured_nodes(graph: Graph, group: RecordedResource) -> Nodes:
+    """The machines of a group with a launch configuration, the older form, read as a template that says the same."""
+    found = graph.referenced(group, "launchConfiguration", LAUNCH_CONFIGURATION)
+    if isinstance(found, Unknown) or not found:
+        return Nodes(types=UNKNOWN, market=UNKNOWN, template=UNKNOWN if isinstance(found, Unknown) else None)
+    inputs = found[0].inputs
+    extra = items(inputs.get("ebsBlockDevices"))
+    devices = UNKNOWN if isinstance(extra, Unknown) else [inputs.get("rootBlockDevice"), *extra]
+    mappings = (
+        devices if isinstance(devices, Unknown) else [{"ebs": device} for device in devices if device is not None]
+    )
+    bid = inputs.get("spotPrice")
+    market = {"marketType": UNKNOWN} if isinstance(bid, Unknown) else {"marketType": "spot"} if bid else None
+    template = replace(
+        found[0], inputs={**inputs, "blockDeviceMappings": mappings, "instanceMarketOptions": market or {}}
+    )
+    own = text(inputs.get("instanceType"))
+    types = UNKNOWN if isinstance(own, Unknown) else (own,) if own else ()
+    return Nodes(types=types, market=template_market(template.inputs), template=template)
 
 
 def _types(own: Text, overrides: Any) -> tuple[str, ...] | Unknown:

@@ -6,16 +6,30 @@ from collections.abc import Mapping
 from typing import Final
 
 from resources.pricing import Pricer
-from resources.tables import aws_compute, aws_managed, aws_storage, azure_compute, azure_other, gcp_compute, gcp_other
+from resources.tables import (
+    aws_compute,
+    aws_managed,
+    aws_storage,
+    azure_compute,
+    azure_managed,
+    azure_other,
+    gaps,
+    gcp_compute,
+    gcp_managed,
+    gcp_other,
+)
 from resources.tables.free import FREE, NOT_CLOUD, free_reason
 
 PRICERS: Final[Mapping[str, Pricer]] = {
+    **gaps.TABLE,
     **aws_compute.TABLE,
     **aws_storage.TABLE,
     **aws_managed.TABLE,
     **gcp_compute.TABLE,
     **gcp_other.TABLE,
+    **gcp_managed.TABLE,
     **azure_compute.TABLE,
+    **azure_managed.TABLE,
     **azure_other.TABLE,
 }
 

@@ -10,7 +10,8 @@ from resources.aws_nodes import MIXED, Nodes
 from resources.pools import Size, fixed
 from resources.pricing import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
-from resources.values import count, get, items, number, text
+from resources.tables import gaps
+from resources.values import count, flag, get, items, number, text
 from sizing.costing import amount
 from sizing.money import Interval, LineItem, Unpriced
 
@@ -139,11 +140,11 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _cluster(resource: RecordedResource, context: Context) -> Outcome:
-    return (context.standing(resource, what="cluster control plane, eks.control_plane", key="eks.control_plane"),)
-
-
-def _fargate(resource: RecordedResource, context: Context) -> Outcome:
-    return (context.unpriced(resource, "Fargate pods", "pods bill by what they request, which no resource states"),)
+    lines = [context.standing(resource, what="cluster control plane, eks.control_plane", key="eks.control_plane")]
+    auto = flag(get(resource.inputs, "computeConfig", "enabled"))
+    if auto is not False:
+        lines.append(context.unpriced(resource, "Auto Mode machines", "the service starts them as pods ask for them"))
+    return tuple(lines)
 
 
 def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:
@@ -226,5 +227,11 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ec2/capacityBlockReservation:CapacityBlockReservation": _capacity_block,
     "aws:eks/cluster:Cluster": _cluster,
     "aws:eks/nodeGroup:NodeGroup": _node_group,
-    "aws:eks/fargateProfile:FargateProfile": _fargate,
+    "aws:ec2/launchConfiguration:LaunchConfiguration": _template,
+    "aws:eks/fargateProfile:FargateProfile": gaps.unstated(
+        "Fargate pods",
+        "they bill by what they request",
+        vcpu_hours="fargate.vcpu_hour",
+        memory_gigabyte_hours="fargate.memory_gb_hour",
+    ),
 }

@@ -48,7 +48,7 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
     lines: list[LineItem] = []
     for variant in variants:
         if get(variant, "serverlessConfig") is not None:
-            lines.append(context.unpriced(resource, "serverless endpoint", "bills by request and memory"))
+            lines.extend(_serverless(resource, context))
             continue
         size = variant_size(context, variant)
         lines.append(_machines(resource, context, get(variant, "instanceType", default=UNKNOWN), size))
@@ -57,6 +57,25 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
             hours = pools.pool_hours(resource, context, size, str(ec2_type(get(variant, "instanceType"))))
             lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
     return tuple(lines)
+
+
+def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem, ...]:
+    """A serverless variant bills the memory of its requests for as long as they take."""
+    used = context.usage.of(resource, "gigabyte_seconds")
+    if used is None:
+        why = "it bills by request and memory; put gigabyte_seconds in a usage file"
+        return (context.unpriced(resource, "serverless endpoint", why),)
+    return (
+        context.fee(
+            resource,
+            what="serverless endpoint",
+            key="sagemaker.serverless.gb_second",
+            unit="GB-second",
+            quantity=used,
+            how="from the usage file",
+            confidence="assumed usage",
+        ),
+    )
 
 
 def _controlled_variants(resource: RecordedResource, context: Context) -> tuple[Any, ...] | Unknown | None:
@@ -178,6 +197,8 @@ def _batch(resource: RecordedResource, context: Context) -> Outcome:
     compute = resource.inputs.get("computeResources")
     kinds = items(get(compute, "instanceTypes"))
     most = number(get(compute, "maxVcpus"))
+    if text(get(compute, "type"), "") in ("FARGATE", "FARGATE_SPOT"):
+        return (context.unpriced(resource, "Fargate tasks", "they bill by what the jobs request"),)
     if isinstance(kinds, Unknown) or not isinstance(most, Decimal) or not kinds or UNKNOWN in kinds:
         return (context.unpriced(resource, "batch machines", "types or the largest vCPU count are not known"),)
     kind = text(get(compute, "type"), "EC2")
@@ -229,7 +250,43 @@ def _training(resource: RecordedResource, context: Context) -> Outcome:
     )
 
 
+def _tuning(resource: RecordedResource, context: Context) -> Outcome:
+    """A hyperparameter search: at most all of its training jobs for their longest run time, paid once."""
+    search = get(resource.inputs, "hyperParameterTuningJobConfig", default=get(resource.inputs, "config"))
+    jobs = number(get(search, "resourceLimits", "maxNumberOfTrainingJobs", default=1))
+    job = get(resource.inputs, "trainingJobDefinition")
+    if job is None:
+        job = get(resource.inputs, "trainingJobDefinitions", 0)
+    config = get(job, "resourceConfig", default=get(job, "hyperParameterTuningResourceConfig"))
+    seconds = number(get(job, "stoppingCondition", "maxRuntimeInSeconds", default=86400))
+    each = number(get(config, "instanceCount", default=1))
+    if not isinstance(jobs, Decimal) or not isinstance(seconds, Decimal) or not isinstance(each, Decimal):
+        line = context.unpriced(resource, "hyperparameter search", "jobs, machines or run time are not known")
+        return (replace(line, cadence="once"),)
+    line = _machines(resource, context, get(config, "instanceType", default=UNKNOWN), fixed(1))
+    most = amount(jobs * each * seconds / 3600)
+    how = f"at most {jobs} jobs x {each} machines x {seconds / 3600:.1f} h"
+    return (
+        replace(line, cadence="once", quantity=Interval(Decimal(0), most, most), how=how, confidence="longest run"),
+    )
+
+
+def _monitoring(resource: RecordedResource, context: Context) -> Outcome:
+    """Jobs that a schedule starts: their machines are stated, how long they run is not."""
+    config = get(
+        resource.inputs, "monitoringScheduleConfig", "monitoringJobDefinition", "monitoringResources", "clusterConfig"
+    )
+    config = config if config is not None else get(resource.inputs, "jobResources", "clusterConfig")
+    if context.usage.of(resource, "machine_hours") is None:
+        why = "how long its jobs run is not stated; put machine_hours in a usage file"
+        return (context.unpriced(resource, "monitoring jobs", why),)
+    return (_machines(resource, context, get(config, "instanceType", default=UNKNOWN), fixed(1)),)
+
+
 TABLE: Final[dict[str, Pricer]] = {
+    "aws:sagemaker/hyperParameterTuningJob:HyperParameterTuningJob": _tuning,
+    "aws:sagemaker/monitoringSchedule:MonitoringSchedule": _monitoring,
+    "aws:sagemaker/dataQualityJobDefinition:DataQualityJobDefinition": _monitoring,
     "aws:sagemaker/endpoint:Endpoint": _endpoint,
     "aws:sagemaker/endpointConfiguration:EndpointConfiguration": _configuration,
     "aws:sagemaker/notebookInstance:NotebookInstance": _notebook,

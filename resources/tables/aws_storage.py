@@ -149,8 +149,14 @@ def _snapshot(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _lambda(resource: RecordedResource, context: Context) -> Outcome:
-    del resource, context
-    return Free("bills by invocation, within the free tier at this use")
+    """By invocation where the usage file states them; else a guard's or a schedule's few, which the free tier covers."""
+    lines = (
+        *context.by_use(resource, measure="requests", what="invocations", key="lambda.request", unit="request"),
+        *context.by_use(
+            resource, measure="gigabyte_seconds", what="invocations", key="lambda.gb_second", unit="GB-second"
+        ),
+    )
+    return lines or Free("bills by invocation; nobody stated more than the account's free tier covers")
 
 
 def _flow_log(resource: RecordedResource, context: Context) -> Outcome:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from resources.tables.parts import PARTS, gives_rights
+
 NOT_CLOUD: Final = ("pulumi:", "random:", "tls:", "time:", "std:", "null:", "command:", "local:")
 
 _PARTS = "part of the resource it configures"
@@ -212,7 +214,10 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 
-FREE: Final[dict[str, str]] = {name: reason for reason, names in _NAMES.items() for name in names}
+FREE: Final[dict[str, str]] = {
+    **dict.fromkeys(PARTS, _PARTS),
+    **{name: reason for reason, names in _NAMES.items() for name in names},
+}
 
 
 def free_reason(token: str) -> str:
@@ -221,4 +226,6 @@ def free_reason(token: str) -> str:
     >>> free_reason("aws:iam/role:Role")
     'identities and permissions are free'
     """
+    if gives_rights(token):
+        return _RIGHTS
     return next((reason for prefix, reason in SERVICES.items() if token.startswith(prefix)), "")

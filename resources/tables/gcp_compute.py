@@ -10,6 +10,7 @@ from resources.gcp_nodes import CLUSTER, Machine
 from resources.pools import Size, fixed
 from resources.pricing import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.tables import gaps
 from resources.values import Text, count, either, flag, get, items, number, text
 from sizing.money import LineItem
 
@@ -57,6 +58,14 @@ def _attached(resource: RecordedResource, context: Context, machine: Machine, si
     )
 
 
+_AUTOPILOT: Final = gaps.unstated(
+    "Autopilot pods",
+    "they bill by what they request",
+    vcpu_hours="gke.autopilot.vcpu_hour",
+    memory_gigabyte_hours="gke.autopilot.memory_gb_hour",
+)
+
+
 def _node_pool(resource: RecordedResource, context: Context) -> Outcome:
     clusters = context.graph.referenced(resource, "cluster", CLUSTER)
     cluster = clusters[0] if isinstance(clusters, tuple) and clusters else None
@@ -71,8 +80,8 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
     lines = [context.standing(resource, what="cluster control plane, gke.control_plane", key="gke.control_plane")]
     autopilot = flag(resource.inputs.get("enableAutopilot"))
     if autopilot is True:
-        lines.append(context.unpriced(resource, "Autopilot pods", "pods bill by what they request"))
-        return tuple(lines)
+        pods = _AUTOPILOT(resource, context)
+        return (*lines, *(pods if isinstance(pods, tuple) else ()))
     if flag(resource.inputs.get("removeDefaultNodePool")) is not True:
         inline = items(resource.inputs.get("nodePools"))
         if isinstance(inline, Unknown):
@@ -102,6 +111,17 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     if isinstance(extra, Unknown):
         lines.append(context.unpriced(resource, "attached disks", "known only after the cloud has answered"))
     return tuple(lines)
+
+
+def _from_template(resource: RecordedResource, context: Context) -> Outcome:
+    """A machine as its template says, except for what it states itself."""
+    found = context.graph.referenced(resource, "sourceInstanceTemplate", *gcp_nodes.TEMPLATES)
+    base: Any = found[0].inputs if isinstance(found, tuple) and found else None
+    own = resource.inputs
+    machine = gcp_nodes.instance_machine({**base, **own} if base is not None else own)
+    if base is None and machine.kind == "":
+        return (context.unpriced(resource, "machine", "its template is not in this plan"),)
+    return tuple(_machines(resource, context, machine, fixed(1)))
 
 
 def _group(resource: RecordedResource, context: Context) -> Outcome:
@@ -150,6 +170,8 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:container/nodePool:NodePool": _node_pool,
     "gcp:container/cluster:Cluster": _cluster,
     "gcp:compute/instance:Instance": _instance,
+    "gcp:compute/instanceFromTemplate:InstanceFromTemplate": _from_template,
+    "gcp:compute/instanceFromMachineImage:InstanceFromMachineImage": _from_template,
     "gcp:compute/instanceTemplate:InstanceTemplate": _template,
     "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate": _template,
     "gcp:compute/instanceGroupManager:InstanceGroupManager": _group,
