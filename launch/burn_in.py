@@ -7,6 +7,7 @@ a broken link does.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from launch import files, pods
@@ -52,7 +53,7 @@ def all_reduce(of: Setting) -> list[Manifest]:
             fix="use the vendor's: nccom-test on Neuron, a JAX psum on TPU",
         )
         raise ConfigError([fault], subject="burn-in")
-    of = of.named(f"{of.name}-burn-in")
+    of = _alone(of, f"{of.name}-burn-in")
     mine = {name: files.script(name) for name in ("all_reduce.py", "spawn.py")}
     name = pods.scripts_name(of.name, mine)
     several = of.nodes > 1
@@ -80,7 +81,7 @@ def load_test(of: Setting) -> list[Manifest]:
     """The served model under the decision's own load, against the decision's own promises, from one CPU pod."""
     task, figures = of.task, of.workload.performance.figures
     served = of.name
-    of = of.named(f"{of.name}-load")
+    of = _alone(of, f"{of.name}-load")
     mine = {"load_test.py": files.script("load_test.py")}
     words = ["--url", f"http://{served}.{of.run.namespace}.svc", "--model", of.workload.spec.name]
     words += ["--rate", f"{max(0.1, figures.get('requests_per_s', 1.0)):.4g}"]
@@ -116,3 +117,9 @@ def load_test(of: Setting) -> list[Manifest]:
         },
     }
     return [pods.account(of), pods.scripts(of, mine), job]
+
+
+def _alone(of: Setting, name: str) -> Setting:
+    """A setting of the test's own: another name, and an account that may do nothing at all."""
+    named = of.named(name)
+    return replace(named, target=replace(of.target, account=named.name, account_annotations={}, pod_labels={}))

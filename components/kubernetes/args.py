@@ -42,6 +42,15 @@ class QueueingArgs(OwnedArgs):
     namespaces: NotRequired[list[str]]
     """Namespaces whose jobs may use the queues; default unless told. They have to be there."""
     operators: NotRequired[list[str]]
-    """jobset, kuberay: operators of jobs of several machines; jobset unless told."""
+    """jobset, kuberay, lws, keda: operators of what runs beside the queue; jobset unless told."""
     max_run_seconds: NotRequired[int]
     """Queued machines are asked for this long; 604800 (7 days) unless told."""
+
+
+class OperatorsArgs(OwnedArgs):
+    """Operators of what runs, without a queue."""
+
+    kubeconfig: pulumi.Input[str]
+    """How the cluster is reached; kept secret."""
+    operators: list[str]
+    """jobset, kuberay, lws, keda."""

@@ -5,7 +5,8 @@ from typing import Any
 
 from components.faults import Faults, check_owned
 from components.kubernetes import objects
-from components.kubernetes.args import FlavorArgs, QueueingArgs
+from components.kubernetes.args import FlavorArgs, OperatorsArgs, QueueingArgs
+from launch import kinds
 
 RESOURCES = ("nvidia.com/gpu", "google.com/tpu", "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neurondevice")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -15,10 +16,7 @@ def check_queueing(name: str, args: QueueingArgs) -> None:
     faults = Faults(f"Queueing {name}")
     faults.unknown_keys(args, QueueingArgs)
     check_owned(faults, args)
-    for number, operator in enumerate(args.get("operators", [])):
-        faults.must(
-            operator in ("jobset", "kuberay"), f"operators[{number}]", f"must be jobset or kuberay, got {operator!r}"
-        )
+    _check_names(faults, args.get("operators", []))
     namespaces = args.get("namespaces", ["default"])
     faults.must(bool(namespaces), "namespaces", "is empty: no job could use a queue")
     for number, namespace in enumerate(namespaces):
@@ -39,9 +37,26 @@ def check_queueing(name: str, args: QueueingArgs) -> None:
         _check_flavor(faults, flavor, f"flavors[{number}]")
     if not faults.found:
         for manifest in objects.manifests(args):
-            for wrong in objects.faults(manifest):
+            for wrong in kinds.faults(manifest):
                 faults.add("flavors", f"makes a {manifest['kind']} that Kueue refuses: {wrong}")
     faults.done()
+
+
+def check_operators(name: str, args: OperatorsArgs) -> None:
+    faults = Faults(f"Operators {name}")
+    faults.unknown_keys(args, OperatorsArgs)
+    check_owned(faults, args)
+    faults.must(bool(args.get("operators")), "operators", "is empty: there is nothing to install")
+    _check_names(faults, args.get("operators") or [])
+    faults.done()
+
+
+def _check_names(faults: Faults, operators: list[str]) -> None:
+    known = [one for one in objects.OPERATORS if one != "kueue"]
+    for number, operator in enumerate(operators):
+        at = f"operators[{number}]"
+        faults.must(operator in known, at, f"must be one of {', '.join(known)}, got {operator!r}")
+    faults.must(len(set(operators)) == len(operators), "operators", f"has one twice: {', '.join(map(str, operators))}")
 
 
 def _check_flavor(faults: Faults, flavor: FlavorArgs, at: str) -> None:

@@ -8,6 +8,7 @@ import pulumi_kubernetes as kubernetes
 from components.kubernetes import objects
 from components.kubernetes.args import QueueingArgs
 from components.kubernetes.checks import check_queueing
+from components.kubernetes.operators import release
 from components.owned import Owned
 
 
@@ -34,8 +35,8 @@ class Queueing(Owned):
         )
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
-        jobs = [self._release(name, one, provider) for one in args.get("operators", ["jobset"])]
-        queue = self._release(name, "kueue", provider, after=jobs)  # it looks for the kinds of jobs when it starts
+        jobs = [release(self, name, one, provider) for one in args.get("operators", ["jobset"])]
+        queue = release(self, name, "kueue", provider, jobs)  # it looks for the kinds of jobs when it starts
         before: list[pulumi.Resource] = [queue]
         for manifest in objects.manifests(args):
             made = self._custom(name, manifest, provider, before)
@@ -44,23 +45,6 @@ class Queueing(Owned):
         self.queues = pulumi.Output.from_input([flavor["name"] for flavor in args["flavors"]])
         self.releases = pulumi.Output.all(*[release.name for release in (*jobs, queue)])
         self.register_outputs({"queues": self.queues, "releases": self.releases})
-
-    def _release(
-        self, owner: str, operator: str, provider: kubernetes.Provider, after: list[Any] | None = None
-    ) -> kubernetes.helm.v3.Release:
-        settings = objects.OPERATORS[operator]
-        source = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
-        return kubernetes.helm.v3.Release(
-            f"{owner}-{operator}",
-            name=operator,
-            namespace=f"{operator}-system",
-            create_namespace=True,
-            chart=settings["chart"],
-            version=settings["version"],
-            atomic=True,
-            opts=self.child(provider=provider, depends_on=after or []),
-            **source,
-        )
 
     def _custom(
         self, owner: str, manifest: dict[str, Any], provider: kubernetes.Provider, after: list[pulumi.Resource]

@@ -84,9 +84,24 @@ def args_class(token: str) -> type | None:
 def faults(token: str, inputs: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(property, reason) for everything in `inputs` that the SDK's types do not allow."""
     cls = args_class(token)
+    if cls is None and token.startswith("kubernetes:"):
+        return _custom_faults(token, inputs)
     if cls is None:
         return [("", f"the SDK has no resource type {token}")]
     return list(_object_faults(inputs, cls, ""))
+
+
+def _custom_faults(token: str, inputs: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """A custom kind of Kubernetes, which the SDK does not know: judged by our own models of the definitions."""
+    from launch.kinds import KINDS, faults
+
+    _, api, kind = token.split(":")
+    if kind not in KINDS or KINDS[kind][0] != api:
+        return [("", f"neither the SDK nor launch/kinds.py has a resource type {token}")]
+    known = {"apiVersion", "kind", "metadata", "spec"}
+    wrong = [(key, "unknown property of an object") for key in inputs if key not in known]
+    found = faults({"apiVersion": api, "kind": kind, **inputs})
+    return wrong + [(path, reason.strip()) for path, _, reason in (one.partition(":") for one in found)]
 
 
 def computed_outputs(token: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "gcp"), str(Path(__file__).parents[1] / "aws")]  # gcp_recording.py
+HERE = Path(__file__).parents[1]
+sys.path[:0] = [str(HERE / "gcp"), str(HERE / "aws"), str(HERE), str(HERE.parent / "launch")]  # recordings, cases

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from pulumi.provider.experimental.analyzer import Analyzer
 
 from components.kubernetes import objects
+from components.kubernetes.operators import Operators
 from components.kubernetes.queueing import Queueing
+from launch import kinds
 
 H100 = {
     "name": "pretrain",
@@ -79,7 +81,7 @@ def test_a_queue_admits_exactly_what_the_machines_have(machines, each, cpus, mem
         "memory_gib_per_machine": memory,
     }
     found = objects.manifests({**DEV, "flavors": [flavor]})
-    assert [wrong for one in found for wrong in objects.faults(one)] == []
+    assert [wrong for one in found for wrong in kinds.faults(one)] == []
     group = next(one for one in found if one["kind"] == "ClusterQueue")["spec"]["resourceGroups"][0]
     quota = {one["name"]: one["nominalQuota"] for one in group["flavors"][0]["resources"]}
     assert list(quota) == group["coveredResources"]
@@ -93,11 +95,11 @@ def test_a_queue_admits_exactly_what_the_machines_have(machines, each, cpus, mem
 @pytest.mark.parametrize(
     ("spec", "kind", "words"),
     [
-        ({"levels": []}, "Topology", "spec.levels: must have 1 to 16, has 0"),
+        ({"levels": []}, "Topology", "spec.levels: must have at least 1, has 0"),
         ({"levels": [{"nodeLabel": "a b"}]}, "Topology", "spec.levels[0].nodeLabel: must match"),
-        ({"nodeLabels": {"a": 1}}, "ResourceFlavor", "spec.nodeLabels.a: must be str, got 1"),
-        ({"tolerations": [{}] * 9}, "ResourceFlavor", "spec.tolerations: must have 0 to 8, has 9"),
-        ({"queueingStrategy": "FIFO"}, "ClusterQueue", "must be one of StrictFIFO, BestEffortFIFO, got 'FIFO'"),
+        ({"nodeLabels": {"a": 1}}, "ResourceFlavor", "spec.nodeLabels.a: Input should be a valid string, got 1"),
+        ({"tolerations": [{}] * 9}, "ResourceFlavor", "spec.tolerations: must have at most 8, has 9"),
+        ({"queueingStrategy": "FIFO"}, "ClusterQueue", "must be one of 'StrictFIFO' or 'BestEffortFIFO', got 'FIFO'"),
         (
             {"resourceGroups": [{"coveredResources": ["cpu"]}]},
             "ClusterQueue",
@@ -109,12 +111,16 @@ def test_a_queue_admits_exactly_what_the_machines_have(machines, each, cpus, mem
             "AdmissionCheck",
             "spec.parameters.apiGroup: is missing",
         ),
-        ({"retryStrategy": {"backoffLimitCount": True}}, "ProvisioningRequestConfig", "must be int, got True"),
+        (
+            {"retryStrategy": {"backoffLimitCount": True}},
+            "ProvisioningRequestConfig",
+            "Input should be a valid integer, got True",
+        ),
         ({}, "JobQueue", "kind: no such kind: JobQueue"),
     ],
 )
 def test_an_object_that_kueue_refuses_is_refused_here(spec, kind, words):
-    wrong = objects.faults({"apiVersion": objects.API, "kind": kind, "metadata": {"name": "a"}, "spec": spec})
+    wrong = kinds.faults({"apiVersion": objects.API, "kind": kind, "metadata": {"name": "a"}, "spec": spec})
     assert any(words in one for one in wrong), wrong
 
 
@@ -130,7 +136,7 @@ def test_an_object_that_kueue_refuses_is_refused_here(spec, kind, words):
         ({"flavors": [{**H100, "name": "Pretrain"}]}, "flavors[0].name", "got 'Pretrain'"),
         ({"flavors": [{**H100, "nodes": 1}]}, "flavors[0].nodes", "is no argument"),
         ({"flavors": [{**TPU, "topology_levels": ["rack"]}]}, "flavors[0].topology_levels", "must end with kubernetes"),
-        ({"operators": ["slurm"]}, "operators[0]", "must be jobset or kuberay, got 'slurm'"),
+        ({"operators": ["slurm"]}, "operators[0]", "must be one of jobset, kuberay, lws, keda, got 'slurm'"),
         ({"namespaces": []}, "namespaces", "no job could use a queue"),
         ({"namespaces": ["kube-system"]}, "namespaces[0]", "belongs to the cluster itself"),
         ({"max_run_seconds": 60}, "max_run_seconds", "queued machines end after at most 7 days"),
@@ -149,3 +155,32 @@ def test_other_languages_can_use_it():
         k for k, one in found.inputs.items() if not one.optional
     }
     assert [key for key, one in found.outputs.items() if not one.description] == []
+
+
+OPERATORS = {**gcp_recording.OWNED, "kubeconfig": "{}", "operators": ["jobset"]}
+
+
+@pytest.mark.parametrize(
+    ("form", "args"),
+    [
+        ("operators-dev", OPERATORS),
+        ("operators-prod", {**gcp_recording.PROD, "kubeconfig": "{}", "operators": ["lws", "keda", "kuberay"]}),
+    ],
+)
+def test_operators_are_pinned_releases(form, args):
+    resources = record(lambda: Operators("operators", args), stack="prod-gcp" if "prod" in form else "dev-gcp")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gcp_recording, "GOLDENS", gcp_recording.GOLDENS.parents[1] / "kubernetes" / "goldens")
+        gcp_recording.golden(form, resources)
+    releases = [one for one in resources if one.type.endswith(":Release")]
+    assert [one.inputs["name"] for one in releases] == args["operators"]
+    assert all(one.inputs["version"] and one.inputs["atomic"] for one in releases)
+
+
+@pytest.mark.parametrize(
+    ("operators", "sentence"),
+    [([], "is empty"), (["helm"], "must be one of jobset, kuberay, lws, keda"), (["lws", "lws"], "has one twice")],
+)
+def test_operators_refuse(operators, sentence):
+    found = refusals(Operators, {**OPERATORS, "operators": operators})
+    assert any(sentence in text for _, text in found), found
