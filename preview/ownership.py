@@ -1,8 +1,8 @@
 """Rent, commit or buy: what the machines of a stack cost together by the end of each of 36 months.
 
 Rented machines cost their expected hours. Committed machines cost every hour of the month, used or not. Bought ones
-cost their price at the start and power while they run; staff, space and what they fetch afterwards are left out, and
-said to be. Prices are the catalog's; a way that has no price for one of the machines is not drawn.
+cost their price, less what they would fetch if they were sold in that month, and space, staff and power. Prices are the
+catalog's; all else is an estimate and said to be. A way that has no price for one of the machines is not drawn.
 """
 
 from __future__ import annotations
@@ -26,9 +26,14 @@ COMMITTED: Final = (("commit 1 year", "reserved-1y"), ("commit 3 years", "reserv
 BUY: Final = "buy"
 USD_PER_KWH: Final = Decimal("0.12")  # estimate: an industrial tariff
 POWER_OVERHEAD: Final = Decimal("1.4")  # estimate: cooling and conversion, per unit of power at the machine
+SPACE_USD_PER_KW: Final = Decimal(60)  # estimate: a colocation's rack, network and hands per month, without power
+STAFF_USD_PER_SERVER: Final = Decimal(400)  # estimate: one engineer at 200,000 USD a year looks after 40 servers
+RESALE_NEW: Final = Decimal("0.70")  # estimate: what a server fetches the day after it is delivered
+RESALE_OLD: Final = Decimal("0.25")  # estimate: and after 36 months, in equal steps between
 NOTE: Final = (
-    "Rent: the expected hours. Commit: the initial size, every hour. Buy: the middle of street prices at the start, "
-    "power at 0.12 USD/kWh with 40 % for cooling; staff, space and resale are not counted (estimate)."
+    "Rent: the expected hours. Commit: the initial size, every hour. Buy (estimate): the middle of street prices less "
+    "resale in that month (70 % at once, 25 % after 36 months), power at 0.12 USD/kWh with 40 % for cooling, space at "
+    "60 USD/kW and staff at 400 USD/server per month."
 )
 
 
@@ -42,7 +47,7 @@ def ownership_of(decision: Decision, catalog: Catalog, on: date) -> tuple[record
     ]
     if not pools:
         return ()
-    ways: dict[str, tuple[Decimal, Decimal]] = {}  # at the start, per month
+    ways: dict[str, tuple[Decimal, Decimal]] = {}  # paid for machines at the start, per month
     for name, market in RENTED:
         monthly = _sum(_hourly(catalog, pool, market, on, pool.node_hours_per_month.expected) for pool in pools)
         if monthly is not None:
@@ -61,10 +66,20 @@ def ownership_of(decision: Decision, catalog: Catalog, on: date) -> tuple[record
     cent = Decimal("0.01")
     return tuple(
         records.OwnershipMonth(
-            month=month, usd={name: (at + month * rate).quantize(cent) for name, (at, rate) in ways.items()}
+            month=month,
+            usd={name: (at * _lost(month) + month * rate).quantize(cent) for name, (at, rate) in ways.items()},
         )
         for month in range(MONTHS + 1)
     )
+
+
+def _lost(month: int) -> Decimal:
+    """The share of its price that a bought machine has lost by the end of a month.
+
+    >>> _lost(0), _lost(36)
+    (Decimal('0.30'), Decimal('0.75'))
+    """
+    return 1 - RESALE_NEW + (RESALE_NEW - RESALE_OLD) * month / MONTHS
 
 
 def _hourly(catalog: Catalog, pool: Pool, market: str, on: date, hours: Decimal) -> Decimal | None:
@@ -73,7 +88,10 @@ def _hourly(catalog: Catalog, pool: Pool, market: str, on: date, hours: Decimal)
 
 
 def _bought(catalog: Catalog, pool: Pool) -> tuple[Decimal, Decimal] | None:
-    """What servers with as many of the same accelerator cost to buy, and per month to power for the expected hours."""
+    """What servers with as many of the same accelerator cost to buy, and per month for space, staff and power.
+
+    Space and staff are paid whether the machines work or not, power for the expected hours.
+    """
     servers = [
         shape
         for shape in catalog.shapes
@@ -86,8 +104,9 @@ def _bought(catalog: Catalog, pool: Pool) -> tuple[Decimal, Decimal] | None:
     count = -(-wanted // server.accelerators)
     watts = Decimal(str(getattr(server, "power_w", None) or 0))
     share = pool.node_hours_per_month.expected / max(pool.nodes_initial, 1)
-    power = count * watts / 1000 * POWER_OVERHEAD * share * USD_PER_KWH
-    return count * _price_of(server), power
+    kilowatts = count * watts / 1000
+    power = kilowatts * POWER_OVERHEAD * share * USD_PER_KWH
+    return count * _price_of(server), power + kilowatts * SPACE_USD_PER_KW + count * STAFF_USD_PER_SERVER
 
 
 def _price_of(shape: Shape) -> Decimal:

@@ -149,7 +149,7 @@ def _snapshot(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _lambda(resource: RecordedResource, context: Context) -> Outcome:
-    """By invocation where the usage file states them; else a guard's or a schedule's few, which the free tier covers."""
+    """By invocation where the usage file states them; else a guard's few, which a free tier covers."""
     lines = (
         *context.by_use(resource, measure="requests", what="invocations", key="lambda.request", unit="request"),
         *context.by_use(
