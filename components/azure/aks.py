@@ -72,7 +72,7 @@ class AksCluster(Owned):
         )
         self.kubeconfig = pulumi.Output.secret(
             pulumi.Output.all(answered.kubeconfigs, cluster.name).apply(
-                lambda known: aks_plans.kubeconfig(known[0][0].value, cluster=known[1])
+                lambda known: aks_plans.kubeconfig(aks_plans.credential(known[0]), cluster=known[1])
             )
         )
         self.register_outputs(

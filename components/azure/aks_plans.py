@@ -106,6 +106,12 @@ def maintenance(*, day: str, start: str) -> dict[str, Any]:
     return {"schedule": schedule, "duration_hours": 6, "start_time": start, "utc_offset": "+00:00"}
 
 
+def credential(kubeconfigs: Sequence[Any]) -> str:
+    """The first kubeconfig of those that Azure answers; the SDK gives it as an object or as it came."""
+    first = kubeconfigs[0]
+    return str(first["value"] if isinstance(first, dict) else first.value)
+
+
 def kubeconfig(given: str, *, cluster: str) -> str:
     """How kubectl reaches the cluster, from what Azure answers: a token by Entra for each call, nothing that lasts.
 

@@ -9,6 +9,7 @@ With `SIZEWELL_STANDIN_TRUSTS=1` it takes inputs as they are: a preview is then 
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import hashlib
 import importlib.metadata
@@ -87,6 +88,12 @@ UNIQUE = {
     "azure-native:storage:StorageAccount": "accountName",
     "azure-native:resources:ResourceGroup": "resourceGroupName",
     "azure-native:compute:VirtualMachineScaleSet": "vmScaleSetName",
+    "azure-native:containerservice:ManagedCluster": "resourceName",
+    "azure-native:machinelearningservices:Workspace": "workspaceName",
+    "azure-native:keyvault:Vault": "vaultName",
+    "azure-native:containerregistry:Registry": "registryName",
+    "azure-native:cognitiveservices:Account": "accountName",
+    "azure-native:storagecache:AmlFilesystem": "amlFilesystemName",
 }
 DELETION_PROTECTION = ("deletionProtection", "deletionProtectionEnabled")
 
@@ -137,11 +144,32 @@ def outputs_of(token: str, name: str, inputs: dict[str, Any]) -> dict[str, Any]:
     if token == "aws:eks/cluster:Cluster":
         outputs["certificateAuthority"] = {"data": "c3RhbmQtaW4="}
         outputs["vpcConfig"] = {**outputs["vpcConfig"], "clusterSecurityGroupId": f"sg-{name}"}
+    outputs |= azure_outputs(token, name)
     identity = outputs.get("identity")
     if isinstance(identity, dict) and isinstance(identity.get("userAssignedIdentities"), list):
         named = {one: {} for one in identity["userAssignedIdentities"]}
         outputs["identity"] = {**identity, "userAssignedIdentities": named}
     return outputs
+
+
+def azure_outputs(token: str, name: str) -> dict[str, Any]:
+    """Nested answers of Azure that components go on with."""
+    if token == "azure-native:containerservice:ManagedCluster":
+        return {"oidcIssuerProfile": {"enabled": True, "issuerURL": f"https://oidc/{name}/"}}
+    if token == "azure-native:monitor:AzureMonitorWorkspace":
+        endpoint = f"https://{name}.prometheus.monitor.azure.com"
+        return {"metrics": {"internalId": name, "prometheusQueryEndpoint": endpoint}}
+    if token == "azure-native:storagecache:AmlFilesystem":
+        return {"clientInfo": {"mgsAddress": "10.120.128.4", "mountCommand": "mount", "lustreVersion": "2.15"}}
+    return {}
+
+
+def kubeconfig_of(arguments: dict[str, Any]) -> dict[str, Any]:
+    """A cluster's kubeconfig as Azure gives it: YAML in base64."""
+    name = arguments.get("resourceName", "cluster")
+    cluster = {"server": f"https://{name}.privatelink.eastus.azmk8s.io", "certificate-authority-data": "c3RhbmQtaW4="}
+    text = json.dumps({"clusters": [{"name": name, "cluster": cluster}]})  # JSON is YAML
+    return {"kubeconfigs": [{"name": "clusterUser", "value": base64.b64encode(text.encode()).decode()}]}
 
 
 def wire(value: dict[str, Any]) -> struct_pb2.Struct:
@@ -219,6 +247,12 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
                 "tenantId": "00000000-0000-0000-0000-000000000004",
             },
         }
+        stated = plain(request.args)
+        if request.tok == "azure-native:containerservice:listManagedClusterUserCredentials":
+            answers[request.tok] = kubeconfig_of(stated)
+        if request.tok == "azure-native:managedidentity:getUserAssignedIdentity":
+            name = stated.get("resourceName", "")
+            answers[request.tok] = {"id": name, "name": name, "principalId": f"principal-{name}", "clientId": name}
         if request.tok not in answers:
             return provider_pb2.InvokeResponse(
                 failures=[provider_pb2.CheckFailure(property="", reason=f"the stand-in does not know {request.tok}")]

@@ -1,0 +1,56 @@
+"""AKS and Azure ML stacks under the real engine: up, nothing to change after it, and nothing left after destroy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+COMPONENTS = Path(__file__).parents[1] / "components"
+sys.path[:0] = [str(COMPONENTS), str(COMPONENTS / "aws"), str(COMPONENTS / "azure")]
+
+from azure_decisions import CONTAINERS, KUBERNETES, ML  # noqa: E402
+
+
+def stack_up(engine, stack):
+    engine.run("stack", "init", stack)
+    for name, container in CONTAINERS.items():
+        engine.run("config", "set", "-s", stack, "--path", f"sizewell:azureml.{name}.image", container["image"])
+    engine.up(stack)
+
+
+def nothing_changes(engine, stack):
+    changes = [step for step in engine.preview(stack)["steps"] if step["op"] not in ("same", "read")]
+    assert [(step["urn"], step.get("diffReasons")) for step in changes] == []
+
+
+@pytest.mark.parametrize("decision", [KUBERNETES, ML], ids=["kubernetes", "azureml"])
+def test_up_changes_nothing_twice_and_destroy_leaves_nothing(engine, decision):
+    stack = decision.stack
+    decision.write(engine.project / "stacks" / "decisions" / f"{stack}.json")
+    stack_up(engine, stack)
+    assert len(engine.cloud("azure-native")) > 35
+    nothing_changes(engine, stack)
+    if any(one.get("protect") for one in engine.export(stack)):  # keys: a reviewed step before the end
+        assert engine.destroy(stack, check=False).returncode != 0
+        engine.run("config", "set", "-s", stack, "sizewell:deletionProtection", "false")
+        engine.up(stack)
+    engine.destroy(stack)
+    assert engine.cloud("azure-native") == {}
+    assert engine.cloud("kubernetes") == {}
+
+
+def test_the_hard_end_comes_first_stays_as_it_is_and_knows_its_group(engine):
+    stack = f"ttl-{ML.stack}"
+    ML.write(engine.project / "stacks" / "decisions" / f"{ML.stack}.json")
+    engine.run("stack", "init", stack)
+    engine.up(stack)
+    nothing_changes(engine, stack)
+    (workflow,) = [one for one in engine.cloud("azure-native").values() if one["type"] == "azure-native:logic:Workflow"]
+    text = json.dumps(workflow["inputs"]["definition"])
+    assert "/resourceGroups/sizewell-dev-azure-network-eastus/" in text
+    assert '"startTime": "2026-09-22T00:00:00Z"' in text
+    engine.destroy(stack)
+    assert engine.cloud("azure-native") == {}
