@@ -136,8 +136,34 @@ def _controlled(resource: RecordedResource, context: Context) -> Outcome:
         return Free("priced with the endpoint that uses it")
     if kind == f"{_CONTROLLED}InferenceComponent":
         return Free("runs on the endpoint's machines")
+    if kind == f"{_CONTROLLED}Cluster":
+        return _hyperpod(resource, context)
     what = "Cloud Control resource" if isinstance(kind, Unknown) or not kind else kind
     return (context.unpriced(resource, what, "no price rule for what Cloud Control makes here"),)
+
+
+def _hyperpod(resource: RecordedResource, context: Context) -> Outcome:
+    """Machines of a HyperPod cluster by group, as its text or its component says them; a plan's are paid with it."""
+    state = _desired(resource)
+    if state is UNKNOWN:
+        stated = [parent.inputs.get("groups") for parent in context.graph.ancestors(resource)]
+        groups = items(next((one for one in stated if one), UNKNOWN))
+    else:
+        groups = items(_camel(get(state, "InstanceGroups")))
+    if isinstance(groups, Unknown):
+        return (context.unpriced(resource, "HyperPod cluster", "its groups are known only after the cloud answered"),)
+    lines: list[LineItem] = []
+    for group in groups:
+        if get(group, "trainingPlanArn") is not None:
+            continue
+        kind = get(group, "instanceType", default=UNKNOWN)
+        size = fixed(count(get(group, "instances", default=get(group, "instanceCount", default=0))))
+        lines.append(_machines(resource, context, kind, size))
+        if not isinstance(ec2_type(kind), Unknown):
+            gigabytes = number(get(group, "diskGib", default=500)) or Decimal(500)
+            hours = pools.pool_hours(resource, context, size, str(ec2_type(kind)))
+            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
+    return tuple(lines) or Free("its machines are paid with their training plan")
 
 
 def _pipeline(resource: RecordedResource, context: Context) -> Outcome:
