@@ -22,6 +22,8 @@ STORES = [
     if any(workload.checkpoint for workload in Decision.from_json(path).workloads)
 ]
 
+ENDS = [f"ttl-{path.stem}" for path in DECISIONS if Decision.from_json(path).expires_at]
+
 
 def ops(plan: Mapping[str, object]) -> dict[str, int]:
     return dict(collections.Counter(step["op"] for step in plan["steps"]))
@@ -85,6 +87,18 @@ def test_a_destroy_of_checkpoints_leaves_exactly_what_is_protected(engine, stack
     left = {one["urn"] for package in harness.PACKAGES for one in engine.cloud(package).values()}
     assert left == protected
     assert len(left) >= 5
+
+
+@pytest.mark.parametrize("stack", ENDS)
+def test_the_end_of_a_stack_stands_apart_and_goes_whole(engine, stack, tmp_path):
+    engine.run("stack", "init", stack)
+    the_evaluator_sees_what_the_engine_sees(engine, stack, tmp_path)
+    engine.up(stack)
+    assert ops(engine.preview(stack)).keys() == {"same"}
+    hands = [one for package in harness.PACKAGES for one in engine.cloud(package).values()]
+    assert len(hands) >= 4
+    engine.destroy(stack)
+    assert {package: engine.cloud(package) for package in harness.PACKAGES} == {key: {} for key in harness.PACKAGES}
 
 
 def test_preview_up_refresh_and_change(engine):
