@@ -7,9 +7,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
 SCANNERS := .venv-checkov
 SCANNERS_STAMP := $(SCANNERS)/.setup-done
+TRAINING := .venv-train
+TRAINING_STAMP := $(TRAINING)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup checkov demo test soak check format bench engine generate clean
+.PHONY: help setup checkov training demo test soak check format bench engine generate clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,13 +36,22 @@ $(SCANNERS_STAMP): requirements/checkov.txt $(STAMP)
 	@$(BIN)/uv pip install --quiet --python $(SCANNERS)/bin/python --require-hashes -r requirements/checkov.txt
 	@touch $@
 
+training: $(TRAINING_STAMP) ## make .venv-train: PyTorch and JAX, in which the entry scripts of training jobs are tested
+
+# The lock leaves out what PyTorch names and does not load on a CPU, hence --no-deps.
+$(TRAINING_STAMP): requirements/train.txt $(STAMP)
+	@echo "setting up $(TRAINING) (once; about a minute, 4 GB) ..."
+	@test -x $(TRAINING)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(TRAINING)
+	@$(BIN)/uv pip install --quiet --no-deps --python $(TRAINING)/bin/python --require-hashes -r requirements/train.txt
+	@touch $@
+
 demo: setup ## size, price and policy-check the example workloads on three clouds; no account needed
 	@$(BIN)/python -m cli.demo
 
-test: setup checkov ## all tests, at most 12 minutes on two cores
+test: setup checkov training ## all tests, at most 12 minutes on two cores
 	@$(BIN)/python -m pytest -n 2 -q -m "not soak"
 
-soak: setup checkov ## the long runs
+soak: setup checkov training ## the long runs
 	@$(BIN)/python -m pytest -n 2 -q -m soak
 
 engine: setup ## only the tests under the real Pulumi engine
@@ -64,5 +75,5 @@ generate: setup ## write every generated file again (schemas, README output, doc
 bench: setup ## the benchmarks; prints medians and ratios
 	@$(BIN)/python -m benchmarks
 
-clean: ## remove .venv, .venv-checkov and caches
-	@rm -rf $(VENV) $(SCANNERS) .mypy_cache .pytest_cache .ruff_cache *.egg-info
+clean: ## remove .venv, .venv-checkov, .venv-train and caches
+	@rm -rf $(VENV) $(SCANNERS) $(TRAINING) .mypy_cache .pytest_cache .ruff_cache *.egg-info

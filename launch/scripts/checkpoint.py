@@ -1,0 +1,524 @@
+"""Checkpoints that a kill cannot break: parts first, the manifest last, nothing overwritten, nothing deleted.
+
+    parts/000000000100-3f9a1c02/00003-0000.safetensors    tensors of process 3, first file; several of each process
+    manifests/000000000100-3f9a1c02.json                  names, sizes and sha256 of all parts; written when all are
+    there latest.json                                           a pointer for people, where the writer may replace (not
+    gs://)
+
+A checkpoint is there once its manifest is. The number is the step, the word after it is drawn anew for every save, so
+two runs that race, or a run that saves the same step again, write beside each other. Readers list the manifests and
+take the newest whose parts are all there with their sizes; each part is checked against its sha256 as it is read, and
+one that is missing or wrong sends all processes together to the checkpoint before it. Parts without a manifest are what
+a kill left: `prunable` lists them for a person, who alone may delete.
+
+Each part is a file in the safetensors layout, whose metadata says which block of which tensor is in it. A reader asks
+for blocks, whoever wrote them, so a run can go on with another number of processes or another sharding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from store import MissingError, RefusedError, Store, StoreError, connect
+
+SCHEMA = "sizewell.checkpoint/1"
+PART_BYTES = 512 * 2**20
+UPLOADS = 4  # at once, for each process; as many parts are in memory
+CARRIERS = {  # the dtypes of safetensors, and the numpy type that carries their bits
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "F8_E4M3": "|u1", "F8_E5M2": "|u1",
+    "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1", "U64": "<u8", "U32": "<u4", "U16": "<u2",
+    "U8": "|u1", "BOOL": "|u1",
+}  # fmt: skip
+
+
+class CorruptError(Exception):
+    """A checkpoint that cannot be used; the one before it may do."""
+
+
+class Comm(Protocol):
+    """What the processes of a job say to each other while they save and load."""
+
+    rank: int
+    size: int
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """What every process brought, by rank, for every process."""
+
+    def most(self, value: int) -> int:
+        """The largest value that any process brought."""
+
+
+class Alone:
+    """One process."""
+
+    rank = 0
+    size = 1
+
+    def gather(self, data: bytes) -> list[bytes]:
+        return [data]
+
+    def most(self, value: int) -> int:
+        return value
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a tensor that this process holds. `owner`: this process is the one that writes it."""
+
+    name: str
+    dtype: str  # a key of CARRIERS
+    shape: tuple[int, ...]  # of the whole tensor
+    offset: tuple[int, ...]
+    extent: tuple[int, ...]
+    read: Callable[[], np.ndarray]  # the block's bits, in the carrier's type
+    write: Callable[[np.ndarray], None]
+    owner: bool = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a checkpoint."""
+
+    name: str
+    bytes: int
+    sha256: str
+    header: int  # bytes of its header, the length field included
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What makes a checkpoint: all its parts, and what was said when it was made."""
+
+    name: str
+    step: int
+    attempt: str
+    world: int
+    created: str
+    parts: tuple[Part, ...]
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> bytes:
+        body = {
+            "schema": SCHEMA,
+            "step": self.step,
+            "attempt": self.attempt,
+            "world": self.world,
+            "created": self.created,
+            "meta": self.meta,
+            "parts": [[part.name, part.bytes, part.sha256, part.header] for part in self.parts],
+        }
+        return json.dumps(
+            {**body, "sha256": _digest(json.dumps(body, sort_keys=True).encode())}, sort_keys=True
+        ).encode()
+
+    @classmethod
+    def from_json(cls, name: str, data: bytes) -> Manifest:
+        """CorruptError where the content is cut off, altered, or of another kind."""
+        try:
+            body = json.loads(data)
+            seal = body.pop("sha256")
+            if body["schema"] != SCHEMA:
+                raise CorruptError(f"{name}: is of schema {body['schema']!r}, this reads {SCHEMA!r}")
+            if seal != _digest(json.dumps(body, sort_keys=True).encode()):
+                raise CorruptError(f"{name}: its content does not match its sha256")
+            parts = tuple(Part(*values) for values in body["parts"])
+            return cls(name, body["step"], body["attempt"], body["world"], body["created"], parts, body["meta"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CorruptError(f"{name}: cannot be read: {error!r}") from None
+
+
+def manifest_name(step: int, attempt: str) -> str:
+    """The name of a manifest; names sort as their steps do.
+
+    >>> manifest_name(100, "3f9a1c02")
+    'manifests/000000000100-3f9a1c02.json'
+    """
+    return f"manifests/{step:012d}-{attempt}.json"
+
+
+# Saving
+
+
+def save(
+    store: Store, comm: Comm, step: int, blocks: Iterable[Block], meta: dict[str, Any], *, part_bytes: int = PART_BYTES
+) -> Manifest:
+    """Write a checkpoint; every process calls it. Returns once the manifest is there, or raises in every process.
+
+    StoreError (or RefusedError, its kind that no repetition mends) says what the first process that failed met.
+    """
+    attempt = comm.gather(secrets.token_hex(4).encode())[0].decode()
+    receipt: dict[str, Any] = {}
+    try:
+        folder = f"parts/{step:012d}-{attempt}"
+        parts = _upload(store, folder, comm.rank, (b for b in blocks if b.owner), part_bytes)
+        receipt["parts"] = [[part.name, part.bytes, part.sha256, part.header] for part in parts]
+    except Exception as error:  # noqa: BLE001 - told to all, and raised in all of them
+        receipt["error"] = _spoken(error)
+    receipts = [json.loads(data) for data in comm.gather(json.dumps(receipt).encode())]
+    _raise_first(receipts)
+    manifest = Manifest(
+        name=manifest_name(step, attempt),
+        step=step,
+        attempt=attempt,
+        world=comm.size,
+        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        parts=tuple(Part(*values) for each in receipts for values in each["parts"]),
+        meta=meta,
+    )
+    outcome: dict[str, Any] = {}
+    if comm.rank == 0:
+        try:
+            store.put(manifest.name, manifest.to_json())
+        except Exception as error:  # noqa: BLE001 - as above
+            outcome["error"] = _spoken(error)
+    _raise_first([json.loads(data) for data in comm.gather(json.dumps(outcome).encode())])
+    if comm.rank == 0 and store.overwrites:
+        _point(store, manifest)
+    return manifest
+
+
+def _upload(store: Store, folder: str, rank: int, blocks: Iterable[Block], part_bytes: int) -> list[Part]:
+    """Put a process's blocks, several files at once, each made in memory as its turn comes."""
+    parts: list[Part] = []
+    with ThreadPoolExecutor(UPLOADS) as pool:
+        waiting: set[Future[None]] = set()
+        try:
+            for number, (data, header) in enumerate(_packed(blocks, part_bytes)):
+                name = f"{folder}/{rank:05d}-{number:04d}.safetensors"
+                parts.append(Part(name, len(data), _digest(data), header))
+                waiting.add(pool.submit(store.put, name, data))
+                if len(waiting) >= UPLOADS:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    for each in done:
+                        each.result()
+            for each in waiting:
+                each.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return parts
+
+
+def _packed(blocks: Iterable[Block], part_bytes: int) -> Iterator[tuple[bytes, int]]:
+    """Files of at most `part_bytes` each (unless one row alone is larger), and the length of each one's header."""
+    batch: list[tuple[Block, tuple[int, ...], np.ndarray]] = []
+    size = 0
+    for block in blocks:
+        values = block.read()
+        if values.shape != block.extent or values.dtype != np.dtype(CARRIERS[block.dtype]):
+            raise RuntimeError(f"{block.name}: has {values.dtype}{values.shape}, not {block.dtype}{block.extent}")
+        for offset, rows in _rows(block, values, part_bytes):
+            if batch and size + rows.nbytes > part_bytes:
+                yield _file(batch)
+                batch, size = [], 0
+            batch.append((block, offset, rows))
+            size += rows.nbytes
+    if batch:
+        yield _file(batch)
+
+
+def _rows(block: Block, values: np.ndarray, part_bytes: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """A block cut along its first dimension where it is too large for one file."""
+    if values.nbytes <= part_bytes or not values.shape or values.shape[0] <= 1:
+        yield block.offset, values
+        return
+    step = max(1, part_bytes // max(1, values.nbytes // values.shape[0]))
+    for start in range(0, values.shape[0], step):
+        yield (block.offset[0] + start, *block.offset[1:]), values[start : start + step]
+
+
+def _file(batch: Sequence[tuple[Block, tuple[int, ...], np.ndarray]]) -> tuple[bytes, int]:
+    tensors: dict[str, Any] = {}
+    blocks: list[Any] = []
+    at = 0
+    for block, offset, values in batch:
+        key = block.name if values.shape == block.shape else f"{block.name}@{','.join(map(str, offset))}"
+        tensors[key] = {"dtype": block.dtype, "shape": values.shape, "data_offsets": [at, at + values.nbytes]}
+        blocks.append([key, block.name, block.shape, offset])
+        at += values.nbytes
+    header = json.dumps({"__metadata__": {"blocks": json.dumps(blocks)}, **tensors}).encode()
+    header += b" " * (-len(header) % 8)  # safetensors wants the data aligned
+    start = len(header).to_bytes(8, "little") + header
+    return b"".join([start, *(np.ascontiguousarray(values).tobytes() for _, _, values in batch)]), len(start)
+
+
+def _point(store: Store, manifest: Manifest) -> None:
+    """Set the pointer, unless it is at a later step. For people and dashboards: no reader here depends on it."""
+    try:
+        try:
+            if json.loads(store.get("latest.json"))["step"] > manifest.step:
+                return
+        except (MissingError, ValueError, KeyError, TypeError):
+            pass
+        store.point("latest.json", json.dumps({"manifest": manifest.name, "step": manifest.step}).encode())
+    except StoreError as error:
+        print(f"the pointer latest.json was not set: {error}", file=sys.stderr, flush=True)
+
+
+# Loading
+
+
+def newest(store: Store, say: Callable[[str], None] = lambda _: None) -> Iterator[Manifest]:
+    """Manifests whose parts are all there, each with its size, newest first; `say` gets why others are passed over."""
+    listed = store.list("manifests/")
+    sizes: dict[str, int] = {}
+    for name in sorted(listed, reverse=True):
+        try:
+            manifest = Manifest.from_json(name, store.get(name))
+            sizes = sizes or store.list("parts/")
+            for part in manifest.parts:
+                if part.name not in sizes:
+                    raise CorruptError(f"{name}: its part {part.name} is missing")
+                if sizes[part.name] != part.bytes:
+                    raise CorruptError(f"{name}: its part {part.name} has {sizes[part.name]} bytes, not {part.bytes}")
+        except (CorruptError, MissingError) as error:
+            say(f"passed over {error}")
+            continue
+        yield manifest
+
+
+def load(
+    store: Store,
+    comm: Comm,
+    blocks: Sequence[Block],
+    say: Callable[[str], None] = lambda _: None,
+    check: Callable[[Manifest], None] = lambda _: None,
+) -> Manifest | None:
+    """Fill the blocks from the newest checkpoint that all processes can read; None where there is no checkpoint at all.
+
+    Every process calls it. RefusedError where there are checkpoints and none can be read (starting from nothing would
+    hide it), where `check` refuses one, or where it does not have the tensors that are asked for (it is of another
+    model).
+    """
+    before = "~"  # after every name
+    while True:
+        found = _agreed(store, comm, before, say)
+        if found is None:
+            return None
+        manifest, index = found
+        before = manifest.name
+        outcome: dict[str, Any] = {}
+        try:
+            check(manifest)
+            _fill(store, manifest, index, blocks)
+        except (CorruptError, MissingError) as error:
+            outcome["corrupt"] = str(error)
+        except Exception as error:  # noqa: BLE001 - told to all, and raised in all of them
+            outcome["error"] = _spoken(error)
+        outcomes = [json.loads(data) for data in comm.gather(json.dumps(outcome).encode())]
+        _raise_first(outcomes)
+        bad = next((each["corrupt"] for each in outcomes if "corrupt" in each), None)
+        if bad is None:
+            return manifest
+        say(f"passed over {bad}")
+
+
+def _agreed(
+    store: Store, comm: Comm, before: str, say: Callable[[str], None]
+) -> tuple[Manifest, list[list[Any]]] | None:
+    """Process 0 chooses a checkpoint and reads what is in it, for all."""
+    chosen: dict[str, Any] = {}
+    if comm.rank == 0:
+        try:
+            passed: list[str] = []
+
+            def passing(text: str) -> None:
+                passed.append(text)
+                say(text)
+
+            for manifest in newest(store, passing if before == "~" else lambda _: None):
+                if manifest.name >= before:
+                    continue
+                try:
+                    chosen = {"index": _index(store, manifest), "name": manifest.name}
+                    chosen["manifest"] = manifest.to_json().decode()
+                    break
+                except (CorruptError, MissingError) as error:
+                    passing(f"passed over {error}")
+            if not chosen and (passed or before != "~"):
+                raise RefusedError(
+                    f"{store.uri}: there are checkpoints and none can be read; restore an older version of "
+                    "the objects, or start under another prefix"
+                )
+        except Exception as error:  # noqa: BLE001 - told to all, and raised in all of them
+            chosen = {"error": _spoken(error)}
+    answer = json.loads(comm.gather(json.dumps(chosen).encode())[0])
+    _raise_first([answer])
+    if not answer:
+        return None
+    return Manifest.from_json(answer["name"], answer["manifest"].encode()), answer["index"]
+
+
+def _index(store: Store, manifest: Manifest) -> list[list[Any]]:
+    """[part, tensor, dtype, shape, offset, extent, first byte] of every block, from the parts' headers."""
+
+    def read(part: Part) -> list[list[Any]]:
+        return _header(part, store.get(part.name, 0, part.header))
+
+    with ThreadPoolExecutor(16) as pool:
+        return [entry for entries in pool.map(read, manifest.parts) for entry in entries]
+
+
+def _header(part: Part, data: bytes) -> list[list[Any]]:
+    try:
+        length = int.from_bytes(data[:8], "little")
+        if length + 8 != part.header:
+            raise ValueError(f"header of {length} bytes")
+        header = json.loads(data[8 : part.header])
+        return [
+            [part.name, name, header[key]["dtype"], shape, offset, header[key]["shape"], header[key]["data_offsets"][0]]
+            for key, name, shape, offset in json.loads(header["__metadata__"]["blocks"])
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptError(f"{part.name}: its header cannot be read: {error}") from None
+
+
+def _fill(store: Store, manifest: Manifest, index: list[list[Any]], blocks: Sequence[Block]) -> None:
+    """Read the parts that the blocks need, each once, check them whole, and write the blocks when all is there."""
+    held: dict[str, list[list[Any]]] = {}
+    for entry in index:
+        held.setdefault(entry[1], []).append(entry)
+    filled = [(block, np.empty(block.extent, CARRIERS[block.dtype]), [0]) for block in blocks]
+    wanted: dict[str, list[tuple[Any, Any, Any, Any]]] = {}
+    for block, buffer, count in filled:
+        entries = held.get(block.name)
+        if entries is None:
+            raise RefusedError(f"{manifest.name}: has no tensor {block.name}: it is of another model")
+        if entries[0][2] != block.dtype or tuple(entries[0][3]) != block.shape:
+            raise RefusedError(
+                f"{manifest.name}: {block.name} is {entries[0][2]}{entries[0][3]} there and {block.dtype}"
+                f"{list(block.shape)} here: it is of another model"
+            )
+        for entry in entries:
+            overlap = _overlap(block.offset, block.extent, entry[4], entry[5])
+            if overlap is not None:
+                wanted.setdefault(entry[0], []).append((entry, buffer, overlap, count))
+    for part in manifest.parts:
+        if part.name not in wanted:
+            continue
+        data = store.get(part.name)
+        if len(data) != part.bytes or _digest(data) != part.sha256:
+            raise CorruptError(f"{manifest.name}: the content of its part {part.name} does not match its sha256")
+        for (_, _, dtype, _, _, extent, start), buffer, (into, out_of), count in wanted[part.name]:
+            values = np.frombuffer(data, CARRIERS[dtype], math.prod(extent), part.header + start).reshape(extent)
+            buffer[into] = values[out_of]
+            count[0] += math.prod(values[out_of].shape)
+    for block, _, count in filled:
+        if count[0] != math.prod(block.extent):
+            raise CorruptError(f"{manifest.name}: holds {count[0]} of {math.prod(block.extent)} values of {block.name}")
+    for block, buffer, _ in filled:
+        block.write(buffer)
+
+
+def _overlap(
+    offset: Sequence[int], extent: Sequence[int], there: Sequence[int], size: Sequence[int]
+) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
+    """Where two blocks of one tensor meet: the slices in the first and in the second.
+
+    >>> _overlap((0, 0), (4, 4), (2, 0), (4, 4))
+    ((slice(2, 4, None), slice(0, 4, None)), (slice(0, 2, None), slice(0, 4, None)))
+    """
+    first, second = [], []
+    for a, n, b, m in zip(offset, extent, there, size, strict=True):
+        low, high = max(a, b), min(a + n, b + m)
+        if low >= high:
+            return None
+        first.append(slice(low - a, high - a))
+        second.append(slice(low - b, high - b))
+    return tuple(first), tuple(second)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _spoken(error: Exception) -> list[str]:
+    kind = next((k.__name__ for k in (RefusedError, StoreError) if isinstance(error, k)), type(error).__name__)
+    return [kind, str(error)]
+
+
+def _raise_first(answers: Iterable[dict[str, Any]]) -> None:
+    for rank, answer in enumerate(answers):
+        if "error" in answer:
+            kind, text = answer["error"]
+            known = {"RefusedError": RefusedError, "StoreError": StoreError}.get(kind)
+            raise known(text) if known else RuntimeError(f"process {rank}: {kind}: {text}")
+
+
+# For a person
+
+
+def prunable(store: Store, keep: int) -> tuple[list[str], int]:
+    """Objects that no reader needs once `keep` whole checkpoints stay, and their bytes: all that a person may delete.
+
+    Parts without a manifest are named only below the oldest kept step: those of newer steps may be under way.
+    """
+    whole = list(newest(store))
+    kept = whole[:keep]
+    if len(whole) < keep or not kept:
+        return [], 0
+    oldest = kept[-1].step
+    needed = {manifest.name for manifest in kept} | {part.name for manifest in kept for part in manifest.parts}
+    found = store.list("parts/") | store.list("manifests/")
+    names = [name for name in sorted(found) if name not in needed and int(name.split("/")[1].split("-")[0]) < oldest]
+    return names, sum(found[name] for name in names)
+
+
+def verify(store: Store, manifest: Manifest) -> None:
+    """Read every part of a checkpoint; CorruptError or MissingError names the first that is not as it was written."""
+    for part in manifest.parts:
+        data = store.get(part.name)
+        if len(data) != part.bytes or _digest(data) != part.sha256:
+            raise CorruptError(f"{manifest.name}: the content of its part {part.name} does not match its sha256")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`checkpoint.py list|verify|prunable URI`: what is there, whether it can be read, what a person may delete."""
+    parser = argparse.ArgumentParser(prog="checkpoint.py", description="Look at the checkpoints of a run.")
+    parser.add_argument("do", choices=["list", "verify", "prunable"])
+    parser.add_argument("uri")
+    parser.add_argument("--keep", type=int, default=4, help="prunable: whole checkpoints that stay (default 4)")
+    given = parser.parse_args(argv)
+    try:
+        store = connect(given.uri)
+        if given.do == "prunable":
+            names, size = prunable(store, given.keep)
+            for name in names:
+                print(name)
+            print(f"{len(names)} objects, {size / 2**30:.2f} GiB: no reader needs them", file=sys.stderr)
+            return 0
+        count = 0
+        for manifest in newest(store, print):
+            count += 1
+            size = sum(part.bytes for part in manifest.parts)
+            seen = "all parts there"
+            if given.do == "verify":
+                try:
+                    verify(store, manifest)
+                    seen = "every part read and right"
+                except (CorruptError, MissingError) as error:
+                    seen = f"BROKEN: {error}"
+            print(
+                f"step {manifest.step}  {manifest.created}  {size / 2**30:.2f} GiB in {len(manifest.parts)} parts, "
+                f"{seen}"
+            )
+        print(f"{count} whole checkpoints at {store.uri}")
+    except StoreError as error:
+        print(error, file=sys.stderr)
+        return 64 if isinstance(error, RefusedError) else 69
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
