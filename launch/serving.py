@@ -97,7 +97,7 @@ def deployment(of: Setting, engine: str) -> Manifest:
         "kind": "Deployment",
         "metadata": {**of.metadata(), "labels": queued(of.labels, of.target)},
         "spec": {
-            **({} if _scales(of) else {"replicas": replicas[1]}),
+            **({} if scales(of) else {"replicas": replicas[1]}),
             "selector": same,
             "strategy": {  # a new version needs devices of its own: where none can be spare, the old one goes first
                 "type": "RollingUpdate",
@@ -283,7 +283,7 @@ def _probes(of: Setting, path: str) -> Manifest:
 
 def _scaling(of: Setting, engine: str, workload: Manifest) -> list[Manifest]:
     """KEDA between the decision's fewest and most replicas, by requests in flight, and by working hours."""
-    if not _scales(of):
+    if not scales(of):
         return []
     low, now, high = _replicas(of)
     wakes = bool(of.run.wake or of.workload.schedule)
@@ -318,7 +318,7 @@ def _scaling(of: Setting, engine: str, workload: Manifest) -> list[Manifest]:
     ]
 
 
-def _scales(of: Setting) -> bool:
+def scales(of: Setting) -> bool:
     low, _, high = _replicas(of)
     return high > max(1, low) or (low == 0 and bool(of.run.wake or of.workload.schedule))
 

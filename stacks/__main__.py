@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pulumi
 
+from components.kubernetes.program import check_names
 from components.settings import read_settings
 from sizing.decision import Decision, cluster_of
 
@@ -16,8 +17,15 @@ stack = pulumi.get_stack()
 cluster = cluster_of(stack)
 decision = Decision.from_json(Path(__file__).parent / "decisions" / f"{cluster}.json")
 settings = read_settings()
+check_names(decision, settings)
 
-for cloud in sorted({pool.cloud for workload in decision.workloads for pool in workload.pools}):
+clouds = sorted({pool.cloud for workload in decision.workloads for pool in workload.pools})
+if cluster == stack and settings.kubeconfig is not None:  # on machines that are there already
+    clouds = []
+    for name, value in importlib.import_module("components.adopted").build(decision, settings).items():
+        pulumi.export(name, value)
+
+for cloud in clouds:
     program = importlib.import_module(f"components.{cloud}.program")
     workloads = [w for w in decision.workloads if any(pool.cloud == cloud for pool in w.pools)]
     if cluster == stack:

@@ -160,6 +160,8 @@ def build_kubernetes(
     from components.aws.eks_args import eks_cluster_args, eks_pool_args, plugin_args
     from components.aws.eks_nodes import EksNodeGroup
     from components.aws.eks_plugins import EksDevicePlugins
+    from components.aws.launching import target
+    from components.kubernetes.program import build_runs
 
     name, two = f"cluster-{region}", list(zones[:2])
     args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs])
@@ -175,7 +177,14 @@ def build_kubernetes(
     plugins: Any = {**plugin_args(decision, pairs), "kubeconfig": cluster.kubeconfig}
     if plugins["runtimes"]:
         EksDevicePlugins(f"plugins-{region}", plugins)
-    return outputs
+    return outputs | build_runs(
+        decision,
+        pairs,
+        settings,
+        where=region,
+        kubeconfig=cluster.kubeconfig,
+        target=lambda workload, pool: target(decision, workload, pool, settings),
+    )
 
 
 def build_storage(

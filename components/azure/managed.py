@@ -6,11 +6,12 @@ from typing import Any
 import pulumi
 
 from components import containers
-from components.azure import limits_plans
+from components.azure import launching, limits_plans
 from components.azure.args import is_gang
 from components.facts import owned_args
 from components.machines import find_shape, pool_name
 from components.settings import Settings
+from launch.target import Target
 from sizing.decision import Decision, Pool, Workload
 
 Pair = tuple[Workload, Pool]
@@ -96,6 +97,7 @@ def build_kubernetes(
     from components.azure.aks_operators import AksOperators
     from components.azure.aks_plans import agent_pool_name
     from components.azure.aks_pools import AksGpuPool
+    from components.kubernetes.program import build_runs
 
     name = f"cluster-{region}"
     there = {"resource_group": place["resource_group"], "subnet_id": place["kubernetes_subnet_id"]}
@@ -107,6 +109,7 @@ def build_kubernetes(
     outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
     metrics = {"workspace_id": cluster.metrics_workspace_id, "query_url": cluster.metrics_query_url}
     named = cluster.cluster_name
+    writers: dict[str, Any] = {}
     for workload, pool in pairs:
         one = pool_name(workload, pool)
         wanted = {**aks_pool_args(decision, workload, pool, settings), **there, "cluster": named}
@@ -118,11 +121,20 @@ def build_kubernetes(
         # a cluster takes one change of its pools at a time: the next one hears its name after this one stands
         named = pulumi.Output.all(cluster.cluster_name, made.pool_name).apply(lambda known: known[0])
         outputs[one] = {"nodePool": agent_pool_name(one), "writer": made.writer_client_id}
+        writers[one] = made.writer_client_id if workload.checkpoint else ""
     operators = {**operators_args(decision, pairs), **mirrors(), "kubeconfig": cluster.kubeconfig}
     if operators["runtimes"]:
         AksOperators(f"operators-{region}", operators)  # type: ignore[arg-type]
-    outputs |= build_queues(decision, region, pairs, settings, kubeconfig=cluster.kubeconfig)
-    return outputs
+    queues = build_queues(decision, region, pairs, settings, kubeconfig=cluster.kubeconfig)
+
+    def target(workload: Workload, pool: Pool) -> Target:
+        one = pool_name(workload, pool)
+        queue = one if queues else ""
+        return launching.target(decision, workload, pool, settings, queue=queue, writer=writers[one])
+
+    kubeconfig, queued = cluster.kubeconfig, bool(queues)
+    runs = build_runs(decision, pairs, settings, where=region, kubeconfig=kubeconfig, target=target, queued=queued)
+    return outputs | queues | runs
 
 
 def build_queues(
@@ -140,6 +152,7 @@ def build_queues(
     ray = any(workload.scheduler == "ray" for workload, _ in pairs)
     if not ray and not any(is_gang(*pair) for pair in pairs):
         return {}
+    from components.kubernetes.program import wanted
     from components.kubernetes.queueing import Queueing
 
     flavors = [
@@ -148,6 +161,8 @@ def build_queues(
         if (shape := find_shape("azure", pool.instance_type)) is not None
     ]
     args: dict[str, Any] = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": flavors}
+    if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(pairs, settings)}):
+        args["namespaces"] = spaces
     if ray:
         args["operators"] = ["jobset", "kuberay"]
     queues = Queueing(f"queues-{region}", args)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_gcp as gcp
 
 from components.facts import owned_args
-from components.gcp import managed
+from components.gcp import launching, managed
 from components.gcp.args import (
     NODES_CIDR,
     checkpoint_store_args,
@@ -15,12 +15,14 @@ from components.gcp.args import (
     is_gang,
     network_args,
     pool_args,
+    writer_account,
     zones_of,
 )
 from components.gcp.plans import FABRIC_NETWORKS, queue_flavor
 from components.machines import find_shape, pool_name
 from components.settings import Settings
 from components.tags import physical_name
+from launch.target import Target
 from sizing.decision import Decision, Pool, Workload
 
 
@@ -52,6 +54,7 @@ def _build_cluster(
     from components.gcp.cluster import GkeCluster
     from components.gcp.network import PODS_RANGE, SERVICES_RANGE, Network
     from components.gcp.nodes import AcceleratorPool
+    from components.kubernetes.program import build_runs, wanted
 
     outputs: dict[str, Any] = {}
     zones = [zone for _, pool in here for zone in zones_of(pool, preferred=settings.zones)]
@@ -96,9 +99,22 @@ def _build_cluster(
         from components.kubernetes.queueing import Queueing
 
         queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors}
+        if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(here, settings)}):
+            queueing["namespaces"] = spaces
         queues = Queueing(f"queues-{region}", queueing)  # type: ignore[arg-type]
         outputs[f"queues-{region}"] = {"queues": queues.queues}
-    return outputs
+    project, queued = place["project"], f"queues-{region}" in outputs
+
+    def target(workload: Workload, pool: Pool) -> Target:
+        queue = physical_name(pool_name(workload, pool), limit=40) if queued else ""
+        account = writer_account(decision, workload)
+        writer = pulumi.Output.concat(account, "@", project, ".iam.gserviceaccount.com") if workload.checkpoint else ""
+        return launching.target(decision, workload, pool, settings, queue=queue, writer=writer)
+
+    kubeconfig = cluster.kubeconfig
+    return outputs | build_runs(
+        decision, here, settings, where=region, kubeconfig=kubeconfig, target=target, queued=queued
+    )
 
 
 def _build_storage(

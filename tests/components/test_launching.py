@@ -1,0 +1,210 @@
+"""What the stacks' configuration says runs: on our clusters, on one that is there already, and nothing without it."""
+
+import functools
+import importlib
+import json
+
+import pytest
+from aws_decisions import KUBERNETES
+from aws_recording import ROOT, children, record
+from decisions import by_stack, decision, pool, serving, training
+
+from components.kubernetes.program import check_names
+from components.settings import Settings, read_settings
+from launch.adopted import read_adopted
+from launch.run import Run
+from sizing.decision import Capacity, Task
+from sizing.errors import ConfigError
+
+TASK = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
+RUNS = {"pretrain": Run(image="train:2.8"), "chat": Run(image="vllm/vllm-openai:v0.11.0")}
+
+
+def tasks(made):
+    """The decision with something to do."""
+    return made.model_copy(update={"workloads": tuple(one.model_copy(update={"task": TASK}) for one in made.workloads)})
+
+
+@functools.cache
+def built(cloud, *, runs):
+    """All resources of a stack of ours on one cloud."""
+    made, settings = tasks(MADE[cloud]), {"runs": RUNS, "accounts": ("petsnap",)} if runs else {}
+    how = Settings(project="sizewell", stack=made.stack, organization="petsnap", **settings)
+    program = importlib.import_module(f"components.{cloud}.program")
+    return record(lambda: program.build(made, made.workloads, how), stack=made.stack)
+
+
+def kinds(resources):
+    return [one.type.rsplit(":", 1)[-1] for one in resources]
+
+
+AKS = decision(
+    "prod-azure",
+    training(
+        "pretrain", pool("azure", "Standard_ND96isr_H100_v5", "h100-sxm", 8, nodes=(0, 2, 4)), scheduler="kubernetes"
+    ),
+)
+GKE = decision(
+    "dev-gcp",
+    training(
+        "pretrain",
+        pool(
+            "gcp",
+            "a3-megagpu-8g",
+            "h100-sxm",
+            8,
+            nodes=(0, 4, 4),
+            capacity=Capacity(mode="queued"),
+            market="flex-start",
+        ),
+        scheduler="kubernetes",
+    ),
+    serving("chat", pool("gcp", "g2-standard-8", "l4", 1, role="replicas"), scheduler="kubernetes"),
+)
+
+
+MADE = {"aws": KUBERNETES, "gcp": GKE, "azure": AKS}
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_without_an_image_nothing_runs(cloud):
+    resources = built(cloud, runs=False)
+    assert not {"TrainingRun", "ServedModel", "JobSet", "Deployment", "Operators"} & set(kinds(resources))
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_a_training_run_stands_where_its_pool_does(cloud):
+    resources = built(cloud, runs=True)
+    job = next(one for one in resources if one.type.endswith(":JobSet"))
+    spec = job.inputs["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    selector = dict(spec["nodeSelector"])
+    labels = {
+        "aws": lambda: next(
+            one for one in resources if one.type == "aws:eks/nodeGroup:NodeGroup" and one.name == "pretrain-nodes"
+        ).inputs["labels"],
+        "gcp": lambda: next(
+            one for one in resources if one.type == "gcp:container/nodePool:NodePool" and one.name == "pretrain-nodes"
+        ).inputs["nodeConfig"]["labels"],
+        "azure": lambda: next(
+            one for one in resources if one.type.endswith(":AgentPool") and "pretrain" in one.name
+        ).inputs["nodeLabels"],
+    }[cloud]()
+    assert selector.items() <= dict(labels).items()
+    queue = job.inputs["metadata"]["labels"].get("kueue.x-k8s.io/queue-name")
+    queues = [one.inputs["metadata"]["name"] for one in resources if one.type.endswith(":LocalQueue")]
+    assert (queue in queues) if queues else queue is None
+    releases = [one.inputs["name"] for one in resources if one.type.endswith(":Release")]
+    assert releases.count("jobset") == 1, releases
+
+
+def test_pods_tolerate_every_taint_of_their_pool():
+    for cloud in MADE:
+        resources = built(cloud, runs=True)
+        job = next(one for one in resources if one.type.endswith(":JobSet"))
+        spec = job.inputs["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        tolerated = {one["key"] for one in spec["tolerations"]}
+        pools = [
+            one
+            for one in resources
+            if (one.name.startswith("pretrain") and "odePool" in one.type) or "odeGroup" in one.type
+        ]
+        taints = [
+            taint
+            for one in pools
+            if one.name.startswith("pretrain")
+            for taint in (one.inputs.get("taints") or (one.inputs.get("nodeConfig") or {}).get("taints") or ())
+        ]
+        assert all(taint["key"] in tolerated for taint in taints)
+        if cloud != "azure":
+            assert taints
+
+
+def test_the_writer_of_gke_is_the_store_s_own():
+    resources = built("gcp", runs=True)
+    account = next(
+        one
+        for one in resources
+        if one.type.endswith(":ServiceAccount") and one.inputs["metadata"]["name"] == "pretrain"
+    )
+    members = [one.inputs for one in resources if one.type == "gcp:serviceaccount/iAMMember:IAMMember"]
+    email = account.inputs["metadata"]["annotations"]["iam.gke.io/gcp-service-account"]
+    assert any(email in one["serviceAccountId"] for one in members)
+
+
+CONFIG = {
+    "sizewell:kubeconfig": "token-7f3a",
+    "sizewell:cluster": json.dumps({"selector": {"gpu.nvidia.com/class": "H100"}, "rdma": "rdma/ib"}),
+    "sizewell:run": json.dumps({"pretrain": {"image": "train:2.8", "namespace": "team"}}),
+}
+
+
+def adopted(**config):
+    made = tasks(by_stack("prod-azure"))
+
+    def program():
+        importlib.import_module("components.adopted").build(made, read_settings())
+
+    from preview.evaluate import evaluate
+
+    return evaluate(ROOT, "prod-azure", program=program, config={**CONFIG, **config}).resources
+
+
+def test_a_cluster_that_is_there_gets_a_queue_and_jobs_and_no_machines():
+    resources = adopted()
+    assert all(one.type.startswith("kubernetes:") for one in children(resources))
+    assert {"Queueing", "TrainingRun", "JobSet", "ClusterQueue", "Release"} <= set(kinds(resources))
+    flavor = next(one for one in resources if one.type.endswith(":ResourceFlavor"))
+    assert dict(flavor.inputs["spec"]["nodeLabels"]) == {"gpu.nvidia.com/class": "H100"}
+    job = next(one for one in resources if one.type.endswith(":JobSet"))
+    local = next(one for one in resources if one.type.endswith(":LocalQueue"))
+    assert job.inputs["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == local.inputs["metadata"]["name"]
+    assert local.inputs["metadata"]["namespace"] == job.inputs["metadata"]["namespace"] == "team"
+    assert "token-7f3a" not in repr([one.inputs for one in resources if not one.type.startswith("pulumi:providers")])
+
+
+def test_a_cluster_with_a_queue_keeps_its_own():
+    cluster = {"selector": {"a": "b"}, "queue": "team", "operators": []}
+    resources = adopted(**{"sizewell:cluster": json.dumps(cluster)})
+    assert not {"Queueing", "Release", "Operators"} & set(kinds(resources))
+    job = next(one for one in resources if one.type.endswith(":JobSet"))
+    assert job.inputs["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team"
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"sizewell:cluster": "{}"}, "sizewell:cluster: is missing: both adopt a cluster together"),
+        ({"sizewell:cluster": json.dumps({"selectr": {}})}, "did you mean selector"),
+        ({"sizewell:cluster": json.dumps({"selector": {}})}, "jobs would land on any machine at all"),
+        ({"sizewell:run": json.dumps({"pretrain": {}})}, "sizewell:run.pretrain.image: must be"),
+        ({"sizewell:run": json.dumps(["pretrain"])}, "sizewell:run: must be a mapping of workloads"),
+    ],
+)
+def test_wrong_configuration_is_refused(config, words):
+    with pytest.raises(Exception, match="configuration of prod-azure") as caught:
+        adopted(**config)
+    assert words in str(caught.value)
+
+
+def test_a_run_of_no_workload_is_refused():
+    how = Settings(project="sizewell", stack="dev-aws", runs={"chta": Run(image="a:1")})
+    with pytest.raises(ConfigError, match=r"sizewell:run\.chta: is no workload of dev-aws"):
+        check_names(by_stack("dev-aws"), how)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("x", "a mapping with at least selector"),
+        ({"selector": {"a": "b"}, "taints": {"x": "Sometimes"}}, "must be one of NoSchedule"),
+        ({"selector": {"a": "b"}, "rdma": "ib"}, "a resource, as rdma/ib"),
+        ({"selector": {"a": "b"}, "store": "bucket"}, "a URI: s3://"),
+        ({"selector": {"a": "b"}, "operators": ["slurm"]}, "a list of jobset, kuberay, lws and keda"),
+        ({"selector": {"a": 1}}, "a mapping of texts"),
+        ({"selector": {"a": "b"}, "queue": "Team A"}, "a name of a-z"),
+    ],
+)
+def test_wrong_words_of_a_cluster(data, words):
+    with pytest.raises(ConfigError) as caught:
+        read_adopted(data)
+    assert words in str(caught.value)
