@@ -24,8 +24,8 @@ SAFETY = 0.98  # the formulas here share parameters a little differently over st
 RADIX = (("tp", 4096, 1), ("cp", 4096, 1), ("ep", 4096, 1), ("micro", 65536, 1), ("recompute", 3, 2), ("sp", 2, 1))
 """Columns that the time of a layer depends on: name, above the largest value, steps per 1."""
 KINDS_AT_ONCE = 16
-MACHINE = ("rate", "rate16", "attention_rate", "attention_rate_plain", "wave", "hbm", "inner", "host", "gap", "fast",
-           "domain", "axes", "mesh", "inner_latency")  # fmt: skip
+MACHINE = ("rate", "rate16", "attention_rate", "attention_rate_plain", "head_half", "wave", "hbm", "inner", "host",
+           "gap", "fast", "domain", "axes", "mesh", "inner_latency")  # fmt: skip
 
 
 def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float]) -> Column:

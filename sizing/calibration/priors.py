@@ -31,8 +31,8 @@ def priors() -> dict[str, Prior]:
         ("ada", "8bit", 0.65, 0.15, PRACTICE),
         ("hopper", "16bit", 0.76, 0.08, CEILINGS),
         ("hopper", "8bit", 0.70, 0.08, CEILINGS),
-        ("blackwell", "16bit", 0.75, 0.08, CEILINGS),
-        ("blackwell", "8bit", 0.72, 0.08, CEILINGS),
+        ("blackwell", "16bit", 0.78, 0.08, CEILINGS),
+        ("blackwell", "8bit", 0.76, 0.08, CEILINGS),
         ("blackwell", "4bit", 0.60, 0.15, PRACTICE),
         ("cdna3", "16bit", 0.55, 0.25, CEILINGS),
         ("cdna3", "8bit", 0.50, 0.25, PRACTICE),
@@ -66,7 +66,15 @@ def priors() -> dict[str, Prior]:
         ("memory_fraction", 0.80, 0.08, "achievable share of the memory bandwidth"),
         ("wave", 1.7e6, 0.4, "outputs of a product that are lost in the last, partly filled wave of tiles"),
         ("tile", 24.0, 0.4, "rows or columns that a matrix product wastes at each side"),
-        ("head_dim_half", 32.0, 0.4, "head size at which fused attention reaches half of its best"),
+        (
+            "head_dim_half",
+            1.0,
+            0.3,
+            (
+                "head size at which fused attention reaches half of its best, over that at which exponentials take as "
+                "long as products"
+            ),
+        ),
         ("grouped_gemm_fraction", 0.80, 0.15, "speed of expert products over that of dense products of the same shape"),
         (
             "power_exponent",
@@ -83,6 +91,7 @@ def priors() -> dict[str, Prior]:
         ("elementwise_passes.eager", 2.0, 0.2, "the same with one kernel per operation"),
         ("cast_passes", 4.0, 0.3, "bytes moved per value to scale and cast operands to 8 or 4 bits"),
         ("kernels_per_layer", 12.0, 0.3, "kernels of one layer's forward pass, fused"),
+        ("kernels_per_expert", 3.0, 0.0, "kernels that each local expert of a layer adds to its forward pass"),
         ("kernel_gap_s", 3e-6, 0.4, "idle time between kernels"),
         ("kernel_gap_s.xla", 1e-6, 0.4, "idle time between kernels of a program compiled whole"),
         ("link_fraction.nvlink", 0.78, 0.1, "achievable share of the link, one direction"),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sizing.architecture import attention_params, feed_forward_params, params_total, stage_params
+from sizing.architecture import attention_params, expert_layers, feed_forward_params, params_total, stage_params
 from sizing.catalog.records import Architecture
 from sizing.errors import Fault, SpecError
 from sizing.jobs import Layout, TrainingJob
@@ -171,6 +171,27 @@ def _stages(layers: int, pipeline: int) -> tuple[range, ...]:
     return tuple(range(bounds[i], bounds[i + 1]) for i in range(pipeline))
 
 
+def peak_stages(a: Architecture, layout: Layout) -> tuple[int, ...]:
+    """Stages of which one has the highest peak: the first, the last, and of those between the first of each kind.
+
+    Stages between that hold as many layers and as many of them with experts differ only in how many micro-batches are
+    in flight, and the earlier one has more.
+
+    >>> peak_stages(Architecture(key="x", layers=32), Layout(pipeline=8))
+    (0, 1, 7)
+    """
+    return _peak_stages(a, layout.pipeline)
+
+
+@lru_cache(maxsize=4096)
+def _peak_stages(a: Architecture, pipeline: int) -> tuple[int, ...]:
+    kinds: dict[tuple[int, int], int] = {}
+    between = _stages(a.layers, pipeline)[1:-1]
+    for stage, layers in enumerate(between, start=1):
+        kinds.setdefault((len(layers), expert_layers(a, layers)), stage)
+    return tuple(sorted({0, pipeline - 1, *kinds.values()}))
+
+
 def shard_count(layout: Layout) -> int:
     """Devices that ZeRO or FSDP shards over: context-parallel ranks hold the same weights and count too."""
     return max(
@@ -257,11 +278,17 @@ def adapter_params(job: TrainingJob) -> float:
     rank = job.lora_rank or 8
     if not a.layers:
         return params_total(a) * 0.01
+    widths = lora_widths(a, experts=a.experts)
+    return a.layers * rank * sum(widths[target] for target in lora_targets(job))
+
+
+def lora_widths(a: Architecture, *, experts: int) -> dict[str, int]:
+    """Inputs plus outputs of each matrix of a layer that may have an adapter, those of `experts` experts together."""
     query, kv = a.heads * a.head_dim, (a.kv_heads or a.heads) * a.head_dim
     if a.kv_lora_rank:
         query, kv = a.heads * (a.qk_nope_head_dim + a.qk_rope_head_dim), a.kv_lora_rank + a.qk_rope_head_dim
-    ffn = a.ffn if not a.experts else a.expert_ffn * max(1, a.experts)
-    widths = {
+    ffn = a.ffn if not a.experts else a.expert_ffn * max(1, experts)
+    return {
         "q": a.hidden + query,
         "k": a.hidden + kv,
         "v": a.hidden + kv,
@@ -272,7 +299,6 @@ def adapter_params(job: TrainingJob) -> float:
         "prompt": 0,  # a learned prefix: next to nothing
         "scale": 0,  # a scale and a bias per output
     }
-    return a.layers * rank * sum(widths[target] for target in lora_targets(job))
 
 
 def largest_matrix(a: Architecture, layout: Layout) -> float:

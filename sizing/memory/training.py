@@ -20,6 +20,7 @@ from sizing.memory.states import (
     largest_quantised,
     layer_params,
     micro_batches,
+    peak_stages,
     recipe,
     stage_states,
     stages,
@@ -40,7 +41,7 @@ def training_memory(job: TrainingJob, layout: Layout, accelerator: Accelerator) 
     """
     _check(job, layout)
     items = max(
-        (_stage_items(job, layout, accelerator, stage) for stage in sorted({0, layout.pipeline - 1})),
+        (_stage_items(job, layout, accelerator, stage) for stage in peak_stages(job.architecture, layout)),
         key=lambda found: sum(found.values()),
     )
     breakdown = tuple((name, round(size)) for name, size in items.items() if size >= 1)
@@ -62,7 +63,7 @@ def training_memory(job: TrainingJob, layout: Layout, accelerator: Accelerator) 
 def model_states(job: TrainingJob, layout: Layout) -> ModelStates:
     """Weights, gradients and optimizer state of the fullest device."""
     return max(
-        (stage_states(job, layout, stage) for stage in sorted({0, layout.pipeline - 1})),
+        (stage_states(job, layout, stage) for stage in peak_stages(job.architecture, layout)),
         key=lambda states: states.total,
     )
 

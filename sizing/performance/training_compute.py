@@ -19,6 +19,11 @@ OPTIMIZER_BYTES_PER_PARAM = (
     30.0  # AdamW, fp32 state: reads gradient, master weight and two moments, writes three and a copy
 )
 FLASH_BACKWARD = 2.5  # FLOPs of flash attention's backward over its forward (Dao 2023): it recomputes the scores
+ADAPTER_BYTES = 12.0
+"""Bytes that an adapter moves per token and value of its matrix's inputs and outputs, forward and backward: its two
+products and their gradients are too thin for anything but the input, output and both gradients to count in 16 bits,
+each read and added to (Hu et al. 2021: x A B is added to x W)."""
+ADAPTER_KERNELS = 4.0  # dropout, two thin products, the sum
 EAGER_SCORE_PASSES = 5.0  # times that the score matrix crosses memory in forward where attention is not fused
 
 
@@ -78,7 +83,7 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     unread = r.whole * np.where(r.layers > 0, last + r.moe_share * experts_last, 0.0)
 
     score_flop = t * r.attention_flop / r.tp
-    head_fill = np.maximum(r.head_dim, 1.0) / (np.maximum(r.head_dim, 1.0) + k["head_dim_half"])
+    head_fill = np.maximum(r.head_dim, 1.0) / (np.maximum(r.head_dim, 1.0) + r.head_half)
     scores = t * r.heads / r.tp * r.seq * 2.0 * EAGER_SCORE_PASSES / r.hbm * r.eager_attention
     attention = score_flop / (np.where(r.eager_attention > 0, r.rate16, _attention_rate(r) * head_fill)) + scores
     # Context parallelism attends to one part of the keys at a time and merges the partial results in memory.
@@ -98,8 +103,10 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     weights = r.dense_params / r.tp + r.expert_params / np.where(spread, r.ep, r.tp)
     accumulate = 2.0 * r.gradient_bytes * weights * (1 - r.frozen) / r.hbm
     dequantise = r.dequantised * 3.0 * (0.5 + 2.0 + 2.0) * weights / r.hbm
+    adapters = ADAPTER_BYTES * t * r.adapter_width / r.tp / r.hbm
     kernels = k["kernels_per_layer"] * (1 + r.moe_share) * np.where(r.fused > 0, 1.0, 2.0)
-    gap = r.gap * kernels
+    kernels = kernels + ADAPTER_KERNELS * r.adapters
+    gap = r.gap * (kernels + np.where(r.whole > 0, 0.0, k["kernels_per_expert"]) * r.moe_share * local)
 
     trained = 2.0 - r.frozen  # products in backward for each one in forward
     full = np.asarray(r.recompute == 1.0, float)
@@ -110,7 +117,7 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     return LayerTime(
         linear=linear * (1 + trained),
         attention=attention + attention_backward,
-        memory=3.0 * memory + accumulate + dequantise + 3.0 * gap,
+        memory=3.0 * memory + adapters + accumulate + dequantise + 3.0 * gap,
         recompute=again,
     )
 

@@ -16,6 +16,7 @@ import numpy as np
 from sizing import architecture as arch
 from sizing.catalog.records import Accelerator, Architecture
 from sizing.jobs import Cluster, Layout, TrainingJob
+from sizing.memory.states import lora_targets, lora_widths
 from sizing.performance.collectives import Fabric
 
 BYTES_PER_WEIGHT = {
@@ -36,6 +37,17 @@ FUSED = frozenset(
     }
 )  # fmt: skip
 """Engines whose normalisation, activation and dropout are fused kernels without being asked to compile."""
+EXPONENTIAL_DIM = {
+    "volta": 16.0,
+    "turing": 16.0,
+    "ada": 16.0,
+    "ampere": 32.0,
+    "hopper": 67.0,
+    "blackwell": 128.0,
+    "other": 32.0,
+}
+"""Dense 16-bit peak over four times the exponentials of a second, both at boost clock; estimate where not NVIDIA's."""
+ULTRA = frozenset({"b300", "gb300"})
 VENDOR_ATTENTION = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf"})
 TUNED_CONVOLUTIONS = frozenset({"mlperf", "maxdiffusion"})
 """Engines with the vendor's attention kernels, written for each generation; others have what PyTorch ships."""
@@ -112,6 +124,7 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
     weights = job.weights or usual
     seq = float(job.sequence_length or (0 if a.forward_flop_per_sample else a.max_sequence_length or 0))
     decoder = a.kind == "decoder"
+    adapters, adapter_width = _adapters(job, fused=fused) if frozen and a.layers else (0, 0)
     per_layer = arch.attention_flop_per_token(a, seq, causal=job.attention == "flash") / a.layers if a.layers else 0.0
     return {
         **model_facts(a),
@@ -124,6 +137,8 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         "frozen": float(frozen),
         "dequantised": float(frozen and BYTES_PER_WEIGHT.get(weights, 2.0) < 1.0),
         "trained_share": _trained_share(job),
+        "adapters": float(adapters),  # per layer
+        "adapter_width": float(adapter_width),  # inputs and outputs of the matrices that they stand beside
         "weight_bytes": BYTES_PER_WEIGHT.get(weights, 2.0),
         "gradient_bytes": 4.0
         if job.engine in ("megatron", "nemo", "megatron-bridge") or job.precision == "fp32"
@@ -151,6 +166,18 @@ def _model_flop_per_sample(job: TrainingJob, seq: float) -> float:
         return 3.0 * (a.forward_flop_per_sample or 0.0)
     passes = 2.0 if job.method in ("lora", "qlora") else 3.0
     return seq * passes / 3.0 * arch.train_flop_per_token(a, seq)
+
+
+def _adapters(job: TrainingJob, *, fused: bool) -> tuple[int, int]:
+    """(adapters of a layer, sum of their inputs and outputs per token); fused engines have one for q, k and v together
+    and one for gate and up, which read their input once.
+    """
+    targets, widths = lora_targets(job), lora_widths(job.architecture, experts=job.architecture.experts_per_token)
+    count, width = len(targets), sum(widths[target] for target in targets)
+    if fused:
+        again = max(0, sum(t in ("q", "k", "v") for t in targets) - 1) + int("gate" in targets and "up" in targets)
+        count, width = count - again, width - again * job.architecture.hidden
+    return count, width
 
 
 def _trained_share(job: TrainingJob) -> float:
@@ -261,6 +288,7 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
         "rate": peak * fraction(k, "matmul_fraction", generation(acc), width) * power,
         "rate16": peak16 * fraction16,
         "attention_rate": peak16 * power * fraction(k, "attention_fraction", acc.family, ""),
+        "head_half": k["head_dim_half"] * _exponential_dim(acc),
         "attention_rate_plain": peak16 * power * k.get(f"attention_fraction_plain.{acc.family}", 0.0),
         "wave": k["wave"] if acc.runtime in ("cuda", "rocm") else 0.0,
         "hbm": acc.memory_bytes_per_s * k["memory_fraction"],
@@ -293,9 +321,20 @@ def fraction(k: Mapping[str, float], name: str, family: str, width: str) -> floa
     return k[f"{name}.other.16bit"]
 
 
+def _exponential_dim(acc: Accelerator) -> float:
+    """Head size at which the exponentials of attention take as long as its products: peak / (4 x exponentials).
+
+    A score costs one exponential and 4 FLOPs per value of the head. CUDA's guide: 16 special functions per clock and
+    multiprocessor from compute capability 8.0 to 10.0; Blackwell Ultra twice that.
+    """
+    if acc.family.lower() == "blackwell" and acc.key in ULTRA:
+        return EXPONENTIAL_DIM["blackwell"] / 2
+    return EXPONENTIAL_DIM.get(acc.family.lower(), EXPONENTIAL_DIM["other"])
+
+
 def _power_factor(acc: Accelerator, peak16: float, k: Mapping[str, float]) -> float:
     """Clocks fall where the power limit is low for the peak: (watts per peak against the family's full-power part)."""
-    reference = {"ampere": 400 / 312e12, "hopper": 700 / 989e12}.get(acc.family.lower())
+    reference = {"ampere": 400 / 312e12, "hopper": 700 / 989e12, "blackwell": 1400 / 2500e12}.get(acc.family.lower())
     if not reference or not acc.tdp_w or not peak16:
         return 1.0
     return float(min(1.0, (acc.tdp_w / peak16 / reference) ** k["power_exponent"]))

@@ -26,6 +26,7 @@ class Benchmark:
     evaluate_every: float = 0.0  # samples
     evaluate_on: float = 0.0  # samples
     skip_evaluations: int = 0
+    lora_targets: tuple[str, ...] = ()
     forward_flop_per_sample: float | None = None  # where the benchmark trains at another resolution than the model's
 
     def run_s(self, samples_per_s: float, job: TrainingJob, layout: Layout) -> float:
@@ -58,7 +59,12 @@ def benchmark(case: Mapping[str, Any]) -> Benchmark | None:
     if "70b" in name:
         skipped = math.floor(0.125 * batch + 2)
         return Benchmark(
-            samples=count, sequence_length=8192, evaluate_every=384, evaluate_on=173, skip_evaluations=skipped
+            samples=count,
+            sequence_length=8192,
+            evaluate_every=384,
+            evaluate_on=173,
+            skip_evaluations=skipped,
+            lora_targets=("q", "k", "v", "o"),
         )
     if "bert" in name:
         every = 0.05 * (230.23 * batch + 3_000_000)

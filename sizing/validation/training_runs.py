@@ -85,6 +85,7 @@ def training_run(case: Case) -> TrainingRun:
         compiled=bool(case.workload.get("compile")) or accelerator.runtime == "neuron",
         cpu_offload=bool(case.workload.get("cpu_offload")),
         lora_rank=16 if method in ("lora", "qlora") else 0,
+        lora_targets=benchmark.lora_targets if benchmark else (),
     )
     return TrainingRun(
         job=job,
@@ -98,7 +99,9 @@ def training_run(case: Case) -> TrainingRun:
 
 
 def run_engine(case: Case, accelerator: Accelerator) -> str:
-    """The software that ran; large runs whose authors do not say are taken to have had Megatron's kernels."""
+    """The software that ran; "" where nobody says, which is PyTorch without fused kernels. Published utilizations are
+    of Megatron's kernels unless their authors name others.
+    """
     said = str(case.workload.get("framework") or "").lower()
     for word in ("deepspeed", "tinygrad", "maxtext", "maxdiffusion"):
         if word in said:
@@ -106,7 +109,7 @@ def run_engine(case: Case, accelerator: Accelerator) -> str:
     engine = engine_of(case)
     if engine == "levanter" and accelerator.runtime != "tpu":
         engine = ""
-    if not engine and case.metric in ("gpu_hours", "duration_days", "mfu_pct"):
+    if not engine and case.metric == "mfu_pct":
         return "megatron"
     return engine
 
