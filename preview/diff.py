@@ -13,12 +13,16 @@ from typing import Any, Protocol
 
 from preview import records
 from preview.describe import Described, describe, how_priced, label_of, registration_of, tags_of
-from preview.needs import needs_of
+from preview.needs import changes_of, needs_of
 from resources.recorded import Plan, RecordedResource
 from sizing.decision import Decision
 from sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
 
 MACHINE_HOUR = "machine-hour"
+UNSURE = (
+    "no engine was asked: which updates replace a resource is known of common inputs only; "
+    "a preview by the engine (--engine pulumi, or --plan) says it of all"
+)
 
 
 class CoverageLike(Protocol):
@@ -88,7 +92,7 @@ def compare(
     base: str = "",
     base_failed: str = "",
     base_at_own_prices: PricingLike | None = None,
-    replaced: frozenset[str] = frozenset(),
+    replaced: frozenset[str] | None = None,
     policies: records.PolicyReport | None = None,
     decision: Decision | None = None,
     budget: Decimal | None = None,
@@ -119,6 +123,8 @@ def compare(
     change = totals_after.usd_per_month.expected
     change -= totals_before.usd_per_month.expected if totals_before else Decimal(0)
     bought = sum((row.once for row in rows), ZERO)
+    updated = before is not None and "update" in changes_of(before.plan, after.plan, replaced).values()
+    unsure = (UNSURE,) if updated and replaced is None else ()
     moved = None
     if base_at_own_prices is not None and totals_before is not None:
         own = total(base_at_own_prices.items).run_rate.usd_per_month.expected
@@ -154,7 +160,7 @@ def compare(
         coverage=_coverage(after.pricing.coverage),
         budget=_budget(budget, totals_after),
         policies=policies,
-        notes=tuple(dict.fromkeys((*after.plan.notes, *(before.plan.notes if before else ())))),
+        notes=tuple(dict.fromkeys((*after.plan.notes, *(before.plan.notes if before else ()), *unsure))),
     )
 
 

@@ -38,7 +38,8 @@ DATA: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "kubernetes:core/v1:PersistentVolumeClaim": ("volume claim", ()),
 }
 
-# Inputs that the cloud cannot change in place, where no engine says which resources it will replace.
+# Inputs that the cloud cannot change in place, for where no engine says what it will replace. The providers' schemas
+# say it of every input, but their Python packages leave it out, so this holds what is common and what holds data.
 FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     "aws:ebs/volume:Volume": ("availabilityZone", "encrypted", "kmsKeyId", "snapshotId"),
     "aws:s3/bucket:Bucket": ("bucket", "objectLockEnabled"),
@@ -46,6 +47,7 @@ FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     "aws:efs/fileSystem:FileSystem": ("availabilityZoneName", "encrypted", "performanceMode"),
     "aws:autoscaling/group:Group": ("name",),
     "aws:ec2/fleet:Fleet": ("type", "validFrom", "validUntil", "spotOptions", "onDemandOptions"),
+    "aws:eks/cluster:Cluster": ("name", "roleArn"),
     "aws:eks/nodeGroup:NodeGroup": (
         "nodeGroupName",
         "clusterName",
@@ -60,6 +62,7 @@ FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     "aws:ec2/capacityBlockReservation:CapacityBlockReservation": ("capacityBlockOfferingId", "instancePlatform"),
     "gcp:storage/bucket:Bucket": ("name", "location", "project"),
     "gcp:compute/disk:Disk": ("name", "zone", "type"),
+    "gcp:compute/instance:Instance": ("name", "zone", "bootDisk"),
     "gcp:filestore/instance:Instance": ("name", "location", "zone", "tier"),
     "gcp:lustre/instance:Instance": ("instanceId", "location", "filesystem"),
     "gcp:container/cluster:Cluster": ("name", "location", "enableAutopilot"),
@@ -79,10 +82,13 @@ def needs_of(
     after: Plan,
     rows: Sequence[records.Row],
     *,
-    replaced: frozenset[str] = frozenset(),
+    replaced: frozenset[str] | None = None,
     decision: Decision | None = None,
 ) -> tuple[records.Need, ...]:
-    """Destroyed, replaced, kept, purchased: one entry per component and kind."""
+    """Destroyed, replaced, kept, purchased: one entry per component and kind.
+
+    `replaced` is what the engine will replace; None where no engine was asked, and "may" is all that can be said.
+    """
     needs: list[records.Need] = []
     if before is not None:
         needs += _gone(before, after, billed={row.component for row in rows})
@@ -136,15 +142,16 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
             )
 
 
-def _replaced(before: Plan, after: Plan, replaced: frozenset[str]) -> Iterable[records.Need]:
+def _replaced(before: Plan, after: Plan, replaced: frozenset[str] | None) -> Iterable[records.Need]:
     old, new = before.by_urn(), after.by_urn()
+    verb, gone = ("may replace", "would be deleted") if replaced is None else ("replaces", "is deleted")
     grouped: dict[str, list[tuple[RecordedResource, str]]] = {}
     for urn, resource in new.items():
         earlier = old.get(urn)
         if earlier is None or not resource.custom:
             continue
-        changed = _fixed_that_differ(earlier, resource)
-        if changed or urn in replaced:
+        changed = _fixed_that_differ(earlier, resource) if replaced is None else []
+        if changed or (replaced is not None and urn in replaced):
             grouped.setdefault(label_of(resource, new), []).append((earlier, ", ".join(changed)))
     for label, pairs in grouped.items():
         resources = [resource for resource, _ in pairs]
@@ -154,17 +161,18 @@ def _replaced(before: Plan, after: Plan, replaced: frozenset[str]) -> Iterable[r
         yield records.Need(
             kind="replaces",
             component=label,
-            text=f"replaces {', '.join(words)}{more}" + (f": {data} with what is in it is deleted" if data else ""),
-            brief=f"replaces {data or _count(len(pairs), 'resource')}",
+            text=f"{verb} {', '.join(words)}{more}" + (f": {data} with what is in it {gone}" if data else ""),
+            brief=f"{verb} {data or _count(len(pairs), 'resource')}",
             resources=tuple(resource.urn for resource in resources),
             data=bool(data),
         )
 
 
-def changes_of(before: Plan | None, after: Plan, replaced: frozenset[str] = frozenset()) -> dict[str, str]:
+def changes_of(before: Plan | None, after: Plan, replaced: frozenset[str] | None = None) -> dict[str, str]:
     """URN -> create, update, replace or delete, of each resource that does not stay as it is; {} without a before.
 
-    `replaced` are those of which the engine says so; without it, inputs that a cloud cannot change in place tell.
+    `replaced` are those of which the engine says so; None: no engine was asked, and inputs that a cloud cannot change
+    in place tell.
     """
     if before is None:
         return {}
@@ -174,7 +182,8 @@ def changes_of(before: Plan | None, after: Plan, replaced: frozenset[str] = froz
     earlier = {**old, **{renamed[urn]: resource for urn, resource in old.items() if urn in renamed}}
     for urn, resource in new.items():
         was = earlier.get(urn)
-        if urn in replaced or (was is not None and _fixed_that_differ(was, resource)):
+        known = None if replaced is None else urn in replaced
+        if known or (known is None and was is not None and _fixed_that_differ(was, resource)):
             changes[urn] = "replace"
         elif was is None:
             changes[urn] = "create"

@@ -119,7 +119,7 @@ class _Head:
 
     after: Plan | None = None
     before: Plan | None = None
-    replaced: frozenset[str] = frozenset()
+    replaced: frozenset[str] | None = None  # None: no engine said
     label: str = ""
     failed: str = ""
 
@@ -263,7 +263,7 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
     if before is not None and base is not None and base.catalog is not None:
         own = pricing.price(before, base.catalog)
     decision, note = _decision(request.root, name)
-    replaced = head.replaced if head is not None else frozenset()
+    replaced = head.replaced if head is not None else None
     judged = None
     if request.policies is not None and not gone:
         judged = request.policies(after, decision, changes_of(before, after, replaced))

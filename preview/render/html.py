@@ -48,7 +48,7 @@ def _missing(stacks: Iterable[records.Stack]) -> int:
 
 
 def _alerts(preview: records.Preview) -> Iterator[str]:
-    told = [f"Destroys data: {line}" for line in text.destroyed(preview)]
+    told = text.destroyed(preview)
     for stack in preview.stacks:
         if stack.failed:
             told.append(f"No figure for {stack.stack}: {stack.failed}")

@@ -65,7 +65,7 @@ def _headlines(preview: records.Preview) -> Iterator[str]:
     for stack in preview.stacks:
         for need in stack.needs:
             if need.data and need.kind in ("destroys", "replaces"):
-                yield f"**Destroys data**: {code(stack.stack)} {code(need.component)} {words(need.brief)}  "
+                yield f"**{text.peril(need)}**: {code(stack.stack)} {code(need.component)} {words(need.brief)}  "
     failed = [stack for stack in preview.stacks if stack.failed]
     for stack in failed:
         yield f"**No figure for {code(stack.stack)}**: {words(stack.failed)}  "

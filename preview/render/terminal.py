@@ -37,7 +37,7 @@ def _headline(console: Console, preview: records.Preview) -> None:
     more = f" and {len(preview.stacks) - 4} more" if len(preview.stacks) > 4 else ""
     console.print(Text(f"Cost preview: {names}{more}", style="bold"))
     for line in text.destroyed(preview):
-        console.print(Text(f"Destroys data: {_plain(line)}", style="red"))
+        console.print(Text(_plain(line), style="red"))
     for stack in preview.stacks:
         if stack.failed:
             console.print(Text(f"No figure for {stack.stack}", style="red"))

@@ -97,6 +97,8 @@ def headline(preview: records.Preview) -> str:
     now = after.usd_per_month.expected
     if before is None:
         text = f"Run-rate {dollars(now)}/month expected"
+    elif change == 0:
+        text = f"Run-rate unchanged at {dollars(now)}/month expected"
     else:
         text = f"Run-rate {dollars(change, sign=True)}/month"
         text += f" ({dollars(before.usd_per_month.expected)} -> {dollars(now)} expected)"
@@ -124,10 +126,15 @@ def low_confidence(stack: records.Stack) -> int:
     return sum(bool(line.confidence) for row in stack.rows for line in row.lines if row.sign != "-")
 
 
+def peril(need: records.Need) -> str:
+    """How sure it is that data goes: no engine was asked where a change "may" replace."""
+    return "May destroy data" if need.brief.startswith("may ") else "Destroys data"
+
+
 def destroyed(preview: records.Preview) -> list[str]:
     """What data goes, stack and component first: it is said before any dollars."""
     return [
-        f"{stack.stack} {need.component} {need.brief}"
+        f"{peril(need)}: {stack.stack} {need.component} {need.brief}"
         for stack in preview.stacks
         for need in stack.needs
         if need.data and need.kind in ("destroys", "replaces")
