@@ -45,7 +45,7 @@ def _ends(facts: StackFacts) -> dict[str, Text]:
     ends: dict[str, Text] = {}
     for resource in facts.graph.plan.resources:
         stated = get(resource.inputs, REGISTRATION_KEY, "expires")
-        if stated is not None and get(resource.inputs, REGISTRATION_KEY, "kind") != "limits":
+        if stated is not None:
             ends[resource.urn] = text(stated)
     ends |= {pool.urn: pool.expires for pool in facts.pools}
     ends |= {

@@ -252,7 +252,9 @@ def _account(graph: Graph, account: RecordedResource) -> dict[str, Any]:
         "soft_delete_days": days,
         "locked": either(flag(immutability), UNKNOWN if isinstance(worm, Unknown) else bool(worm), per_container),
         "logged": False,
-        "uniform": negated(flag(inputs.get("allowSharedKeyAccess"), default=True)),
+        "uniform": every(
+            negated(flag(inputs.get("allowSharedKeyAccess"), default=True)), negated(flag(inputs.get("isLocalUserEnabled")))
+        ),
         **_azure_lifecycle(policies),
     }
 

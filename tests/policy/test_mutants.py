@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import yaml
-from checkov_run import judge, skip_of
+from checkov_run import SKIPS, judge, skip_of
 from judged_plans import ROOT, slug
 from mutation_page import page
 from planting import Case, Mutant, Places, cases, mutants, planted
@@ -92,6 +92,13 @@ def test_planted_weaknesses_are_caught(tmp_path: Path) -> None:
     for mutant in sorted(killed, key=str):
         for rule in killed[mutant]:
             built.setdefault(rule, []).append(mutant)
+    by_name = {str(mutant): killers for mutant, killers in killed.items()}
+    unmade = [
+        f"{one['check']}: {one['rule']} does not catch {one['weakness']}"
+        for one in SKIPS
+        if one["rule"] not in by_name.get(one["weakness"], ())
+    ]
+    assert unmade == []
     left = {mutant: places[mutant] for mutant, killers in killed.items() if not killers}
     killed |= killed_by_checkov(left, tmp_path) if left else {}
     missed = [str(mutant) for mutant, killers in killed.items() if not killers]

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 from to_arm import arm
+from to_kubernetes import manifests
 from to_terraform import terraform
 
 from resources.recorded import Plan
@@ -50,10 +51,20 @@ def judge(plans: Mapping[str, Plan], folder: Path) -> Report:
     for name, plan in plans.items():
         place = folder / name
         place.mkdir(parents=True)
-        for file, text in (("main.tf", terraform(plan)), ("main.json", arm(plan))):
+        for file, text in (("main.tf", terraform(plan)), ("main.json", arm(plan)), ("main.yaml", manifests(plan))):
             if text:
                 (place / file).write_text(text, encoding="utf-8")
-    command = [str(TOOL), "-d", str(folder), "--framework", "terraform", "arm", "--skip-download", "--compact"]
+    command = [
+        str(TOOL),
+        "-d",
+        str(folder),
+        "--framework",
+        "terraform",
+        "arm",
+        "kubernetes",
+        "--skip-download",
+        "--compact",
+    ]
     done = subprocess.run([*command, "-o", "json"], capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode in (0, 1), done.stderr[-2000:]
     found = json.loads(done.stdout)
@@ -80,6 +91,10 @@ def skip_of(failed: Failed) -> int | None:
     """Position of the documented skip that speaks of a failed check."""
     for position, skip in enumerate(SKIPS):
         scopes = [skip["scope"]] if isinstance(skip["scope"], str) else skip["scope"]
-        if skip["check"] == failed.check and any(fnmatchcase(failed.resource, scope) for scope in scopes):
+        if (
+            skip["check"] == failed.check
+            and any(fnmatchcase(failed.resource, scope) for scope in scopes)
+            and fnmatchcase(failed.plan.partition("--")[2] or failed.plan, skip.get("plans", "*"))
+        ):
             return position
     return None

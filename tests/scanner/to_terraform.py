@@ -38,7 +38,11 @@ def terraform(plan: Plan) -> str:
 
 def _is_ours(resource: RecordedResource) -> bool:
     kind = canonical(resource.type)
-    if not resource.custom or kind.startswith(("pulumi:", "azure-native:")) or kind in NAMES["no equivalent"]:
+    if (
+        not resource.custom
+        or kind.startswith(("pulumi:", "azure-native:", "kubernetes:"))
+        or kind in NAMES["no equivalent"]
+    ):
         return False
     if kind not in NAMES["terraform"]:
         raise UntranslatedError(f"{kind}: name its Terraform type in tests/scanner/types.yaml")
