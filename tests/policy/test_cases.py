@@ -130,6 +130,20 @@ def test_every_rule_has_a_row() -> None:
     assert {rule.id for rule in RULES} - {case["rule"] for case in CASES} == set()
 
 
+POINTS = {
+    f"{area}: {point}": rules
+    for area, points in yaml.safe_load((HERE / "points.yaml").read_text()).items()
+    for point, rules in points.items()
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_every_point_of_a_correct_cluster_has_a_rule_that_refuses_what_lacks_it(point: str) -> None:
+    for rule in POINTS[point]:
+        assert rule in BY_ID, rule
+        assert any(case["rule"] == rule for case in CASES), f"{rule} has no row"
+
+
 def test_at_least_half_of_the_rows_use_no_component_of_ours() -> None:
     plain = [case for case in CASES if not any(row["type"].startswith("sizewell-") for row in case["bad"])]
     assert len(plain) >= len(CASES) / 2
