@@ -14,6 +14,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from launch import operator_kinds
+
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
 Short = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$")]  # a DNS label
 Label = Annotated[
@@ -342,7 +344,7 @@ class ProvisioningRequestConfig(_Kind):
 
 CORE: Final = ("", "apps", "batch", "policy", "networking.k8s.io", "rbac.authorization.k8s.io")  # groups
 KUEUE: Final = "kueue.x-k8s.io/v1beta1"
-KINDS: Final[dict[str, tuple[str, type[_Kind]]]] = {
+KINDS: Final[dict[str, tuple[str, type[BaseModel]]]] = {
     "JobSet": ("jobset.x-k8s.io/v1alpha2", JobSet),
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", LeaderWorkerSet),
     "RayJob": ("ray.io/v1", RayJob),
@@ -355,6 +357,7 @@ KINDS: Final[dict[str, tuple[str, type[_Kind]]]] = {
     "Topology": (KUEUE, Topology),
     "AdmissionCheck": (KUEUE, AdmissionCheck),
     "ProvisioningRequestConfig": (KUEUE, ProvisioningRequestConfig),
+    **operator_kinds.KINDS,
 }
 
 

@@ -248,8 +248,13 @@ def objects(
             "kind": "DeviceConfig",
             "spec": {
                 "driver": {"enable": True, "image": amd_driver_image, "blacklist": True},
-                "devicePlugin": {"enableNodeLabeller": True},
-                "metricsExporter": {"enable": True, "serviceType": "ClusterIP", "port": 5000},
+                "devicePlugin": {"enableNodeLabeller": True, "devicePluginTolerations": tolerations()},
+                "metricsExporter": {
+                    "enable": True,
+                    "serviceType": "ClusterIP",
+                    "port": 5000,
+                    "tolerations": tolerations(),
+                },
                 "selector": {"feature.node.kubernetes.io/amd-gpu": "true"},
             },
         }

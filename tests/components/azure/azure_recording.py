@@ -38,11 +38,6 @@ WRITER = {
     "resource_group": "checkpoints-dev-azure",
     "role": "11111111-2222-3333-4444-555555555555",
 }
-CUSTOM = (  # kinds of the operators' own
-    "kubernetes:mellanox.com/v1alpha1:NicClusterPolicy",
-    "kubernetes:amd.com/v1alpha1:DeviceConfig",
-    "kubernetes:azmonitoring.coreos.com/v1:PodMonitor",
-)
 
 
 def made(cls, name, args, stack="dev-azure"):
@@ -56,8 +51,7 @@ def check_right(resources):
     ids = []
     for one in children(resources):
         inputs = {key: value for key, value in plain(one.inputs).items() if value is not None}
-        if one.type not in CUSTOM:
-            assert sdk_types.faults(one.type, inputs) == [], f"{one.type} {one.name}"
+        assert sdk_types.faults(one.type, inputs) == [], f"{one.type} {one.name}"
         assert one.parent is not None, one.name
         assert "sizewell-" in one.parent, f"{one.name} has no component"
         tags = one.inputs.get("tags") or {}

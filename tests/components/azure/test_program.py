@@ -12,7 +12,6 @@ from components.azure import managed, program
 from components.settings import Settings
 from sizing.errors import ConfigError
 
-
 RECORDED = {}
 
 
