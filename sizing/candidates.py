@@ -273,7 +273,14 @@ def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], 
         network_bytes_per_s=fabric / shape.accelerators if fabric and shape.accelerators else None,
         host_memory_bytes=shape.memory_bytes,
         slices=tuple((item.vms, item.chips, item.topology) for item in legal),
+        host_vcpus=shape.vcpus if _decodes(need) else None,
     )
+
+
+def _decodes(need: Requirements) -> bool:
+    """Whether the hosts have images to decode for training: vCPUs play no part in anything else."""
+    a = need.training.architecture if need.training else None
+    return a is not None and (a.kind in ("vision", "diffusion") or a.image_tokens > 0)
 
 
 def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> str:

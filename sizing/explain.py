@@ -210,7 +210,10 @@ def _half_cluster(machine: Machine, chosen: Option) -> Cluster:
     nodes = chosen.fleet.nodes
     if nodes > 1:
         return machine.cluster(nodes // 2)
-    smaller = replace(machine, count=machine.count // 2, scale_up=max(1, min(machine.scale_up, machine.count // 2)))
+    hosts = machine.host_vcpus / 2 if machine.host_vcpus else None
+    smaller = replace(
+        machine, count=machine.count // 2, scale_up=max(1, min(machine.scale_up, machine.count // 2)), host_vcpus=hosts
+    )
     return smaller.cluster(1)
 
 

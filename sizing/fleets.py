@@ -42,10 +42,12 @@ class Machine:
     network_bytes_per_s: float | None  # per accelerator
     host_memory_bytes: int | None
     slices: tuple[tuple[int, int, str], ...] = ()  # legal TPU slices: (VMs, chips, topology)
+    host_vcpus: float | None = None  # of one machine, where the work has images to decode
 
     @property
     def key(self) -> tuple[object, ...]:
-        return (self.accelerator.key, self.count, self.scale_up, self.fabric, self.network_bytes_per_s, self.slices)
+        network = (self.fabric, self.network_bytes_per_s)
+        return (self.accelerator.key, self.count, self.scale_up, *network, self.slices, self.host_vcpus)
 
     def outside(self, nodes: int) -> tuple[object, ...]:
         """What of the network matters to so many nodes: nothing to one alone."""
@@ -67,6 +69,7 @@ class Machine:
             network_bytes_per_s=self.network_bytes_per_s,
             fabric=self.fabric,
             topology=topology,
+            host_vcpus=self.host_vcpus,
         )
 
 

@@ -77,7 +77,8 @@ def _hunt(
         if least > usable:
             refusals.append(_no_room(least, usable, devices, machine.accelerator))
             continue
-        key = (machine.accelerator.key, machine.count, machine.scale_up, nodes, topology, *machine.outside(nodes))
+        alike = (machine.accelerator.key, machine.count, machine.scale_up, machine.host_vcpus)
+        key = (*alike, nodes, topology, *machine.outside(nodes))
         plans = yield key, machine.cluster(nodes, topology)
         if isinstance(plans, LayoutRefusal):
             shortfall = plans.need_bytes / plans.usable_bytes if plans.usable_bytes else math.inf

@@ -73,6 +73,8 @@ class Cluster:
     network_bytes_per_s: float | None = None
     fabric: str = ""
     topology: str = ""  # TPU slice, "4x4x8"
+    host_vcpus: float | None = None  # of one machine; None: not known, so decoding is taken to keep up
+    storage_bytes_per_s: float | None = None  # that one machine reads training data at; None: as for vCPUs
 
     @property
     def devices(self) -> int:

@@ -122,7 +122,7 @@ def _alike(cluster: Cluster) -> tuple[object, ...]:
     outside = cluster.devices > max(cluster.scale_up, cluster.per_node)
     network = (cluster.network_bytes_per_s, cluster.fabric) if outside else ()
     shape = (cluster.per_node, cluster.nodes, cluster.scale_up, cluster.link_bytes_per_s)
-    return (id(cluster.accelerator), *shape, *network)
+    return (id(cluster.accelerator), *shape, cluster.host_vcpus, cluster.storage_bytes_per_s, *network)
 
 
 def _batches(asked: Iterable[tuple[_Hunt, Index]]) -> Iterator[list[tuple[_Hunt, Index]]]:
@@ -145,7 +145,8 @@ def _machine(
     """`cluster_facts`, worked out once for clusters that differ in their number of nodes alone."""
     acc = cluster.accelerator
     link, network = cluster.link_bytes_per_s, cluster.network_bytes_per_s
-    key = (id(acc), cluster.per_node, cluster.scale_up, link, network, cluster.fabric)
+    hosts = (cluster.host_vcpus, cluster.storage_bytes_per_s)
+    key = (id(acc), cluster.per_node, cluster.scale_up, link, network, cluster.fabric, *hosts)
     if key not in known:
         known[key] = cluster_facts(cluster, job.precision, k)
     return {**known[key], "devices": float(cluster.devices), "nodes": float(cluster.nodes)}

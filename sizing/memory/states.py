@@ -172,12 +172,15 @@ def _stages(layers: int, pipeline: int) -> tuple[range, ...]:
 
 
 def peak_stages(a: Architecture, layout: Layout) -> tuple[int, ...]:
-    """Stages of which one has the highest peak: the first, the last, and of those between the first of each kind.
+    """Stages of which one has the highest peak: the first, the last, and those between that hold more than the first.
 
-    Stages between that hold as many layers and as many of them with experts differ only in how many micro-batches are
-    in flight, and the earlier one has more.
+    Stages that hold as many layers, and as many of them with experts, differ only in how many micro-batches are in
+    flight, and the earlier one has more; the first has the embedding too. So stages between matter where the leading
+    layers are dense and the rest have experts.
 
     >>> peak_stages(Architecture(key="x", layers=32), Layout(pipeline=8))
+    (0, 7)
+    >>> peak_stages(Architecture(key="x", layers=32, experts=8, dense_layers=3), Layout(pipeline=8))
     (0, 1, 7)
     """
     return _peak_stages(a, layout.pipeline)
@@ -185,11 +188,14 @@ def peak_stages(a: Architecture, layout: Layout) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def _peak_stages(a: Architecture, pipeline: int) -> tuple[int, ...]:
-    kinds: dict[tuple[int, int], int] = {}
-    between = _stages(a.layers, pipeline)[1:-1]
-    for stage, layers in enumerate(between, start=1):
-        kinds.setdefault((len(layers), expert_layers(a, layers)), stage)
-    return tuple(sorted({0, pipeline - 1, *kinds.values()}))
+    every = _stages(a.layers, pipeline)
+    kinds: dict[tuple[int, int], int] = {}  # (dense layers, layers with experts): the first stage of that kind
+    for stage, layers in enumerate(every[: pipeline - 1]):
+        with_experts = expert_layers(a, layers)
+        kinds.setdefault((len(layers) - with_experts, with_experts), stage)
+    dense, with_experts = next(iter(kinds), (0, 0))
+    more = [stage for (d, e), stage in kinds.items() if d > dense or e > with_experts]
+    return tuple(sorted({0, pipeline - 1, *more}))
 
 
 def shard_count(layout: Layout) -> int:

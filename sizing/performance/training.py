@@ -36,6 +36,7 @@ LIMITS: Mapping[str, str] = {
     "pipeline bubble": "pipeline bubble",
     "stragglers": "fixed",
     "fixed": "fixed",
+    "input": "input",
 }
 """Items of the waterfall, in its order, with what a machine would have to be better at to shrink them."""
 
@@ -103,7 +104,14 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     domains = np.maximum(1.0, r.devices / r.domain)
     items["stragglers"] = total * k["straggler_per_doubling"] * np.log2(domains)
     items["fixed"] = fixed + 0.0 * total
+    # Samples are read and decoded while the step before is worked on: what takes longer than the step is waited for.
+    items["input"] = np.maximum(0.0, input_s(r) - total - items["stragglers"] - items["fixed"])
     return items
+
+
+def input_s(r: Rows) -> Values:
+    """Seconds that the hosts take to read and decode the samples of a step; the slower of the two counts."""
+    return np.asarray(r.global_batch / r.nodes * np.maximum(r.decode_s / r.host_vcpus, r.read_bytes / r.storage))
 
 
 def step_s(r: Rows, k: Mapping[str, float]) -> Values:
@@ -148,7 +156,11 @@ def estimates(
 
 
 def bottleneck(items: Mapping[str, float]) -> str:
-    """What a faster machine would have to be faster at: the largest of compute, memory, links, bubble."""
+    """What a faster machine would have to be faster at: the largest of compute, memory, links, bubble; input where the
+    devices wait for it, as nothing else would help.
+    """
+    if items.get("input", 0.0) > 0:
+        return "input"
     sums = dict.fromkeys(dict.fromkeys(LIMITS.values()), 0.0)
     for name, seconds in items.items():
         sums[LIMITS[name]] += seconds

@@ -6,6 +6,7 @@ columns only, so one row of a table and a prediction of its own cannot differ.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
@@ -56,6 +57,12 @@ LAYER_FACTS = (
     "topk", "expert_up", "expert_down", "shared", "vocab", "head_dim", "heads", "expert_params", "dense_params",
     "table_params",
 )  # fmt: skip
+DECODED_PER_S_PER_VCPU = 120.0
+"""Estimate: images of 224 x 224 that a virtual CPU decodes, crops and flips a second from 110 kB JPEGs (ImageNet's
+mean size) with libjpeg-turbo; more pixels take longer in proportion."""
+DECODED_PIXELS = 224 * 224
+BYTES_PER_PIXEL = 2.2  # of such a JPEG, per pixel that is trained on
+BYTES_PER_TOKEN = 4.0  # token numbers as stored; nothing to decode
 CHECKPOINTING = {"none": 0.0, "selective": 0.5, "full": 1.0}
 PCIE_ROOT_BYTES_PER_S = 64e9  # PCIe 4.0 x16, both directions: what devices without a fast link share at most
 
@@ -151,7 +158,18 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         "overlaps": float(not _in_turn(job)),
         "hides_tensor": float(job.engine != "megatron-deepspeed"),  # forked before asynchronous all-reduces
         "whole": float(job.framework == "jax"),
+        **input_facts(a, seq),
         "selective_matmuls": float(job.engine == "torchtitan"),
+    }
+
+
+def input_facts(a: Architecture, seq: float) -> dict[str, float]:
+    """What a sample asks of the hosts: vCPU-seconds of decoding, and bytes read."""
+    images = a.kind in ("vision", "diffusion") or a.image_tokens > 0
+    pixels = float((a.resolution or 224) ** 2) if images else 0.0
+    return {
+        "decode_s": pixels / DECODED_PIXELS / DECODED_PER_S_PER_VCPU,
+        "read_bytes": pixels * BYTES_PER_PIXEL + seq * BYTES_PER_TOKEN,
     }
 
 
@@ -283,6 +301,8 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
     return {
         "devices": float(cluster.devices),
         "nodes": float(cluster.nodes),
+        "host_vcpus": float(cluster.host_vcpus or math.inf),
+        "storage": float(cluster.storage_bytes_per_s or math.inf),
         "peak": peak,
         "peak16": peak16,
         "rate": peak * fraction(k, "matmul_fraction", generation(acc), width) * power,

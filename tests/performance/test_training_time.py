@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizing import calibration
@@ -176,5 +176,36 @@ def test_a_trial_of_other_constants_ends_with_its_block():
     assert training_time(job(), layout, here).step_s == before
 
 
-settings.register_profile("training", deadline=None, max_examples=60)
-settings.load_profile("training")
+def test_devices_wait_for_hosts_that_decode_too_slowly():
+    layout = Layout(data=8, micro_batch=256, zero_stage=1)
+    free = training_time(job(RESNET), layout, cluster())
+    few = training_time(job(RESNET), layout, replace(cluster(), host_vcpus=26.0))
+    assert few.bottleneck == "input"
+    assert few.step_s == pytest.approx(2048 / (26 * 120))
+    assert dict(few.waterfall)["input"] == pytest.approx(few.step_s - free.step_s)
+    assert sum(seconds for _, seconds in few.waterfall) == pytest.approx(few.step_s)
+    many = training_time(job(RESNET), layout, replace(cluster(), host_vcpus=1e4))
+    assert many.waterfall == free.waterfall
+
+
+def test_reading_counts_where_it_is_slower_than_decoding():
+    layout = Layout(data=8, micro_batch=256, zero_stage=1)
+    slow = replace(cluster(), host_vcpus=1e4, storage_bytes_per_s=100e6)
+    assert training_time(job(RESNET), layout, slow).step_s == pytest.approx(2048 * 224 * 224 * 2.2 / 100e6)
+
+
+@given(a=models, layout=layouts, machine=machines)
+def test_tokens_need_next_to_nothing_of_a_host(a, layout, machine):
+    here = cluster(machine, nodes=8)
+    poor = replace(here, host_vcpus=1.0, storage_bytes_per_s=50e6)
+    assert training_time(job(a), layout, poor).waterfall == training_time(job(a), layout, here).waterfall
+
+
+@given(
+    layout=st.sampled_from((Layout(data=64, zero_stage=1), Layout(data=64))), vcpus=st.floats(1, 512), f=st.floats(1, 9)
+)
+def test_a_faster_host_never_slows(layout, vcpus, f):
+    def step(many):
+        return training_time(job(RESNET), layout, replace(cluster(nodes=8), host_vcpus=many)).step_s
+
+    assert step(vcpus * f) <= step(vcpus) * (1 + 1e-12)
