@@ -180,6 +180,7 @@ class Network(Owned):
         arn = f"arn:{plans.partition(region)}:logs:{region}:*:log-group:{group_name}"
         iam.RolePolicy(
             f"{name}-flow",
+            name=self.physical(f"{name}-flow", 128),
             role=role.id,
             policy=plans.policy([{"Effect": "Allow", "Action": write, "Resource": [arn, f"{arn}:*"]}]),
             opts=child,

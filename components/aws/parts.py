@@ -42,7 +42,7 @@ def role(
             opts=child,
         )
     for suffix, document in (inline or {}).items():
-        iam.RolePolicy(f"{name}-{suffix}", role=made.id, policy=document, opts=child)
+        inline_policy(owner, f"{name}-{suffix}", made, document)
     return made
 
 
@@ -312,7 +312,7 @@ def queue_policy(*, queue: str, rule_arns: Sequence[str]) -> str:
 
 def inline_policy(owner: Owned, name: str, role: iam.Role, document: pulumi.Input[str]) -> None:
     """One more policy of a role's own."""
-    iam.RolePolicy(name, role=role.id, policy=document, opts=owner.child())
+    iam.RolePolicy(name, name=owner.physical(name, 128), role=role.id, policy=document, opts=owner.child())
 
 
 def start_policy(definition: str, role_arn: str, *queues: str) -> str:

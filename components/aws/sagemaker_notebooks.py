@@ -80,6 +80,7 @@ class Notebook(Owned):
             f"{name}-auto-stop",
             name=self.physical(f"{name}-auto-stop", 63),
             on_start=sagemaker_plans.auto_stop(guard=guard, region=region),
+            tags=self.tags_of(sagemaker.NotebookInstanceLifecycleConfiguration, f"{name}-auto-stop"),
             opts=self.child(),
         )
         notebook = sagemaker.NotebookInstance(

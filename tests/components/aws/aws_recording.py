@@ -40,7 +40,6 @@ UNTAGGED = (  # types that AWS cannot tag, or that have no tags of their own
     "aws:s3/bucketNotification:BucketNotification",
     "aws:appautoscaling/policy:Policy",
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
-    "aws:sagemaker/notebookInstanceLifecycleConfiguration:NotebookInstanceLifecycleConfiguration",
     "aws:cloudcontrol/resource:Resource",
     "aws:scheduler/schedule:Schedule",  # its group is tagged
     "aws:costexplorer/costAllocationTag:CostAllocationTag",
