@@ -6,8 +6,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from sizing import costing, services, standing
+from sizing.azure_disks import temporary_gib
 from sizing.catalog.records import Shape
 from sizing.money import Interval, LineItem, Unpriced
+from sizing.orchestration import WITH_CLUSTER
 
 if TYPE_CHECKING:
     from sizing.pricing import Option
@@ -16,7 +18,6 @@ DISK_BYTES: Final = 200 * costing.BILLED_GIGABYTE  # image, container and a cach
 DISK_GIGABYTES: Final = Decimal(DISK_BYTES // costing.BILLED_GIGABYTE)
 RUN_KEYS: Final = ("cloudrun.gpu.l4.second", "cloudrun.cpu.second", "cloudrun.memory.gib_second")
 NOTEBOOK_DISK: Final = "ebs.gp2.gb_month"  # what SageMaker notebooks stand on
-AZURE_TIERS: Final = {32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20", 1024: "p30", 2048: "p40", 4096: "p50"}
 
 
 def line_items(option: Option) -> tuple[LineItem, ...]:
@@ -39,6 +40,7 @@ def line_items(option: Option) -> tuple[LineItem, ...]:
                 region=deal.region,
                 on=on,
                 gigabytes=stored_gigabytes(option.checkpoint_bytes, setting.keep),
+                key=costing.object_key(shape.cloud, setting.environment),
             ),
         )
     if option.storage is not None:
@@ -137,21 +139,25 @@ def _run_seconds(option: Option) -> tuple[LineItem, ...]:
     )
 
 
-def disk_of(shape: Shape, managed: str, kind: str) -> tuple[str, Decimal]:
-    """The fee of the disk beside each machine and how many of its units; ("", 0) where none is billed apart."""
+def disk_of(shape: Shape, managed: str, kind: str, scheduler: str) -> tuple[str, Decimal]:
+    """The fee of the disk beside each machine and how many of its units; ("", 0) where none is billed apart.
+
+    In AKS a machine boots from its own temporary disk where that holds the image.
+    """
     if managed == "sagemaker" and kind == "notebook":
         return NOTEBOOK_DISK, DISK_GIGABYTES
     if managed != services.RAW:
         return "", Decimal(0)
     if shape.cloud == "azure":
-        tier = next(name for bound, name in AZURE_TIERS.items() if bound >= DISK_GIGABYTES)
-        return f"disk.premium_lrs.{tier}", Decimal(1)
+        if scheduler in WITH_CLUSTER and temporary_gib(shape) >= DISK_GIGABYTES:
+            return "", Decimal(0)
+        return costing.premium_disk(DISK_GIGABYTES), Decimal(1)
     return costing.boot_disk(shape.cloud, shape.instance_type), DISK_GIGABYTES
 
 
 def _disks(option: Option) -> tuple[LineItem, ...]:
     setting, shape, deal = option.setting, option.candidate.shape, option.deal
-    key, units = disk_of(shape, option.managed, setting.need.kind)
+    key, units = disk_of(shape, option.managed, setting.need.kind, option.scheduler)
     if not key:
         return ()
     if units == 1:

@@ -27,6 +27,8 @@ _STEP = Decimal("0.0001")
 BOOT_DISK: Final = {"aws": "ebs.gp3.gb_month", "gcp": "pd.balanced"}  # on Azure it is ephemeral
 HYPERDISK_ONLY: Final = ("a3-ultragpu", "a4-", "a4x-", "ct6e-", "tpu7x-", "g4-")  # machine families without pd.balanced
 HYPERDISK: Final = "hyperdisk.balanced"
+PREMIUM_TIERS: Final = {32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20", 1024: "p30", 2048: "p40", 4096: "p50"}
+OBJECT_STORAGE_PROD: Final = {"azure": "blob.hot_zrs"}
 OBJECT_STORAGE: Final = {"aws": "s3.standard", "gcp": "gcs.standard", "azure": "blob.hot_lrs"}
 CONTROL_PLANE: Final = {"aws": "eks.control_plane", "gcp": "gke.control_plane", "azure": "aks.control_plane"}
 
@@ -41,7 +43,11 @@ class SystemPool:
     nodes_max: int
 
 
-SYSTEM_POOL: Final = {"gcp": SystemPool("e2-standard-4", 100, 1, 3), "aws": SystemPool("m7i.large", 80, 2, 4)}
+SYSTEM_POOL: Final = {
+    "gcp": SystemPool("e2-standard-4", 100, 1, 3),
+    "aws": SystemPool("m7i.large", 80, 2, 4),
+    "azure": SystemPool("Standard_D4s_v5", 128, 2, 4),
+}
 SYSTEM_POOL_DEV: Final = {"gcp": SystemPool("e2-standard-2", 100, 1, 3)}
 
 
@@ -159,6 +165,25 @@ def disks(
         resource=resource,
         how=f"{_plain(gigabytes_each)} GB for each machine-hour, deleted with the machine",
     )
+
+
+def object_key(cloud: str, environment: str) -> str:
+    """The fee of a checkpoint store: in production on Azure it is spread over zones.
+
+    >>> object_key("azure", "prod"), object_key("azure", "dev")
+    ('blob.hot_zrs', 'blob.hot_lrs')
+    """
+    own = OBJECT_STORAGE_PROD.get(cloud) if environment == "prod" else None
+    return own or OBJECT_STORAGE.get(cloud, "object")
+
+
+def premium_disk(gigabytes: Decimal) -> str:
+    """The fee of an Azure premium disk: by the size class that holds it, whole.
+
+    >>> premium_disk(Decimal(200))
+    'disk.premium_lrs.p15'
+    """
+    return f"disk.premium_lrs.{next((name for bound, name in PREMIUM_TIERS.items() if bound >= gigabytes), 'larger')}"
 
 
 def object_storage(

@@ -431,14 +431,15 @@ def _total_usd(option: Option) -> tuple[float, float]:
     extras: list[tuple[ComparedFee, float]] = [(fees.standing(option.footing), months)]
     if option.managed == "cloud-run":
         extras += [(fees.fee(cloud, key, deal.region), 0.0) for key in bill.RUN_KEYS]  # their price is in the hour
-    disk, units = bill.disk_of(option.candidate.shape, option.managed, need.kind)
+    disk, units = bill.disk_of(option.candidate.shape, option.managed, need.kind, option.scheduler)
     if disk:
         standing = need.kind == "notebook" and option.managed == "sagemaker"
         used = months if standing else machine_hours / float(HOURS_PER_MONTH)
         extras.append((fees.fee(cloud, disk, deal.region), float(units) * used))
     if option.checkpoint_bytes:
         stored = option.checkpoint_bytes * setting.keep / costing.BILLED_GIGABYTE
-        extras.append((fees.fee(cloud, costing.OBJECT_STORAGE[cloud], deal.region), stored * months))
+        stores = costing.object_key(cloud, setting.environment)
+        extras.append((fees.fee(cloud, stores, deal.region), stored * months))
     if option.storage is not None:
         extras.append((fees.fee(cloud, option.storage.fee_key, deal.region), option.storage.gib * months))
     usd += sum(fee.usd * quantity for fee, quantity in extras)
@@ -453,8 +454,8 @@ def _fees_known(candidate: Candidate, deal: Deal, managed: str, setting: Setting
     cloud, need, fees = candidate.shape.cloud, setting.need, setting.fees
     if not candidate.buildable:
         return True
-    keys = [bill.disk_of(candidate.shape, managed, need.kind)[0]]
-    keys += [costing.OBJECT_STORAGE[cloud]] if need.training and cloud in costing.OBJECT_STORAGE else []
+    keys = [bill.disk_of(candidate.shape, managed, need.kind, "none")[0]]
+    keys += [costing.object_key(cloud, setting.environment)] if need.training else []
     keys += bill.RUN_KEYS if managed == "cloud-run" else ()
     footing = Footing(
         name="",

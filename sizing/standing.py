@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MACHINE_ENDPOINTS: Final = ("ssm", "ssmmessages", "monitoring", "sts", "ec2", "ecr.api", "ecr.dkr")
 KUBERNETES_ENDPOINTS: Final = ("eks", "eks-auth", "autoscaling", "elasticloadbalancing", "logs")
 SAGEMAKER_ENDPOINTS: Final = ("sagemaker.api", "sagemaker.runtime", "logs")
-ONE: Final = Interval.exactly(Decimal(1))
-AROUND_THE_CLOCK: Final = Interval.exactly(costing.amount(HOURS_PER_MONTH))
+AML_PRIVATE_ZONES: Final = 4  # of an Azure ML workspace: files, registry, workspace, notebooks
+AML_PRIVATE_ENDPOINTS: Final = 4  # blob and files, registry, workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def target_of(managed: str, scheduler: str, *, cloud: str, fleet: bool) -> str:
     """Who runs the machines, as the components tell them apart."""
     if managed != "raw":
         return managed
-    if scheduler == "kubernetes" or cloud == "gcp":
+    if scheduler == "kubernetes" or (scheduler == "ray" and cloud == "azure") or cloud == "gcp":
         return "kubernetes"
     return "fleet" if fleet else "machines"
 
@@ -136,7 +136,12 @@ def _cluster(cloud: str, region: str, environment: str) -> list[Part]:
         )
     )
     disk = costing.boot_disk(cloud, pool.instance_type)
-    if disk:
+    if cloud == "azure":
+        tier = costing.premium_disk(Decimal(pool.gigabytes_each))
+        what = f"OS disks of {pool.gigabytes_each} GB, premium SSD {tier.rpartition('.')[2].upper()}"
+        months = costing.gigabyte_months(Decimal(1), hours)
+        found.append(Part(component=component, what=what, unit="disk-month", key=tier, quantity=months))
+    elif disk:
         gigabytes = costing.gigabyte_months(Decimal(pool.gigabytes_each), hours)
         what = f"boot disks of {pool.gigabytes_each} GB, {disk}"
         found.append(Part(component=component, what=what, unit="GB-month", key=disk, quantity=gigabytes))
@@ -235,13 +240,23 @@ def _gcp(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
 
 def _azure(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
     del ends
-    first = footings[0]
-    network = f"network-{first.region}"
+    first, targets = footings[0], {footing.target for footing in footings}
+    network, workspace = f"network-{first.region}", f"ml-{first.region}"
+    zones = 1 + (AML_PRIVATE_ZONES if "azureml" in targets else 0)
     found = [
         _hours(network, "public IPv4 address", "ipv4.hour"),
-        _monthly(network, "private DNS zone", "private_dns.zone"),
+        _monthly(network, f"{zones} private DNS zones" if zones > 1 else "private DNS zone", "private_dns.zone", zones),
         _hours(network, "NAT gateway", "nat.hour"),
     ]
-    if any(footing.target == "kubernetes" for footing in footings):
+    if "kubernetes" in targets:
         found += _cluster("azure", first.region, first.environment)
+    if "azureml" in targets:
+        found.append(_hours(workspace, "container registry, Premium", "acr.premium"))
+        what = f"{AML_PRIVATE_ENDPOINTS} private endpoints"
+        found.append(_hours(workspace, what, "private_endpoint.hour", AML_PRIVATE_ENDPOINTS))
+    found += [
+        _hours(footing.name, "private endpoint of checkpoints", "private_endpoint.hour")
+        for footing in footings
+        if footing.checkpoints
+    ]
     return tuple(found)

@@ -8,6 +8,7 @@ from typing import Any
 
 from components.owned import GuardArgs
 from components.tags import short_hash
+from sizing.azure_disks import temporary_gib
 from sizing.catalog.records import Shape
 
 TAINT = "sku=gpu:NoSchedule"
@@ -27,20 +28,6 @@ KEY_CRYPTO_USER = "12338af0-0e69-4776-bea7-57ae8d297424"  # Key Vault Crypto Use
 KEY_VAULT_CONTRIBUTOR = "f25e0fa2-a7c8-4377-a976-54943a77a395"  # links the API server to the vault; reads no key
 ENTRA_SERVER = "6dae42f8-4368-4678-94ff-3960e28e3630"  # AKS's application in every Entra tenant
 SCRAPE_S = 30
-# GiB of the local disk that can hold an ephemeral OS disk, by the size's beginning: the temporary disk where the
-# machine has one beside its NVMe (learn.microsoft.com/azure/virtual-machines/sizes, from memory, unverified).
-TEMPORARY_GIB = (
-    ("Standard_ND96isr_", 1000),
-    ("Standard_ND96is_", 1000),
-    ("Standard_ND96a", 1000),
-    ("Standard_ND40rs_v2", 2948),
-    ("Standard_NC24ads_A100", 64),
-    ("Standard_NC48ads_A100", 128),
-    ("Standard_NC96ads_A100", 256),
-    ("Standard_NC40ads_H100", 128),
-    ("Standard_NC80adis_H100", 256),
-)
-_TEMPORARY_IS_LOCAL = re.compile(r"Standard_N(C\d+as_T4|V\d+adm?s_A10)")  # there the catalog's local disk is it
 
 
 def runtime_of(shape: Shape) -> str:
@@ -59,13 +46,6 @@ def agent_pool_name(name: str) -> str:
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
     plain = plain if plain[:1].isalpha() else f"p{plain}"
     return plain if len(plain) <= 12 and plain == name else f"{plain[:6]}{short_hash(name, length=6)}"
-
-
-def temporary_gib(shape: Shape) -> int:
-    """What the machine's temporary disk holds; 0 where nobody knows."""
-    if _TEMPORARY_IS_LOCAL.match(shape.instance_type):
-        return shape.local_nvme_bytes // 2**30
-    return next((gib for start, gib in TEMPORARY_GIB if shape.instance_type.startswith(start)), 0)
 
 
 def os_disk(shape: Shape, *, disk_gib: int) -> dict[str, Any]:
