@@ -15,6 +15,9 @@ from sizing.errors import UsageError
 
 _BEFORE_ONLY: Final = {"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"}
 _REPLACING: Final = {"replace", "create-replacement", "delete-replaced", "import-replacement", "read-replacement"}
+_STANDS: Final = _REPLACING - {
+    "delete-replaced"
+}  # what such a step replaces stands now, although it is marked as going
 _ENGINES_OWN: Final = ("__defaults", "__internal", "__meta")
 _STACK: Final = "pulumi:pulumi:Stack"
 _PROVIDER: Final = "pulumi:providers:"
@@ -62,7 +65,8 @@ def read_preview(path: Path) -> PreviewFile:
                     sames += op == "same"
                     if op in _REPLACING:
                         replaced.add(str(step.get("urn")))
-                    kept = before.add(old) if old is not None and op not in ("create", "import") else None
+                    stands = old is not None and op not in ("create", "import")
+                    kept = before.add(old, going=op in _STANDS) if stands and old is not None else None
                     if new is not None and op not in _BEFORE_ONLY:
                         after.add(new, same_as=kept)
             elif key == "config":
@@ -117,14 +121,19 @@ class _Collector:
         self._resources: dict[str, RecordedResource] = {}
         self._config: dict[str, str] = {}
         self._outputs: Mapping[str, Any] = {}
-        self._pending = 0
+        self._pending: set[tuple[str, str]] = set()  # URN and id of what an earlier update left to delete
+        self._going: set[tuple[str, str]] = set()  # and of what this very preview replaces
         self.names: tuple[str, str] | None = None
 
-    def add(self, state: Mapping[str, Any], same_as: RecordedResource | None = None) -> RecordedResource | None:
+    def add(
+        self, state: Mapping[str, Any], same_as: RecordedResource | None = None, *, going: bool = False
+    ) -> RecordedResource | None:
         if state.get("external"):
             return None  # another owner pays for it
-        if state.get("delete"):
-            self._pending += 1
+        if going:
+            self._going.add((str(state["urn"]), str(state.get("id"))))
+        elif state.get("delete"):
+            self._pending.add((str(state["urn"]), str(state.get("id"))))
             return None
         resource = _recorded(state)
         if self.names is None:
@@ -147,8 +156,10 @@ class _Collector:
         return resource
 
     def plan(self, project: str, stack: str, config: Mapping[str, str], origin: str, notes: tuple[str, ...]) -> Plan:
-        if self._pending:
-            notes += (f"{self._pending} resources are pending deletion; they still bill and are in no figure",)
+        pending = len(self._pending - self._going)
+        if pending:
+            several = "1 resource is" if pending == 1 else f"{pending:,} resources are"
+            notes += (f"{several} pending deletion: still billed, and in no figure",)
         return Plan(
             project=project,
             stack=stack,

@@ -107,6 +107,27 @@ def test_pending_deletions_are_said(tmp_path):
     assert "pending deletion" in plan.notes[0]
 
 
+def test_what_a_preview_replaces_stands_before_it(tmp_path):
+    """The engine marks the old state of a replacement as going; an earlier update's leftover is marked alike."""
+
+    def going(name, number):
+        return resource(name, delete=True, id=number)
+
+    urn = resource("a")["urn"]
+    steps = [
+        {"op": "delete-replaced", "urn": urn, "oldState": going("a", "old")},
+        {"op": "replace", "urn": urn, "oldState": going("a", "old"), "newState": resource("a")},
+        {"op": "delete-replaced", "urn": urn, "oldState": going("a", "older")},
+    ]
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"steps": steps}))
+    file = read_preview(path)
+    assert names(file.before) == names(file.after) == {"a"}
+    assert [note for note in file.before.notes if "1 resource is pending deletion" in note]
+    path.write_text(json.dumps({"steps": steps[:2]}))
+    assert read_preview(path).before.notes == ()
+
+
 def test_an_empty_stack(tmp_path):
     path = tmp_path / "s.json"
     path.write_text('{"version": 3, "deployment": {"manifest": {}}}')
