@@ -32,6 +32,7 @@ from sizing.performance.training import band_keys, step_s
 from sizing.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
 from sizing.validation import cases as published
 from sizing.validation.describe import CannotPredictError
+from sizing.validation.predict import work_class
 from sizing.validation.training_runs import METRICS, TrainingRun, in_unit, layout_of, training_run
 
 FILE = Path(__file__).parents[1] / "sizing" / "calibration" / "training.json"
@@ -109,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print_errors("source left out", fitted, left_out)
     if not arguments.date:
         return 0
-    text = document(values, fitted, left_out if left_out is not None else errors, arguments.date)
+    text = document(values, fitted, errors, left_out if left_out is not None else errors, arguments.date)
     if arguments.check:
         same = FILE.read_text(encoding="utf-8") == text
         print(f"{FILE.name}: {'reproduced' if same else 'differs'}")
@@ -211,8 +212,10 @@ def cross_validate(fitted: Sequence[Fitted], values: Mapping[str, float]) -> np.
     return errors
 
 
-def document(values: Mapping[str, float], fitted: Sequence[Fitted], errors: np.ndarray, date: str) -> str:
-    """The file's text."""
+def document(
+    values: Mapping[str, float], fitted: Sequence[Fitted], inside: np.ndarray, errors: np.ndarray, date: str
+) -> str:
+    """The file's text: errors of the fit itself, and with each source left out, which the bands follow."""
     known = priors()
     constants = {
         name: {
@@ -231,6 +234,7 @@ def document(values: Mapping[str, float], fitted: Sequence[Fitted], errors: np.n
         "sources": sorted({f.case.source_family for f in fitted}),
         "constants": constants,
         "bands": bands(fitted, errors),
+        "cross_validation": compared(fitted, inside, errors),
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
@@ -262,6 +266,32 @@ def bands(fitted: Sequence[Fitted], errors: np.ndarray) -> dict[str, dict[str, A
             "grade": "calibrated",
         }
     return found
+
+
+def compared(fitted: Sequence[Fitted], inside: np.ndarray, outside: np.ndarray) -> dict[str, dict[str, float]]:
+    """Median absolute error of core cases in percent, fitted and with their source left out; by class and hardware."""
+    signs = np.where(Table(fitted).sign < 0, -1.0, 1.0)
+    seen, unseen = (100 * np.abs(np.expm1(signs * error)) for error in (inside, outside))
+    groups: dict[str, list[int]] = {"all": [], "8 or 4 bits and mixture of experts": [], "MLPerf time to train": []}
+    for i, f in enumerate(fitted):
+        if f.case.core:
+            work = work_class(f.case)
+            for key in ("all", work, f"hardware: {f.case.hw_family}"):
+                groups.setdefault(key, []).append(i)
+            if work in ("dense, 8 or 4 bits", "mixture of experts"):
+                groups["8 or 4 bits and mixture of experts"].append(i)
+            if work.startswith("MLPerf"):
+                groups["MLPerf time to train"].append(i)
+    return {
+        key: {
+            "cases": len(members),
+            "sources": len({fitted[i].case.source_family for i in members}),
+            "median_error_pct": round(float(np.median(seen[members])), 2),
+            "median_error_pct_source_left_out": round(float(np.median(unseen[members])), 2),
+        }
+        for key, members in groups.items()
+        if members
+    }
 
 
 def _weighted_quantile(values: np.ndarray, weight: np.ndarray, at: float) -> float:
