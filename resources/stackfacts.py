@@ -183,6 +183,7 @@ class Notebook(Fact):
     """A managed notebook or workstation."""
 
     accelerated: Flag = False
+    kind: Text = ""  # machine type, as the machine is called outside of the service
     stops_itself: Flag = False
     public: Flag = False
     root: Flag = False

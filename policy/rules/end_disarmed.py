@@ -20,6 +20,12 @@ def end_disarmed(thing: Thing, _: Parameters) -> Verdict:
         if paused:
             return Violation("the schedule is paused: what it should stop bills on", "drop paused")
         return None
+    if thing.type == "azure-native:logic:Workflow":
+        if thing.inputs.get("state") is UNKNOWN:
+            return Undetermined("whether it is on")
+        if thing.inputs.get("state") in ("Disabled", "Suspended"):
+            return Violation("the workflow is off: what it should stop bills on", "set state to Enabled")
+        return None
     state, lost = thing.inputs.get("state"), get(thing.inputs, "target", "deadLetterConfig")
     if state is UNKNOWN:
         return Undetermined("whether it is on")
@@ -38,6 +44,6 @@ RULE = Rule(
     prevents="stops that never happen, or fail unseen",
     judge=end_disarmed,
     level="advisory",
-    clouds=("aws", "gcp"),
-    types=("aws:scheduler/schedule:Schedule", "gcp:cloudscheduler/job:Job"),
+    clouds=("aws", "gcp", "azure"),
+    types=("aws:scheduler/schedule:Schedule", "gcp:cloudscheduler/job:Job", "azure-native:logic:Workflow"),
 )

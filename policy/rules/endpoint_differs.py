@@ -27,6 +27,9 @@ def endpoint_differs(endpoint: Endpoint, _: Parameters) -> Verdict:
         return Violation(message, fix)
     if isinstance(most, int) and endpoint.nodes_max is not None and endpoint.nodes_max > most:
         return Violation(f"up to {endpoint.nodes_max} machines where the decision says {most}", fix)
+    least = count(get(endpoint.registration, "nodesMin"))
+    if isinstance(least, int) and isinstance(endpoint.nodes_min, int) and endpoint.nodes_min > max(least, 1):
+        return Violation(f"never under {endpoint.nodes_min} machines where the decision says {least}", fix)
     return None
 
 

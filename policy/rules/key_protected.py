@@ -19,7 +19,7 @@ def key_protected(thing: Thing, _: Parameters) -> Verdict:
         return None
     if kind is UNKNOWN:
         return Undetermined("what the key is for")
-    if kind != "checkpoints":
+    if kind not in ("checkpoints", "keys"):
         return None
     return Violation("a destroy deletes the key, and every checkpoint under it is noise", "set protect=True on the key")
 

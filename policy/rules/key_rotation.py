@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from typing import Final
+
 from policy.rule import Parameters, Rule, Verdict, require
 from resources.recorded import UNKNOWN
 from resources.stackfacts import Thing
-from resources.values import Flag, flag
+from resources.values import Flag, flag, get
+
+_AZURE: Final = "azure-native:keyvault:Key"
 
 
 def key_rotation(thing: Thing, _: Parameters) -> Verdict:
@@ -17,6 +21,9 @@ def key_rotation(thing: Thing, _: Parameters) -> Verdict:
         period = thing.inputs.get("rotationPeriod")
         on: Flag = UNKNOWN if period is UNKNOWN else period is not None
         fix = "set rotationPeriod to 7776000s"
+    elif thing.type == _AZURE:
+        policy = get(thing.inputs, "properties", "rotationPolicy", "lifetimeActions")
+        on, fix = UNKNOWN if policy is UNKNOWN else bool(policy), "set properties.rotationPolicy"
     else:
         on, fix = flag(thing.inputs.get("enableKeyRotation")), "set enableKeyRotation to true"
     return require(
@@ -30,6 +37,6 @@ RULE = Rule(
     subject="things",
     prevents="one leaked key that opens everything for ever",
     judge=key_rotation,
-    clouds=("aws", "gcp"),
-    types=("aws:kms/key:Key", "gcp:kms/cryptoKey:CryptoKey"),
+    clouds=("aws", "gcp", "azure"),
+    types=("aws:kms/key:Key", "gcp:kms/cryptoKey:CryptoKey", _AZURE),
 )

@@ -14,7 +14,8 @@ def purchase_unconfirmed(purchase: Purchase, _: Parameters) -> Verdict:
     >>> purchase_unconfirmed(purchase(confirmed=True, price_stated=True, date_stated=True), {}) is None
     True
     """
-    if purchase.refundable:
+    hourly = purchase.type == "azure-native:cognitiveservices:Deployment"  # provisioned throughput of a model
+    if purchase.refundable and not hourly:
         return None
     missing = [
         word
@@ -29,8 +30,9 @@ def purchase_unconfirmed(purchase: Purchase, _: Parameters) -> Verdict:
         return None
     if UNKNOWN in (purchase.confirmed, purchase.price_stated, purchase.date_stated):
         return Undetermined("confirmation, price and date of the purchase")
+    spends = "buys throughput that bills every hour, used or not" if hourly else "spends non-refundable money at once"
     return Violation(
-        f"`up` spends non-refundable money at once, without {' and '.join(missing)}",
+        f"`up` {spends}, without {' and '.join(missing)}",
         "state purchase: confirmed, a maximum price and a start date",
     )
 

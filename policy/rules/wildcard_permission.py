@@ -29,7 +29,7 @@ def wildcard_permission(grant: Grant, _: Parameters) -> Verdict:
         if "*" in grant.targets
         and not grant.conditions
         and not action.split(":")[-1].startswith(_HARMLESS)
-        and not action.startswith(("ssmmessages:", "ec2messages:", "xray:"))
+        and not action.startswith(("ssmmessages:", "ec2messages:", "xray:", "eks-auth:"))
     ]
     bad = broad or writes
     if not bad:

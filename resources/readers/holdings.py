@@ -8,7 +8,7 @@ from resources.graph import Graph
 from resources.readers.services import Reader, read
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import Disk, Purchase
-from resources.values import Flag, either, flag, get, text
+from resources.values import Flag, either, flag, get, items, text
 
 
 def purchases(graph: Graph) -> tuple[Purchase, ...]:
@@ -64,15 +64,16 @@ def _throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | No
         return {"confirmed": UNKNOWN, "price_stated": UNKNOWN, "date_stated": UNKNOWN}
     if "provisioned" not in kind.lower():
         return None
-    details = _capacity_block(graph, resource) or {}
-    owner = next((one for one in graph.ancestors(resource) if one.inputs.get("purchase") is not None), None)
-    if owner is not None:
-        said = owner.inputs.get("purchase")
-        details["confirmed"] = UNKNOWN if said is UNKNOWN else str(said).lower() == "confirmed"
-        details["price_stated"] = either(
-            details["price_stated"], any(owner.inputs.get(key) is not None for key in ("maxPriceUsd", "monthlyUsdMax"))
-        )
-    return {**details, "date_stated": True}  # it bills from the update that makes it
+    details = {**(_capacity_block(graph, resource) or {}), "refundable": True}  # deleted, it bills no more
+    owners = [items(one.inputs.get("deployments")) for one in graph.ancestors(resource)]
+    name = resource.inputs.get("deploymentName")
+    for entry in (entry for listed in owners if isinstance(listed, tuple) for entry in listed):
+        if name is not UNKNOWN and get(entry, "name") == name:
+            said, price, end = (get(entry, key) for key in ("purchase", "maxPriceUsd", "ends"))
+            details["confirmed"] = UNKNOWN if said is UNKNOWN else str(said).lower() == "confirmed"
+            details["price_stated"] = UNKNOWN if price is UNKNOWN else price is not None
+            details["date_stated"] = UNKNOWN if end is UNKNOWN else end is not None
+    return details
 
 
 def _volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:

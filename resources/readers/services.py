@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from resources import azure_nodes
 from resources.gcp_nodes import CLUSTER, last_part
 from resources.graph import Graph
 from resources.readers.common import base, is_accelerated_name
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import Cluster, Endpoint, Fact, Job, Notebook
-from resources.values import Count, Flag, count, either, flag, get, items, negated, text
+from resources.values import Count, Flag, Text, count, either, flag, get, items, negated, text
 
 F = TypeVar("F", bound=Fact)
 Reader = Callable[[Graph, RecordedResource], "dict[str, Any] | None"]
@@ -117,6 +118,10 @@ def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, A
     }
 
 
+def _bare(kind: Text) -> Text:
+    return kind if isinstance(kind, Unknown) else kind.removeprefix("ml.")
+
+
 def _kinds(stated: list[Any]) -> tuple[str, ...] | Unknown:
     return UNKNOWN if UNKNOWN in stated else tuple(str(kind).removeprefix("ml.") for kind in stated if kind)
 
@@ -164,15 +169,19 @@ def _azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] 
     kind = text(get(details, "instanceType"))
     scale = get(details, "scaleSettings", "scaleType")
     settings = graph.referring(resource, "azure-native:monitor:AutoscaleSetting", "targetResourceUri")
-    wanted = count(get(resource.inputs, "sku", "capacity", default=1))
+    least = most = count(get(resource.inputs, "sku", "capacity", default=1))
+    if isinstance(settings, tuple) and settings:
+        size = azure_nodes.autoscale_size(settings[0], least)
+        least, most = size.least, size.most
     return {
         "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("azure", kind),
         "scales": either(
             UNKNOWN if scale is UNKNOWN else scale == "TargetUtilization",
             UNKNOWN if isinstance(settings, Unknown) else bool(settings),
         ),
-        "nodes_min": wanted,
-        "nodes_max": wanted,
+        "nodes_min": least,
+        "nodes_max": most,
+        "kinds": _kinds([kind] if kind != "" else []),
     }
 
 
@@ -191,6 +200,7 @@ def _notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, An
         stops = UNKNOWN
     return {
         "accelerated": _ml_accelerated(inputs.get("instanceType")),
+        "kind": _bare(text(inputs.get("instanceType"))),
         "stops_itself": stops,
         "public": _is_not(inputs.get("directInternetAccess"), "Disabled"),
         "root": _is_not(inputs.get("rootAccess"), "Disabled"),
@@ -267,7 +277,7 @@ def _compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any
     outer = resource.inputs.get("properties")
     kind_of = get(outer, "computeType")
     if kind_of is UNKNOWN:
-        return {"accelerated": UNKNOWN, "stops_itself": UNKNOWN, "public": UNKNOWN, "root": UNKNOWN}
+        return dict.fromkeys(("accelerated", "kind", "stops_itself", "public", "root"), UNKNOWN)
     if kind_of != "ComputeInstance":
         return None
     inner = get(outer, "properties")
@@ -276,6 +286,7 @@ def _compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any
     kind = text(get(inner, "vmSize"))
     return {
         "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("azure", kind),
+        "kind": kind,
         "stops_itself": either(
             UNKNOWN if idle is UNKNOWN else idle is not None, UNKNOWN if schedules is UNKNOWN else bool(schedules)
         ),

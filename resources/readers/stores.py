@@ -253,7 +253,8 @@ def _account(graph: Graph, account: RecordedResource) -> dict[str, Any]:
         "locked": either(flag(immutability), UNKNOWN if isinstance(worm, Unknown) else bool(worm), per_container),
         "logged": False,
         "uniform": every(
-            negated(flag(inputs.get("allowSharedKeyAccess"), default=True)), negated(flag(inputs.get("isLocalUserEnabled")))
+            negated(flag(inputs.get("allowSharedKeyAccess"), default=True)),
+            negated(flag(inputs.get("isLocalUserEnabled"))),
         ),
         **_azure_lifecycle(policies),
     }

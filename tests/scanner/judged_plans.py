@@ -75,8 +75,8 @@ def _stacks() -> list[Plan]:
 
 def _forms() -> dict[str, Plan]:
     found: dict[str, Plan] = {}
-    folders = [str(path) for path in (COMPONENTS, *COMPONENTS.iterdir()) if path.is_dir()]
-    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
+    for path in sorted(COMPONENTS.rglob("conftest.py")):
+        _module(path)  # each names the folders that the tests beside it import from
     for path in sorted(COMPONENTS.rglob("test_*.py")):
         if WRITTEN not in path.read_text(encoding="utf-8"):
             continue
