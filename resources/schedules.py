@@ -270,6 +270,8 @@ def _profile(profile: Any) -> Schedule:
     if not names or not all(name in _DAYS for name in names) or not hours:
         return Schedule(unread="a recurring profile")
     least, wanted, most = (each if isinstance(each, int) else None for each in sizes)
+    if wanted == least and items(get(profile, "rules")):
+        wanted = None  # Azure goes up to the default where metrics are missing, never down to it: what runs, runs on
     return Schedule(
         events=tuple(
             Event(_DAYS.index(name) * 1440 + int(hour) * 60 + int(minute), least, wanted, most)

@@ -11,6 +11,7 @@ from components.azure.checks import (
     check_capacity,
     check_gang,
     check_place,
+    check_rack,
     check_windows_zone,
     is_guid,
 )
@@ -114,6 +115,7 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
             fix="the cluster's system pool is for work without accelerators",
         )
     else:
+        check_rack(faults, args, shape)
         check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:
             check_gang(faults, args, shape)

@@ -95,6 +95,7 @@ class CheckpointStore(Owned):
             public_access="None",
             opts=self._kept(),
         )
+        # on the account and not on its group: below a lock Azure takes no role back, and writers come and go
         authorization.ManagementLockByScope(
             f"{name}-lock",
             lock_name="checkpoints",

@@ -13,6 +13,7 @@ from sizing.catalog.records import Shape
 CAPACITY_MODES = ("on-demand", "spot", "reservation")
 SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|AccountKey=|(?i:password|client_secret|token)\s*=\s*\S")
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+RACKS = ("GB200", "GB300")  # github.com/Azure/ai-infrastructure-on-azure, infrastructure_references/aks
 ONE_PLACEMENT_GROUP = 100  # most machines in it
 
 
@@ -60,6 +61,7 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
             fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
         )
     else:
+        check_rack(faults, args, shape)
         check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:
             check_gang(faults, args, shape)
@@ -142,6 +144,17 @@ def check_windows_zone(faults: Faults, args: Mapping[str, Any]) -> None:
             f"has no Windows name here, which Azure wants: {zone!r}",
             fix="use a city in the same zone, or add the pair in components/azure/plans.py",
         )
+
+
+def check_rack(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
+    """Machines with GB200 or GB300 are Arm machines of one NVLink rack, which nothing here brings up."""
+    faults.must(
+        not any(kind in shape.instance_type for kind in RACKS),
+        "vm_size",
+        f"{args.get('vm_size')} is an Arm machine of an NVLink rack: it wants an image for Arm, NVIDIA's driver for "
+        "dynamic resource allocation, and the feature AKSInfinibandSupport off",
+        fix="choose an ND size with A100, H100, H200 or MI300X",
+    )
 
 
 def check_capacity(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:

@@ -162,9 +162,12 @@ def checkpoint_access(
     principal: pulumi.Input[str],
     told_by: pulumi.Output[str],
 ) -> None:
-    """The writer's role on the checkpoints' container and a private endpoint to it.
+    """The writer's role where the checkpoints lie, and a private endpoint to them.
 
     Both are named, neither asks the other stack; `told_by` is any resource id here, which says the subscription.
+    The role is given on the store's resource group, which holds that one account: below the account's lock Azure
+    refuses to take a role back (learn.microsoft.com/azure/azure-resource-manager/management/lock-resources), and a
+    destroy of the cluster would end there.
     """
     at = told_by.apply(plans.subscription_of)
     account = at.apply(
@@ -175,7 +178,7 @@ def checkpoint_access(
     authorization.RoleAssignment(
         name,
         role_assignment_name=guid("checkpoints", pulumi.get_stack(), name.removesuffix("-checkpoints")),
-        scope=account.apply(lambda value: f"{value}/blobServices/default/containers/{plans.CONTAINER}"),
+        scope=account.apply(plans.group_of),
         principal_id=principal,
         principal_type="ServicePrincipal",
         role_definition_id=at.apply(lambda value: plans.role_id(value, writer["role"])),

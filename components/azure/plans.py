@@ -68,6 +68,7 @@ WINDOWS_ZONES = {
     "Australia/Sydney": "AUS Eastern Standard Time",
     "Pacific/Auckland": "New Zealand Standard Time",
 }
+START_MINUTES = 15  # how long the number of machines at the start of a working day holds before the guard may act
 _DAYS = {
     "mon": "Monday",
     "tue": "Tuesday",
@@ -134,30 +135,41 @@ def autoscale_profiles(
     schedule: ScheduleArgs | None,
     scale_set_id: Any,
 ) -> list[dict[str, Any]]:
-    """Profiles of the autoscale setting: working hours with the idle rule, and nothing outside of them."""
+    """Profiles of the autoscale setting: working hours with the idle rule, and nothing outside of them.
+
+    Azure takes a scale set without metrics up to its profile's default, never down to it, and an empty one has none
+    (learn.microsoft.com/dotnet/api/azure.resourcemanager.monitor.models.monitorscalecapacity.default). The default is
+    therefore the minimum, else a set that the guard emptied would come back at once; what starts the machines of a
+    working day is a profile of its own, whose minimum is their number.
+    """
     rules = idle_rules(guard, scale_set_id=scale_set_id, nodes_min=nodes_min) if guard else []
     low, now, high = str(nodes_min), str(nodes_initial), str(nodes_max)
-    working = {"capacity": {"minimum": low, "default": now, "maximum": high}, "rules": rules}
+    working = {"capacity": {"minimum": low, "default": low, "maximum": high}, "rules": rules}
     if schedule is None:
         return [{"name": "always", **working}]
+    started = {"capacity": {"minimum": now, "default": now, "maximum": high}, "rules": []}
+    nothing = {"capacity": {"minimum": "0", "default": "0", "maximum": "0"}, "rules": []}
     zone = WINDOWS_ZONES[schedule["time_zone"]]
     profiles = []
     for number, window in enumerate(schedule["windows"]):
-        for edge, clock in (("hours", window["start"]), ("off", window["end"])):
-            hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
+        start, end = _minute(window["start"]), min(_minute(window["end"]), 23 * 60 + 59)
+        begun = start + min(START_MINUTES, max(1, (end - start) // 2))
+        for edge, minute, content in (("start", start, started), ("hours", begun, working), ("off", end, nothing)):
             recurrence = {
                 "frequency": "Week",
                 "schedule": {
                     "time_zone": zone,
                     "days": day_names(window["days"]),
-                    "hours": [hour],
-                    "minutes": [minute],
+                    "hours": [minute // 60],
+                    "minutes": [minute % 60],
                 },
             }
-            nothing = {"capacity": {"minimum": "0", "default": "0", "maximum": "0"}, "rules": []}
-            content = working if edge == "hours" else nothing
             profiles.append({"name": f"{edge}-{number}", **content, "recurrence": recurrence})
     return profiles
+
+
+def _minute(clock: str) -> int:
+    return int(clock[:2]) * 60 + int(clock[3:])
 
 
 def idle_rules(guard: GuardArgs, *, scale_set_id: Any, nodes_min: int) -> list[dict[str, Any]]:

@@ -235,8 +235,8 @@ def test_working_hours_start_and_stop_in_their_own_time_zone():
     assert (start["recurrence"], start["timeZone"], start["desiredCapacity"]) == ("0 7 * * MON-FRI", "Europe/London", 1)
     assert (end["recurrence"], end["desiredCapacity"], end["minSize"]) == ("0 21 * * MON-FRI", 0, 0)
     profiles = only("dev-azure", "azure-native:monitor:AutoscaleSetting")["profiles"]
-    assert [one["name"] for one in profiles] == ["hours-0", "off-0"]
-    assert profiles[1]["capacity"] == {"minimum": "0", "default": "0", "maximum": "0"}
+    assert [one["name"] for one in profiles] == ["start-0", "hours-0", "off-0"]
+    assert profiles[2]["capacity"] == {"minimum": "0", "default": "0", "maximum": "0"}
     assert profiles[0]["recurrence"]["schedule"]["timeZone"] == "GMT Standard Time"
     jobs = [one.inputs for one in recorded("dev-gcp") if one.type.endswith("cloudscheduler/job:Job")]
     assert sorted(job["schedule"] for job in jobs) == ["0 21 * * MON-FRI", "0 7 * * MON-FRI"]

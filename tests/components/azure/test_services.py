@@ -6,11 +6,24 @@ import re
 import pulumi
 import pytest
 from aws_recording import record
-from azure_recording import NETWORK, OWNED, PLACE, PROD, VAULT, ZONES, check_right, children, golden, only, refusals
+from azure_recording import (
+    NETWORK,
+    OWNED,
+    PLACE,
+    PROD,
+    VAULT,
+    WRITER,
+    ZONES,
+    check_right,
+    children,
+    golden,
+    only,
+    refusals,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.azure import limits_plans, storage_plans, workflow_plans
+from components.azure import limits_plans, parts, storage_plans, workflow_plans
 from components.azure.keys import CustomerKeys
 from components.azure.limits import BudgetAlarms, EndRights, TtlGuard
 from components.azure.openai import OpenAiAccount, _key_parts
@@ -364,3 +377,56 @@ def test_a_guard_never_stands_in_the_stack_that_it_ends(monkeypatch):
     monkeypatch.setattr(pulumi, "get_stack", lambda: "dev-azure")
     found = refusals(TtlGuard, TTL)
     assert any(at == "stack" and "must be another stack than the guard's own (dev-azure)" in text for at, text in found)
+
+
+def test_a_scale_set_that_the_guard_emptied_stays_empty_and_the_morning_starts_it():
+    """Azure takes a set without metrics up to its profile's default, and an empty set has no metrics."""
+    from components.azure.plans import autoscale_profiles
+
+    guard = {"action": "scale-to-zero", "min_utilization_percent": 5, "window_s": 2700, "grace_s": 3600}
+    sizes = {"nodes_min": 0, "nodes_initial": 2, "nodes_max": 4, "scale_set_id": "set"}
+    (always,) = autoscale_profiles(**sizes, guard=guard, schedule=None)
+    assert always["capacity"] == {"minimum": "0", "default": "0", "maximum": "4"}
+    windows = [{"days": "mon-fri", "start": "07:00", "end": "21:00"}, {"days": "sat", "start": "23:50", "end": "24:00"}]
+    day = autoscale_profiles(**sizes, guard=guard, schedule={"time_zone": "Europe/London", "windows": windows})
+    clocks = {
+        one["name"]: (one["recurrence"]["schedule"]["hours"][0], one["recurrence"]["schedule"]["minutes"][0])
+        for one in day
+    }
+    assert clocks["start-0"] == (7, 0)
+    assert clocks["hours-0"] == (7, 15)
+    assert clocks["off-0"] == (21, 0)
+    assert clocks["start-1"] < clocks["hours-1"] < clocks["off-1"]
+    by_name = {one["name"]: one for one in day}
+    assert by_name["start-0"]["capacity"]["minimum"] == "2"
+    assert by_name["hours-0"]["capacity"]["default"] == "0"
+    assert [one["name"] for one in day if one["rules"]] == ["hours-0", "hours-1"]
+
+
+def test_a_writer_s_role_does_not_hang_below_the_lock_of_the_checkpoints():
+    """Azure takes no role back below a lock: a destroy of the cluster would end there."""
+    from components.azure.checkpoints import CheckpointStore
+
+    store = {
+        "environment": "dev",
+        "owner": "ml-platform",
+        "region": "eastus",
+        "account": WRITER["account"],
+        "resource_group": WRITER["resource_group"],
+        "role": WRITER["role"],
+    }
+
+    def program():
+        owner = CheckpointStore("chat", store)
+        known = pulumi.Output.from_input("/subscriptions/0000/resourceGroups/network/providers/x")
+        parts.checkpoint_access(owner, "chat-checkpoints", PLACE, writer=WRITER, principal="pods", told_by=known)
+
+    made = record(program, stack="dev-azure")
+    role = only(made, "azure-native:authorization:RoleAssignment", "chat-checkpoints").inputs
+    lock = only(made, "azure-native:authorization:ManagementLockByScope").inputs
+    assert role["scope"] == f"/subscriptions/0000/resourceGroups/{WRITER['resource_group']}"
+    assert lock["level"] == "CanNotDelete"
+    (account,) = [one for one in made if one.type == "azure-native:storage:StorageAccount"]
+    assert account.urn in {
+        dependency for one in made if one.type.endswith("ByScope") for dependency in one.dependencies
+    }
