@@ -5,7 +5,6 @@ v1.4 (amd.com/v1alpha1), and the monitors that Azure's managed Prometheus reads 
 the fields of monitoring.coreos.com/v1).
 """
 
-
 from __future__ import annotations
 
 import json

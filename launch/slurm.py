@@ -24,6 +24,7 @@ from launch.setting import Setting
 from sizing.errors import ConfigError, Fault
 
 SCRIPTS: Final = "/tmp/sizewell"  # noqa: S108  (of the job: its number follows)
+IN_POD: Final = "/opt/sizewell"
 KINDS: Final = ("training", "fine-tuning")
 FROM_SLURM: Final = ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES", "SLURM_NODEID", "SCRIPTS")
 DEVICES: Final = {"cuda": "--gpus all", "rocm": "--device /dev/kfd --device /dev/dri", "neuron": "--privileged"}
@@ -89,7 +90,6 @@ def _sbatch(
     told = {**network_env(of.machine, of.target, several=of.nodes > 1), **variables, **dict(of.run.env)}
     told = {key: value for key, value in told.items() if key not in ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES")}
     told = {key: value for key, value in told.items() if not key.endswith("_SOCKET_IFNAME")}  # a pod's, not a machine's
-    words = [word.replace("/opt/sizewell", "$SCRIPTS") for word in [*line, *of.run.args]]
     gres = [f"#SBATCH --gres=gpu:{of.machine.devices}"] if of.machine.runtime in ("cuda", "rocm") else []
     times = [f"#SBATCH --time={limit(seconds)}"] if seconds else []
     names = textwrap.wrap(" ".join(sorted({*told, *FROM_SLURM})), 96)
@@ -131,21 +131,21 @@ def _sbatch(
         "  elif command -v docker >/dev/null; then how=docker",
         "  else how=none; fi",
         "fi",
-        f'line="{" ".join(_quoted(word) for word in words)}"',
+        f"line=({' '.join(_quoted(word) for word in [*line, *of.run.args])})",
         'case "$how" in',
         '  pyxis) start=(srun --kill-on-bad-exit=1 --container-image="$IMAGE" --container-mounts="$SCRIPTS:$SCRIPTS"',
-        '    bash -c "exec $line") ;;',
+        '    "${line[@]}") ;;',
         "  docker)",
         "    told=()",
         '    for name in "${names[@]}"; do told+=(--env "$name"); done',
         "    start=(srun --kill-on-bad-exit=1 docker run --rm --init --network host --ipc host",
         f'      {DEVICES[of.machine.runtime]} --ulimit memlock=-1 --stop-timeout 600 -v "$SCRIPTS:$SCRIPTS:ro"',
-        '      "${told[@]}" "$IMAGE" bash -c "exec $line") ;;',
-        '  *) start=(srun --kill-on-bad-exit=1 bash -c "exec $line") ;;',
+        '      "${told[@]}" "$IMAGE" "${line[@]}") ;;',
+        '  *) start=(srun --kill-on-bad-exit=1 "${line[@]}") ;;',
         "esac",
         "",
         "# Told to end (time is nearly over, or a machine goes): the processes save, the job goes back into the queue.",
-        'trap \'[ -n "${step:-}" ] && kill -TERM "$step"\' TERM',
+        "trap 'scancel --signal=TERM \"$SLURM_JOB_ID\"' TERM",  # the step's processes; srun itself would kill them
         '"${start[@]}" &',
         "step=$!",
         'wait "$step"',
@@ -166,6 +166,9 @@ def _sbatch(
 
 
 def _quoted(word: str) -> str:
-    """A word inside of double quotes: what a shell would expand is not, but for the folder of the scripts."""
-    plain = shlex.quote(word.replace("$SCRIPTS", "\0")).replace("\0", "$SCRIPTS")
-    return plain.replace("\\", "\\\\").replace('"', '\\"').replace("`", "\\`")
+    """A word as the shell reads it back, with the scripts where the job has unpacked them.
+
+    >>> print(_quoted("/opt/sizewell/spawn.py"), _quoted("$HOME"))
+    "$SCRIPTS"/spawn.py '$HOME'
+    """
+    return '"$SCRIPTS"'.join(shlex.quote(part) if part else "" for part in word.split(IN_POD)) or "''"

@@ -125,7 +125,7 @@ class Google(_Handler):
         made = {"name": name, "bucket": bucket, "size": str(len(data)), "generation": "1", "crc32c": _crc32c(data)}
         self._answer(200, json.dumps(made).encode(), Content_Type="application/json")
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _do
+    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _do  # noqa: N815  (names of http.server)
 
 
 def _crc32c(data: bytes) -> str:
@@ -182,7 +182,7 @@ class Azure(_Handler):
             xml = f"<?xml version='1.0'?><EnumerationResults><Blobs>{blobs}</Blobs><NextMarker/></EnumerationResults>"
             self._answer(200, xml.encode(), Content_Type="application/xml")
 
-    do_GET = do_PUT = do_DELETE = do_HEAD = _do
+    do_GET = do_PUT = do_DELETE = do_HEAD = _do  # noqa: N815  (names of http.server)
 
 
 def serve(handler: type[_Handler]) -> int:

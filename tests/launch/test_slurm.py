@@ -1,0 +1,142 @@
+"""The script for sbatch: a golden, and the script itself run by bash with stand-ins for Slurm's commands."""
+
+import dataclasses
+import difflib
+import os
+import re
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import launch_cases as cases
+import pytest
+
+from launch import files, slurm
+from sizing.errors import ConfigError
+
+GOLDEN = Path(__file__).parent / "goldens" / "slurm.sh"
+REFRESH = "SIZEWELL_REFRESH=1 .venv/bin/pytest -q -p no:xdist tests/launch/test_slurm.py"
+
+
+def without_payload(text):
+    return re.sub(r"(<<'PAYLOAD'[^\n]*\n).*?\nPAYLOAD", r"\1(the scripts)\nPAYLOAD", text, flags=re.DOTALL)
+
+
+def test_golden():
+    text = without_payload(slurm.script(cases.eks_training()))
+    if os.environ.get("SIZEWELL_REFRESH"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    stands = GOLDEN.read_text(encoding="utf-8") if GOLDEN.exists() else ""
+    if text != stands:
+        lines = difflib.unified_diff(stands.splitlines(), text.splitlines(), "golden", "now", lineterm="", n=2)
+        pytest.fail("\n".join([*list(lines)[:60], f"refresh: {REFRESH}"]), pytrace=False)
+
+
+@pytest.fixture
+def slurm_stands_in(tmp_path):
+    """`srun` runs what it is told, once; `scontrol` and `scancel` write down what they were asked."""
+    log = tmp_path / "calls"
+    commands = {
+        "srun": 'while [ "${1#--}" != "$1" ]; do shift; done; exec "$@"',
+        "scontrol": f'echo "scontrol $*" >> {log}; [ "$1" = show ] && printf "node-7\\nnode-8\\n"; exit 0',
+        "scancel": f'echo "scancel $*" >> {log}; kill -TERM "$(cat {tmp_path}/task)"',
+    }
+    for name, body in commands.items():
+        path = tmp_path / name
+        path.write_text(f"#!/bin/bash\n{body}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def run(text, *, tell=False, **env):
+        script = tmp_path / "job.sh"
+        script.write_text(text)
+        job = subprocess.Popen(
+            ["bash", str(script)],
+            env={
+                "PATH": f"{tmp_path}:{os.environ['PATH']}",
+                "SLURM_JOB_ID": str(tmp_path.name),
+                "SLURM_JOB_NODELIST": "node-[7-8]",
+                "SLURM_JOB_NUM_NODES": "2",
+                "SIZEWELL_CONTAINER": "none",
+                **env,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if tell:
+            for _ in range(400):
+                if (tmp_path / "task").exists():
+                    break
+                time.sleep(0.05)
+            job.send_signal(signal.SIGTERM)
+        out, _ = job.communicate(timeout=60)
+        return job.returncode, out, log.read_text() if log.exists() else ""
+
+    run.folder = tmp_path
+    return run
+
+
+def ended(command, restarts=2):
+    return dataclasses.replace(cases.eks_spot(), run=cases.run(command=command, restarts=restarts))
+
+
+def test_the_scripts_are_on_every_machine_and_know_of_each_other(slurm_stands_in):
+    line = ("bash", "-c", 'ls "$SCRIPTS"; echo at "$SIZEWELL_COORDINATOR" of "$SIZEWELL_NODES"')
+    code, out, _ = slurm_stands_in(slurm.script(ended(line)))
+    assert code == 0, out
+    assert set(files.training()) <= set(out.split())
+    assert "at node-7:29500 of 2" in out
+
+
+@pytest.mark.parametrize(
+    ("code", "count", "again"),
+    [("0", "0", False), ("64", "0", False), ("75", "99", True), ("1", "0", True), ("1", "2", False), ("69", "1", True)],
+)
+def test_what_goes_back_into_the_queue(slurm_stands_in, code, count, again):
+    """Told to end: always. A failure of its own: as often as the run survives. A wrong input: never."""
+    done, out, calls = slurm_stands_in(slurm.script(ended(("bash", "-c", f"exit {code}"))), SLURM_RESTART_COUNT=count)
+    assert str(done) == code, out
+    assert ("scontrol requeue" in calls) is again
+
+
+def test_told_to_end_the_step_is_told_and_waited_for(slurm_stands_in):
+    """SIGTERM goes to the step's processes by scancel: srun, told itself, would kill them before they have saved."""
+    task = slurm_stands_in.folder / "task"
+    line = ("bash", "-c", f"trap 'sleep 0.5; echo saved; exit 75' TERM; echo $$ > {task}; sleep 30 >/dev/null & wait")
+    code, out, calls = slurm_stands_in(slurm.script(ended(line)), tell=True)
+    assert "saved" in out
+    assert code == 75
+    assert calls.index("scancel --signal=TERM") < calls.index("scontrol requeue")
+
+
+def test_values_are_data_and_no_code(slurm_stands_in):
+    of = ended(("bash", "-c", 'echo "<$NOTE>"; echo "$1"', "sh", "a'b\"c`d$(touch /tmp/never)"))
+    of = dataclasses.replace(of, run=dataclasses.replace(of.run, env=(("NOTE", "x; $(touch never) 'y'"),)))
+    code, out, _ = slurm_stands_in(slurm.script(of))
+    assert code == 0, out
+    assert "<x; $(touch never) 'y'>" in out
+    assert "a'b\"c`d" in out
+    assert not Path("/tmp/never").exists()  # noqa: S108
+
+
+def test_directives_follow_the_decision():
+    text = slurm.script(cases.eks_training())
+    assert "#SBATCH --nodes=4" in text
+    assert "#SBATCH --gres=gpu:8" in text
+    assert "#SBATCH --time=3-00:00:00" in text
+    assert "#SBATCH --requeue" in text
+    burn = slurm.burn_in(cases.eks_training())
+    assert "#SBATCH --no-requeue" in burn
+    assert "--least 2.4e+11" in burn
+    assert "scontrol requeue" not in burn
+
+
+def test_the_same_run_is_the_same_script():
+    assert slurm.script(cases.eks_training()) == slurm.script(cases.eks_training())
+
+
+def test_services_are_refused():
+    with pytest.raises(ConfigError, match="Slurm runs jobs that end, not services"):
+        slurm.script(cases.serve_hours())
