@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from resources.graph import Graph
-from resources.pools import Size, fixed
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.sizes import Size, fixed
 from resources.values import Text, count, flag, get, items, text
 
 SCALE_SET: Final = "azure-native:compute:VirtualMachineScaleSet"

@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.schedules import schedule_of
-from resources.values import Count, Text, cloud_of, count, get, number, text
+from resources.sizes import Size
+from resources.values import Text, cloud_of, count, get, number, text
 from sizing.costing import amount, gigabyte_months, hours_in_words
-from sizing.money import HOURS_PER_MONTH, Cadence, Interval, LineItem, Price, Priced, Unpriced
+from sizing.money import Cadence, Interval, LineItem, Price, Priced, Unpriced
 
 if TYPE_CHECKING:
-    from resources.pricing import Context
+    from resources.context import Context
 
 FINANCIAL_MARKETS: Final = (
     "reserved-1y",
     "reserved-3y",
 )  # terms that no resource states: an on-demand machine has them
 PREPAID: Final = ("capacity-block", "purchase")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """Machines of a pool: smallest, wanted, largest. None means that the input is silent."""
-
-    least: Count
-    wanted: Count
-    most: Count
-
-    def hours(self) -> tuple[Interval, str] | None:
-        """Machine-hours per month and why they are not exact; None when nothing bounds them from above."""
-        bounds = [value for value in (self.most, self.wanted, self.least) if isinstance(value, int)]
-        if self.most is UNKNOWN or not bounds:
-            return None
-        if self.most is None and (self.wanted is UNKNOWN or self.least is UNKNOWN):
-            return None
-        most = max(bounds)
-        least = self.least if isinstance(self.least, int) else 0
-        wanted = self.wanted if isinstance(self.wanted, int) else (most if self.wanted is UNKNOWN else None)
-        if wanted is None:
-            wanted = least if isinstance(self.least, int) else most
-        why = "size not known yet" if UNKNOWN in (self.least, self.wanted) else ""
-        floor, ceiling = least * HOURS_PER_MONTH, most * HOURS_PER_MONTH
-        return Interval(amount(floor), amount(min(max(wanted * HOURS_PER_MONTH, floor), ceiling)), amount(ceiling)), why
-
-
-def fixed(count: Count) -> Size:
-    return Size(least=count, wanted=count, most=count)
 
 
 def pool_hours(

@@ -19,7 +19,7 @@ from sizing.money import HOURS_PER_MONTH, WEEKS_PER_MONTH, Interval
 
 if TYPE_CHECKING:
     from resources.graph import Graph
-    from resources.pools import Size
+    from resources.sizes import Size
 
 WEEK: Final = 7 * 1440  # minutes; Monday 00:00 is 0
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

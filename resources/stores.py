@@ -11,7 +11,7 @@ from sizing.costing import BILLED_GIGABYTE, amount
 from sizing.money import Interval, LineItem
 
 if TYPE_CHECKING:
-    from resources.pricing import Context
+    from resources.context import Context
 
 
 def stored(resource: RecordedResource, context: Context, *, key: str, what: str) -> tuple[LineItem, ...]:

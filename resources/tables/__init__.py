@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from resources.pricing import Pricer
+from resources.context import Pricer
 from resources.tables import (
     aws_compute,
     aws_managed,

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from resources import aws_nodes, pools
 from resources.aws_nodes import MIXED, Nodes
-from resources.pools import Size, fixed
-from resources.pricing import Context, Free, Outcome, Pricer
+from resources.context import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.sizes import Size, fixed
 from resources.tables import gaps
 from resources.values import count, flag, get, items, number, text
 from sizing.costing import amount

@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from resources import pools
-from resources.pools import Size, fixed
-from resources.pricing import Context, Free, Outcome, Pricer
+from resources.context import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.sizes import Size, fixed
 from resources.values import count, get, items, number, text
 from sizing.costing import amount
 from sizing.money import Interval, LineItem

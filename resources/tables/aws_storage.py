@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from resources import pools
-from resources.pricing import Context, Free, Outcome, Pricer
+from resources.context import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stores import stored
 from resources.values import get, items, number, text

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from resources import azure_nodes, pools
 from resources.azure_nodes import Machine
-from resources.pools import Size, fixed
-from resources.pricing import Context, Free, Outcome, Pricer
+from resources.context import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.sizes import Size, fixed
 from resources.values import Text, count, get, items, number, text
 from sizing.costing import gigabyte_months
 from sizing.money import HOURS_PER_MONTH, Interval, LineItem

@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from resources import pools
-from resources.pools import Size, fixed
-from resources.pricing import Context, Free, Outcome, Pricer
+from resources.context import Context, Free, Outcome, Pricer
 from resources.recorded import RecordedResource, Unknown
+from resources.sizes import Size, fixed
 from resources.tables import gaps
 from resources.values import Count, count, get, items, number, text
 from sizing.money import LineItem, Unpriced

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final
 
-from resources.pricing import Context, Free, Outcome, Pricer
+from resources.context import Context, Free, Outcome, Pricer
 from resources.recorded import RecordedResource, Unknown
 from resources.stores import stored
 from resources.values import get, text

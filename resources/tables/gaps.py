@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from resources.pricing import Context, Free, Outcome, Pricer
+from resources.context import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stores import stored
 from resources.values import get, number, text

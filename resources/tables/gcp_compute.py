@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from resources import gcp_nodes, pools
+from resources.context import Context, Free, Outcome, Pricer
 from resources.gcp_nodes import CLUSTER, Machine
-from resources.pools import Size, fixed
-from resources.pricing import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.sizes import Size, fixed
 from resources.tables import gaps
 from resources.values import Text, count, either, flag, get, items, number, text
 from sizing.money import LineItem

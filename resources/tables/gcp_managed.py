@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from resources import gcp_nodes, pools
-from resources.pools import Size, fixed
-from resources.pricing import Context, Outcome, Pricer
+from resources.context import Context, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.sizes import Size, fixed
 from resources.values import count, flag, get, items, text
 from sizing.money import LineItem
 

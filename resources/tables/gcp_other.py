@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from resources import gcp_nodes, pools
-from resources.pools import Size, fixed
-from resources.pricing import Context, Free, Outcome, Pricer
+from resources.context import Context, Free, Outcome, Pricer
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
+from resources.sizes import Size, fixed
 from resources.stores import stored
 from resources.tables.gcp_compute import disk_key
 from resources.values import count, flag, get, number, text

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources import UNKNOWN, Plan, RecordedResource, price
-from resources.pools import Size
 from resources.schedules import Event, Schedule, Window, weekly
+from resources.sizes import Size
 from sizing.catalog import load
 from sizing.money import Interval
 
