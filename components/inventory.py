@@ -21,9 +21,7 @@ def component_classes(cloud: str) -> tuple[type[Owned], ...]:
     """The components of one cloud, by name."""
     package = importlib.import_module(f"components.{cloud}")
     modules = [
-        importlib.import_module(f"components.{cloud}.{one.name}")
-        for one in pkgutil.iter_modules(package.__path__)
-        if one.name != "__main__"
+        importlib.import_module(f"components.{cloud}.{one.name}") for one in pkgutil.iter_modules(package.__path__)
     ]
     found = [
         value

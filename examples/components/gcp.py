@@ -1,0 +1,23 @@
+"""One component alone: a model on one L4 that goes to zero while nobody asks, in a project given.
+
+Run it in any Pulumi project: `pulumi config set project PROJECT`, `pulumi config set image IMAGE@sha256:...`,
+`pulumi up`.
+"""
+
+import pulumi
+
+from components.gcp.run import CloudRunGpu
+
+config = pulumi.Config()
+service = CloudRunGpu(
+    "captions",
+    {
+        "environment": "dev",
+        "owner": "media",
+        "region": "us-central1",
+        "project": config.require("project"),
+        "image": config.require("image"),
+        "instances_max": 2,
+    },
+)
+pulumi.export("captions", service.uri)
