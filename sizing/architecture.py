@@ -209,6 +209,13 @@ def kv_bytes_per_token(a: Architecture, bytes_per_value: float = 2, *, context: 
     return kv_values_per_token(a, context=context) * bytes_per_value
 
 
+def assumptions(a: Architecture) -> tuple[str, ...]:
+    """What a model's source leaves open, in sentences: an architecture lists the bare names of such fields."""
+    return tuple(
+        note if " " in note else f"the model's {note} is assumed: its source does not say" for note in a.assumed
+    )
+
+
 def faults(a: Architecture, path: str = "model") -> tuple[Fault, ...]:
     """Everything that is impossible about the shape; () for a model that can exist."""
     found: list[Fault] = []

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from sizing.architecture import assumptions as model_assumptions
 from sizing.catalog.records import Architecture
 from sizing.errors import Fault, SpecError
 from sizing.jobs import ServingJob, TrainingJob
@@ -149,7 +150,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         data_passes=(spec.training.epochs or 1) if spec.training else 1,
     )
     if architecture is not None:
-        notes += architecture.assumed
+        notes += model_assumptions(architecture)
     if spec.kind in ("training", "fine-tuning") and architecture is not None:
         base = replace(base, training=_training_job(spec, architecture, notes))
     elif spec.kind == "inference" and architecture is not None:

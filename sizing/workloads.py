@@ -427,7 +427,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         said.append(f"what has no price in {chosen.deal.region} was compared at twice its price elsewhere")
     if chosen.run_s is not None:
         said.append(f"{START_UP_S / 60:.0f} minutes to start a machine and load the weights (estimate)")
-    return tuple(dict.fromkeys(_in_words(note) for note in said))
+    return tuple(dict.fromkeys(said))
 
 
 def choices(chosen: Option) -> list[str]:
@@ -466,8 +466,3 @@ def choices(chosen: Option) -> list[str]:
     if chosen.provision == "fleet":
         said.append("spot machines come from a fleet: several types in two zones, each works for itself")
     return said
-
-
-def _in_words(note: str) -> str:
-    """Architectures list the fields that their source leaves open; a reader wants a sentence."""
-    return f"the model's {note} is assumed: its source does not say" if note.isidentifier() else note

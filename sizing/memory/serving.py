@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from sizing.architecture import (
+    assumptions,
     embedding_params,
     expert_layers,
     kv_bytes_per_token,
@@ -72,9 +73,7 @@ def serving_memory(
         low_bytes=round(total * low),
         high_bytes=round(total * high),
         grade="calibrated",
-        assumptions=tuple(
-            text if " " in text else f"the model's {text} is assumed" for text in job.architecture.assumed
-        ),
+        assumptions=assumptions(job.architecture),
     )
 
 

@@ -6,7 +6,7 @@ there yet unless they are accumulated) and its end (all gradients, almost no act
 
 from __future__ import annotations
 
-from sizing.architecture import embedding_params, forward_flop_per_sample, output_params, params_total
+from sizing.architecture import assumptions, embedding_params, forward_flop_per_sample, output_params, params_total
 from sizing.catalog.records import Accelerator
 from sizing.errors import Fault, SpecError
 from sizing.jobs import Grade, Layout, MemoryEstimate, TrainingJob
@@ -203,7 +203,7 @@ def _buffer_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
 
 
 def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:
-    found = [text if " " in text else f"the model's {text} is assumed" for text in job.architecture.assumed]
+    found = list(assumptions(job.architecture))
     if job.checkpointing is None and layout.checkpointing == "none":
         found.append("no activation checkpointing")
     if not job.architecture.layers:
