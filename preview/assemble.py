@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
+from typing import Final
 
 from preview import records
 from preview.guardrails import NO_LIMITS, Limits, exit_of, guardrails_of, is_silent
 from sizing.money import ZERO
+
+FRESH_DAYS: Final = 30
+MOVING: Final = ("capacity block", "spot", "flex start")  # priced anew every few weeks or oftener
 
 
 def assemble(
@@ -26,6 +30,7 @@ def assemble(
     guardrails = guardrails_of(stacks, before, after, limits, unblocked=unblocked)
     exit_code, reason = exit_of(stacks, guardrails)
     failed = [stack for stack in stacks if stack.failed]
+    old = stale_prices(stacks, provenance, on)
     if failed:
         exit_code, reason = 69, f"no figure for {failed[0].stack}: {failed[0].failed.splitlines()[0]}"
     return records.Preview(
@@ -37,11 +42,36 @@ def assemble(
         bought=sum((stack.bought for stack in stacks), ZERO),
         prices_moved_usd_per_month=sum(moved, Decimal(0)) if moved else None,
         guardrails=guardrails,
-        provenance=provenance,
+        provenance=provenance.model_copy(update={"stale": old}),
         silent=is_silent(stacks, guardrails, limits),
         exit_code=exit_code,
         exit_reason=reason,
     )
+
+
+def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance, on: date) -> tuple[str, ...]:
+    """What is too old to be relied on: the whole catalog, and prices that sellers move every few weeks."""
+    found = []
+    if provenance.age_days is not None and provenance.age_days > FRESH_DAYS:
+        found.append(f"the newest price is of {provenance.catalog_as_of}, {provenance.age_days} days ago")
+    lines = [line for stack in stacks for row in (*stack.rows, *stack.unchanged.rows) for line in row.lines]
+    moving: dict[str, set[tuple[str, str]]] = {}
+    for line in lines:
+        market = next((word for word in MOVING if word in line.what.replace("-", " ")), None)
+        if market and line.date and not line.source.startswith("own ") and _days(line.date, on) > FRESH_DAYS:
+            moving.setdefault(market, set()).add((line.date, line.what))
+    for market, prices in sorted(moving.items()):
+        oldest, what = min(prices)
+        many = f"{len(prices)} {market} prices are" if len(prices) > 1 else f"the {market} price of {what} is"
+        found.append(f"{many} older than {FRESH_DAYS} days, {'the oldest ' if len(prices) > 1 else ''}of {oldest}")
+    return tuple(found)
+
+
+def _days(day: str, on: date) -> int:
+    try:
+        return (on - date.fromisoformat(day)).days
+    except ValueError:
+        return 0
 
 
 def failed_stack(stack: str, project: str, why: str) -> records.Stack:

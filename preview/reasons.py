@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Final
 
 from preview import records
 from sizing.decision import Decision, Guard, Pool, Workload
 from sizing.money import HOURS_PER_MONTH
+
+BLOCK_DRAIN: Final = timedelta(minutes=40)  # EC2 takes the machines 30 minutes before a block's end; 10 to drain them
 
 
 def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
@@ -22,6 +26,7 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
                 region=pool.region,
                 nodes=pool.nodes_max,
                 market=pool.market,
+                managed="" if pool.managed == "raw" else pool.managed,
                 chosen=True,
                 usd_per_month=workload.cost.run_rate.expected or None,
                 usd_per_run=workload.cost.per_run_usd,
@@ -39,6 +44,7 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
                 region=other.region,
                 nodes=other.nodes,
                 market=other.market,
+                managed=other.managed or "",
                 chosen=False,
                 usd_per_month=other.usd_per_month,
                 usd_per_run=other.usd_per_run,
@@ -152,6 +158,32 @@ def _capacity(workload: Workload, pool: Pool) -> Iterable[str]:
             f"may be interrupted: a checkpoint of {checkpoint.bytes_each / 1e9:,.0f} GB every "
             f"{_span(round(checkpoint.interval_s / 60) * 60 or 60)}, {checkpoint.keep} kept in {checkpoint.store}"
         )
+
+
+def ends_of(decision: Decision) -> tuple[records.End, ...]:
+    """The stack's own end, and for each dated block of capacity by when work has to be saved."""
+    found = []
+    if decision.expires_at is not None:
+        found.append(records.End(component="", text=f"the stack ends on {decision.expires_at.isoformat()}"))
+    for workload in decision.workloads:
+        for block in (pool.capacity.block for pool in workload.pools):
+            if block is None or not block.start:
+                continue
+            end = datetime.fromisoformat(block.start) + timedelta(hours=block.duration_hours)
+            saved = end - BLOCK_DRAIN
+            found.append(
+                records.End(
+                    component=workload.spec.name,
+                    text=f"the block ends {_minute(end)}; a checkpoint has to be written by {_minute(saved)}, "
+                    "when its machines are drained",
+                )
+            )
+    return tuple(found)
+
+
+def _minute(when: datetime) -> str:
+    moment = when.astimezone(UTC) if when.tzinfo else when
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def utilization_of(pool: Pool) -> Decimal:

@@ -158,6 +158,7 @@ class Choice(_Record):
     region: str
     nodes: int
     market: str
+    managed: str = ""  # the service that runs it; "": machines of one's own
     chosen: bool
     usd_per_month: Decimal | None = None
     usd_per_run: Decimal | None = None
@@ -194,6 +195,13 @@ class Guarded(_Record):
     idle_when: str
     then: str
     saves_usd_per_hour: Decimal | None = None
+
+
+class End(_Record):
+    """What ends of itself: a stack at its date, a purchased block, and by when work has to be saved."""
+
+    component: str  # "" for the whole stack
+    text: str
 
 
 class CapacityNote(_Record):
@@ -245,6 +253,7 @@ class Stack(_Record):
     evidence: tuple[Evidence, ...] = ()
     guarded: tuple[Guarded, ...] = ()
     capacity: tuple[CapacityNote, ...] = ()
+    ends: tuple[End, ...] = ()
     ownership: tuple[OwnershipMonth, ...] = ()
     notes: tuple[str, ...] = ()
     failed: str = ""  # why there is no figure for the head
@@ -256,6 +265,7 @@ class Provenance(_Record):
     catalog_digest: str = ""
     catalog_as_of: str = ""
     age_days: int | None = None
+    stale: tuple[str, ...] = ()  # in words: prices of this preview that are too old to be relied on
     discounts: str = ""  # file names of own rates and usage
     usage: str = ""
     engine: str = "offline"

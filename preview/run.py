@@ -19,7 +19,7 @@ from preview.diff import Side, budget_of, compare
 from preview.guardrails import NO_LIMITS, Limits
 from preview.needs import changes_of
 from preview.ownership import ownership_of
-from preview.reasons import capacity_of, choices_of, evidence_of, guarded_of
+from preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
 from resources.recorded import Plan
 from sizing.decision import Decision
 from sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
@@ -286,6 +286,7 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
             "evidence": evidence_of(decision),
             "guarded": guarded_of(decision),
             "capacity": capacity_of(decision),
+            "ends": ends_of(decision),
             "ownership": ownership_of(decision, pricing.catalog, request.on),
         }
     return result.model_copy(update=reasons)

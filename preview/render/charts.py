@@ -12,7 +12,7 @@ from html import escape
 
 from preview import records
 from preview.render import text
-from preview.render.folds import figure, unit_of
+from preview.render.folds import choice_label, figure, unit_of
 
 WIDTH = 420
 _LABEL = 132  # pixels for names at the left
@@ -110,7 +110,7 @@ def time_against_cost(stack: records.Stack, workload: str) -> str:
     for number, (choice, usd, speed) in enumerate(known, start=1):
         x = left + (WIDTH - 16 - left) * speed / across
         y = bottom - float(usd / up) * (bottom - 20)
-        label = f"{choice.nodes} x {choice.label}, {choice.market}"
+        label = choice_label(choice)
         name = f"{label}: {text.usd(usd)} USD, {figure(metric, speed)}"
         css = "chosen" if choice.chosen else "other"
         marks.append(
@@ -125,7 +125,7 @@ def time_against_cost(stack: records.Stack, workload: str) -> str:
         marks,
     )
     entries = "".join(
-        f"<li{' class=chosen' if choice.chosen else ''}>{escape(f'{choice.nodes} x {choice.label}, {choice.market}')} "
+        f"<li{' class=chosen' if choice.chosen else ''}>{escape(choice_label(choice))} "
         f"<small>{escape(f'{choice.cloud}/{choice.region}')}: {text.usd(usd)} USD, "
         f"{escape(figure(metric, speed))}</small></li>"
         for choice, usd, speed in known

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from preview import records
 from preview.render import text
 from preview.render.escape import code, html, words
 
 _MOST_CHOICES = 8
+SERVICES: Final = {"sagemaker": "SageMaker", "vertex": "Vertex AI", "azureml": "Azure ML", "cloud-run": "Cloud Run"}
+EACH_ALONE: Final = (
+    "Each other choice is priced by itself, with the network and keys that a stack has once; what is dearer or "
+    "cheaper compares like with like."
+)
 
 
 def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool) -> list[str]:
@@ -35,8 +41,7 @@ def _why_in_short(stack: records.Stack) -> str:
 
 
 def _evidence_in_short(each: records.Evidence) -> str:
-    value, low, high = (figure(each.metric, bound) for bound in (each.value, each.low, each.high))
-    return f"{each.workload}: {value} ({low} to {high})"
+    return f"{each.workload}: {predicted(each)}"
 
 
 def unit_of(metric: str, most: float) -> tuple[float, str]:
@@ -70,6 +75,25 @@ def figure(metric: str, value: float) -> str:
     return f"{size:,.0f} {unit}" if size >= 100 else f"{size:,.3g} {unit}"
 
 
+def predicted(each: records.Evidence) -> str:
+    """A prediction and its band, the unit said once: "58 h (46 to 70)"; what is no prediction has no band."""
+    divisor, _ = unit_of(each.metric, each.value)
+    low, high = (f"{bound / divisor:,.0f}" if bound / divisor >= 100 else f"{bound / divisor:,.3g}"
+                 for bound in (each.low, each.high))  # fmt: skip
+    band = f" ({low} to {high})" if low != high else ""
+    return f"{figure(each.metric, each.value)}{band}"
+
+
+def bound_by(each: records.Evidence) -> str:
+    return f"; bound by {words(each.bottleneck)}" if each.bottleneck not in ("", "none") else ""
+
+
+def choice_label(choice: records.Choice) -> str:
+    """How many of what, on which terms, and which service runs it."""
+    by = f", {SERVICES.get(choice.managed, choice.managed)}" if choice.managed else ""
+    return f"{choice.nodes} x {choice.label}, {choice.market}{by}"
+
+
 def _why(stack: records.Stack) -> Iterator[str]:
     if stack.choices:
         yield "| Choice | Where | $/month | $ for the run | Why not |"
@@ -77,7 +101,7 @@ def _why(stack: records.Stack) -> Iterator[str]:
         for workload in dict.fromkeys(choice.workload for choice in stack.choices):
             ours = [choice for choice in stack.choices if choice.workload == workload]
             for choice in ours[:_MOST_CHOICES]:
-                label = f"{choice.nodes} x {choice.label}, {choice.market}"
+                label = choice_label(choice)
                 monthly = "**unpriced**" if choice.usd_per_month is None and choice.usd_per_run is None else ""
                 yield (
                     f"| {'**' if choice.chosen else ''}{words(label, 60)}{'**' if choice.chosen else ''} "
@@ -87,12 +111,10 @@ def _why(stack: records.Stack) -> Iterator[str]:
                     f"| {words(choice.why_not, 120)} |"
                 )
         yield ""
+        if any(not choice.chosen for choice in stack.choices):
+            yield f"{EACH_ALONE}  "
     for each in stack.evidence:
-        yield (
-            f"{code(each.workload)}: {words(figure(each.metric, each.value))}, "
-            f"{words(figure(each.metric, each.low))} to {words(figure(each.metric, each.high))}; "
-            f"evidence: {words(each.grade)}; bound by {words(each.bottleneck)}.  "
-        )
+        yield (f"{code(each.workload)}: {words(predicted(each))}; evidence: {words(each.grade)}{bound_by(each)}.  ")
         if each.memory_breakdown:
             parts = " + ".join(f"{words(name)} {size / 1e9:,.1f}" for name, size in each.memory_breakdown.items())
             yield (
@@ -128,6 +150,10 @@ def _guard(stack: records.Stack) -> Iterator[str]:
         saves = f"${text.usd(each.saves_usd_per_hour)}/h" if each.saves_usd_per_hour is not None else ""
         told = " | ".join(words(part) for part in (each.signal, each.idle_when, each.then))
         yield f"| {code(each.component)} | {told} | {saves} |"
+    if stack.ends:
+        yield ""
+    for end in stack.ends:
+        yield f"- {f'{code(end.component)} ' if end.component else ''}{words(end.text)}"
 
 
 def _policies_in_short(stack: records.Stack) -> str:

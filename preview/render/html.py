@@ -10,7 +10,7 @@ from pathlib import Path
 from preview import records
 from preview.ownership import NOTE
 from preview.render import charts, text
-from preview.render.folds import figure, provenance_in_words
+from preview.render.folds import EACH_ALONE, choice_label, predicted, provenance_in_words
 
 
 def render(preview: records.Preview) -> str:
@@ -32,6 +32,9 @@ def render(preview: records.Preview) -> str:
     moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if moved:
         parts.append(f"<p>{escape(moved[0].upper() + moved[1:])}</p>")
+    old = text.old_prices(preview)
+    if old:
+        parts.append(f'<p class="old">{escape(old)}</p>')
     if len(preview.stacks) > 1:
         parts += _stacks(preview)
     for stack in preview.stacks:
@@ -192,7 +195,7 @@ def _folds(stack: records.Stack) -> Iterator[str]:
     if stack.choices:
         rows = [
             [
-                f"{choice.nodes} x {choice.label}, {choice.market}",
+                choice_label(choice),
                 choice.workload,
                 f"{choice.cloud}/{choice.region}",
                 choice.why_not,
@@ -201,8 +204,9 @@ def _folds(stack: records.Stack) -> Iterator[str]:
             ]
             for choice in stack.choices
         ]
+        alone = f'<p class="soft">{EACH_ALONE}</p>' if any(not choice.chosen for choice in stack.choices) else ""
         heads = ["Choice", "Workload", "Where", "Why not", "USD per month", "USD per run"]
-        yield _fold("Why this hardware", [_table("", heads, rows, right=2, narrow=True), *_evidence(stack)])
+        yield _fold("Why this hardware", [_table("", heads, rows, right=2, narrow=True), alone, *_evidence(stack)])
     if stack.guarded:
         rows = [
             [
@@ -212,7 +216,12 @@ def _folds(stack: records.Stack) -> Iterator[str]:
             for each in stack.guarded
         ]  # fmt: skip
         heads = ["Component", "Signal", "Idle when", "Then", "Saves USD per hour"]
-        yield _fold("Idle guard", [_table("", heads, rows, right=1, narrow=True)])
+        ends = [
+            f"<li>{f'<code>{escape(end.component)}</code> ' if end.component else ''}{escape(end.text)}</li>"
+            for end in stack.ends
+        ]
+        until = f"<ul>{''.join(ends)}</ul>" if ends else ""
+        yield _fold("Idle guard", [_table("", heads, rows, right=1, narrow=True), until])
     if stack.capacity:
         notes = [f"<li><code>{escape(n.component)}</code> {escape(n.text)}</li>" for n in stack.capacity]
         yield _fold("Capacity", [f"<ul>{''.join(notes)}</ul>"])
@@ -238,13 +247,13 @@ def _folds(stack: records.Stack) -> Iterator[str]:
 
 def _evidence(stack: records.Stack) -> Iterator[str]:
     for each in stack.evidence:
-        value, low, high = (figure(each.metric, bound) for bound in (each.value, each.low, each.high))
+        bound = f", bound by {each.bottleneck}" if each.bottleneck not in ("", "none") else ""
         memory = (
             f"{each.memory_per_device_bytes / 1e9:,.1f} GB of {each.memory_usable_bytes / 1e9:,.1f} usable per device"
         )
         yield (
-            f"<p><code>{escape(each.workload)}</code> {escape(value)} ({escape(low)} to {escape(high)}), evidence "
-            f"{escape(each.grade)}, bound by {escape(each.bottleneck)}; memory {memory}</p>"
+            f"<p><code>{escape(each.workload)}</code> {escape(predicted(each))}, evidence "
+            f"{escape(each.grade)}{escape(bound)}; memory {memory}</p>"
         )
 
 

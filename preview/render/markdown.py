@@ -83,7 +83,10 @@ def _headlines(preview: records.Preview) -> Iterator[str]:
             yield f"**Policy failed**: {code(finding.policy)}{where}: {words(finding.message)}  "
     for rail in text.broken(preview.guardrails):
         yield f"**Over the limit**: {words(rail)}  "
-    yield _counts(preview)
+    old = text.old_prices(preview)
+    yield _counts(preview) + ("  " if old else "")
+    if old:
+        yield words(old)
 
 
 def _counts(preview: records.Preview) -> str:

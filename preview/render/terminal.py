@@ -11,7 +11,7 @@ from rich.text import Text
 
 from preview import records
 from preview.render import text
-from preview.render.folds import figure, provenance_in_words
+from preview.render.folds import predicted, provenance_in_words
 
 _STYLES = {"+": "red", "-": "green", "~": "yellow", "=": "dim"}
 
@@ -47,6 +47,9 @@ def _headline(console: Console, preview: records.Preview) -> None:
     moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if moved:
         console.print(Text(f"{moved[0].upper()}{moved[1:]}"))
+    old = text.old_prices(preview)
+    if old:
+        console.print(Text(_plain(old), style="yellow"))
     for rail in text.broken(preview.guardrails):
         console.print(Text(f"Over the limit: {rail}", style="red"))
 
@@ -162,9 +165,9 @@ def _lists(console: Console, stack: records.Stack) -> None:
         if finding.fix and not finding.waived:
             console.print(Text(f"  fix: {_plain(finding.fix)}"))
     for evidence in stack.evidence:
-        low, high = figure(evidence.metric, evidence.low), figure(evidence.metric, evidence.high)
-        value = figure(evidence.metric, evidence.value)
-        _item(console, f"{evidence.workload}: {value} ({low} to {high}), {evidence.grade}")
+        _item(console, f"{evidence.workload}: {predicted(evidence)}, evidence {evidence.grade}")
+    for end in stack.ends:
+        _item(console, f"{end.component} {end.text}".strip())
     for line in stack.unpriced:
         _item(console, f"unpriced: {line}", style="red")
     for line in stack.outside:

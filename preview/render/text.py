@@ -117,6 +117,12 @@ def moved(preview_moved: Decimal | None, change: Decimal) -> str:
     return f"prices moved {signed(preview_moved)} USD/month, your change {signed(change)} USD/month"
 
 
+def old_prices(preview: records.Preview) -> str:
+    """What is said of prices that are too old, "" where none is."""
+    stale = preview.provenance.stale
+    return f"Old prices: {'; '.join(stale)} (docs/howto/refresh-prices.md)" if stale else ""
+
+
 def broken(rails: tuple[records.Guardrail, ...]) -> list[str]:
     return [in_words(rail) for rail in rails if rail.broken]
 

@@ -12,7 +12,7 @@ from preview import records
 from preview.assemble import assemble
 from preview.diff import Side, budget_of, compare
 from preview.guardrails import Limits
-from preview.reasons import capacity_of, choices_of, evidence_of, guarded_of
+from preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
 from resources.recorded import Plan, RecordedResource
 from sizing.decision import Decision
 from sizing.money import Interval, LineItem, Priced, Unpriced
@@ -187,7 +187,7 @@ def one(before, after, *, limits=None, unblocked="", stack="llm-prod", with_deci
     )  # fmt: skip
     if made is not None:
         compared = compared.model_copy(
-            update={"choices": choices_of(made), "evidence": evidence_of(made), "guarded": guarded_of(made), "ownership": months(),
+            update={"choices": choices_of(made), "evidence": evidence_of(made), "guarded": guarded_of(made), "ends": ends_of(made), "ownership": months(),
                     "capacity": capacity_of(made)}
         )  # fmt: skip
     return assemble([compared], on=ON, provenance=PROVENANCE, limits=limits or Limits(), unblocked=unblocked)

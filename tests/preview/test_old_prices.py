@@ -1,0 +1,69 @@
+"""Prices that are too old say so in every form; those that a team states itself do not age."""
+
+from dataclasses import replace
+
+import pytest
+from situations import ON, PROVENANCE, Sketch, one, plain
+
+from preview.assemble import assemble
+from preview.diff import compare
+from preview.render import html, markdown, terminal
+from preview.render import json as as_json
+from sizing.money import Priced
+
+DOCS = "docs/howto/refresh-prices.md"
+
+
+def dated(what, day, source="AWS list"):
+    """A stack of one machine, priced on a day."""
+    sketch = Sketch("llm-prod").resource("aws:ec2/instance:Instance", "box")
+    sketch.line("box", what, "machine-hour", "1", (0, 100, 730))
+    sketch.items = [replace(line, price=Priced(line.price.amount, source, day)) for line in sketch.items]
+    return sketch
+
+
+def preview(*sketches, age_days=1):
+    stacks = [compare(f"s{i}", None, sketch.side()) for i, sketch in enumerate(sketches)]
+    return assemble(stacks, on=ON, provenance=PROVENANCE.model_copy(update={"age_days": age_days}))
+
+
+def test_fresh_prices_are_not_mentioned():
+    assert one(None, plain()).provenance.stale == ()
+    assert "Old prices" not in markdown.render(one(None, plain()))
+
+
+def test_a_catalog_that_nobody_refreshed_is_said_in_every_form():
+    old = preview(plain(), age_days=65)
+    said = "the newest price is of 2026-09-02, 65 days ago"
+    assert old.provenance.stale == (said,)
+    for text in (terminal.render(old, width=200), markdown.render(old), html.render(old)):
+        assert said in text.replace("\\", "")
+        assert DOCS in text.replace("\\", "")
+    assert said in as_json.render(old)
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("g6.xlarge, spot, us-east-1", "the spot price of g6.xlarge, spot, us-east-1 is older than 30 days"),
+        ("capacity block, 4 x p5.48xlarge", "the capacity block price of"),
+        ("a3-highgpu-8g, flex-start, us-east5", "the flex start price of"),
+    ],
+)
+def test_prices_that_move_are_old_after_a_month(what, says):
+    (found,) = preview(dated(what, "2026-08-01")).provenance.stale
+    assert found.startswith(says)
+    assert found.endswith("of 2026-08-01")
+    assert preview(dated(what, "2026-08-20")).provenance.stale == ()
+
+
+def test_list_prices_of_an_old_date_and_own_rates_are_no_fault():
+    assert preview(dated("g6.xlarge, on-demand, us-east-1", "2024-07-01")).provenance.stale == ()
+    assert preview(dated("g6.xlarge, spot, us-east-1", "2024-07-01", source="own rate")).provenance.stale == ()
+
+
+def test_many_old_prices_are_one_sentence():
+    spot = [
+        dated(f"g6.{size}, spot, us-east-1", day) for size, day in (("xlarge", "2026-07-20"), ("2xlarge", "2026-08-01"))
+    ]
+    assert preview(*spot).provenance.stale == ("2 spot prices are older than 30 days, the oldest of 2026-07-20",)
