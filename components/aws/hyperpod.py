@@ -45,7 +45,11 @@ class HyperPodCluster(Owned):
         vpc_arn = parts.told(
             f"arn:{plans.partition(region)}:ec2:{region}:{{}}:vpc/{{}}".format, account, args["vpc_id"]
         )
-        addresses = parts.told(lambda arn: hyperpod_plans.machine_policy(vpc_arn=arn), vpc_arn)
+        addresses = parts.told(
+            lambda arn, cluster: hyperpod_plans.machine_policy(vpc_arn=arn, cluster_arn=cluster),
+            vpc_arn,
+            args["eks_cluster_arn"],
+        )
         parts.inline_policy(self, f"{name}-machines-addresses", role, addresses)
         key = parts.key_arn(self, name, args, account)
         parts.inline_policy(self, f"{name}-machines-key", role, parts.key_use(args, key))

@@ -219,10 +219,11 @@ def scripts_bucket(location: str) -> str:
     return location.removeprefix("s3://").partition("/")[0]
 
 
-def machine_policy(*, vpc_arn: str) -> str:
+def machine_policy(*, vpc_arn: str, cluster_arn: str) -> str:
     """What a HyperPod machine does beside AWS's own policy for it: its pods' addresses, and their identities.
 
-    Interfaces are made and changed in the cluster's VPC only; what AWS lets nobody restrict is reading.
+    Interfaces are made and changed in the cluster's VPC only, identities are those of its EKS cluster; what AWS lets
+    nobody restrict is reading.
     """
     look = [
         "ec2:DescribeDhcpOptions",
@@ -269,6 +270,6 @@ def machine_policy(*, vpc_arn: str) -> str:
                 "Action": "ec2:CreateTags",
                 "Resource": f"{arn}:network-interface/*",
             },
-            {"Sid": "Pods", "Effect": "Allow", "Action": "eks-auth:AssumeRoleForPodIdentity", "Resource": "*"},
+            {"Sid": "Pods", "Effect": "Allow", "Action": "eks-auth:AssumeRoleForPodIdentity", "Resource": cluster_arn},
         ]
     )

@@ -156,7 +156,7 @@ class AmlWorkspace(Owned):
             network_rule_bypass_options="AzureServices",
             network_rule_set={"default_action": "Deny"},
             data_endpoint_enabled=True,
-            zone_redundancy="Enabled" if args["environment"] == "prod" else "Disabled",
+            zone_redundancy="Enabled",  # costs nothing beside Premium
             policies={"retention_policy": {"status": "enabled", "days": 30}},
             tags=self.tags_of(containerregistry.Registry, f"{name}-images"),
             opts=self.child(),

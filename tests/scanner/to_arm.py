@@ -97,4 +97,4 @@ def _value(value: Any, sources: list[RecordedResource], key: str) -> Any:
         }
     if isinstance(value, (list, tuple)):
         return [_value(item, sources, key) for item in value]
-    return value
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value  # maps of texts

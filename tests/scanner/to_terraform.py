@@ -103,6 +103,11 @@ class _Sources:
         types = {one.urn: set(self.addresses[one.urn].split(".")[0].split("_")) for one in self.resources}
         shared = {urn: len(words & kind) for urn, kind in types.items()}
         fitting = [urn for urn, count in shared.items() if count == max(shared.values())]
+        if len(fitting) < of == len(self.resources):
+            fitting = [
+                one.urn if one.urn in fitting else "" for one in self.resources
+            ]  # each source is one of the list
+            return f"{self.addresses[fitting[position]]}.{_attribute(key)}" if fitting[position] else NOT_KNOWN
         if len(fitting) != of or (not shared[fitting[0]] and not words & {"id", "arn", "email", "name"}):
             return NOT_KNOWN
         return f"{self.addresses[fitting[position]]}.{_attribute(key)}"
