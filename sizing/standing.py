@@ -31,7 +31,7 @@ AML_PRIVATE_ENDPOINTS: Final = 4  # blob and files, registry, workspace
 class Footing:
     """What of a workload decides which standing parts its stack has."""
 
-    name: str
+    name: str = ""  # of the workload, where its lines are shown
     kind: str
     cloud: str
     region: str
@@ -225,9 +225,10 @@ def _gcp(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
             footing.target == "vertex" and footing.kind == "inference"
         ):
             found.append(_monthly(footing.name, "encryption key", "kms.key"))
-        if footing.target == "kubernetes" and footing.windows:
-            jobs = 2 * footing.windows
-            found.append(_monthly(footing.name, f"{jobs} scheduled jobs", "scheduler.job", jobs))
+        jobs = 2 * footing.windows + (footing.guarded and footing.stops)  # two edges of each window, a look at idleness
+        if footing.target == "kubernetes" and jobs:
+            what = f"{jobs} scheduled jobs" if jobs > 1 else "scheduled job"
+            found.append(_monthly(footing.name, what, "scheduler.job", jobs))
         if footing.checkpoints:
             found.append(_monthly(footing.name, "encryption key of checkpoints", "kms.key"))
     if ends:

@@ -6,12 +6,13 @@ disarm the other.
 """
 
 import pulumi
-from pulumi_gcp import billing, cloudscheduler, monitoring, projects, pubsub, serviceaccount, workflows
+from pulumi_gcp import billing, cloudscheduler, monitoring, pubsub, workflows
 
-from components.gcp import limits_plans, service_plans
+from components.gcp import limits_plans, parts, service_plans
 from components.gcp.limits_plans import TtlGuardArgs, check_ttl
 from components.gcp.service_args import BudgetAlarmsArgs
 from components.gcp.service_checks import check_budget
+from components.gcp.workflow_plans import START_PERMISSIONS
 from components.owned import Owned
 from components.tags import legal
 
@@ -104,7 +105,9 @@ class TtlGuard(Owned):
             opts,
         )
         project = pulumi.Output.from_input(args["project"])
-        hand = self._account(name, args, "end", f"Takes the machines of {stack} to zero", limits_plans.PERMISSIONS)
+        hand = parts.account(
+            self, f"{name}-end", args, f"Takes the machines of {stack} to zero", limits_plans.PERMISSIONS
+        )
         workflow = workflows.Workflow(
             f"{name}-end",
             name=self.physical(f"{name}-end", 64),
@@ -120,8 +123,8 @@ class TtlGuard(Owned):
             labels=self.tags_of(workflows.Workflow, f"{name}-end"),
             opts=self.child(),
         )
-        starter = self._account(
-            name, args, "start", f"Starts the workflow that ends {stack}", ("workflows.executions.create",)
+        starter = parts.account(
+            self, f"{name}-start", args, f"Starts the workflow that ends {stack}", START_PERMISSIONS
         )
         executions = f"locations/{region}/workflows/{self.physical(f'{name}-end', 64)}/executions"
         job = cloudscheduler.Job(
@@ -149,27 +152,3 @@ class TtlGuard(Owned):
         self.workflow_name = workflow.name
         self.job_name = job.name
         self.register_outputs({"workflowName": self.workflow_name, "jobName": self.job_name})
-
-    def _account(
-        self, name: str, args: TtlGuardArgs, use: str, title: str, permissions: tuple[str, ...]
-    ) -> serviceaccount.Account:
-        """An account that may do this and nothing else."""
-        account = serviceaccount.Account(
-            f"{name}-{use}",
-            account_id=self.physical(f"{name}-{use}", 30),
-            project=args["project"],
-            display_name=title,
-            opts=self.child(),
-        )
-        role = projects.IAMCustomRole(
-            f"{name}-{use}",
-            role_id=self.physical(f"{name}-{use}", 60).replace("-", "_"),
-            project=args["project"],
-            title=title,
-            permissions=list(permissions),
-            opts=self.child(),
-        )
-        projects.IAMMember(
-            f"{name}-{use}", project=args["project"], role=role.name, member=account.member, opts=self.child()
-        )
-        return account

@@ -1,6 +1,5 @@
 """The hard end of a stack on Google Cloud: arguments, refusals, the workflow that ends it. Pure."""
 
-import json
 from datetime import date
 from typing import Any
 
@@ -9,6 +8,7 @@ import pulumi
 from components.facts import owned_args
 from components.faults import Faults, check_owned
 from components.gcp.checks import check_region
+from components.gcp.workflow_plans import call, each, source
 from components.owned import OwnedArgs
 from components.tags import legal, physical_name
 from sizing.decision import Decision
@@ -29,7 +29,6 @@ PERMISSIONS = (
     "run.services.delete",
     "run.services.list",
 )
-RETRIED = (400, 409, 429, 500, 503)  # another operation is under way, or the API is busy
 
 
 class TtlGuardArgs(OwnedArgs):
@@ -79,23 +78,6 @@ def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
     return {**owned, "region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
 
 
-def _call(method: str, url: str, **more: Any) -> dict[str, Any]:
-    """A request as the workflow's account, tried again while the service is busy with another."""
-    wanted = {"url": url, "auth": {"type": "OAuth2"}, **more}
-    return {
-        "try": {"call": f"http.{method}", "args": wanted, "result": "answer"},
-        "retry": {
-            "predicate": "${busy}",
-            "max_retries": 20,
-            "backoff": {"initial_delay": 15, "max_delay": 60, "multiplier": 2},
-        },
-    }
-
-
-def _each(value: str, among: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"for": {"value": value, "in": among, "steps": steps}}
-
-
 def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
     """The workflow that ends a stack: before its date it returns at once; then it may run every hour, to the same end.
 
@@ -108,8 +90,8 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
     here = f"projects/{project}/locations/{region}"
     pool = f'${{"{gke}/{here}/clusters/" + cluster.name + "/nodePools/" + pool.name'
     pools = [
-        {"fixed": _call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})},
-        {"empty": _call("post", f'{pool} + ":setSize"}}', body={"nodeCount": 0})},
+        {"fixed": call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})},
+        {"empty": call("post", f'{pool} + ":setSize"}}', body={"nodeCount": 0})},
         {"emptied": {"assign": [{"ended": "${list.concat(ended, pool.name)}"}]}},
     ]
     mine = f'${{default(map.get(cluster, ["resourceLabels", "{LABEL}"]), "") == "{label}"}}'
@@ -126,9 +108,9 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
                 ]
             }
         },
-        {"clusters": _call("get", f"{gke}/{here}/clusters")},
+        {"clusters": call("get", f"{gke}/{here}/clusters")},
         {
-            "each_cluster": _each(
+            "each_cluster": each(
                 "cluster",
                 '${default(map.get(answer.body, "clusters"), [])}',
                 [
@@ -137,7 +119,7 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
                             "switch": [
                                 {
                                     "condition": mine,
-                                    "steps": [{"each_pool": _each("pool", "${cluster.nodePools}", pools)}],
+                                    "steps": [{"each_pool": each("pool", "${cluster.nodePools}", pools)}],
                                 }
                             ]
                         }
@@ -145,9 +127,9 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
                 ],
             )
         },
-        {"services": _call("get", f"https://run.googleapis.com/v2/{here}/services")},
+        {"services": call("get", f"https://run.googleapis.com/v2/{here}/services")},
         {
-            "each_service": _each(
+            "each_service": each(
                 "service",
                 '${default(map.get(answer.body, "services"), [])}',
                 [
@@ -158,7 +140,7 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
                                     "condition": service,
                                     "steps": [
                                         {
-                                            "delete": _call(
+                                            "delete": call(
                                                 "delete", '${"https://run.googleapis.com/v2/" + service.name}'
                                             )
                                         },
@@ -172,7 +154,7 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
             )
         },
         {
-            "jobs": _call(
+            "jobs": call(
                 "get",
                 f"{vertex}/{here}/customJobs",
                 query={
@@ -181,18 +163,18 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
             )
         },
         {
-            "each_job": _each(
+            "each_job": each(
                 "job",
                 '${default(map.get(answer.body, "customJobs"), [])}',
                 [
-                    {"cancel": _call("post", f'${{"{vertex}/" + job.name + ":cancel"}}')},
+                    {"cancel": call("post", f'${{"{vertex}/" + job.name + ":cancel"}}')},
                     {"cancelled": {"assign": [{"ended": "${list.concat(ended, job.name)}"}]}},
                 ],
             )
         },
-        {"endpoints": _call("get", f"{vertex}/{here}/endpoints")},
+        {"endpoints": call("get", f"{vertex}/{here}/endpoints")},
         {
-            "each_endpoint": _each(
+            "each_endpoint": each(
                 "endpoint",
                 '${default(map.get(answer.body, "endpoints"), [])}',
                 [
@@ -203,12 +185,12 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
                                     "condition": f'${{text.match_regex(endpoint.displayName, "^{prefix}-")}}',
                                     "steps": [
                                         {
-                                            "each_model": _each(
+                                            "each_model": each(
                                                 "model",
                                                 '${default(map.get(endpoint, "deployedModels"), [])}',
                                                 [
                                                     {
-                                                        "undeploy": _call(
+                                                        "undeploy": call(
                                                             "post",
                                                             f'${{"{vertex}/" + endpoint.name + ":undeployModel"}}',
                                                             body={"deployedModelId": "${model.id}"},
@@ -234,10 +216,4 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
         },
         {"report": {"return": "${ended}"}},
     ]
-    codes = " or ".join(f"error.code == {code}" for code in RETRIED)
-    asked = f'"code" in error and ({codes})'
-    busy = {
-        "params": ["error"],
-        "steps": [{"ask": {"switch": [{"condition": f"${{{asked}}}", "return": True}]}}, {"no": {"return": False}}],
-    }
-    return json.dumps({"main": {"steps": steps}, "busy": busy}, sort_keys=True)
+    return source(steps)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_gcp import cloudscheduler, container, monitoring, projects, pubsub, serviceaccount
+from pulumi_gcp import cloudscheduler, container, monitoring, serviceaccount, workflows
 
-from components.gcp import plans
+from components.gcp import parts, plans, workflow_plans
 from components.gcp.args import AcceleratorPoolArgs
 from components.gcp.checks import check_pool
 from components.gcp.cluster import SCOPES
@@ -18,7 +18,9 @@ from sizing.catalog.records import Shape, Slice
 class AcceleratorPool(Owned):
     """One node pool, or one per multi-host TPU slice: private, tainted, with its driver, watched for idleness.
 
-    Autoscaler, schedule and guard own the current size; Pulumi owns existence, minimum and maximum.
+    Autoscaler, schedule and guard own the current size; Pulumi owns existence, minimum and maximum. A pool that the
+    guard emptied, because pods held accelerators that idled, stays empty until the next working hours or until somebody
+    starts it: `gcloud workflows run NAME-size --data='{"size": "working"}'`.
     """
 
     pool_names: pulumi.Output[list[str]]
@@ -55,12 +57,13 @@ class AcceleratorPool(Owned):
         count = plans.slices_of(args, tpu_slice)
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
         pools: list[container.NodePool] = []
+        counts: dict[str, dict[str, Any]] = {}
         for one in names:  # one after the other: a cluster refuses two operations at a time
-            sizes = plans.counts(args, tpu_slice, len(pools))
+            sizes = counts[self.physical_pool(one)] = plans.counts(args, tpu_slice, len(pools))
             pools.append(self._pool(one, args, shape, tpu_slice, sizes=sizes, after=pools[-1:]))
         self.pool_count = len(pools)
         self._writer(name, args)
-        self._schedule(name, args, pools)
+        self._clocks(name, args, pools, counts, per_node=per_node)
         self._guard(name, args, pools)
 
         self.pool_names = pulumi.Output.all(*[pool.name for pool in pools])
@@ -156,75 +159,83 @@ class AcceleratorPool(Owned):
             opts=self.child(),
         )
 
-    def _schedule(self, name: str, args: AcceleratorPoolArgs, pools: list[container.NodePool]) -> None:
-        """Scheduler jobs that set the pool's size, by an account that may do nothing else."""
-        if "schedule" not in args:
+    def _clocks(
+        self,
+        name: str,
+        args: AcceleratorPoolArgs,
+        pools: list[container.NodePool],
+        counts: Mapping[str, Mapping[str, Any]],
+        *,
+        per_node: int,
+    ) -> None:
+        """A workflow that fills and empties the pool, and what starts it: working hours, and a look at idleness."""
+        guard, clocks = args.get("guard"), plans.hours(args["schedule"]) if "schedule" in args else {}
+        if guard is not None and guard["action"] == "scale-to-zero":
+            clocks["idle"] = {"schedule": workflow_plans.EVERY_QUARTER, "time_zone": "Etc/UTC", "size": "idle"}
+        if not clocks:
             return
+        hand = parts.account(self, f"{name}-size", args, f"Sets the size of {name}", workflow_plans.PERMISSIONS)
+        starter = parts.account(
+            self, f"{name}-clock", args, f"Starts the workflow that sizes {name}", workflow_plans.START_PERMISSIONS
+        )
         project = pulumi.Output.from_input(args["project"])
-        account = serviceaccount.Account(
-            f"{name}-hours",
-            account_id=self.physical(f"{name}-hours", 30),
-            display_name=f"Working hours of {name}",
-            opts=self.child(),
+        source = pulumi.Output.all(project, args["cluster"]).apply(
+            lambda known: workflow_plans.size_workflow(
+                project=known[0],
+                region=args["region"],
+                cluster=known[1],
+                pools=counts,
+                zones=len(args["zones"]),
+                guard=guard,
+                accelerators_per_node=per_node,
+                ends=args.get("expires", ""),
+            )
         )
-        role = projects.IAMCustomRole(
-            f"{name}-hours",
-            role_id=self.physical(f"{name}-hours", 60).replace("-", "_"),
-            title=f"Sets the size of {name}",
-            permissions=["container.clusters.get", "container.clusters.update", "container.operations.get"],
-            opts=self.child(),
+        workflow = workflows.Workflow(
+            f"{name}-size",
+            name=self.physical(f"{name}-size", 64),
+            description=f"Fills and empties {name}: size working, zero, or idle",
+            project=args["project"],
+            region=args["region"],
+            service_account=hand.id,
+            call_log_level="LOG_ERRORS_ONLY",
+            deletion_protection=False,
+            source_contents=source,
+            labels=self.tags_of(workflows.Workflow, f"{name}-size"),
+            opts=self.child(depends_on=pools),
         )
-        grant = projects.IAMMember(
-            f"{name}-hours", project=project, role=role.name, member=account.member, opts=self.child()
-        )
-        for pool_number, pool in enumerate(pools):
-            for job, settings in plans.resize_jobs(args["schedule"], nodes_initial=args["nodes_initial"]).items():
-                path = pulumi.Output.format(
-                    "projects/{0}/locations/{1}/clusters/{2}", project, args["region"], args["cluster"]
-                )
-                uri = pulumi.Output.concat("https://container.googleapis.com/v1/", path, "/nodePools/", pool.name)
-                suffix = f"{job}" if len(pools) == 1 else f"{pool_number}-{job}"
-                cloudscheduler.Job(
-                    f"{name}-{suffix}",
-                    name=self.physical(f"{name}-{suffix}", 500),
-                    description=f"Working hours of {name}",
-                    region=args["region"],
-                    schedule=settings["schedule"],
-                    time_zone=settings["time_zone"],
-                    attempt_deadline="320s",
-                    retry_config={"retry_count": 5, "min_backoff_duration": "60s"},
-                    http_target={
-                        "http_method": "POST",
-                        "uri": pulumi.Output.concat(uri, ":setSize"),
-                        "body": settings["body"],
-                        "headers": {"Content-Type": "application/json"},
-                        "oauth_token": {"service_account_email": account.email, "scope": SCOPES[0]},
-                    },
-                    opts=self.child(depends_on=[grant]),
-                )
+        executions = f"locations/{args['region']}/workflows/{self.physical(f'{name}-size', 64)}/executions"
+        for clock, settings in clocks.items():
+            cloudscheduler.Job(
+                f"{name}-{clock}",
+                name=self.physical(f"{name}-{clock}", 500),
+                description=f"Asks for {settings['size']}: {name}",
+                project=args["project"],
+                region=args["region"],
+                schedule=settings["schedule"],
+                time_zone=settings["time_zone"],
+                attempt_deadline="320s",
+                retry_config={"retry_count": 5, "min_backoff_duration": "60s"},
+                http_target={
+                    "http_method": "POST",
+                    "uri": project.apply(
+                        lambda known: f"https://workflowexecutions.googleapis.com/v1/projects/{known}/{executions}"
+                    ),
+                    "body": plans.execution(settings["size"]),
+                    "headers": {"Content-Type": "application/json"},
+                    "oauth_token": {"service_account_email": starter.email, "scope": SCOPES[0]},
+                },
+                opts=self.child(depends_on=[workflow]),
+            )
 
     def _guard(self, name: str, args: AcceleratorPoolArgs, pools: list[container.NodePool]) -> None:
-        """A notice when the accelerators are idle; empty nodes the autoscaler takes away itself."""
+        """A notice when the accelerators are idle; a grace later the pool's workflow empties it."""
         guard = args.get("guard")
         if guard is None:
             return
-        topic = pubsub.Topic(
-            f"{name}-notices",
-            name=self.physical(f"{name}-notices", 255),
-            labels=self.tags_of(pubsub.Topic, f"{name}-notices"),
-            opts=self.child(),
-        )
-        channel = monitoring.NotificationChannel(
-            f"{name}-notices",
-            display_name=f"Notices of {name}",
-            type="pubsub",
-            labels={"topic": topic.id},
-            user_labels=self.tags_of(monitoring.NotificationChannel, f"{name}-notices"),
-            opts=self.child(),
-        )
         condition: Mapping[str, Any] = {
             "filter": pulumi.Output.all(args["cluster"], *[pool.name for pool in pools]).apply(
-                lambda found: plans.idle_filter(cluster=found[0], pools=found[1:])
+                lambda found: plans.pool_filter(workflow_plans.DUTY, cluster=found[0], pools=found[1:])
             ),
             "comparison": "COMPARISON_LT",
             "threshold_value": float(guard["min_utilization_percent"]),
@@ -240,7 +251,7 @@ class AcceleratorPool(Owned):
             combiner="AND",
             severity="WARNING",
             conditions=[{"display_name": "accelerators idle", "condition_threshold": condition}],
-            notification_channels=[channel.id],
+            notification_channels=[parts.notices(self, name, args)],
             user_labels=self.tags_of(monitoring.AlertPolicy, f"{name}-idle"),
             opts=self.child(),
         )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_gcp import kms, projects
+from pulumi_gcp import kms, monitoring, projects, pubsub, serviceaccount
 
 from components.gcp import plans
 from components.owned import Owned
@@ -51,3 +51,61 @@ def key_of(
         return pulumi.Output.from_input(args["kms_key_name"]), []
     key, grants = own_key(owner, name, region=args["region"], project=args["project"], service=service, agents=agents)
     return key, list(grants)
+
+
+def account(
+    owner: Owned, name: str, args: Mapping[str, Any], title: str, permissions: tuple[str, ...]
+) -> serviceaccount.Account:
+    """An account that may do this and nothing else."""
+    made = serviceaccount.Account(
+        name,
+        account_id=owner.physical(name, 30),
+        project=args["project"],
+        display_name=title,
+        opts=owner.child(),
+    )
+    role = projects.IAMCustomRole(
+        name,
+        role_id=owner.physical(name, 60).replace("-", "_"),
+        project=args["project"],
+        title=title,
+        permissions=list(permissions),
+        opts=owner.child(),
+    )
+    projects.IAMMember(name, project=args["project"], role=role.name, member=made.member, opts=owner.child())
+    return made
+
+
+def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> pulumi.Output[str]:
+    """A channel of alerts into a topic of its own, which Cloud Monitoring may write to: else notices are lost.
+
+    Its agent comes with a project's first channel; all agents of a project begin with the project's number.
+    """
+    topic = pubsub.Topic(
+        f"{name}-notices",
+        name=owner.physical(f"{name}-notices", 255),
+        project=args["project"],
+        labels=owner.tags_of(pubsub.Topic, f"{name}-notices"),
+        opts=owner.child(),
+    )
+    channel = monitoring.NotificationChannel(
+        f"{name}-notices",
+        display_name=f"Notices of {name}",
+        project=args["project"],
+        type="pubsub",
+        labels={"topic": topic.id},
+        user_labels=owner.tags_of(monitoring.NotificationChannel, f"{name}-notices"),
+        opts=owner.child(),
+    )
+    known = projects.ServiceIdentity(
+        f"{name}-notices", project=args["project"], service="container.googleapis.com", opts=owner.child()
+    )
+    pubsub.TopicIAMMember(
+        f"{name}-notices",
+        topic=topic.name,
+        project=args["project"],
+        role="roles/pubsub.publisher",
+        member=known.email.apply(lambda email: plans.agent_member(email, "gcp-sa-monitoring-notification")),
+        opts=owner.child(depends_on=[channel]),
+    )
+    return channel.id

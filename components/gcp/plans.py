@@ -183,26 +183,31 @@ def queue_flavor(args: AcceleratorPoolArgs, shape: Shape, *, queue: str, pools: 
     return {**flavor, "provisioning_class": QUEUED_CLASS} if args["capacity_mode"] == "queued" else flavor
 
 
-def resize_jobs(schedule: ScheduleArgs, *, nodes_initial: int) -> dict[str, dict[str, Any]]:
-    """Two scheduler jobs per window that set the pool's size: up at its start, to zero at its end."""
-    jobs = {}
+def hours(schedule: ScheduleArgs) -> dict[str, dict[str, str]]:
+    """Two clocks per window: what they ask the pool's workflow for, working at its start and zero at its end."""
+    clocks = {}
     for number, window in enumerate(schedule["windows"]):
-        for edge, size in (("start", nodes_initial), ("end", 0)):
+        for edge, size in (("start", "working"), ("end", "zero")):
             clock = window["start"] if edge == "start" else window["end"]
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
-            jobs[f"{edge}-{number}"] = {
+            clocks[f"{edge}-{number}"] = {
                 "schedule": f"{minute} {hour} * * {window['days'].upper()}",
                 "time_zone": schedule["time_zone"],
-                "body": base64.b64encode(json.dumps({"nodeCount": size}).encode()).decode(),
+                "size": size,
             }
-    return jobs
+    return clocks
 
 
-def idle_filter(*, cluster: str, pools: list[str]) -> str:
-    """Monitoring filter: duty cycle of the accelerators on the nodes of some pools."""
+def execution(size: str) -> str:
+    """The body that starts a run of the pool's workflow, base64 as Cloud Scheduler wants it."""
+    return base64.b64encode(json.dumps({"argument": json.dumps({"size": size})}).encode()).decode()
+
+
+def pool_filter(metric: str, *, cluster: str, pools: list[str]) -> str:
+    """Monitoring filter: a metric of the nodes of some pools."""
     label = 'metadata.user_labels."cloud.google.com/gke-nodepool"'
     names = ",".join(f'"{pool}"' for pool in pools)
     return (
-        'metric.type="kubernetes.io/node/accelerator/duty_cycle" AND resource.type="k8s_node" '
+        f'metric.type="{metric}" AND resource.type="k8s_node" '
         f'AND resource.labels.cluster_name="{cluster}" AND {label}=one_of({names})'
     )

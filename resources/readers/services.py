@@ -411,7 +411,8 @@ def _pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
 
 def _workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """A workflow of ours that starts training jobs; what others do is in no field."""
-    return _told(graph, resource) if get(graph.registration(resource), "kind") == "pool" else None
+    sizes = any(one.type == "sizewell-gcp:index:AcceleratorPool" for one in graph.ancestors(resource))
+    return _told(graph, resource) if get(graph.registration(resource), "kind") == "pool" and not sizes else None
 
 
 def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:

@@ -164,9 +164,13 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _workflow(resource: RecordedResource, context: Context) -> Outcome:
-    """A workflow is free; the training jobs that it starts are not, and only its component says their machines."""
+    """A workflow is free; the training jobs that it starts are not, and only its component says their machines.
+
+    The one of a pool in a cluster starts nothing: it sizes machines that the plan has.
+    """
     stated = context.graph.registration(resource)
-    if stated is None or stated.get("kind") != "pool":
+    owners = {one.type for one in context.graph.ancestors(resource)}
+    if stated is None or stated.get("kind") != "pool" or "sizewell-gcp:index:AcceleratorPool" in owners:
         return Free("the first 5,000 steps of a month are free")
     size = Size(least=0, wanted=0, most=count(stated.get("nodesMax")))
     kind, market = text(stated.get("instanceType")), text(stated.get("market"))
