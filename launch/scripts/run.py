@@ -178,6 +178,10 @@ class Stop:
         self._deadline = _moment(settings.deadline) if settings.deadline else None
         self._ends: float | None = None
         self.why = ""
+        self.listen()
+
+    def listen(self) -> None:
+        """Hear SIGTERM, again if need be: what is started later may have put a handler of its own in place."""
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def _on_signal(self, *_: object) -> None:

@@ -296,6 +296,7 @@ def join() -> None:
 
 def body(settings: Settings, store: Store, stop: run.Stop) -> int:
     join()
+    stop.listen()  # JAX's own preemption service has taken SIGTERM
     code = run.train(settings, JaxJob(settings), JaxComm(), store, stop)
     if jax.process_count() > 1:
         jax.distributed.shutdown()

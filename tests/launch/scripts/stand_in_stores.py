@@ -1,5 +1,4 @@
 """Google Cloud Storage and Azure Blob Storage in a few lines, with the real clients before them. Run in .venv-train.
-# ruff: noqa: N815
 
 They hold their writer to what the checkpoint store's identity may do: make, get and list. Delete is refused, and so is on
 Google Cloud a write over something, which needs the right to delete. A bucket or container "closed" refuses everything.

@@ -1,0 +1,329 @@
+"""Each training script as two processes on CPU: killed, told to end, resumed from the store. Nothing is imitated but the hardware.
+
+The processes are forked from one that has imported the frameworks (warm.py); test_scripts.py starts them by the line itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import PYTHON, SCRIPTS
+
+PATIENCE_S = 120  # on a machine that has much else to do
+SMALL = {
+    "SEQUENCE_LENGTH": "16",
+    "SAMPLES_PER_STEP": "8",
+    "MICRO_BATCH": "2",
+    "STEPS": "100000",
+    "WARMUP_STEPS": "4",
+    "LEARNING_RATE": "0.003",
+    "DIMENSIONS": "layers=2,hidden=32,heads=4,kv_heads=2,ffn=64,vocab=64",
+    "DROPOUT": "0.1",
+    "CHECKPOINT_STEPS": "2",
+}
+SIGNED = {  # moto looks whether there is one, not at what it says
+    "Authorization": "AWS4-HMAC-SHA256 Credential=x/20261121/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=x"
+}
+FSDP, NEURON, JAX = "train_fsdp.py", "train_neuron.py", "train_jax.py"
+
+
+def free_port() -> int:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
+
+
+class Job:
+    """What `subprocess.Popen` tells of a process, of one that the warm server keeps."""
+
+    def __init__(self, at: Path, asked: dict[str, Any]) -> None:
+        self._client = socket.socket(socket.AF_UNIX)
+        self._client.connect(str(at))
+        self._client.sendall(f"{json.dumps(asked)}\n".encode())
+        self._file = self._client.makefile()
+        self.pid, self.returncode = int(self._file.readline()), None
+
+    def poll(self, patience_s: float = 0.0) -> int | None:
+        if self.returncode is None and select.select([self._client], [], [], patience_s)[0]:
+            self.returncode = int(self._file.readline())
+        return self.returncode
+
+    def told(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def gone(self) -> None:
+        """SIGKILL to the launcher and all its processes at once: a machine that is gone."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.poll(PATIENCE_S)
+        self._client.close()
+
+
+@dataclass
+class Run:
+    """A job of two processes under `spawn.py`, in a process group of its own."""
+
+    job: Job
+    output: Path
+    log: Path
+
+    def text(self) -> str:
+        return self.output.read_text(errors="replace") if self.output.exists() else ""
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Wait until the output has it; the output itself is the failure's text."""
+        end = time.monotonic() + PATIENCE_S
+        while not (found := re.search(pattern, self.text(), re.MULTILINE)):
+            code = self.job.poll()
+            assert code is None, f"ended with {code} before {pattern!r}:\n{self.text()}"
+            assert time.monotonic() < end, f"no {pattern!r}:\n{self.text()}"
+            time.sleep(0.02)
+        return found
+
+    def ended(self) -> int:
+        code = self.job.poll(PATIENCE_S)
+        assert code is not None, self.text()
+        return code
+
+    def losses(self) -> dict[int, float]:
+        return {line["step"]: line["loss"] for line in map(json.loads, self.log.read_text().splitlines())}
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The socket of a process that has imported the frameworks."""
+    folder = tmp_path_factory.mktemp("warm")
+    at = Path(os.path.relpath(folder / "socket")) if len(str(folder)) > 90 else folder / "socket"
+    env = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"}
+    env |= {"JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    errors = (folder / "errors.txt").open("wb")
+    command = [PYTHON, Path(__file__).parent / "warm.py", at, SCRIPTS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=errors, stderr=errors, env=env) as server:
+        end = time.monotonic() + PATIENCE_S
+        while not at.exists():
+            assert server.poll() is None, (folder / "errors.txt").read_text()
+            assert time.monotonic() < end, "the frameworks are not imported"
+            time.sleep(0.1)
+        time.sleep(0.1)  # bound, then listening
+        yield at
+        server.terminate()
+
+
+@dataclass
+class Site:
+    """Where runs are started and keep their state."""
+
+    warm: Path
+    folder: Path
+    uri: str
+    script: str = FSDP
+    started: int = 0
+
+    @contextmanager
+    def run(self, **settings: str) -> Iterator[Run]:
+        self.started += 1
+        output, log = self.folder / f"output-{self.started}.txt", self.folder / f"log-{self.started}.jsonl"
+        env = {f"SIZEWELL_{key}": value for key, value in (SMALL | settings).items()}
+        env |= {"SIZEWELL_CHECKPOINT_URI": self.uri, "SIZEWELL_LOG": str(log)}
+        env |= {"SIZEWELL_COORDINATOR": f"127.0.0.1:{free_port()}", "PATH": os.environ["PATH"]}
+        env |= {"OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
+        env |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1"}
+        env["XLA_FLAGS"] = "--xla_backend_optimization_level=0"  # compiles in half the time
+        if self.uri.startswith("s3://"):
+            env["AWS_ENDPOINT_URL_S3"] = os.environ["SIZEWELL_TEST_S3"]
+        argv = [str(SCRIPTS / "spawn.py"), "--processes", "2", str(SCRIPTS / self.script)]
+        job = Job(self.warm, {"argv": argv, "env": env, "output": str(output)})
+        try:
+            yield Run(job, output, log)
+        finally:
+            job.gone()
+
+
+class Kept:
+    """What is in the store, looked at from outside: a folder, or the stand-in for S3."""
+
+    def __init__(self, uri: str) -> None:
+        self._at = uri.removeprefix("file://") if uri.startswith("file://") else ""
+        self._url = "" if self._at else f"{os.environ['SIZEWELL_TEST_S3']}/{uri.removeprefix('s3://')}"
+
+    def manifests(self) -> dict[int, str]:
+        """Names of the manifests, by step."""
+        if self._at:
+            names = [path.name for path in Path(self._at, "manifests").glob("*.json")]
+        else:
+            bucket, _, prefix = self._url.removeprefix(os.environ["SIZEWELL_TEST_S3"] + "/").partition("/")
+            listing = self._asked(
+                "GET", f"{os.environ['SIZEWELL_TEST_S3']}/{bucket}?list-type=2&prefix={prefix}/manifests/"
+            )
+            names = re.findall(r"manifests/([^<]+\.json)</Key>", listing.decode())
+        return {int(name.split("-")[0]): f"manifests/{name}" for name in names}
+
+    def get(self, name: str) -> Any:
+        return json.loads(Path(self._at, name).read_bytes() if self._at else self._asked("GET", f"{self._url}/{name}"))
+
+    def drop(self, name: str) -> None:
+        if self._at:
+            Path(self._at, name).unlink()
+        else:
+            self._asked("DELETE", f"{self._url}/{name}")
+
+    @staticmethod
+    def _asked(method: str, url: str) -> bytes:
+        asked = urllib.request.Request(url, method=method, headers=SIGNED)  # noqa: S310  (the stand-in's address)
+        with urllib.request.urlopen(asked, timeout=20) as answer:  # noqa: S310
+            return answer.read()  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A bucket of a stand-in for S3, in a process of its own, as the store is while jobs die."""
+    port = free_port()
+    at = f"http://127.0.0.1:{port}"
+    errors = (tmp_path_factory.mktemp("moto") / "errors.txt").open("wb")
+    server = subprocess.Popen([PYTHON, "-m", "moto.server", "-p", str(port)], stdout=errors, stderr=errors)
+    os.environ["SIZEWELL_TEST_S3"] = at
+    end = time.monotonic() + 60
+    while True:
+        try:
+            Kept._asked("PUT", f"{at}/checkpoints")
+            break
+        except OSError:
+            assert time.monotonic() < end, "the stand-in for S3 does not start"
+            time.sleep(0.2)
+    yield "s3://checkpoints"
+    server.terminate()
+    server.wait()
+    del os.environ["SIZEWELL_TEST_S3"]
+
+
+@pytest.fixture(params=[FSDP, NEURON, JAX])
+def site(request: pytest.FixtureRequest, warm: Path, tmp_path: Path) -> Site:
+    """A folder as store; PyTorch's runs keep their state in S3."""
+    script = request.param
+    uri = f"{request.getfixturevalue('s3')}/{tmp_path.name}" if script == FSDP else f"file://{tmp_path}/store"
+    return Site(warm, tmp_path, uri, script)
+
+
+@pytest.fixture
+def here(warm: Path, tmp_path: Path) -> Site:
+    return Site(warm, tmp_path, f"file://{tmp_path}/store")
+
+
+def test_a_job_that_is_ended_goes_on_as_if_it_had_not_been(site: Site) -> None:
+    """Told to end, killed, and resumed from far back: what is done twice is the same twice, to the last bit."""
+    kept = Kept(site.uri)
+    with site.run() as told:
+        told.until(r"^saved step 4:")
+        told.job.told(signal.SIGTERM)
+        assert told.ended() == 75, told.text()
+    said = re.search(r"^(?:SIGTERM|another process was told to end): .*step (\d+)", told.text(), re.MULTILINE)
+    assert said, told.text()
+    saved = int(said[1])
+    assert max(kept.manifests()) == saved == max(told.losses())
+    last = saved + 4 - saved % 2
+    with site.run() as killed:
+        killed.until(rf"^saved step {last}:")
+        killed.job.gone()
+    assert f"step {saved}, sample {8 * saved}, saved by 2 processes" in killed.text()
+    was = kept.get(kept.manifests()[last])
+    for step, name in kept.manifests().items():
+        if step > 2:
+            kept.drop(name)  # as if a kill had come between the parts of step 4 and its manifest
+    with site.run() as again:
+        again.until(rf"^saved step {last}:")
+        again.job.gone()
+    assert "resumed manifests/000000000002-" in again.text()
+    assert "step 2, sample 16, saved by 2 processes" in again.text()
+    before, after = told.losses() | killed.losses(), again.losses()
+    assert {step: after[step] for step in range(3, last + 1)} == {step: before[step] for step in range(3, last + 1)}
+    assert len({*before.values()}) == len(before)  # a loss that stands still would be the same whatever was read
+    now = kept.get(kept.manifests()[last])
+    sums = [[part[2] for part in one["parts"]] for one in (now, was)]
+    assert sums[0] == sums[1]  # sha256 of weights and optimizer state
+    assert {**now["meta"], "settings": {}} == {**was["meta"], "settings": {}}
+
+
+@pytest.mark.parametrize("script", [FSDP, JAX])
+def test_one_lost_process_ends_its_machine_and_the_job_resumes(here: Site, script: str) -> None:
+    """The second process alone is killed, for want of memory say: the first would wait for it for ever."""
+    here.script = script
+    with here.run() as run:
+        second = int(run.until(r"^process 1 is (\d+)$")[1])
+        first = int(run.until(r"^process 0 is (\d+)$")[1])
+        run.until(r"^saved step 2:")
+        os.kill(second, signal.SIGKILL)
+        start = time.monotonic()
+        assert run.ended() not in (0, 64, 75), run.text()  # a failure, to be repeated
+        assert time.monotonic() - start < 30
+        with pytest.raises(ProcessLookupError):
+            os.kill(first, 0)
+    saved = max(Kept(here.uri).manifests())
+    with here.run(STEPS=str(saved + 1)) as run:
+        assert run.ended() == 0, run.text()
+    assert f"step {saved}, sample {8 * saved}, saved by 2 processes" in run.text()
+    assert list(run.losses()) == [saved + 1]
+
+
+def test_a_store_that_is_gone_at_save_ends_the_run_and_one_that_is_back_resumes_it(here: Site) -> None:
+    """Three saves that fail are the end, with the code that says: start it again."""
+    parts = here.folder / "store" / "parts"
+    with here.run() as run:
+        run.until(r"^saved step 2:")
+        parts.rename(parts.with_name("away"))
+        parts.symlink_to(parts)  # every way into it is an error of input and output, as on a file system that is lost
+        assert run.ended() == 69, run.text()
+    assert "was not saved (1 of 3): " in run.text()
+    assert "was not saved (3 of 3): " in run.text()
+    kept = Kept(here.uri)
+    saved = max(kept.manifests())
+    with here.run() as run:
+        assert run.ended() == 64, run.text()
+    assert "there are checkpoints and none can be read" in run.text()  # and so it does not start from nothing
+    parts.unlink()
+    parts.with_name("away").rename(parts)
+    with here.run(STEPS=str(saved + 2)) as run:
+        assert run.ended() == 0, run.text()
+    assert f"step {saved}, sample {8 * saved}, saved by 2 processes" in run.text()
+    assert max(kept.manifests()) == saved + 2
+
+
+def test_half_a_checkpoint_is_none(here: Site) -> None:
+    """Parts without a manifest, a manifest that is cut off, a part that is: the one before them is resumed."""
+    kept, store = Kept(here.uri), here.folder / "store"
+    with here.run(STEPS="8") as run:
+        assert run.ended() == 0, run.text()
+    manifests = kept.manifests()
+    kept.drop(manifests[8])
+    cut = store / manifests[6]
+    cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
+    part = store / kept.get(manifests[4])["parts"][1][0]
+    part.write_bytes(part.read_bytes()[:-1])
+    with here.run(STEPS="3") as run:
+        assert run.ended() == 0, run.text()
+    assert "step 2, sample 16, saved by 2 processes" in run.text()
+    assert f"passed over {manifests[6]}: cannot be read" in run.text()
+    assert f"passed over {manifests[4]}: its part" in run.text()
+    assert list(run.losses()) == [3]
+
+
+def test_a_run_with_other_settings_is_another_run(here: Site) -> None:
+    with here.run(STEPS="2") as run:
+        assert run.ended() == 0, run.text()
+    with here.run(STEPS="4", SEED="1") as run:
+        assert run.ended() == 64, run.text()
+    assert "is of another run: seed was 0, is 1. Use another prefix, or that run's settings" in run.text()
