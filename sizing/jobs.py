@@ -39,6 +39,7 @@ class TrainingJob:
     chunked_loss: bool = False
     optimizer_in_backward: bool = False
     activation_offload: bool = False
+    async_tensor: bool = False  # products split so that tensor-parallel traffic runs beside them, where not the default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ from sizing.performance.training_rows import cluster_facts, job_facts, layout_fa
 from sizing.validation import cases as published
 from sizing.validation.describe import CannotPredictError
 from sizing.validation.predict import work_class
-from sizing.validation.training_runs import METRICS, TrainingRun, in_unit, layout_of, training_run
+from sizing.validation.training_runs import METRICS, TOTALS, TrainingRun, in_unit, layout_of, training_run
 
 FILE = Path(__file__).parents[1] / "sizing" / "calibration" / "training.json"
 KINDS = ("pretrain", "finetune_full", "finetune_lora", "finetune_qlora", "vision_train")
@@ -78,19 +78,62 @@ class Table:
                 self.pairs.append((c, f.run.job.precision))
             index.append(numbers[key])
         self.index = np.array(index)
+        self._reads: dict[int, tuple[str, ...]] = {}
+        self._known: dict[tuple[Any, ...], dict[str, float]] = {}
+        self.log_useful = math.log(calibration.values("training")["useful_share"])  # that `unit` was worked out with
         unit = np.array([in_unit(f.run, f.layout, 1.0) for f in fitted])
         faster = np.array([in_unit(f.run, f.layout, 2.0) for f in fitted]) < unit
         self.log_unit = np.log(unit)
         self.sign = np.where(faster, -1.0, 1.0)  # how the published figure moves with the step time
         self.log_published = np.log([f.case.value for f in fitted])
+        self.total = np.array([f.run.metric in TOTALS and f.run.job.method == "pretrain" for f in fitted], float)
         self.weight = np.array([f.case.weight for f in fitted])
 
     def log_error(self, k: Mapping[str, float]) -> np.ndarray:
         """Predicted over published, logarithm, positive where the prediction is slower."""
-        facts = [cluster_facts(cluster, precision, k) for cluster, precision in self.pairs]
-        columns = {name: np.array([row[name] for row in facts])[self.index] for name in facts[0]}
-        seconds = np.broadcast_to(step_s(rows({**self.fixed, **columns}), k), self.index.shape)
-        return np.log(seconds) + self.sign * (self.log_unit - self.log_published)
+        error: np.ndarray = self.log_errors([k])[0]
+        return error
+
+    def log_errors(self, trials: Sequence[Mapping[str, float]]) -> np.ndarray:
+        """`log_error` of several sets of constants at once, one per row: columns of all trials are one computation."""
+        facts = [[self._facts(pair, k) for pair in range(len(self.pairs))] for k in trials]
+        columns = {
+            name: np.array([[row[name] for row in rows_] for rows_ in facts])[:, self.index] for name in facts[0][0]
+        }
+        constants: Any = {name: np.array([[k[name]] for k in trials]) for name in trials[0]}
+        seconds: np.ndarray = np.broadcast_to(
+            step_s(rows({**self.fixed, **columns}), constants), (len(trials), len(self.index))
+        )
+        slower: np.ndarray = self.total * (self.log_useful - np.log(constants["useful_share"]))  # totals of long runs
+        errors: np.ndarray = np.log(seconds) + slower + self.sign * (self.log_unit - self.log_published)
+        return errors
+
+    def _facts(self, pair: int, k: Mapping[str, float]) -> dict[str, float]:
+        """`cluster_facts` of a machine, worked out once for trials that agree on the constants that it reads."""
+        cluster, precision = self.pairs[pair]
+        if pair not in self._reads:
+            noted = _Noted(k)
+            cluster_facts(cluster, precision, noted)
+            self._reads[pair] = tuple(sorted(noted.read))
+        key = (pair, *(k[name] for name in self._reads[pair]))
+        if key not in self._known:
+            self._known[key] = cluster_facts(cluster, precision, k)
+        return self._known[key]
+
+
+class _Noted(dict[str, float]):
+    """Constants that note which of them were read."""
+
+    def __init__(self, k: Mapping[str, float]) -> None:
+        super().__init__(k)
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> float:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self.keys() else default
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -176,9 +219,8 @@ def fit(
     damping = 1.0
     for _ in range(steps):
         delta = 1e-4
-        jacobian = np.stack(
-            [(table.log_error(at(theta + delta * row)) - error) / delta for row in np.eye(len(free))], axis=1
-        )
+        moved = table.log_errors([at(theta + delta * row) for row in np.eye(len(free))])
+        jacobian = ((moved - error) / delta).T
         pull = weight / np.maximum(np.abs(error), SMALLEST) / NOISE
         normal = jacobian.T @ (pull[:, None] * jacobian) + np.diag(1 / width**2)
         slope = jacobian.T @ (pull * error) + (theta - center) / width**2

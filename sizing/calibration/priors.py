@@ -40,10 +40,10 @@ def priors() -> dict[str, Prior]:
         ("cdna4", "8bit", 0.60, 0.25, PRACTICE),
         ("gaudi", "16bit", 0.90, 0.25, CEILINGS),
         ("gaudi", "8bit", 0.85, 0.25, CEILINGS),
-        ("tpu", "16bit", 0.88, 0.08, PRACTICE),
-        ("tpu-256", "16bit", 0.80, 0.10, PRACTICE),
+        ("tpu", "16bit", 0.88, 0.12, PRACTICE),
+        ("tpu-256", "16bit", 0.80, 0.15, PRACTICE),
         ("tpu-256", "8bit", 0.75, 0.15, PRACTICE),
-        ("tpu", "8bit", 0.80, 0.10, PRACTICE),
+        ("tpu", "8bit", 0.80, 0.15, PRACTICE),
         ("trainium", "16bit", 0.70, 0.25, PRACTICE),
         ("trainium", "8bit", 0.60, 0.25, PRACTICE),
         ("other", "16bit", 0.70, 0.0, PRACTICE),
@@ -103,7 +103,12 @@ def priors() -> dict[str, Prior]:
         ("network_fraction.rdma", 0.75, 0.15, "achievable share of the network between domains"),
         ("network_fraction.tcp", 0.50, 0.2, "achievable share of the network between domains"),
         ("network_fraction.dcn", 0.60, 0.2, "achievable share of the network between slices"),
-        ("overlap.tensor", 0.35, 0.2, "share of tensor-parallel traffic that hides behind products"),
+        (
+            "overlap.tensor",
+            0.50,
+            0.2,
+            "share of tensor-parallel traffic that hides behind products, where they are split for it",
+        ),
         ("overlap.tensor.xla", 0.60, 0.2, "the same where a compiler splits products into parts (Wang et al. 2023)"),
         ("overlap.expert", 0.30, 0.2, "share of expert-parallel traffic that hides behind products"),
         ("overlap.context", 0.80, 0.1, "share of context-parallel traffic that hides behind attention"),
@@ -113,6 +118,12 @@ def priors() -> dict[str, Prior]:
         ("latency_s.inner", 6e-6, 0.3, "latency of a hop inside a domain"),
         ("latency_s.ici", 2e-6, 0.3, "latency of a hop on the torus"),
         ("latency_s.outer", 15e-6, 0.3, "latency of a hop between domains"),
+        (
+            "useful_share",
+            0.90,
+            0.10,
+            "share of a pre-training run's wall time, failures of machines apart, that is not evaluation or done twice",
+        ),
         ("straggler_per_doubling", 0.008, 0.4, "slowdown per doubling of domains: the slowest device sets the pace"),
         ("step_overhead_s.fused", 0.008, 0.4, "per step, whatever its size: data, clipping, logging, launch"),
         ("step_overhead_s.eager", 0.030, 0.4, "the same without fused kernels or compilation"),
@@ -137,6 +148,6 @@ def priors() -> dict[str, Prior]:
         ),
         ("offload_bytes_per_s", 2e10, 0.0, "rate of an optimizer on the host"),
     ):
-        upper = 1.0 if "fraction" in name or name.startswith("overlap") else None
+        upper = 1.0 if "fraction" in name or "share" in name or name.startswith("overlap") else None
         table[name] = Prior(value, sigma, meaning, upper=upper)
     return table

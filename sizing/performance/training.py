@@ -135,6 +135,7 @@ def estimates(
     items = {name: np.broadcast_to(value, (count,)).tolist() for name, value in step_items(rows(columns), k).items()}
     peak = np.broadcast_to(columns["peak"], (count,)).tolist()
     facts = {name: float(np.ravel(columns[name])[0]) for name in ("seq", "model_flop")}
+    useful = useful_share(job, k)
     found = []
     for i, cluster in enumerate(clusters):
         waterfall = {name: values[i] for name, values in items.items() if values[i] > 0}
@@ -150,9 +151,22 @@ def estimates(
                 low_s=step * low,
                 high_s=step * high,
                 grade=grade,
+                availability=useful,
+                assumptions=(
+                    (f"{1 - useful:.0%} of a pre-training run goes to evaluation, rewinding and waiting, as published",)
+                    if useful < 1
+                    else ()
+                ),
             )
         )
     return found
+
+
+def useful_share(job: TrainingJob, k: Mapping[str, float] | None = None) -> float:
+    """Share of a run's wall time, failures of machines apart, that goes into steps that count: a long pre-training run
+    is evaluated, rewound and restarted on the way; a fine-tuning is not.
+    """
+    return (k or calibration.values("training"))["useful_share"] if job.method == "pretrain" else 1.0
 
 
 def bottleneck(items: Mapping[str, float]) -> str:

@@ -156,7 +156,7 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         "vendor_attention": float(job.engine in VENDOR_ATTENTION or job.framework == "jax"),
         "offload": float(job.cpu_offload),
         "overlaps": float(not _in_turn(job)),
-        "hides_tensor": float(job.engine != "megatron-deepspeed"),  # forked before asynchronous all-reduces
+        "hides_tensor": _hides_tensor(job),
         "whole": float(job.framework == "jax"),
         **input_facts(a, seq),
         "selective_matmuls": float(job.engine == "torchtitan"),
@@ -176,6 +176,16 @@ def input_facts(a: Architecture, seq: float) -> dict[str, float]:
 def _in_turn(job: TrainingJob) -> bool:
     """Software that communicates only after computing: Megatron before 2022, DeepSpeed's pipeline engine."""
     return job.engine == "megatron-deepspeed" or (job.engine == "megatron" and job.attention == "eager")
+
+
+def _hides_tensor(job: TrainingJob) -> float:
+    """How much of the overlap of tensor-parallel traffic with products the software has: all where products are split
+    for it (NVIDIA's engines, asynchronous tensor parallelism of PyTorch), half where only the backward pass has
+    asynchronous all-reduces (Megatron before 2022), none elsewhere (DeepSpeed's fork of it, PyTorch by default).
+    """
+    if job.async_tensor or (job.engine in VENDOR_ATTENTION and not _in_turn(job)):
+        return 1.0
+    return 0.5 if job.engine == "megatron" else 0.0
 
 
 def _model_flop_per_sample(job: TrainingJob, seq: float) -> float:

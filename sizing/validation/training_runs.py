@@ -18,6 +18,7 @@ from sizing import layouts
 from sizing.catalog.records import Accelerator, Architecture
 from sizing.jobs import Checkpointing, Cluster, Layout, TrainingJob
 from sizing.layout_space import space
+from sizing.performance.training import useful_share
 from sizing.spot import checkpoint_bytes, interruptions
 from sizing.validation import benchmarks
 from sizing.validation.cases import Case
@@ -33,6 +34,7 @@ METRICS = frozenset(
         "model_tflops_per_device", "tflops_per_device", "hardware_tflops_per_device", "mfu_pct",
     }
 )  # fmt: skip
+TOTALS = ("gpu_hours", "duration_days")
 KNOWN_ORDER = ("tp", "pp", "cp", "ep", "zero", "shard", "sp", "recompute", "vp", "micro")
 
 
@@ -86,6 +88,7 @@ def training_run(case: Case) -> TrainingRun:
         cpu_offload=bool(case.workload.get("cpu_offload")),
         lora_rank=16 if method in ("lora", "qlora") else 0,
         lora_targets=benchmark.lora_targets if benchmark else (),
+        async_tensor=bool(case.parallelism.get("async_tp")),
     )
     return TrainingRun(
         job=job,
@@ -177,7 +180,9 @@ def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> di
             "zero": 0.0 if devices == 1 else 1.0,
         }
     if not stated and engine == "mlperf":
-        return known
+        # NVIDIA's submissions run on Megatron-Core, whose distributed optimizer shards optimizer state alone.
+        megatron = cluster.accelerator.vendor == "nvidia" and devices > 1
+        return {**known, "zero": 1.0} if megatron else known
     fsdp = stated.get("fsdp")
     if "tp" in known or "pp" in known or fsdp or "dp" in stated or engine in (*JAX_ENGINES, "deepspeed"):
         for factor in ("tp", "pp", "cp"):
@@ -191,6 +196,8 @@ def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> di
     elif engine in NVIDIA_ENGINES and "tp" in known and engine != "mlperf":
         old = "model_parallel_size" in stated or "calculon" in case.repo
         known["zero"] = 0.0 if old else 1.0
+    elif engine in NVIDIA_ENGINES and not stated and devices > 1:
+        known["zero"] = 1.0
     elif number(stated.get("dp")) == devices:
         known["zero"] = 0.0
     if number(stated.get("zero")):
@@ -341,11 +348,13 @@ def _recompute_choices(run: TrainingRun) -> list[dict[str, float]]:
 
 
 def availability(run: TrainingRun) -> float:
-    """Share of a long run that is useful work: failures, restarts and checkpoints at the best interval taken off."""
+    """Share of a long run that is useful work: what any long run loses, and failures, restarts and checkpoints at the
+    best interval.
+    """
     a, cluster = run.job.architecture, run.cluster
     size = checkpoint_bytes("full", arch.params_total(a), arch.params_total(a), "adamw")
     broken = interruptions(work_s=30 * 86400, nodes=cluster.nodes, devices=cluster.devices, bytes_each=size, spot=False)
-    return 1.0 / broken.stretch
+    return useful_share(run.job) / broken.stretch
 
 
 def in_unit(run: TrainingRun, layout: Layout, step_s: float) -> float:
@@ -365,7 +374,7 @@ def in_unit(run: TrainingRun, layout: Layout, step_s: float) -> float:
     }
     if run.metric in plain:
         return plain[run.metric]
-    if run.metric in ("gpu_hours", "duration_days"):
+    if run.metric in TOTALS:
         if not run.tokens:
             raise CannotPredictError("the source does not state how many tokens were trained")
         hours = run.tokens / per_device_hour / availability(run)
