@@ -6,51 +6,74 @@ as well as by colour.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from html import escape
 
 from preview import records
+from preview.ownership import NOTE
 from preview.render import text
 from preview.render.folds import choice_label, figure, unit_of
 
 WIDTH = 420
 _LABEL = 132  # pixels for names at the left
 _MOST = 12
+_DIGIT = 7  # pixels of one character of a figure
+_BADGE = 9  # radius of a numbered circle
 
 
 def cost_by_component(stack: records.Stack) -> str:
-    """Expected US dollars per month of each component, before (outline) and after (solid)."""
-    rows = sorted(stack.rows, key=lambda row: max(row.after.expected, row.before.expected), reverse=True)
-    rows = [row for row in rows if row.after.expected or row.before.expected][:_MOST]
+    """Expected US dollars per month of each component, before (outline) and after (solid), unchanged ones too."""
+    rows = [*stack.rows, *stack.unchanged.rows]
+    rows = [row for row in rows if row.after.expected or row.before.expected or row.unpriced]
+    rows.sort(key=lambda row: max(row.after.expected, row.before.expected), reverse=True)
+    left_out = len(rows) - _MOST
+    rows = rows[:_MOST]
     if not rows:
         return ""
     most = max(max(row.after.expected, row.before.expected) for row in rows)
-    marks = []
-    for i, row in enumerate(rows):
-        top = 4 + i * 42
+    marks, top = [], 4
+    for row in rows:
         now, was = _length(row.after.expected, most, 8), _length(row.before.expected, most, 8)
-        shown = text.usd(row.after.expected)
+        shown = _amount(row)
         if row.before.expected != row.after.expected and row.before.expected > 0:
             shown = f"{text.usd(row.before.expected)} before, {shown} after"
+        x, below = _LABEL + max(now, was) + 8, False
+        if x + len(shown) * _DIGIT > WIDTH:
+            x, below = _LABEL, True
+        outline = (
+            f'<rect class="was" x="{_LABEL}" y="{top}" width="{was:.1f}" height="20" rx="2"/>' if was != now else ""
+        )
         marks.append(
             f'<g class="row" {_data(component=row.component, after=row.after.expected, before=row.before.expected)}>'
             f"<title>{escape(row.component)}: {shown}</title>{_name(row.component, top + 14)}"
-            f'<rect class="was" x="{_LABEL}" y="{top}" width="{was:.1f}" height="20" rx="2"/>'
+            f"{outline}"
             f'<rect class="now" x="{_LABEL}" y="{top + 3}" width="{now:.1f}" height="14" rx="2"/>'
-            f'<text class="value" x="{_LABEL}" y="{top + 33}">{shown}</text></g>'
+            f'<text class="value" x="{x:.1f}" y="{top + (33 if below else 14)}">{shown}</text></g>'
         )
+        top += 42 if below else 28
+    if left_out > 0:
+        marks.append(f'<text class="value" x="{_LABEL}" y="{top + 12}">and {left_out} smaller</text>')
+        top += 20
     return _svg(
-        4 + len(rows) * 42,
+        top,
         "Cost by component",
         "Expected US dollars per month of each component; the outline is before the change, the bar after it.",
         marks,
     )
 
 
+def _amount(row: records.Row) -> str:
+    """What a component costs after the change; what has no price is a "?"."""
+    if not row.unpriced:
+        return text.usd(row.after.expected)
+    return f"{text.usd(row.after.expected)} + ?" if row.after.ceiling > 0 else "? (unpriced)"
+
+
 def floor_to_ceiling(stack: records.Stack) -> str:
     """Each component's range per month: floor, expected, ceiling."""
-    rows = [row for row in stack.rows if row.after.ceiling > 0]
+    rows = [row for row in (*stack.rows, *stack.unchanged.rows) if row.after.ceiling > 0]
     rows = sorted(rows, key=lambda row: row.after.ceiling, reverse=True)[:_MOST]
     if not rows:
         return ""
@@ -88,12 +111,13 @@ def floor_to_ceiling(stack: records.Stack) -> str:
 
 def time_against_cost(stack: records.Stack, workload: str) -> str:
     """The alternatives of one workload: its prediction across, dollars up; the chosen one is filled."""
+    once = per_run(stack, workload)
     points = [
-        (choice, choice.usd_per_run if choice.usd_per_run is not None else choice.usd_per_month)
+        (choice, choice.usd_per_run if once else choice.usd_per_month, float(choice.performance))
         for choice in stack.choices
         if choice.workload == workload and choice.performance is not None
     ]
-    known = [(choice, usd, float(choice.performance or 0)) for choice, usd in points if usd is not None][:_MOST]
+    known = [(choice, usd, speed) for choice, usd, speed in points if usd is not None][:_MOST]
     if len(known) < 2:
         return ""
     left, bottom, height = 62, 190, 234
@@ -107,22 +131,28 @@ def time_against_cost(stack: records.Stack, workload: str) -> str:
         x = left + (WIDTH - 16 - left) * value / right[-1]
         marks.append(f'<text class="tick mid" x="{x:.1f}" y="{bottom + 18}">{value:,g}</text>')
     marks.append(f'<text class="tick mid" x="{(left + WIDTH - 16) / 2:.1f}" y="{bottom + 36}">{escape(unit)}</text>')
-    for number, (choice, usd, speed) in enumerate(known, start=1):
-        x = left + (WIDTH - 16 - left) * speed / across
-        y = bottom - float(usd / up) * (bottom - 20)
+    room = WIDTH - 16 - left
+    places = [(left + room * speed / across, bottom - float(usd / up) * (bottom - 20)) for _, usd, speed in known]
+    badges = _apart(places)
+    circles = []
+    for number, ((choice, usd, speed), (x, y), (bx, by)) in enumerate(zip(known, places, badges, strict=True), start=1):
         label = choice_label(choice)
         name = f"{label}: {text.usd(usd)} USD, {figure(metric, speed)}"
-        css = "chosen" if choice.chosen else "other"
-        marks.append(
-            f'<g class="{css}" {_data(choice=label, usd=usd, performance=speed)}><title>{escape(name)}</title>'
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9"/>'
-            f'<text class="num" x="{x:.1f}" y="{y + 4:.1f}">{number}</text></g>'
+        lead = ""
+        if (x, y) != (bx, by):  # moved aside: a dot stays at the true place
+            lead = f'<line class="lead" x1="{x:.1f}" y1="{y:.1f}" x2="{bx:.1f}" y2="{by:.1f}"/>'
+            lead += f'<circle class="place" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
+        circles.append(
+            f'<g class="{"chosen" if choice.chosen else "other"}" {_data(choice=label, usd=usd, performance=speed)}>'
+            f"<title>{escape(name)}</title>{lead}"
+            f'<circle cx="{bx:.1f}" cy="{by:.1f}" r="{_BADGE}"/>'
+            f'<text class="num" x="{bx:.1f}" y="{by + 4:.1f}">{number}</text></g>'
         )
     chart = _svg(
         height,
-        f"Time against cost, {workload}",
+        f"{speed_word(metric)} against cost, {workload}",
         "Each circle is one way to run the workload: its prediction across, US dollars up; the chosen one is filled.",
-        marks,
+        [*marks, *reversed(circles)],  # the chosen one, which is first, is drawn on top
     )
     entries = "".join(
         f"<li{' class=chosen' if choice.chosen else ''}>{escape(choice_label(choice))} "
@@ -131,6 +161,45 @@ def time_against_cost(stack: records.Stack, workload: str) -> str:
         for choice, usd, speed in known
     )
     return f'{chart}<ol class="legend">{entries}</ol>'
+
+
+def per_run(stack: records.Stack, workload: str) -> bool:
+    """Whether a workload's choices are compared by the run, as a job's are, or by the month."""
+    return any(c.chosen and c.usd_per_run is not None for c in stack.choices if c.workload == workload)
+
+
+def speed_word(metric: str) -> str:
+    """What a metric tells of, at the head of its chart.
+
+    >>> speed_word("run_time_s"), speed_word("requests_per_s_within_slo"), speed_word("ttft_s")
+    ('Time', 'Throughput', 'Latency')
+    """
+    if "_per_s" in metric:
+        return "Throughput"
+    return "Time" if "time" in metric else "Latency" if metric.endswith("_s") else "Size"
+
+
+def caption(stack: records.Stack, workload: str, metric: str) -> str:
+    """How to read a chart of choices."""
+    usd = "run" if per_run(stack, workload) else "month"
+    faster = "right" if "_per_s" in metric else "left"
+    return f"US dollars per {usd}; each circle is one way to run it, filled: chosen; further {faster} is faster"
+
+
+def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Where to put the badges, so that none covers another: at their place, or aside at the nearest free one."""
+    put: list[tuple[float, float]] = []
+    around = [(0, 0), (22, 0), (-22, 0), (0, -22), (0, 22), (20, -20), (-20, -20), (20, 20), (-20, 20)]
+    around += [(2 * dx, 2 * dy) for dx, dy in around[1:]]
+    for x, y in places:
+        free = (
+            (x + dx, y + dy)
+            for dx, dy in around
+            if 62 + _BADGE < x + dx < WIDTH - _BADGE and _BADGE < y + dy < 190
+            and all(math.hypot(x + dx - ox, y + dy - oy) > 2 * _BADGE + 1 for ox, oy in put)
+        )  # fmt: skip
+        put.append(next(free, (x, y)) if put else (x, y))
+    return put
 
 
 def ownership(months: Sequence[records.OwnershipMonth]) -> str:
@@ -168,7 +237,7 @@ def ownership(months: Sequence[records.OwnershipMonth]) -> str:
         f"{escape(name)} <small>{text.usd(months[-1].usd[name])} USD after {last} months</small></li>"
         for number, name in enumerate(names)
     )
-    return f'{chart}<ul class="legend keys">{entries}</ul>'
+    return f'{chart}<ul class="legend keys">{entries}</ul><p class="soft note">{escape(NOTE)}</p>'
 
 
 def _ticks(most: Decimal) -> list[Decimal]:

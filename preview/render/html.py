@@ -8,7 +8,6 @@ from html import escape
 from pathlib import Path
 
 from preview import records
-from preview.ownership import NOTE
 from preview.render import charts, text
 from preview.render.folds import EACH_ALONE, choice_label, predicted, provenance_in_words
 
@@ -25,7 +24,7 @@ def render(preview: records.Preview) -> str:
         f"<title>Cost preview: {escape(text.shorten(names, 80))}</title>",
         f"<style>\n{style}</style></head><body><main>",
         f"<h1>Cost preview: {escape(names)}</h1>",
-        f'<p class="soft">{preview.on.isoformat()}</p>',
+        f'<p class="soft">{preview.on.isoformat()}{escape(_bases(preview))}</p>',
         *_alerts(preview),
         *_cards(preview.change_usd_per_month, preview.before, preview.after, preview.bought, _missing(preview.stacks)),
     ]
@@ -44,6 +43,11 @@ def render(preview: records.Preview) -> str:
         "</main></body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _bases(preview: records.Preview) -> str:
+    bases = dict.fromkeys(stack.base for stack in preview.stacks if stack.base)
+    return f", compared with {', '.join(bases)}" if bases else ""
 
 
 def _missing(stacks: Iterable[records.Stack]) -> int:
@@ -73,7 +77,8 @@ def _cards(
     if before is not None:
         css = "up" if change > 0 else "down" if change < 0 else ""
         was = text.dollars(before.usd_per_month.expected)
-        yield _card("Change per month", text.dollars(change, sign=True), f"from {was}", css=css)
+        shown = text.dollars(change, sign=True) if change else "none"
+        yield _card("Change per month", shown, f"from {was}", css=css)
     yield _card("Expected per month", f"{text.dollars(now.expected)}{more}", f"{missing} unpriced" if missing else "")
     yield _card(
         "Floor to ceiling", f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}", "scaled to zero to 24x7"
@@ -168,16 +173,16 @@ def _figures(stack: records.Stack) -> Iterator[str]:
         ("Floor to ceiling", "US dollars per month; the dot is expected", charts.floor_to_ceiling(stack)),
         *(
             (
-                f"Time against cost: {workload}",
-                "each circle is one way to run it; filled: chosen",
+                f"{charts.speed_word(metric)} against cost: {workload}",
+                charts.caption(stack, workload, metric),
                 charts.time_against_cost(stack, workload),
             )
-            for workload in dict.fromkeys(choice.workload for choice in stack.choices)
+            for workload, metric in {choice.workload: choice.metric for choice in stack.choices}.items()
         ),
-        ("Rent, commit or buy", f"cumulative US dollars by month. {NOTE}", charts.ownership(stack.ownership)),
+        ("Rent, commit or buy", "cumulative US dollars by month", charts.ownership(stack.ownership)),
     ]
     shown = [
-        f"<figure><figcaption>{escape(title)}<small>{escape(note)}</small></figcaption>{chart}</figure>"
+        f"<figure><figcaption>{escape(title)}<small>{escape(note)}</small></figcaption><div>{chart}</div></figure>"
         for title, note, chart in drawn
         if chart
     ]

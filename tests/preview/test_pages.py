@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -68,15 +69,17 @@ def test_the_page_is_whole_and_self_contained(name):
     assert sum(tag == "h1" for tag, _ in page.elements) == 1
 
 
-def test_the_charts_show_the_values_of_the_json():
-    preview = SITUATIONS["purchase"]()
+@pytest.mark.parametrize("name", ["purchase", "region_move", "unpriced"])
+def test_the_charts_show_the_values_of_the_json(name):
+    preview = SITUATIONS[name]()
     marks = Page(html.render(preview)).marks
     stack = json.loads(as_json.render(preview))["stacks"][0]
-    rows = {row["component"]: row for row in stack["rows"]}
+    rows = {row["component"]: row for row in (*stack["rows"], *stack["unchanged"]["rows"])}
     bars = {mark["component"]: mark for mark in marks if "after" in mark}
     assert bars.keys() == {
-        name for name, row in rows.items() if Decimal(row["after"]["expected"]) or Decimal(row["before"]["expected"])
-    }
+        name for name, row in rows.items()
+        if Decimal(row["after"]["expected"]) or Decimal(row["before"]["expected"]) or row["unpriced"]
+    }  # fmt: skip
     for name, mark in bars.items():
         assert (mark["after"], mark["before"]) == (rows[name]["after"]["expected"], rows[name]["before"]["expected"])
     ranges = {mark["component"]: mark for mark in marks if "ceiling" in mark}
@@ -89,7 +92,27 @@ def test_the_charts_show_the_values_of_the_json():
         if c["performance"] is not None and (c["usd_per_run"] or c["usd_per_month"])
     )
     ends = {mark["way"]: mark["end"] for mark in marks if "way" in mark}
-    assert ends == stack["ownership"][36]["usd"]
+    assert ends == (stack["ownership"][36]["usd"] if stack["ownership"] else {})
+
+
+def test_numbered_circles_do_not_cover_each_other_and_a_moved_one_leaves_a_dot():
+    near = [(100.0, 100.0), (101.0, 100.0), (100.0, 102.0), (300.0, 50.0), (100.0, 100.0)]
+    put = charts._apart(near)
+    assert put[0] == near[0]
+    assert put[3] == near[3]
+    assert all(math.dist(a, b) > 18 for i, a in enumerate(put) for b in put[:i])
+    preview = SITUATIONS["purchase"]()
+    stack = preview.stacks[0]
+    twice = tuple(choice for one in stack.choices for choice in (one, one.model_copy(update={"chosen": False})))
+    drawn = charts.time_against_cost(stack.model_copy(update={"choices": twice}), "pretrain")
+    assert drawn.count('class="place"') == 3
+    assert drawn.index('class="other"') < drawn.index('class="chosen"'), "the chosen one is on top"
+
+
+def test_what_has_no_price_is_in_the_chart_with_a_question_mark():
+    chart = charts.cost_by_component(SITUATIONS["unpriced"]().stacks[0])
+    assert "experiment</text>" in chart
+    assert "? (unpriced)" in chart
 
 
 def test_bars_are_as_long_as_their_figures():
