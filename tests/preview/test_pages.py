@@ -69,9 +69,9 @@ def test_the_page_is_whole_and_self_contained(name):
     assert sum(tag == "h1" for tag, _ in page.elements) == 1
 
 
-@pytest.mark.parametrize("name", ["purchase", "region_move", "unpriced"])
-def test_the_charts_show_the_values_of_the_json(name):
-    preview = SITUATIONS[name]()
+@pytest.mark.parametrize("situation", ["purchase", "region_move", "unpriced"])
+def test_the_charts_show_the_values_of_the_json(situation):
+    preview = SITUATIONS[situation]()
     marks = Page(html.render(preview)).marks
     stack = json.loads(as_json.render(preview))["stacks"][0]
     rows = {row["component"]: row for row in (*stack["rows"], *stack["unchanged"]["rows"])}
