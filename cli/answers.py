@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -50,7 +51,8 @@ def read_all(paths: Sequence[Path], catalog: Catalog | None) -> list[WorkloadSpe
 
 
 def size_all(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str | None, on: date) -> list[Answer]:
-    """With a stack one answer for all specs together; without, one for each."""
+    """With a stack one answer for all specs together; without, one for each, several at a time where they are many."""
+    from cli import many
     from sizing.decide import decide
 
     if stack is not None:
@@ -58,6 +60,10 @@ def size_all(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str | No
             return [decide(specs, catalog, stack=stack, on=on)]
     answers: list[Answer] = []
     with output.progress("sizing") as tell:
+        if many.processes(len(specs)) > 1:
+            started = time.monotonic()
+            told = lambda done: tell(f"sizing {many.bar(done, len(specs), time.monotonic() - started)}")  # noqa: E731
+            return list(many.decide_all(specs, on, told))
         for number, spec in enumerate(specs, start=1):
             tell(f"sizing {spec.name}, {number} of {len(specs)}, on {len(catalog.shapes)} machine types")
             answers.append(decide([spec], catalog, stack="", on=on))

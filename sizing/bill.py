@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -67,7 +68,8 @@ def line_items(option: Option) -> tuple[LineItem, ...]:
 def standing_items(options: list[Option], *, ends: bool = False) -> tuple[LineItem, ...]:
     """The standing lines that options in one region have together."""
     first = options[0]
-    found = standing.parts([option.footing for option in options], ends=ends)
+    named = [replace(option.footing, name=option.setting.need.name) for option in options]
+    found = standing.parts(named, ends=ends)
     setting = first.setting
     return standing.lines(found, setting.catalog, cloud=first.cloud, region=first.deal.region, on=setting.on)
 

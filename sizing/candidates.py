@@ -7,7 +7,7 @@ then memory and speed, which are worked out once per kind of machine and not onc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -145,6 +145,10 @@ def try_all(
     for legal in catalog.slices:
         slices.setdefault(legal.machine_type, []).append(legal)
     context = _Context(need, catalog, on, {name: tuple(items) for name, items in slices.items()})
+    if need.training is not None:
+        from sizing.fleets_training import least_device_s
+
+        context.shared.least_device_s |= least_device_s(need.training, tuple(catalog.accelerators.values()))
     outcomes: dict[int, Candidate | Rejection] = {}
     opened: list[_Open] = []
     for index, shape in enumerate(catalog.shapes):
@@ -161,7 +165,7 @@ def try_all(
         buildable = cloud in PROVISIONABLE
         same = found.setdefault((cloud if apart else "any") if buildable else "elsewhere", [])
         kept = KEPT if buildable else KEPT_ELSEWHERE
-        if len(same) >= kept and item.floor_usd > same[kept - 1]:
+        if len(same) >= kept and item.floor_usd > same[kept - 1] and item.machine.key not in context.memo:
             outcomes[item.index] = _dearer(item, same[0])
             continue
         if need.training is not None and item.machine.key not in context.memo:
@@ -216,7 +220,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         reason = f"priced in {sold}, none within {where}"
         return _rejected(shape, Cause.REGION, reason, relax="widen infra or data.residency")
     markets = need.markets if shape.cloud in PROVISIONABLE else ELSEWHERE_MARKETS
-    deals = tuple(_deals(placed))
+    deals = _deals(placed, context, every=len(placed) == len(offers))
     wanted = [deal for deal in deals if deal.market in markets]
     if not wanted:
         sold = ", ".join(sorted({offer.market for offer in placed}))
@@ -227,9 +231,9 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
     floor = 0.0
     if need.training is not None and need.objective == "cost":
-        from sizing.fleets_training import ideal_run_s
+        from sizing.fleets_training import least_run_s
 
-        hours = ideal_run_s(need.training, accelerator, shape.accelerators) / 3600
+        hours = least_run_s(machine, need.training, context.shared) / 3600
         floor = hours * float(min(deal.usd_per_hour for deal in wanted))
     return _Open(index, shape, accelerator, machine, deals, floor)
 
@@ -255,7 +259,7 @@ def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
 
 def _dearer(item: _Open, best_usd: float) -> Rejection:
     reason = (
-        f"at least {item.floor_usd:,.2f} USD a run even without any loss to memory and communication, the best one "
+        f"at least {item.floor_usd:,.2f} USD a run even without any communication, the best one "
         f"costs {best_usd:,.2f} USD"
     )
     return _rejected(item.shape, Cause.DEARER, reason, shortfall=item.floor_usd / max(best_usd, 0.01))
@@ -379,8 +383,20 @@ def _allowed(offer: Offer, need: Requirements) -> bool:
     return not need.residency or residency.of(offer.cloud, offer.region) == need.residency
 
 
-def _deals(offers: Iterable[Offer]) -> list[Deal]:
-    """The cheapest offer in each market of each region, dearest last within a market."""
+def _deals(offers: Sequence[Offer], context: _Context, *, every: bool) -> tuple[Deal, ...]:
+    """The cheapest offer in each market of each region, dearest last within a market; of one machine type.
+
+    With `every` offer of the type they are the same for all specs.
+    """
+    key = ("deals", offers[0].cloud, offers[0].instance_type, context.on)
+    if not every:
+        return _cheapest(offers)
+    if key not in context.catalog.memo:
+        context.catalog.memo[key] = _cheapest(offers)
+    return context.catalog.memo[key]  # type: ignore[no-any-return]
+
+
+def _cheapest(offers: Iterable[Offer]) -> tuple[Deal, ...]:
     best: dict[tuple[str, str], Offer] = {}
     for offer in offers:
         key = (offer.market, offer.region)
@@ -390,7 +406,7 @@ def _deals(offers: Iterable[Offer]) -> list[Deal]:
         Deal(market=o.market, region=o.region, zone=o.zone, usd_per_hour=o.usd_per_hour, advisor=o.interruption)
         for o in best.values()
     ]
-    return sorted(deals, key=lambda deal: (deal.market, deal.usd_per_hour, deal.region, deal.zone))
+    return tuple(sorted(deals, key=lambda deal: (deal.market, deal.usd_per_hour, deal.region, deal.zone)))
 
 
 def _places(need: Requirements) -> str:

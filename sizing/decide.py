@@ -106,7 +106,7 @@ def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apar
         need=requirements(spec, catalog),
         catalog=catalog,
         on=on,
-        fees=ComparedFees(catalog, on),
+        fees=ComparedFees.of(catalog, on),
         environment=environment_of(stack),
         store=f"{stack}-{spec.name}" if stack else spec.name,
         keep=checkpoint.keep if checkpoint else KEEP,

@@ -14,8 +14,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,9 @@ class _FaultsError(SizewellError):
         count = len(self.faults)
         head = f"{subject}: {count} {'fault' if count == 1 else 'faults'}\n" if subject else ""
         super().__init__(head + "\n".join(str(fault) for fault in self.faults))
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return partial(type(self), subject=self.subject), (self.faults,)  # so that it gets from process to process
 
 
 class SpecError(_FaultsError):

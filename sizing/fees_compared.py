@@ -6,7 +6,7 @@ and dear enough that a known price wins between equals. Only the comparison uses
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +35,15 @@ class ComparedFees:
     on: date
     memo: dict[tuple[str, str, str], ComparedFee] = field(default_factory=dict)
     standings: dict[Footing, ComparedFee] = field(default_factory=dict)
+    priced: dict[tuple[object, ...], bool] = field(default_factory=dict)  # whether all that bills somewhere has a price
+
+    @staticmethod
+    def of(catalog: Catalog, on: date) -> ComparedFees:
+        """Those of a catalog on a day: many specs are compared by the same."""
+        found = catalog.memo.get(("compared", on))
+        if found is None:
+            found = catalog.memo["compared", on] = ComparedFees(catalog, on)
+        return found
 
     def fee(self, cloud: str, key: str, region: str) -> ComparedFee:
         """A fee of the catalog by its key."""
@@ -63,19 +72,18 @@ class ComparedFees:
 
     def standing(self, footing: Footing) -> ComparedFee:
         """What a stack with one workload bills beside its machines, per month."""
-        plain = replace(footing, name="")
-        found = self.standings.get(plain)
+        found = self.standings.get(footing)
         if found is None:
             usd, known = 0.0, True
-            for part in parts((plain,)):
+            for part in parts((footing,)):
                 if part.machine:
-                    fee = self.machine(plain.cloud, part.machine, plain.region)
+                    fee = self.machine(footing.cloud, part.machine, footing.region)
                 else:
-                    fee = self.fee(plain.cloud, part.key, plain.region)
+                    fee = self.fee(footing.cloud, part.key, footing.region)
                 usd += fee.usd * float(part.quantity.expected)
                 known = known and fee.known is True
             found = ComparedFee(usd, known=known)
-            self.standings[plain] = found
+            self.standings[footing] = found
         return found
 
     def cheapest(self, cloud: str, key: str) -> float:

@@ -106,6 +106,7 @@ class Memo:
 
     rates: dict[tuple[object, ...], float] = field(default_factory=dict)  # largest rate of a replica
     plans: dict[tuple[object, ...], Any] = field(default_factory=dict)  # layouts; one node alone has no network
+    least_device_s: dict[str, float] = field(default_factory=dict)  # of a run, by accelerator: a lower bound
 
 
 def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:

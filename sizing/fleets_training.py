@@ -11,6 +11,8 @@ from collections.abc import Generator, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from sizing.catalog.records import Accelerator
 from sizing.fleets import GIB, START_UP_S, Fleet, FleetRefusal, Machine, Memo, within
 from sizing.jobs import Cluster, TrainingEstimate, TrainingJob
@@ -19,6 +21,8 @@ from sizing.requirements import Requirements
 
 NODES_MAX = 128
 NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
+COMPUTE = ("matrix products", "attention", "memory-bound", "recompute")  # of a step's waterfall
+BOUND_SHARE = 0.98  # products of other sizes may fill a device's last wave a little better
 
 Ask = tuple[tuple[object, ...], Cluster]
 """A cluster whose best layout is wanted, and the key under which the answer is kept."""
@@ -33,7 +37,7 @@ def training_fleets(
     job = need.training
     assert job is not None  # noqa: S101 - asked only for training
     done: dict[int, tuple[Fleet, ...] | FleetRefusal] = {}
-    hunts = {index: _hunt(machine, need, job) for index, machine in enumerate(machines)}
+    hunts = {index: _hunt(machine, need, job, memo) for index, machine in enumerate(machines)}
     asks: dict[int, Ask] = {}
 
     def go_on(index: int, answer: Any) -> None:
@@ -55,7 +59,7 @@ def training_fleets(
 
 
 def _hunt(
-    machine: Machine, need: Requirements, job: TrainingJob
+    machine: Machine, need: Requirements, job: TrainingJob, memo: Memo
 ) -> Generator[Ask, Any, tuple[Fleet, ...] | FleetRefusal]:
     """The numbers of nodes worth looking at, each with its best layout; those that miss the deadline are left out.
 
@@ -69,9 +73,9 @@ def _hunt(
     refusals: list[FleetRefusal] = []
     for nodes, topology in node_counts(machine, need):
         devices = nodes * machine.count
-        ideal_s = ideal_run_s(job, machine.accelerator, devices)
-        if need.deadline_s is not None and ideal_s > need.deadline_s:
-            refusals.append(_slow(ideal_s, need.deadline_s, devices, "without any loss"))
+        least_s = least_run_s(machine, job, memo) / nodes
+        if need.deadline_s is not None and least_s > need.deadline_s:
+            refusals.append(_slow(least_s, need.deadline_s, devices, "without any communication"))
             continue
         least = least_state_bytes(job) / devices
         if least > usable:
@@ -156,13 +160,49 @@ def run_flop(job: TrainingJob) -> float:
     return 3.0 * samples * forward_flop_per_sample(job.architecture)
 
 
-def ideal_run_s(job: TrainingJob, accelerator: Accelerator, devices: int) -> float:
-    """A lower bound of the run's time: every device at its calibrated rate in large matrix products, nothing else."""
-    from sizing import calibration
-    from sizing.performance.training_rows import cluster_facts
+def least_device_s(job: TrainingJob, accelerators: Sequence[Accelerator]) -> dict[str, float]:
+    """A lower bound of the run's device-seconds, by the accelerator's key: every device works for itself.
 
-    alone = Cluster(accelerator=accelerator, per_node=1)
-    return run_flop(job) / (cluster_facts(alone, job.precision, calibration.values("training"))["rate"] * devices)
+    The best layout on one device that needs no room, nothing but its compute counted: splitting makes the products
+    smaller and adds communication. Experts are the exception (together devices fill them better); there it is every
+    product at the calibrated rate of large ones. 0 where the catalog has no FLOP/s.
+    """
+    from sizing import calibration
+    from sizing.layout_space import space
+    from sizing.performance.training import step_items, useful_share
+    from sizing.performance.training_rows import cluster_facts, job_facts, rows
+
+    k = calibration.values("training")
+    machines = [cluster_facts(Cluster(accelerator=one, per_node=1), job.precision, k) for one in accelerators]
+    ideal = [run_flop(job) / one["rate"] if one["rate"] else 0.0 for one in machines]
+    layouts = space(job, 1, 1, 1)
+    if job.architecture.experts or not len(layouts):
+        return {one.key: seconds for one, seconds in zip(accelerators, ideal, strict=True)}
+    table = {name: np.array([one[name] for one in machines])[:, None] for name in machines[0]}
+    table |= {name: values[None, :] for name, values in layouts.columns.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):  # a chip without units for attention, or for anything
+        items = step_items(rows({**job_facts(job), **table}), k)
+    steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch)) / useful_share(job, k)
+    busy = np.broadcast_to(sum(items[name] for name in COMPUTE), (len(machines), len(layouts))).min(axis=1) * steps
+    return {
+        one.key: max(least, BOUND_SHARE * float(seconds)) if math.isfinite(seconds) else least
+        for one, least, seconds in zip(accelerators, ideal, busy, strict=True)
+    }
+
+
+def least_run_s(machine: Machine, job: TrainingJob, memo: Memo) -> float:
+    """A lower bound of the run's time on one machine: its devices compute all the time, or its hosts read all the time.
+
+    More machines divide it at best.
+    """
+    from sizing.performance.training_rows import job_facts
+
+    key = machine.accelerator.key
+    if key not in memo.least_device_s:
+        memo.least_device_s |= least_device_s(job, [machine.accelerator])
+    steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch))
+    reading_s = steps * job.global_batch * job_facts(job)["decode_s"] / (machine.host_vcpus or math.inf)
+    return max(memo.least_device_s[key] / machine.count, reading_s)
 
 
 def run_time_s(job: TrainingJob, time: TrainingEstimate) -> float:

@@ -255,7 +255,8 @@ def make_option(
         else None,
         usd_per_hour=rate,
     )
-    return replace(option, scheduler=_scheduler(option)) if candidate.buildable else option
+    scheduler = _scheduler(option) if candidate.buildable else option.scheduler
+    return option if scheduler == option.scheduler else replace(option, scheduler=scheduler)
 
 
 def _scheduler(option: Option) -> str:
@@ -281,7 +282,6 @@ def _footing(option: Option) -> Footing:
     places = {zone for cloud, region, zone in need.places if zone and (cloud, region) == (option.cloud, deal.region)}
     gang = need.training is not None and option.counts.maximum > 1
     return Footing(
-        name=need.name,
         kind=need.kind,
         cloud=option.cloud,
         region=deal.region,
@@ -454,22 +454,25 @@ def _fees_known(candidate: Candidate, deal: Deal, managed: str, setting: Setting
     cloud, need, fees = candidate.shape.cloud, setting.need, setting.fees
     if not candidate.buildable:
         return True
-    keys = [bill.disk_of(candidate.shape, managed, need.kind, "none")[0]]
-    keys += [costing.object_key(cloud, setting.environment)] if need.training else []
-    keys += bill.RUN_KEYS if managed == "cloud-run" else ()
-    footing = Footing(
-        name="",
-        kind=need.kind,
-        cloud=cloud,
-        region=deal.region,
-        environment=setting.environment,
-        target=target_of(managed, "none", cloud=cloud, fleet=False),
-        windows=need.windows,
-        checkpoints=need.training is not None,
-    )
-    return fees.standing(footing).known is True and all(
-        not key or fees.fee(cloud, key, deal.region).known for key in keys
-    )
+    disk = bill.disk_of(candidate.shape, managed, need.kind, "none")[0]
+    training = need.training is not None
+    alike = (cloud, deal.region, setting.environment, managed, need.kind, need.windows, training, disk)
+    if alike not in fees.priced:
+        keys = [disk] if disk else []
+        keys += [costing.object_key(cloud, setting.environment)] if training else []
+        keys += bill.RUN_KEYS if managed == "cloud-run" else ()
+        footing = Footing(
+            kind=need.kind,
+            cloud=cloud,
+            region=deal.region,
+            environment=setting.environment,
+            target=target_of(managed, "none", cloud=cloud, fleet=False),
+            windows=need.windows,
+            checkpoints=training,
+        )
+        known = fees.standing(footing).known is True
+        fees.priced[alike] = known and all(fees.fee(cloud, key, deal.region).known for key in keys)
+    return fees.priced[alike]
 
 
 def least_extras_usd(setting: Setting) -> dict[str, float]:
@@ -478,14 +481,32 @@ def least_extras_usd(setting: Setting) -> dict[str, float]:
     stored = 0.0
     if need.training is not None:
         stored = _checkpoint_bytes(need) * setting.keep / costing.BILLED_GIGABYTE
-    own = need.team.managed == services.RAW or (need.team.managed == "auto" and not need.team.care_counts)
-    clustered = {
-        cloud: fees.cheapest(cloud, costing.CONTROL_PLANE[cloud]) * float(HOURS_PER_MONTH)
-        if own and cloud in orchestration.CLUSTER_CLOUDS
-        else 0.0
-        for cloud in PROVISIONABLE
-    }
     return {
-        cloud: clustered[cloud] + stored * fees.cheapest(cloud, costing.OBJECT_STORAGE[cloud])
+        cloud: _least_standing_usd(setting, cloud) + stored * fees.cheapest(cloud, costing.OBJECT_STORAGE[cloud])
         for cloud in PROVISIONABLE
     }
+
+
+def _least_standing_usd(setting: Setting, cloud: str) -> float:
+    """The cheapest standing parts in any region that may be, run by anybody who may."""
+    need, asked = setting.need, setting.need.team.managed
+    regions = {region for where, region, _ in need.places if where == cloud and region} or setting.catalog.regions(
+        cloud
+    )
+    managed = services.SERVICES.get(cloud, ())
+    ways = [way for way in (services.RAW, *managed) if asked in ("auto", way)]
+    targets = {target_of(way, "none", cloud=cloud, fleet=False) for way in ways}
+    footings = [
+        Footing(
+            kind=need.kind,
+            cloud=cloud,
+            region=region,
+            environment=setting.environment,
+            target=target,
+            guarded=False,
+            checkpoints=need.training is not None,
+        )
+        for region in regions
+        for target in targets
+    ]
+    return min((setting.fees.standing(footing).usd for footing in footings), default=0.0)

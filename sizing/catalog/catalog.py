@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sizing.catalog import rows, table
 from sizing.catalog.records import (
@@ -58,6 +58,8 @@ class Catalog:
     shapes_by_type: Mapping[tuple[str, str], Shape]
     accelerator_names: Mapping[str, str]  # spelling, lower case -> key
     model_names: Mapping[str, str]
+    memo: dict[tuple[object, ...], Any] = field(default_factory=dict, init=False)
+    """Answers that follow from the facts alone and were worked out before; a catalog made of this one starts anew."""
 
     def accelerator(self, name: str) -> Accelerator:
         """The accelerator of that key or alias, in any case; KeyError with a did-you-mean.
@@ -107,6 +109,14 @@ class Catalog:
         A later row for the same region, zone and market replaces an earlier one from its date on. Without `region`,
         regions that not everybody may use (government, by request) are left out; name one to see its offers.
         """
+        asked = ("offers", cloud, instance_type, region, market, on)
+        if asked not in self.memo:
+            self.memo[asked] = self._in_force(cloud, instance_type, region, market, on)
+        return self.memo[asked]  # type: ignore[no-any-return]
+
+    def _in_force(
+        self, cloud: str, instance_type: str, region: str | None, market: str | None, on: date | None
+    ) -> tuple[Offer, ...]:
         day = on.isoformat() if on is not None else "9999-12-31"
         newest: dict[tuple[str, str, str], Offer] = {}
         for offer in self.offers_by_type.get((cloud, instance_type), ()):  # sorted by date within a key
@@ -154,19 +164,28 @@ class Catalog:
         day = on.isoformat() if on is not None else "9999-12-31"
         for place in (region, EVERYWHERE):
             tiers: dict[object, Fee] = {}
-            for fee in self.fees:
-                if (fee.cloud, fee.key, fee.region) == (cloud, key, place) and fee.effective_from <= day:
+            for fee in self._fees_of(cloud, key):
+                if fee.region == place and fee.effective_from <= day:
                     tiers[fee.from_quantity] = fee
             if tiers:
                 return tuple(sorted(tiers.values(), key=lambda fee: fee.from_quantity))
         return ()
+
+    def _fees_of(self, cloud: str, key: str) -> tuple[Fee, ...]:
+        by_key = self.memo.get(("fees",))
+        if by_key is None:
+            by_key = self.memo["fees",] = {}
+            for fee in self.fees:
+                by_key[fee.cloud, fee.key] = (*by_key.get((fee.cloud, fee.key), ()), fee)
+        found: tuple[Fee, ...] = by_key.get((cloud, key), ())
+        return found
 
     def fee(self, cloud: str, key: str, region: str, on: date | None = None) -> Priced | Unpriced:
         """US dollars per unit of the first tier (of a percentage: percent). A fee of another region is not guessed."""
         tiers = self.fee_tiers(cloud, key, region, on)
         if tiers:
             return Priced(tiers[0].usd, tiers[0].source, tiers[0].effective_from)
-        elsewhere = sorted({fee.region for fee in self.fees if (fee.cloud, fee.key) == (cloud, key)})
+        elsewhere = sorted({fee.region for fee in self._fees_of(cloud, key)})
         if elsewhere:
             return Unpriced(f"{cloud} {key}: no price for {region}; known for {', '.join(elsewhere)}")
         return Unpriced(f"{cloud} {key}: no price in the catalog")
@@ -184,7 +203,11 @@ class Catalog:
 
     def regions(self, cloud: str) -> tuple[str, ...]:
         """Regions in which the cloud offers anything, sorted; () for a seller with one price everywhere."""
-        return tuple(sorted({o.region for o in self.all_offers if o.cloud == cloud and o.region != EVERYWHERE}))
+        asked = ("regions", cloud)
+        if asked not in self.memo:
+            found = {o.region for o in self.all_offers if o.cloud == cloud and o.region != EVERYWHERE}
+            self.memo[asked] = tuple(sorted(found))
+        return self.memo[asked]  # type: ignore[no-any-return]
 
     def region(self, cloud: str, region: str) -> Region | None:
         """Where a region is and who may use it; None where the catalog does not say."""
