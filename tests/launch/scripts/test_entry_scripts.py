@@ -258,10 +258,8 @@ def test_a_job_that_is_ended_goes_on_as_if_it_had_not_been(site: Site) -> None:
     assert {**now["meta"], "settings": {}} == {**was["meta"], "settings": {}}
 
 
-@pytest.mark.parametrize("script", [FSDP, JAX])
-def test_one_lost_process_ends_its_machine_and_the_job_resumes(here: Site, script: str) -> None:
+def test_one_lost_process_ends_its_machine_and_the_job_resumes(here: Site) -> None:
     """The second process alone is killed, for want of memory say: the first would wait for it for ever."""
-    here.script = script
     with here.run() as run:
         second = int(run.until(r"^process 1 is (\d+)$")[1])
         first = int(run.until(r"^process 0 is (\d+)$")[1])
@@ -319,11 +317,3 @@ def test_half_a_checkpoint_is_none(here: Site) -> None:
     assert f"passed over {manifests[6]}: cannot be read" in run.text()
     assert f"passed over {manifests[4]}: its part" in run.text()
     assert list(run.losses()) == [3]
-
-
-def test_a_run_with_other_settings_is_another_run(here: Site) -> None:
-    with here.run(STEPS="2") as run:
-        assert run.ended() == 0, run.text()
-    with here.run(STEPS="4", SEED="1") as run:
-        assert run.ended() == 64, run.text()
-    assert "is of another run: seed was 0, is 1. Use another prefix, or that run's settings" in run.text()
