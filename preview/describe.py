@@ -92,7 +92,7 @@ def _registered(stated: Mapping[str, Any]) -> str:
         parts[0] += f" ({each} x {accelerator})"
     parts += [text for key in ("market", "region", "schedule") if (text := _text(stated.get(key)))]
     if not _text(stated.get("schedule")) and _text(stated.get("market")) != "capacity-block":
-        parts.append("24x7")
+        parts.append("24x7" if low == most else "no schedule")
     return ", ".join(parts)
 
 
@@ -101,7 +101,9 @@ def _text(value: object) -> str:
 
 
 def how_priced(lines: Sequence[tuple[LineItem, Interval | Unpriced]]) -> str:
-    """The arithmetic of the expected figure: the dearest line or two, and how many more there are.
+    """The arithmetic of the expected figure: the dearest prices or two, and how many more there are.
+
+    Lines of one price are one product: ten endpoints are `0.01/h x 7,300`.
 
     >>> from sizing.money import Interval, Priced
     >>> line = LineItem(component="c", what="w", unit="machine-hour", quantity=Interval.exactly(Decimal("303.3333")),
@@ -109,22 +111,25 @@ def how_priced(lines: Sequence[tuple[LineItem, Interval | Unpriced]]) -> str:
     >>> how_priced([(line, line.cost())])
     '10.49264/h x 303.33'
     """
-    priced = [(cost.expected, line) for line, cost in lines if isinstance(cost, Interval)]
-    ranked = [line for _, line in sorted(priced, key=lambda pair: pair[0], reverse=True)]
-    parts = [_arithmetic(line) for line in ranked[:2]]
-    if len(ranked) > 2:
-        parts.append(f"{len(ranked) - 2} more")
-    missing = len(lines) - len(priced)
+    quantities: dict[tuple[Decimal, str], Decimal] = {}
+    missing = 0
+    for line, _ in lines:
+        if isinstance(line.price, Unpriced):
+            missing += 1
+            continue
+        key = line.price.amount, line.unit
+        quantities[key] = quantities.get(key, Decimal(0)) + line.quantity.expected
+    ranked = sorted(quantities.items(), key=lambda item: item[0][0] * item[1], reverse=True)
+    shown = [item for item in ranked[:2] if item[0][0] * item[1] > 0] or ranked[:1]
+    parts = [
+        f"{plain(usd)}/{_SHORT_UNITS.get(unit, unit)} x {plain(quantity, places=2)}"
+        for (usd, unit), quantity in shown
+    ]  # fmt: skip
+    if len(ranked) > len(shown):
+        parts.append(f"{len(ranked) - len(shown)} more")
     if missing:
         parts.append(f"{missing} unpriced")
     return " + ".join(parts)
-
-
-def _arithmetic(line: LineItem) -> str:
-    if isinstance(line.price, Unpriced):
-        return "unpriced"
-    unit = _SHORT_UNITS.get(line.unit, line.unit)
-    return f"{plain(line.price.amount)}/{unit} x {plain(line.quantity.expected, places=2)}"
 
 
 def plain(value: Decimal, *, places: int = 6) -> str:

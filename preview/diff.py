@@ -243,7 +243,11 @@ def _same(was: _Group, now: _Group) -> bool:
 
 def _what(lines: Sequence[Costed]) -> str:
     """The dearest lines in words."""
-    words = list(dict.fromkeys(line.what for line, _ in sorted(lines, key=_weight, reverse=True)))
+    counts = Counter(line.what for line, _ in lines)
+    words = [
+        f"{counts[what]} x {what}" if counts[what] > 1 else what
+        for what in dict.fromkeys(line.what for line, _ in sorted(lines, key=_weight, reverse=True))
+    ]
     more = f" and {len(words) - 2} more" if len(words) > 2 else ""
     return ", ".join(words[:2]) + more
 

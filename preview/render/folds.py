@@ -168,7 +168,7 @@ def _policies_in_short(stack: records.Stack) -> str:
 def _policies(stack: records.Stack) -> Iterator[str]:
     if stack.policies is None:
         return
-    for finding in stack.policies.findings:
+    for finding in text.findings(stack.policies):
         where = f" {code(finding.component)}" if finding.component else ""
         fix = f" Fix: {words(finding.fix)}" if finding.fix else ""
         waived = f" Waived: {words(finding.waived)}" if finding.waived else ""

@@ -235,7 +235,7 @@ def _folds(stack: records.Stack) -> Iterator[str]:
             f"<li>{finding.level} <code>{escape(finding.policy)}</code> {escape(finding.component)}: "
             f"{escape(finding.message)} {escape(finding.fix)}"
             f"{escape(f' waived: {finding.waived}') if finding.waived else ''}</li>"
-            for finding in stack.policies.findings
+            for finding in text.findings(stack.policies)
         ]
         passed = f"<p>{text.plural(stack.policies.passed, 'policy')} passed</p>"
         yield _fold("Policies", [f"<ul>{''.join(found)}</ul>" if found else "", passed])

@@ -159,7 +159,7 @@ def _lists(console: Console, stack: records.Stack) -> None:
                 confirmed = " (not confirmed: nothing is bought until the spec says purchase: confirmed)"
             _item(console, f"{need.component} {need.text}{price}{confirmed}", style="red" if need.data else "yellow")
     console.print()
-    for finding in stack.policies.findings if stack.policies else ():
+    for finding in text.findings(stack.policies) if stack.policies else ():
         state = f"waived: {finding.waived}" if finding.waived else finding.level
         _item(console, f"policy {finding.policy} ({state}) {finding.component}: {finding.message}".replace(" :", ":"))
         if finding.fix and not finding.waived:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from preview import records
@@ -125,6 +126,15 @@ def old_prices(preview: records.Preview) -> str:
 
 def broken(rails: tuple[records.Guardrail, ...]) -> list[str]:
     return [in_words(rail) for rail in rails if rail.broken]
+
+
+def findings(report: records.PolicyReport) -> list[records.PolicyFinding]:
+    """What the policies say, those that say the same of one resource as one: "a, b, c"."""
+    same: dict[tuple[str, ...], list[records.PolicyFinding]] = {}
+    for found in report.findings:
+        key = (found.level, found.component, found.resource, found.message, found.fix, found.waived)
+        same.setdefault(key, []).append(found)
+    return [replace(group[0], policy=", ".join(each.policy for each in group)) for group in same.values()]
 
 
 def low_confidence(stack: records.Stack) -> int:

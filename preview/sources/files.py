@@ -39,14 +39,17 @@ class PreviewFile:
 
 def read_plan_file(path: Path) -> PreviewFile | Plan:
     """Either of the two kinds of file, told apart by what is in it."""
+    seen = set()
     with _opened(path) as stream:
         for key in stream.members():
             if key == "steps":
                 return read_preview(path)
-            if key in ("deployment", "resources"):
+            if key == "deployment":
                 return read_state(path)
+            seen.add(key)
             stream.value()
-    raise _foreign(path, "it has neither `steps` nor `deployment`")
+    terraform = seen & {"terraform_version", "planned_values", "resource_changes"}
+    raise _foreign(path, "it is Terraform's" if terraform else "it has neither `steps` nor `deployment`")
 
 
 def read_preview(path: Path) -> PreviewFile:
