@@ -242,7 +242,7 @@ class SpotFleet(Owned):
         )
         alarms: dict[str, tuple[int, list[Any]]] = {"idle": (guard["window_s"], [topic.arn])}
         if guard["action"] == "scale-to-zero":
-            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], [])
+            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], [topic.arn])
         for alarm, (seconds, actions) in alarms.items():
             cloudwatch.MetricAlarm(
                 f"{name}-{alarm}",

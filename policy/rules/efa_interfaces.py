@@ -14,10 +14,14 @@ _CARDS: Final = {
     "p5e.48xlarge": 32,
     "p5en.48xlarge": 16,
     "p6-b200.48xlarge": 8,
+    "p6-b300.48xlarge": 16,
     "trn1.32xlarge": 8,
     "trn1n.32xlarge": 16,
     "trn2.48xlarge": 16,
 }
+
+
+_APART = {"p6-b300.48xlarge"}  # the first of 17 cards carries IP alone, each other one EFA at index 0
 
 
 def efa_interfaces(pool: Pool, _: Parameters) -> Verdict:
@@ -47,7 +51,7 @@ def efa_interfaces(pool: Pool, _: Parameters) -> Verdict:
         )
         return Violation(message, fix)
     for entry in fast:
-        wanted = 0 if count(get(entry, "networkCardIndex", default=0)) == 0 else 1
+        wanted = 0 if count(get(entry, "networkCardIndex", default=0)) == 0 or _APART & set(pool.kinds) else 1
         if count(get(entry, "deviceIndex", default=0)) != wanted:
             return Violation("the machines do not start: device index 0 belongs to card 0, index 1 to all others", fix)
     return None

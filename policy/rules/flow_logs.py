@@ -3,9 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 from policy.rule import Parameters, Rule, StackVerdicts, Verdict, Violation, require
-from resources.recorded import UNKNOWN, Unknown
+from resources.graph import Graph
+from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import StackFacts
-from resources.values import Flag, either
+from resources.values import Flag, either, get, items
 
 
 def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
@@ -31,6 +32,8 @@ def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
         )
         found.append((vpc.urn, verdict))
     for subnet in facts.graph.of("gcp:compute/subnetwork:Subnetwork"):
+        if _between_accelerators(subnet, facts.graph):
+            continue
         logged = subnet.inputs.get("logConfig") is not None
         message = "after a leak nobody can tell where the data went: the subnetwork is not logged"
         found.append((subnet.urn, None if logged else Violation(message, "set logConfig on the subnetwork")))
@@ -40,6 +43,23 @@ def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
 def _accepted(traffic: Any) -> Flag:
     """Whether a log has the traffic that was let through: what was refused leaks nothing."""
     return UNKNOWN if traffic is UNKNOWN else traffic in ("ALL", "ACCEPT")
+
+
+def _between_accelerators(subnet: RecordedResource, graph: Graph) -> bool:
+    """Whether it carries collectives alone: of an RDMA profile, or a further interface of a pool's machines."""
+    networks = graph.referenced(subnet, "network", "gcp:compute/network:Network")
+    if isinstance(networks, tuple) and any(network.inputs.get("networkProfile") for network in networks):
+        return True
+    for pool in graph.of("gcp:container/nodePool:NodePool"):
+        further = items(get(pool.inputs, "networkConfig", "additionalNodeNetworkConfigs"))
+        if not isinstance(further, tuple) or not further:
+            continue
+        names = [get(one, "subnetwork") for one in further]
+        if subnet.inputs.get("name", subnet.name) in names or (
+            UNKNOWN in names and subnet.urn in pool.property_dependencies.get("networkConfig", ())
+        ):
+            return True
+    return False
 
 
 RULE = Rule(

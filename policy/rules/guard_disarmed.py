@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from resources.graph import Graph
 from resources.recorded import UNKNOWN, Unknown
-from resources.stackfacts import Thing
-from resources.values import flag, get, items
+from resources.stackfacts import StackFacts, Thing
+from resources.values import Flag, either, flag, get, items
 
 _ALARM: Final = "aws:cloudwatch/metricAlarm:MetricAlarm"
 _POLICY: Final = "gcp:monitoring/alertPolicy:AlertPolicy"
@@ -13,16 +14,26 @@ _SETTING: Final = "azure-native:monitor:AutoscaleSetting"
 _RULES: Final = "azure-native:alertsmanagement:PrometheusRuleGroup"
 _SWITCHES: Final = {_ALARM: "actionsEnabled", _POLICY: "enabled", _SETTING: "enabled", _RULES: "enabled"}
 _ACTIONS: Final = {_ALARM: "alarmActions", _POLICY: "notificationChannels", _SETTING: "profiles", _RULES: "rules"}
+_WAITING: Final = {
+    "aws:cloudwatch/eventRule:EventRule": "eventPattern",
+    "aws:cloudwatch/compositeAlarm:CompositeAlarm": "alarmRule",
+}
 
 
-def guard_disarmed(thing: Thing, _: Parameters) -> Verdict:
+def guard_disarmed(facts: StackFacts, _: Parameters) -> StackVerdicts:
     """A guard is on, and does or tells something: an alarm, a policy of alerts, an autoscale setting.
 
-    >>> from policy.examples import thing
+    An alarm may also be what a rule of EventBridge or another alarm waits for.
+
+    >>> from policy.examples import stack, thing
     >>> off = {"actionsEnabled": False, "alarmActions": ["arn"]}
-    >>> guard_disarmed(thing(type="aws:cloudwatch/metricAlarm:MetricAlarm", inputs=off), {}).fix
+    >>> guard_disarmed(stack(things=(thing(type="aws:cloudwatch/metricAlarm:MetricAlarm", inputs=off),)), {})[0][1].fix
     'set actionsEnabled to true'
     """
+    return [(thing.urn, _judged(thing, facts.graph)) for thing in facts.things if thing.type in _SWITCHES]
+
+
+def _judged(thing: Thing, graph: Graph) -> Verdict:
     switch, actions = _SWITCHES[thing.type], _ACTIONS[thing.type]
     on = flag(thing.inputs.get(switch), default=True)
     if on is UNKNOWN:
@@ -43,16 +54,34 @@ def guard_disarmed(thing: Thing, _: Parameters) -> Verdict:
             return Violation(message, "set enabled to true on its rules")
         stated = [one for one in alerts if not get(one, "alert") or get(one, "actions")]
     if stated in (None, []):
+        waited = _waited_for(thing, graph) if thing.type == _ALARM else False
+        if waited is UNKNOWN:
+            return Undetermined("whether a rule waits for the alarm")
+        if waited:
+            return None
         message = "the guard neither stops anything nor tells anybody: what it sees bills on"
         return Violation(message, f"give it {actions}")
     return None
 
 
+def _waited_for(alarm: Thing, graph: Graph) -> Flag:
+    """Whether an event rule or a composite alarm names the alarm."""
+    names = [name for name in (alarm.inputs.get("name"), alarm.name) if isinstance(name, str)]
+    found: list[Flag] = []
+    for kind, key in _WAITING.items():
+        for one in graph.of(kind):
+            said, sources = one.inputs.get(key), one.property_dependencies.get(key, ())
+            named = isinstance(said, str) and any(name in said for name in names)
+            found.append(
+                True if named or alarm.urn in sources else UNKNOWN if said is UNKNOWN and not sources else False
+            )
+    return either(*found)
+
+
 RULE = Rule(
     id="guard-disarmed",
     area="spend",
-    subject="things",
+    subject="stack",
     prevents="an idle guard that does nothing",
     judge=guard_disarmed,
-    types=tuple(_SWITCHES),
 )
