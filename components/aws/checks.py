@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from components.aws import plans
 from components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, NetworkArgs
 from components.aws.mounts import check_block_end, check_mounts
 from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
@@ -54,6 +55,7 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
             fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
         )
     else:
+        check_rack(faults, shape)
         check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:
             faults.must(
@@ -167,6 +169,17 @@ def check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None
             "cannot mix machine types in one job with EFA: network cards differ by type",
             fix="drop fallback_types, or split the job",
         )
+
+
+def check_rack(faults: Faults, shape: Shape) -> None:
+    """Machines of an NVLink rack are sold as a whole rack, and their network cards are of two kinds."""
+    faults.must(
+        not shape.instance_type.startswith(plans.RACKS),
+        "instance_type",
+        f"{shape.instance_type} is a machine of an NVLink rack (UltraServer): its 17 network cards are of two kinds, "
+        "and it wants NVIDIA's driver for dynamic resource allocation, which this component does not bring",
+        fix="choose p6-b200.48xlarge or p6-b300.48xlarge",
+    )
 
 
 def _check_block(faults: Faults, args: GpuNodeGroupArgs, block: Mapping[str, Any]) -> None:

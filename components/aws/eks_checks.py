@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.aws.checks import check_capacity, check_place, check_region
+from components.aws.checks import check_capacity, check_place, check_rack, check_region
 from components.aws.eks_args import (
     EksClusterArgs,
     EksDevicePluginsArgs,
@@ -93,6 +93,7 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
             fix="the cluster's system pool is for work without accelerators",
         )
     else:
+        check_rack(faults, shape)
         check_capacity(faults, args, shape)  # type: ignore[arg-type]
         if args.get("gang") and counted and args["nodes_max"] > 1:
             faults.must(

@@ -21,6 +21,8 @@ IMAGES = {
 }
 METRIC = {"cuda": "nvidia_smi_utilization_gpu", "neuron": "neuroncore_utilization"}
 _ARM_FAMILIES = ("g5g.", "p6e-gb")
+FIRST_CARD_WITHOUT_EFA = ("p6-b300.",)  # 17 cards, the first for IP
+RACKS = ("p6e-gb",)  # machines of an NVLink rack, whose network cards differ from each other
 
 
 def runtime_of(shape: Shape) -> str:
@@ -39,21 +41,25 @@ def image_for(shape: Shape) -> str:
 def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[Any]) -> list[dict[str, Any]]:
     """One interface, or for the machines of one job one EFA per network card.
 
-    Card 0 has device index 0 and carries IP and EFA; all other cards have device index 1 and EFA alone.
+    Card 0 has device index 0 and carries IP and EFA; all other cards have device index 1 and EFA alone. Where card 0
+    knows no EFA it carries IP alone, and the others, whose index is then 0, all EFA
+    (docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html,
+    github.com/aws/aws-parallelcluster/issues/7143).
     """
     fabric = gang and shape.fabric == "efa" and shape.rdma_interfaces > 0
-    cards = shape.rdma_interfaces if fabric else 1
+    apart = fabric and shape.instance_type.startswith(FIRST_CARD_WITHOUT_EFA)
+    cards = shape.rdma_interfaces + apart if fabric else 1
     interfaces = []
     for card in range(cards):
         interface: dict[str, Any] = {
-            "device_index": 0 if card == 0 else 1,
+            "device_index": 0 if card == 0 or apart else 1,
             "network_card_index": card,
             "associate_public_ip_address": "false",
             "delete_on_termination": "true",
             "security_groups": list(security_groups),
         }
         if fabric:
-            interface["interface_type"] = "efa" if card == 0 else "efa-only"
+            interface["interface_type"] = ("interface" if apart else "efa") if card == 0 else "efa-only"
         interfaces.append(interface)
     return interfaces
 

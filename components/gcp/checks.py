@@ -84,6 +84,13 @@ def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices
             f"is not in the catalog: {machine_type!r}",
             fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
         )
+    elif machine_type.startswith(plans.RACKS):
+        faults.add(
+            "machine_type",
+            f"{machine_type} is an Arm machine of an NVLink rack: it wants a workload policy of the whole rack, images "
+            "for Arm and NVIDIA's driver for dynamic resource allocation, which this component does not bring",
+            fix="choose a4-highgpu-8g or a3-ultragpu-8g",
+        )
     elif counted:
         _check_capacity(faults, args, shape)
         _check_zones(faults, args)

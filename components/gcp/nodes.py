@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_gcp import cloudscheduler, container, monitoring, serviceaccount, workflows
+from pulumi_gcp import cloudscheduler, compute, container, monitoring, serviceaccount, workflows
 
 from components.gcp import parts, plans, workflow_plans
 from components.gcp.args import AcceleratorPoolArgs
@@ -54,13 +54,14 @@ class AcceleratorPool(Owned):
             },
             opts,
         )
+        placement = self._placement(name, args, tpu_slice)
         count = plans.slices_of(args, tpu_slice)
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
         pools: list[container.NodePool] = []
         counts: dict[str, dict[str, Any]] = {}
         for one in names:  # one after the other: a cluster refuses two operations at a time
             sizes = counts[self.physical_pool(one)] = plans.counts(args, tpu_slice, len(pools))
-            pools.append(self._pool(one, args, shape, tpu_slice, sizes=sizes, after=pools[-1:]))
+            pools.append(self._pool(one, args, shape, placement=placement, sizes=sizes, after=pools[-1:]))
         self.pool_count = len(pools)
         self._writer(name, args)
         self._clocks(name, args, pools, counts, per_node=per_node)
@@ -74,8 +75,8 @@ class AcceleratorPool(Owned):
         name: str,
         args: AcceleratorPoolArgs,
         shape: Shape | None,
-        tpu_slice: Slice | None,
         *,
+        placement: dict[str, Any],
         sizes: dict[str, Any],
         after: list[container.NodePool],
     ) -> container.NodePool:
@@ -132,9 +133,25 @@ class AcceleratorPool(Owned):
                 depends_on=after,
             ),
             **queued,
-            **plans.placement(args, tpu_slice),
+            **placement,
             **sizes,
         )
+
+    def _placement(self, name: str, args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
+        """How the pool's machines stand together; slices of TPU7x by a policy of their own, which all may share."""
+        placement = plans.placement(args, tpu_slice)
+        if not (policy := plans.workload_policy(tpu_slice)):
+            return placement
+        made = compute.ResourcePolicy(
+            f"{name}-slice",
+            name=self.physical(f"{name}-slice", 63),
+            project=args["project"],
+            region=args["region"],
+            description=f"Slices {policy['accelerator_topology']} of {name}",
+            workload_policy=policy,
+            opts=self.child(),
+        )
+        return {"placement_policy": {**placement["placement_policy"], "policy_name": made.name}}
 
     def physical_pool(self, name: str) -> str:
         """Pool names have at most 40 characters and live inside their cluster."""

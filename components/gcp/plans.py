@@ -20,9 +20,8 @@ GPU_TYPES = {
     "a3-megagpu": "nvidia-h100-mega-80gb",
     "a3-ultragpu": "nvidia-h200-141gb",
     "a4-highgpu": "nvidia-b200",
-    "a4x-highgpu": "nvidia-gb200",
-    "a4x-maxgpu": "nvidia-gb300",
 }
+RACKS = ("a4x-",)  # Arm machines of an NVLink rack: want a policy of their own, NVIDIA's driver for dynamic allocation
 # Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
 FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
 COMPACT_FLEX = ("a3-ultragpu", "a4-highgpu", "h4d-")  # the families that flex-start may pack closely
@@ -78,11 +77,13 @@ def counts(args: AcceleratorPoolArgs, tpu_slice: Slice | None, number: int = 0) 
 def placement(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
     """COMPACT with the topology for a multi-host slice; COMPACT for GPUs of one job where the mode allows it.
 
-    Never beside a workload policy, which packs by itself: no argument of the pool can ask for one.
+    Never beside a workload policy, which packs by itself: slices of TPU7x have one (`workload_policy`) and no type.
     """
     if tpu_slice is not None:
         if not tpu_slice.multi_host:
             return {}
+        if workload_policy(tpu_slice):
+            return {"placement_policy": {"type": "", "tpu_topology": tpu_slice.topology}}
         return {"placement_policy": {"type": "COMPACT", "tpu_topology": tpu_slice.topology}}
     mode, machine_type = args["capacity_mode"], args["machine_type"]
     packs = machine_type.startswith(("a2-", "a3-", "a4-", "g2-"))
@@ -92,6 +93,17 @@ def placement(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, A
         "flex-start": machine_type.startswith(COMPACT_FLEX),
     }.get(mode, False)
     return {"placement_policy": {"type": "COMPACT"}} if args.get("gang") and packs and allowed else {}
+
+
+def workload_policy(tpu_slice: Slice | None) -> dict[str, str]:
+    """What packs the machines of a TPU7x slice; {} for what compact placement packs.
+
+    "Creation of a managed instance group with tpu7x-standard-4t machine type with placement policy is not supported.
+    Use workload policy instead." (github.com/vllm-project/ci-infra/pull/547, AI-Hypercomputer/xpk/pull/671)
+    """
+    if tpu_slice is None or not tpu_slice.multi_host or not tpu_slice.machine_type.startswith("tpu7x"):
+        return {}
+    return {"type": "HIGH_THROUGHPUT", "accelerator_topology": tpu_slice.topology}
 
 
 def capacity(args: AcceleratorPoolArgs) -> dict[str, Any]:

@@ -336,9 +336,11 @@ ACCELERATED = [one for one in catalog.load().shapes if one.cloud == "aws" and pl
 def test_interfaces_follow_the_network_cards(shape: Shape, gang: bool):
     cards = plans.network_interfaces(shape, gang=gang, security_groups=["sg-1"])
     efa = eks_plans.has_efa(shape, gang=gang)
-    assert len(cards) == (shape.rdma_interfaces if efa else 1)
+    apart = efa and shape.instance_type.startswith(plans.FIRST_CARD_WITHOUT_EFA)
+    assert sum("efa" in card.get("interface_type", "") for card in cards) == (shape.rdma_interfaces if efa else 0)
+    assert len(cards) == (shape.rdma_interfaces + apart if efa else 1)
     assert [card["network_card_index"] for card in cards] == list(range(len(cards)))
-    assert [card["device_index"] for card in cards] == [0] + [1] * (len(cards) - 1)
+    assert [card["device_index"] for card in cards] == [0] + [0 if apart else 1] * (len(cards) - 1)
     assert all(("interface_type" in card) == efa for card in cards)
 
 

@@ -5,9 +5,11 @@ import base64
 import pytest
 from aws_recording import GUARD, OWNED, PLACE, PROD, check_right, golden, only, record, refusals
 
+from components.aws import plans
 from components.aws.checkpoints import CheckpointStore
 from components.aws.network import Network
 from components.aws.nodes import GpuNodeGroup
+from sizing import catalog
 
 HOURS = {"time_zone": "Europe/London", "windows": [{"days": "mon-fri", "start": "07:00", "end": "21:00"}]}
 STORE = {"bucket": "store", "key_alias": "alias/store"}
@@ -136,3 +138,16 @@ def test_a_block_s_machines_are_drained_before_its_end(args, start):
 def test_refuses(args, change, path, sentence):
     found = refusals(GpuNodeGroup, {**args, **change})
     assert any(at == path and sentence in text for at, text in found), found
+
+
+def test_the_first_card_of_a_b300_carries_no_efa():
+    """17 cards, one for IP: asking the first for EFA is refused, and so is a second index on the others."""
+    cards = plans.network_interfaces(catalog.load().shape("aws", "p6-b300.48xlarge"), gang=True, security_groups=["sg"])
+    assert [card["interface_type"] for card in cards] == ["interface"] + ["efa-only"] * 16
+    assert {card["device_index"] for card in cards} == {0}
+    assert [card["network_card_index"] for card in cards] == list(range(17))
+    alone = plans.network_interfaces(
+        catalog.load().shape("aws", "p6-b300.48xlarge"), gang=False, security_groups=["sg"]
+    )
+    assert len(alone) == 1
+    assert "interface_type" not in alone[0]

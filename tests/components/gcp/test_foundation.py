@@ -5,6 +5,7 @@ from gcp_recording import OWNED, PROD, golden, made
 
 from components.gcp.checkpoints import CheckpointStore
 from components.gcp.cluster import GkeCluster
+from components.gcp.limits import TtlGuard
 from components.gcp.network import Network
 
 NETWORK = {**OWNED, "region": "us-central1"}
@@ -19,6 +20,7 @@ CLUSTER = {
     "services_range": "services",
 }
 KEPT = {key: value for key, value in OWNED.items() if key != "expires"}  # a store outlives its cluster
+TTL = {"region": "us-central1", "project": "petsnap", "ends": "2026-11-22"}
 STORE = {"region": "us-central1", "bucket": "checkpoints-1", "writer_account": "pretrain-writer"}
 
 
@@ -30,8 +32,37 @@ STORE = {"region": "us-central1", "bucket": "checkpoints-1", "writer_account": "
         ("cluster-dev", GkeCluster, {**OWNED, **CLUSTER}),
         ("cluster-prod", GkeCluster, {**PROD, **CLUSTER, "authorized_cidrs": ["10.0.0.0/8"]}),
         ("checkpoints-dev", CheckpointStore, {**KEPT, **STORE}),
+        ("ttl-dev", TtlGuard, {**KEPT, **TTL, "stack": "dev-gcp"}),
+        ("ttl-prod", TtlGuard, {**PROD, **TTL, "stack": "live-gcp"}),
         ("checkpoints-prod", CheckpointStore, {**PROD, **STORE, "soft_delete_days": 30}),
     ],
 )
 def test_makes_what_is_written_down(form, cls, args):
-    golden(form, made(cls, "work", args, "prod-gcp" if "prod" in form else "dev-gcp"))
+    stack = "prod-gcp" if "prod" in form else "dev-gcp"
+    golden(form, made(cls, "work", args, f"ttl-{stack}" if cls is TtlGuard else stack))
+
+
+@pytest.mark.parametrize("owned", [KEPT, PROD])
+def test_checkpoints_are_private_kept_and_written_by_who_cannot_delete(owned):
+    """Every point of a store: versions, an own key, soft delete, retention, no expiry of what is current."""
+    found = made(CheckpointStore, "work", {**owned, **STORE}, "checkpoints-dev-gcp")
+    bucket = next(one for one in found if one.type.endswith("bucket:Bucket") and one.name == "work")
+    inputs = bucket.inputs
+    assert bucket.protect
+    assert bucket.retain_on_delete
+    assert inputs["versioning"] == {"enabled": True}
+    assert inputs["encryption"]["defaultKmsKeyName"] is not None
+    assert inputs["publicAccessPrevention"] == "enforced"
+    assert inputs["uniformBucketLevelAccess"] is True
+    assert inputs["forceDestroy"] is False
+    assert inputs["softDeletePolicy"]["retentionDurationSeconds"] >= 7 * 86400
+    assert inputs["enableObjectRetention"] is True
+    for rule in inputs["lifecycleRules"]:
+        ended = rule["condition"].get("withState") == "ARCHIVED"
+        assert ended or rule["action"]["type"] == "AbortIncompleteMultipartUpload"
+    roles = {one.inputs["role"] for one in found if one.type.endswith("BucketIAMMember")}
+    assert {"roles/storage.objectCreator", "roles/storage.objectViewer"} <= {
+        one for one in roles if isinstance(one, str)
+    }
+    permissions = [one.inputs["permissions"] for one in found if one.type.endswith("IAMCustomRole")]
+    assert permissions == [["storage.objects.setRetention"]]

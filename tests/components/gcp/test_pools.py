@@ -46,6 +46,14 @@ FORMS = {
         "nodes_max": 4,
     },
     "pool-a3-mega-queued-dev": {**DEV, "machine_type": "a3-megagpu-8g", "capacity_mode": "queued", "gang": True},
+    "pool-tpu7x-dev": {
+        **DEV,
+        "machine_type": "tpu7x-standard-4t",
+        "tpu_topology": "2x2x2",
+        "nodes_max": 2,
+        "capacity_mode": "flex-start",
+        "max_run_hours": 24,
+    },
     "pool-h200-reserved-prod": {
         **LIVE,
         **ROCE,
@@ -141,7 +149,7 @@ def test_what_is_accepted_is_what_the_cloud_accepts(shape, mode, gang, zones, no
     if placed:
         assert len(args["zones"]) == 1
         assert ("tpu_topology" in placed["placement_policy"]) == tpu
-        assert "policy_name" not in placed["placement_policy"]
+        assert bool(placed["placement_policy"]["type"]) != bool(plans.workload_policy(one))  # one packs, not both
         assert tpu or mode not in ("queued", "reservation")
     if mode in ("flex-start", "queued", "spot"):
         assert capacity["reservation_affinity"] == {"consume_reservation_type": "NO_RESERVATION"}
@@ -154,6 +162,14 @@ def test_what_is_accepted_is_what_the_cloud_accepts(shape, mode, gang, zones, no
         assert capacity["reservation_affinity"]["values"] == ["r"]
     if "initial_node_count" in sizes:
         assert sizes["initial_node_count"] * len(args["zones"]) == args["nodes_initial"] or one is not None
+
+
+def test_a_slice_of_tpu7x_is_packed_by_a_workload_policy():
+    resources = made(AcceleratorPool, "train", FORMS["pool-tpu7x-dev"])
+    (policy,) = [one.inputs for one in resources if one.type.endswith("ResourcePolicy")]
+    (pool,) = [one.inputs for one in resources if one.type == NODES]
+    assert policy["workloadPolicy"] == {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "2x2x2"}
+    assert pool["placementPolicy"] == {"type": "", "tpuTopology": "2x2x2", "policyName": policy["name"]}
 
 
 def test_spot_a3_mega_is_not_packed():
