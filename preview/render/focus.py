@@ -1,7 +1,8 @@
-"""Rows in the columns of FOCUS (FinOps Open Cost and Usage Specification), so that an estimate joins the bill.
+"""Rows in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification), so that an estimate joins the bill.
 
 One row per line of the bill after the change, for the month that the preview looks at. What an estimate cannot know
-(invoice, account) is empty; what FOCUS has no column for begins with `x_`. A cost that nobody knows is empty, never 0.
+(invoice, account) is empty; what FOCUS has no column for begins with `x_`. A cost that nobody knows is empty, never 0:
+in these two an estimate is no whole FOCUS dataset, which allows neither. Rows join a bill by the tag `sizewell-id`.
 """
 
 from __future__ import annotations
@@ -9,34 +10,68 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
 from preview import records
 
 COLUMNS: Final = (
-    "BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart",
-    "ChargeCategory", "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart",
-    "CommitmentDiscountId", "CommitmentDiscountType", "ConsumedQuantity", "ConsumedUnit", "ContractedCost",
-    "ContractedUnitPrice", "EffectiveCost", "InvoiceIssuerName", "ListCost", "ListUnitPrice", "PricingCategory",
-    "PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "RegionId", "RegionName", "ResourceId",
-    "ResourceName", "ResourceType", "ServiceCategory", "ServiceName", "SkuId", "SkuPriceId", "SubAccountId",
-    "SubAccountName", "Tags", "x_Stack", "x_Component", "x_FloorCost", "x_CeilingCost", "x_Urn", "x_How",
-    "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
+    "AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd",
+    "BillingPeriodStart", "ChargeCategory", "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd",
+    "ChargePeriodStart", "CommitmentDiscountId", "CommitmentDiscountType", "ConsumedQuantity", "ConsumedUnit",
+    "ContractedCost", "ContractedUnitPrice", "EffectiveCost", "InvoiceId", "InvoiceIssuerName", "ListCost",
+    "ListUnitPrice", "PricingCategory", "PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "RegionId",
+    "RegionName", "ResourceId", "ResourceName", "ResourceType", "ServiceCategory", "ServiceName",
+    "ServiceSubcategory", "SkuId", "SkuPriceId", "SubAccountId", "SubAccountName", "Tags", "x_Stack", "x_Component",
+    "x_FloorCost", "x_CeilingCost", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
 )  # fmt: skip
 
 _PROVIDERS: Final = {"aws": "AWS", "gcp": "Google Cloud", "azure-native": "Microsoft", "azure": "Microsoft"}
-_UNITS: Final = {"machine-hour": "Hours", "hour": "Hours", "GB-month": "GB-Months", "GB": "GB", "request": "Requests"}
-# Services by the module of a resource's type token: the category of FOCUS.
-_CATEGORIES: Final = (
-    ("AI and Machine Learning", ("sagemaker", "vertex", "machinelearning", "bedrock", "cognitiveservices")),
-    ("Storage", ("s3", "ebs", "fsx", "efs", "storage", "filestore", "lustre", "netapp", "storagecache", "disk")),
-    ("Networking", ("lb", "natgateway", "vpcendpoint", "eip", "address", "router", "network", "globaladdress")),
-    ("Management and Governance", ("cloudwatch", "logging", "monitoring", "operationalinsights", "insights")),
-    ("Security", ("kms", "secretsmanager", "keyvault")),
-    ("Databases", ("dynamodb", "rds", "sql", "documentdb", "cosmosdb")),
-    ("Compute", ("ec2", "autoscaling", "compute", "container", "containerservice", "eks", "batch", "lambda", "tpu")),
-)
+# Services by a word of a resource's type token: category and subcategory of FOCUS. The first that fits counts.
+_KINDS: Final = (
+    ("AI and Machine Learning", "Generative AI", "bedrock cognitiveservices"),
+    ("AI and Machine Learning", "AI Platforms", "sagemaker vertex machinelearningservices notebooks workbench"),
+    ("Storage", "Object Storage", "s3 storage storageaccount"),
+    ("Storage", "File Storage", "fsx efs filestore lustre parallelstore netapp storagecache"),
+    ("Storage", "Block Storage", "ebs disk regiondisk snapshot"),
+    ("Networking", "Application Networking", "lb alb elb loadbalancer apigatewayv2"),
+    ("Networking", "Network Infrastructure", "natgateway vpcendpoint eip address globaladdress router network"),
+    ("Networking", "Network Routing", "dns privatedns route53 networkconnectivity"),
+    ("Management and Governance", "Observability", "cloudwatch logging monitoring monitor operationalinsights"),
+    ("Security", "Secret Management", "kms secretsmanager secretmanager keyvault"),
+    ("Databases", "NoSQL Databases", "dynamodb documentdb cosmosdb firestore"),
+    ("Databases", "Relational Databases", "rds sql"),
+    ("Integration", "Workflow Orchestration", "scheduler cloudscheduler workflows sfn logic"),
+    ("Integration", "Messaging", "sqs sns pubsub servicebus"),
+    ("Compute", "Serverless Compute", "lambda cloudrunv2 cloudrun app web cloudfunctionsv2"),
+    ("Compute", "Containers", "eks ecs ecr container containerservice containerregistry artifactregistry"),
+    ("Compute", "Virtual Machines", "ec2 autoscaling compute batch tpu azurefleet emr dataproc"),
+)  # fmt: skip
+# What the sellers' bills call a service, by the module of a type token; other services keep the module's name.
+_SERVICES: Final[Mapping[str, Mapping[str, str]]] = {
+    "aws": {
+        "autoscaling": "Amazon Elastic Compute Cloud", "bedrock": "Amazon Bedrock", "cloudwatch": "AmazonCloudWatch",
+        "dynamodb": "Amazon DynamoDB", "ebs": "Amazon Elastic Compute Cloud", "ec2": "Amazon Elastic Compute Cloud",
+        "ecr": "Amazon EC2 Container Registry (ECR)", "efs": "Amazon Elastic File System",
+        "eks": "Amazon Elastic Container Service for Kubernetes", "fsx": "Amazon FSx",
+        "kms": "AWS Key Management Service", "lambda": "AWS Lambda", "lb": "Elastic Load Balancing",
+        "s3": "Amazon Simple Storage Service", "sagemaker": "Amazon SageMaker",
+        "secretsmanager": "AWS Secrets Manager",
+    },
+    "gcp": {
+        "artifactregistry": "Artifact Registry", "cloudrunv2": "Cloud Run", "cloudscheduler": "Cloud Scheduler",
+        "compute": "Compute Engine", "container": "Kubernetes Engine", "filestore": "Cloud Filestore",
+        "kms": "Cloud Key Management Service (KMS)", "logging": "Cloud Logging", "storage": "Cloud Storage",
+        "vertex": "Vertex AI",
+    },
+    "azure-native": {
+        "compute": "Virtual Machines", "containerservice": "Azure Kubernetes Service", "keyvault": "Key Vault",
+        "machinelearningservices": "Azure Machine Learning", "network": "Virtual Network", "storage": "Storage",
+    },
+}  # fmt: skip
+_NETWORK: Final = frozenset(("natgateway", "vpcendpoint", "eip"))  # of EC2's module, billed as Amazon VPC
+_MACHINES: Final = {"aws": "ec2", "gcp": "compute", "azure-native": "compute"}  # whose service bills machine-hours
 
 
 def render(preview: records.Preview) -> str:
@@ -60,7 +95,8 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
     cost = str(line.usd.expected) if line.usd is not None else ""
     price = str(line.usd_per_unit) if line.usd_per_unit is not None else ""
     own = line.source.startswith("own ") or ", own discount" in line.source
-    unit = _UNITS.get(line.unit, line.unit)
+    unit = _unit(line.unit)
+    category, subcategory = _category(token)
     return {
         key: _cell(value)
         for key, value in {
@@ -89,8 +125,9 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
             "RegionId": row.region or (stack.regions[0] if len(stack.regions) == 1 else ""),
             "ResourceName": line.resource.rpartition("::")[2],
             "ResourceType": token,
-            "ServiceCategory": _category(token),
-            "ServiceName": _service(token),
+            "ServiceCategory": category,
+            "ServiceName": _service(token, line.unit),
+            "ServiceSubcategory": subcategory,
             "Tags": json.dumps(line.tags or {"sizewell-stack": stack.stack}, sort_keys=True),
             "x_Stack": stack.stack,
             "x_Component": line.component,
@@ -123,20 +160,52 @@ def _type_of(urn: str) -> str:
 
 
 def _provider(token: str) -> str:
-    return _PROVIDERS.get(token.partition(":")[0], "")
+    package = token.partition(":")[0]
+    return _PROVIDERS.get(package, package) or "unknown"
 
 
-def _service(token: str) -> str:
-    parts = token.split(":")
-    return parts[1].partition("/")[0] if len(parts) > 1 else ""
+def _service(token: str, unit: str) -> str:
+    package, _, rest = token.partition(":")
+    module = rest.partition(":")[0].partition("/")[0]
+    if unit == "machine-hour" and module in ("eks", "container", "containerservice"):
+        module = _MACHINES.get(package, module)
+    if package == "aws" and module == "ec2" and _words(token) & _NETWORK:
+        return "Amazon Virtual Private Cloud"
+    return _SERVICES.get(package, {}).get(module, module) or "unknown"
 
 
-def _category(token: str) -> str:
-    words = [word for word in token.lower().replace("/", ":").split(":")[1:] if word]
-    for category, modules in _CATEGORIES:
-        if any(word == module for word in words for module in modules):
-            return category
-    return "Other" if token else ""
+def _words(token: str) -> frozenset[str]:
+    return frozenset(word for word in token.lower().replace("/", ":").split(":")[1:] if word)
+
+
+def _category(token: str) -> tuple[str, str]:
+    """Category and subcategory, as FOCUS spells them.
+
+    >>> _category("aws:fsx/lustreFileSystem:LustreFileSystem"), _category("x:y:Z")
+    (('Storage', 'File Storage'), ('Other', 'Other (Other)'))
+    """
+    words = _words(token)
+    for category, subcategory, modules in _KINDS:
+        if words & frozenset(modules.split()):
+            return category, subcategory
+    return "Other", "Other (Other)"
+
+
+def _unit(unit: str) -> str:
+    """A unit as FOCUS writes it: plural, capitalised, measures as they are.
+
+    >>> _unit("machine-hour"), _unit("GB-month"), _unit("GPU-second"), _unit("GB"), _unit("1M tokens")
+    ('Hours', 'GB-Months', 'GPU-Seconds', 'GB', '1M Tokens')
+    """
+    unit = unit.removeprefix("machine-")
+    if unit in ("GB", "GiB", "TB", "?", ""):
+        return unit
+    parts = [part if part[:1].isdigit() or not part.islower() else part.capitalize() for part in unit.split("-")]
+    last = parts[-1]
+    head, space, tail = last.rpartition(" ")
+    tail = tail if tail.endswith("s") else f"{tail}s"
+    parts[-1] = f"{head}{space}{tail[:1].upper()}{tail[1:]}"
+    return "-".join(parts)
 
 
 def _pricing_category(line: records.Line) -> str:

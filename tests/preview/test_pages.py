@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from situations import SITUATIONS, dec, one, plain
@@ -17,6 +18,7 @@ from situations import SITUATIONS, dec, one, plain
 from preview.render import charts, focus, html
 from preview.render import json as as_json
 
+FIXTURES = Path(__file__).parent / "fixtures"
 VOID = {"meta", "rect", "line", "circle", "polyline", "br"}
 
 
@@ -162,6 +164,59 @@ def test_focus_columns():
     assert fs["BillingPeriodStart"] == "2026-09-01T00:00:00Z"
     assert fs["BillingPeriodEnd"] == "2026-10-01T00:00:00Z"
     assert json.loads(fs["Tags"])["sizewell-stack"] == "llm-prod"
+
+
+SPECIFIED = {row["column"]: row for row in csv.DictReader((FIXTURES / "focus-1.2-columns.csv").open())}
+UNKNOWN_TO_AN_ESTIMATE = {"BillingAccountId"}
+COSTS = {"BilledCost", "EffectiveCost", "ListCost", "ContractedCost"}
+
+
+def test_focus_columns_are_those_of_the_specification():
+    ours = {name for name in focus.COLUMNS if not name.startswith("x_")}
+    assert ours <= SPECIFIED.keys()
+    assert {name for name, row in SPECIFIED.items() if row["level"] in ("Mandatory", "Recommended")} <= ours
+    assert list(focus.COLUMNS) == sorted(ours) + [name for name in focus.COLUMNS if name.startswith("x_")]
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_focus_values_are_those_that_the_specification_allows(name):
+    for row in csv.DictReader(io.StringIO(focus.render(SITUATIONS[name]()))):
+        for column, rule in SPECIFIED.items():
+            value = row.get(column, "")
+            if value == "":
+                missing_price = column in COSTS and row["x_Unpriced"]
+                own_rate = column == "ListCost" and row["x_PriceSource"].startswith("own ")
+                may = rule["nulls"] == "True" or column not in row or column in UNKNOWN_TO_AN_ESTIMATE
+                assert may or missing_price or own_rate, (column, row)
+            elif rule["allowed"]:
+                assert value in rule["allowed"].split(";"), (column, value)
+            elif rule["type"] == "Decimal":
+                Decimal(value)
+            elif rule["type"] == "Date/Time":
+                assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value)
+            elif rule["type"] == "JSON":
+                assert isinstance(json.loads(value), dict)
+        assert (row["ChargeFrequency"] == "Usage-Based") == (row["ChargeCategory"] == "Usage")
+        assert row["ConsumedUnit"] == "" or row["ConsumedQuantity"]
+
+
+@pytest.mark.parametrize(
+    ("token", "unit", "service", "category"),
+    [
+        ("aws:autoscaling/group:Group", "machine-hour", "Amazon Elastic Compute Cloud", "Compute"),
+        ("aws:eks/nodeGroup:NodeGroup", "machine-hour", "Amazon Elastic Compute Cloud", "Compute"),
+        ("aws:eks/cluster:Cluster", "hour", "Amazon Elastic Container Service for Kubernetes", "Compute"),
+        ("aws:ec2/natGateway:NatGateway", "hour", "Amazon Virtual Private Cloud", "Networking"),
+        ("aws:sagemaker/endpoint:Endpoint", "machine-hour", "Amazon SageMaker", "AI and Machine Learning"),
+        ("gcp:container/nodePool:NodePool", "machine-hour", "Compute Engine", "Compute"),
+        ("gcp:storage/bucket:Bucket", "GB-month", "Cloud Storage", "Storage"),
+        ("azure-native:containerservice:AgentPool", "machine-hour", "Virtual Machines", "Compute"),
+        ("azure-native:network:NatGateway", "hour", "Virtual Network", "Networking"),
+    ],
+)
+def test_focus_names_services_as_the_bill_does(token, unit, service, category):
+    assert focus._service(token, unit) == service
+    assert focus._category(token)[0] == category
 
 
 def test_focus_has_no_zero_for_an_unknown_price_and_no_formula():
