@@ -15,7 +15,8 @@ an end, and a half-way destroy may take the schedule first); a job in CI alone (
 token or queue; it stays the polite way, which destroys the stack properly, and this is what holds if it does not);
 `valid_until` alone (only fleets have it); a Lambda function (a package and a runtime to keep, for no more).
 
-*What it does not do*: it moves sizes and deletes SageMaker endpoints, which have no size zero, and nothing else.
+*What it does not do*: it moves sizes, and deletes SageMaker endpoints and HyperPod clusters, which have no size zero
+that holds, and nothing else.
 File systems, disks, addresses and control planes bill until `pulumi destroy`; its report lists the data that it kept.
 
 *To take it back*: `pulumi destroy -s ttl-NAME`; nothing else refers to it.

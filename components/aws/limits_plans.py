@@ -165,6 +165,7 @@ def end_policy(*, region: str, stack: str) -> str:
                     "autoscaling:DescribeAutoScalingGroups",
                     "ec2:DescribeInstances",
                     "eks:DescribeNodegroup",
+                    "sagemaker:DescribeCluster",
                     "sagemaker:DescribeNotebookInstance",
                     "sagemaker:DescribeTrainingJob",
                 ],
@@ -175,10 +176,12 @@ def end_policy(*, region: str, stack: str) -> str:
                 "Sid": "ToZero",
                 "Effect": "Allow",
                 "Action": [
+                    "autoscaling:SuspendProcesses",
                     "autoscaling:UpdateAutoScalingGroup",
                     "ec2:ModifyFleet",
                     "ec2:TerminateInstances",
                     "eks:UpdateNodegroupConfig",
+                    "sagemaker:DeleteCluster",
                     "sagemaker:DeleteEndpoint",
                     "sagemaker:StopNotebookInstance",
                     "sagemaker:StopTrainingJob",
@@ -258,6 +261,8 @@ def end(events, context):
         for group in page["AutoScalingGroups"]:
             if group["MinSize"] or group["DesiredCapacity"]:
                 name = group["AutoScalingGroupName"]
+                stay = {"AutoScalingGroupName": name, "ScalingProcesses": ["Launch"]}  # no morning brings them back
+                attempt(group["AutoScalingGroupARN"], scaling.suspend_processes, **stay)
                 attempt(
                     group["AutoScalingGroupARN"],
                     scaling.update_auto_scaling_group,
@@ -270,7 +275,8 @@ def end(events, context):
     for page in boto3.client("resourcegroupstaggingapi").get_paginator("get_resources").paginate(TagFilters=tags):
         arns += [one["ResourceARN"] for one in page["ResourceTagMappingList"]]
     ec2, eks, sagemaker = boto3.client("ec2"), boto3.client("eks"), boto3.client("sagemaker")
-    for arn in arns:
+
+    def end_one(arn):
         service, path = arn.split(":", 5)[2], arn.split(":", 5)[5]
         kind, _, name = path.partition("/")
         if (service, kind) == ("ec2", "fleet"):
@@ -287,6 +293,9 @@ def end(events, context):
                 )
         elif (service, kind) == ("sagemaker", "endpoint"):
             attempt(arn, sagemaker.delete_endpoint, EndpointName=name)
+        elif (service, kind) == ("sagemaker", "cluster"):
+            if sagemaker.describe_cluster(ClusterName=arn)["ClusterStatus"] != "Deleting":
+                attempt(arn, sagemaker.delete_cluster, ClusterName=arn)
         elif (service, kind) == ("sagemaker", "notebook-instance"):
             status = sagemaker.describe_notebook_instance(NotebookInstanceName=name)["NotebookInstanceStatus"]
             if status == "InService":
@@ -302,6 +311,13 @@ def end(events, context):
                 attempt(arn, ec2.terminate_instances, InstanceIds=[name])
         elif service in ("s3", "fsx", "elasticfilesystem") or kind in ("volume", "snapshot"):
             report["kept"].append(arn)
+
+    for arn in arns:
+        try:
+            end_one(arn)
+        except Exception as error:  # tags outlive what they were on by some days
+            if not any(word in str(error) for word in ("NotFound", "not exist", "ould not find")):
+                report["failed"].append(arn + ": " + str(error))
     if report["failed"]:
         raise RuntimeError("; ".join(report["failed"]))
     return report

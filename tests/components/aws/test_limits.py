@@ -161,6 +161,7 @@ def answers():
         ARN.format("ec2", "fleet/fleet-1"),
         ARN.format("eks", "nodegroup/cluster/pool/uuid"),
         ARN.format("sagemaker", "endpoint/chat"),
+        ARN.format("sagemaker", "cluster/abcdef123456"),
         ARN.format("sagemaker", "notebook-instance/nb"),
         ARN.format("sagemaker", "training-job/old"),
         ARN.format("ec2", "instance/i-1"),
@@ -177,6 +178,7 @@ def answers():
             {"ResourceTagMappingList": [{"ResourceARN": arn} for arn in held]}
         ],
         ("eks", "describe_nodegroup"): {"nodegroup": {"scalingConfig": {"minSize": 0, "desiredSize": 3, "maxSize": 4}}},
+        ("sagemaker", "describe_cluster"): {"ClusterStatus": "InService"},
         ("sagemaker", "describe_notebook_instance"): {"NotebookInstanceStatus": "InService"},
         ("sagemaker", "describe_training_job"): {"TrainingJobStatus": "Completed"},
         ("ec2", "describe_instances"): lambda InstanceIds: {  # noqa: N803
@@ -189,10 +191,12 @@ def test_the_end_takes_machines_to_zero_and_keeps_data(answers, monkeypatch):
     cloud = Cloud(answers)
     report = run_end(cloud, monkeypatch)
     assert {(service, operation) for service, operation, _ in cloud.calls} == {
+        ("autoscaling", "suspend_processes"),
         ("autoscaling", "update_auto_scaling_group"),
         ("ec2", "modify_fleet"),
         ("ec2", "terminate_instances"),
         ("eks", "update_nodegroup_config"),
+        ("sagemaker", "delete_cluster"),
         ("sagemaker", "delete_endpoint"),
         ("sagemaker", "stop_notebook_instance"),
     }
@@ -210,15 +214,35 @@ def test_one_failure_stops_no_other_and_is_told(answers, monkeypatch):
     assert ("sagemaker", "delete_endpoint") in {(service, operation) for service, operation, _ in cloud.calls}
 
 
+def test_tags_of_what_is_gone_stop_nothing_and_are_no_failure(answers, monkeypatch):
+    """Tags outlive their resources by days: the machines behind them in the list end all the same."""
+
+    def gone(**_):
+        raise RuntimeError("ResourceNotFoundException: No node group found")
+
+    def denied(**_):
+        raise RuntimeError("AccessDeniedException")
+
+    report = run_end(Cloud({**answers, ("eks", "describe_nodegroup"): gone}), monkeypatch)
+    assert report["failed"] == []
+    assert ARN.format("ec2", "instance/i-1") in report["ended"]
+    cloud = Cloud({**answers, ("eks", "describe_nodegroup"): denied})
+    with pytest.raises(RuntimeError, match="nodegroup/cluster/pool/uuid: AccessDenied"):
+        run_end(cloud, monkeypatch)
+    assert "terminate_instances" in {operation for _, operation, _ in cloud.calls}
+
+
 def test_the_end_calls_only_what_its_policy_allows():
     statements = json.loads(limits_plans.end_policy(region="us-east-1", stack="dev-aws"))["Statement"]
     allowed = {action for one in statements if one["Effect"] == "Allow" for action in one["Action"]}
     for service, operations in {
-        "autoscaling": ["update_auto_scaling_group"],
+        "autoscaling": ["suspend_processes", "update_auto_scaling_group"],
         "ec2": ["modify_fleet", "terminate_instances", "describe_instances"],
         "eks": ["update_nodegroup_config", "describe_nodegroup"],
         "sagemaker": [
+            "delete_cluster",
             "delete_endpoint",
+            "describe_cluster",
             "stop_notebook_instance",
             "stop_training_job",
             "describe_notebook_instance",
