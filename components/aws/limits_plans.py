@@ -256,16 +256,20 @@ def end(events, context):
             report["failed"].append(arn + ": " + str(error))
 
     scaling = boto3.client("autoscaling")
+
+    def empty(**sizes):
+        scaling.update_auto_scaling_group(**sizes)
+        stay = {"AutoScalingGroupName": sizes["AutoScalingGroupName"], "ScalingProcesses": ["Launch"]}
+        scaling.suspend_processes(**stay)  # no morning brings them back
+
     filters = [{"Name": "tag:sizewell-stack", "Values": [stack]}]
     for page in scaling.get_paginator("describe_auto_scaling_groups").paginate(Filters=filters):
         for group in page["AutoScalingGroups"]:
             if group["MinSize"] or group["DesiredCapacity"]:
                 name = group["AutoScalingGroupName"]
-                stay = {"AutoScalingGroupName": name, "ScalingProcesses": ["Launch"]}  # no morning brings them back
-                attempt(group["AutoScalingGroupARN"], scaling.suspend_processes, **stay)
                 attempt(
                     group["AutoScalingGroupARN"],
-                    scaling.update_auto_scaling_group,
+                    empty,
                     AutoScalingGroupName=name,
                     MinSize=0,
                     DesiredCapacity=0,
