@@ -2,15 +2,17 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from sizing.errors import SpecError, UsageError
-from sizing.validation import validate
-from sizing.validation.accuracy import page, scatter
+from sizing.validation import targets, validate
+from sizing.validation.accuracy import page
 from sizing.validation.cases import CARRIED, Case, read
 from sizing.validation.describe import catalog, device_of, engine_of
 from sizing.validation.memory_predictions import unit_bytes
+from sizing.validation.plots import scatter
 from sizing.validation.predict import MEMORY, predict
 from sizing.validation.report import fit_counts, grade, summaries, summary
 
@@ -194,6 +196,36 @@ def test_the_page_and_its_plots_are_written_from_a_report(memory_rows):
     assert text.startswith("# Accuracy\n")
     assert "Of 10 published runs that went out of memory, 0 are predicted to fit" in text
     assert "| training memory | 8 |" in text
+    assert "| training memory | 8 | 3.8 % | 8 % | yes |" in text
+
+
+def test_a_missed_target_is_named_with_its_reason_and_a_small_group_is_not_one(memory_rows):
+    few = [replace(row, area="training memory", core=True, metric="peak_memory_per_device") for row in memory_rows[:6]]
+    devices = dict.fromkeys((row.id for row in few), "")
+    far = [replace(row, error_pct=40.0) for row in few]
+    line = next(line for line in targets.lines(far, devices) if line.what == "training memory")
+    assert (line.met, line.reached, line.wanted) == (False, "40.0 %", "8 %")
+    line = next(line for line in targets.lines(far[:4], devices) if line.what == "training memory")
+    assert (line.met, line.wanted) == (None, "too few to aim")
+
+
+def test_the_targets_that_are_reached_stay_so_and_the_others_have_a_reason():
+    cases = {case.id: str(case.hardware.get("device") or "") for case in read()}
+    missed = [line for line in targets.lines(validate().rows, cases) if line.met is False]
+    assert [line.what for line in missed if not line.why] == []
+    assert {line.what for line in missed} <= {
+        "time, source left out: 8 or 4 bits and mixture of experts",
+        "time, source left out: MLPerf time to train",
+        "band: serving",
+        "band: MLPerf time to train, LoRA",
+        "band: MLPerf time to train, vision",
+        "band: mixture of experts",
+        "band: vision",
+    }
+
+
+def test_plots_have_the_same_bytes_each_time(memory_rows):
     plot = scatter("training memory", [row for row in memory_rows if row.area == "training memory"])
-    assert plot.count("<circle") == 44 + 2  # cases, and one entry of the legend for each family
+    assert plot.count("<circle") == 2 * 44  # each case in both panels
+    assert ">nvidia-ampere (" in plot
     assert plot == scatter("training memory", [row for row in memory_rows if row.area == "training memory"])
