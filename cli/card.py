@@ -56,9 +56,10 @@ def card(console: Console, workload: Workload, decision: Decision) -> None:
     for line in _shape_of_work(workload):
         item(console, line)
     _memory(console, workload)
-    _performance(console, workload.performance)
+    if workload.memory.breakdown:
+        _performance(console, workload.performance)
     _cost(console, workload)
-    alternatives(console, workload.alternatives)
+    alternatives(console, workload.alternatives, runs=workload.kind in ("training", "fine-tuning"))
     _rejections(console, workload)
     if workload.assumptions:
         console.print("\nassumed", style="bold")
@@ -174,6 +175,9 @@ def _memory(console: Console, workload: Workload) -> None:
     memory = workload.memory
     low, high = gib(memory.low_bytes), gib(memory.high_bytes)
     console.print()
+    if not memory.breakdown:  # a notebook: nobody knows yet what will run in it
+        head(console, "memory of one device", f"{gib(memory.usable_bytes):.1f} GiB usable")
+        return
     head(
         console,
         "memory of one device",
@@ -279,20 +283,23 @@ def _short(amount: Decimal) -> str:
 
 
 def _small(amount: Decimal) -> str:
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
+    return f"{amount:,.2f}" if amount >= 1 else f"{Decimal(f'{amount:.3g}'):f}"
 
 
-def alternatives(console: Console, options: Sequence[Alternative]) -> None:
-    """What lost, and why."""
+def alternatives(console: Console, options: Sequence[Alternative], *, runs: bool) -> None:
+    """What lost, and why; by the price of a run where the workload is one, else by the month."""
     if not options:
         return
-    per_run = all(item.usd_per_run is not None for item in options)
+    per_run = runs and all(item.usd_per_run is not None for item in options)
     money = "USD/run" if per_run else "USD/month"
     made = table("alternative", "where", money, "why not", right=(money,))
     for option in options[:MANY]:
         amount = option.usd_per_run if per_run else option.usd_per_month
         where = f"{option.cloud} {option.region} {option.market}"
-        machines = f"{option.nodes} x {option.instance_type} ({option.accelerator})"
+        machines = f"{option.nodes} x {option.instance_type}" + (
+            f" ({option.accelerator})" if option.accelerator else ""
+        )
+        machines += f", {option.managed}" if option.managed else ""
         made.add_row(machines, where, dollars(amount), option.why_not)
     console.print()
     console.print(made)

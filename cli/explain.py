@@ -152,7 +152,7 @@ def show(console: Console, found: Explanation) -> None:
             made.add_row(effect.what, effect.machines or "nothing fits", usd if effect.machines else "", percent)
         console.print()
         console.print(made)
-    card.alternatives(console, found.alternatives)
+    card.alternatives(console, found.alternatives, runs=found.layout is not None)
 
 
 def _layout(layout: Layout) -> str:

@@ -225,7 +225,9 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     if not wanted:
         sold = ", ".join(sorted({offer.market for offer in placed}))
         reason = f"priced {sold}, not {' or '.join(markets)}"
-        return _rejected(shape, Cause.MARKET, reason, relax="change spot_policy or capacity")
+        block = "buy a block of it: capacity: {block: {duration: 72h, purchase: confirmed}}"
+        relax = block if sold == "capacity-block" else "change spot_policy or capacity"
+        return _rejected(shape, Cause.MARKET, reason, relax=relax)
     if shape.cloud in PROVISIONABLE and (unmanaged := _managed(shape, wanted, context)):
         return _rejected(shape, Cause.MANAGED, unmanaged, relax="use managed: auto and scheduler: auto")
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)

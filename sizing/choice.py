@@ -15,7 +15,16 @@ from sizing.decision import Alternative, Fallback, RejectionGroup
 from sizing.fleets import TARGET_LOAD
 from sizing.money import Priced
 from sizing.performance.serving import is_language_model
-from sizing.pricing import COMMITTED, Option, Setting, least_extras_usd, make_option, options_of, ways_of
+from sizing.pricing import (
+    COMMITTED,
+    Option,
+    Setting,
+    least_extras_usd,
+    make_option,
+    options_of,
+    usd_per_hour,
+    ways_of,
+)
 from sizing.requirements import Requirements
 
 if TYPE_CHECKING:
@@ -25,6 +34,7 @@ ALTERNATIVES_BUILDABLE = 3
 ALTERNATIVES_ELSEWHERE = 2
 FALLBACKS = 3
 CPU_FLOP_PER_S_PER_VCPU = 30e9  # estimate: fp32 convolutions and matrix products on current server cores
+CENT = 0.005
 OTHER_MARKETS = ("on-demand", "spot", "flex-start", "capacity-block", "reserved-1y", "reserved-3y")
 
 
@@ -64,7 +74,7 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
     for candidate in trial.candidates:
         found = options_of(candidate, setting, need.markets if candidate.buildable else ELSEWHERE_MARKETS)
         if not found:
-            rejections.append(_too_late(candidate, need))
+            rejections.append(_no_option(candidate, setting))
         options += found
     return Sizing(
         spec=spec,
@@ -184,20 +194,34 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     missing = unpriced_lines(option)
     if missing:
         reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
-    difference, unit = option.total_usd - chosen.total_usd, "a run" if need.training is not None else "a month"
+    about = "about " if missing or unpriced_lines(chosen) else ""
+    differences = _differences(option, chosen, need)
+    dearer, cheaper = (
+        [f"{about}{' and '.join(said)} {word}"] if said else []
+        for word, sign in (("dearer", 1), ("cheaper", -1))
+        for said in [[f"{sign * usd:,.2f} USD {unit}" for usd, unit in differences if sign * usd > CENT]]
+    )
     if option.deal.market in COMMITTED and option.run_s is not None and not option.cost.unpriced:
         # A run's price and a month's are two things: a commitment bills the month, whatever runs in it.
         month, now = (float(o.cost.run_rate.usd_per_month.expected) for o in (option, chosen))
         reasons.append(f"bills {month:,.2f} USD a month, used or not; the runs of a month cost {now:,.2f}")
-        difference = 0.0
-    about = "about " if missing or unpriced_lines(chosen) else ""
-    if difference > 0.005:
-        reasons.append(f"{about}{difference:,.2f} USD {unit} dearer")
-    elif difference < -0.005 and reasons:
-        reasons.append(f"{about}{-difference:,.2f} USD {unit} cheaper")
-    if option.run_s and chosen.run_s and option.run_s > chosen.run_s * 1.05:
-        reasons.append(f"{option.run_s / chosen.run_s:.1f} x as long")
+    elif dearer or reasons:
+        reasons += dearer + cheaper
+    longer = option.seconds / chosen.seconds if chosen.seconds else 1.0
+    if option.run_s is None:
+        longer = longer if need.objective != "cost" else 1.0
+    if longer > (1.05 if need.objective == "cost" else 1.005):
+        reasons.append(f"{longer:.{1 if longer >= 1.1 else 2}f} x as long")
     return "; ".join(reasons) or "the same cost, later by name"
+
+
+def _differences(option: Option, chosen: Option, need: Requirements) -> list[tuple[float, str]]:
+    """What an option costs more than the chosen one, like with like: a run with a run, a month with a month."""
+    if need.training is None or option.run_usd is None or chosen.run_usd is None:
+        return [(option.total_usd - chosen.total_usd, "a month")]
+    run = float(option.run_usd - chosen.run_usd)
+    beside = option.total_usd - float(option.run_usd) - chosen.total_usd + float(chosen.run_usd)
+    return [(run, "a run"), *([(beside, "for what stands beside it")] if abs(beside) >= 0.5 else [])]
 
 
 def _way_reason(option: Option, need: Requirements) -> str:
@@ -210,7 +234,8 @@ def _way_reason(option: Option, need: Requirements) -> str:
         return f"takes about {hours} h a month of somebody's time ({worth:,.0f} USD, estimate), nobody has it"
     if option.managed not in (services.RAW, "cloud-run") and not need.team.care_counts:
         count = need.team.platform_engineers
-        return f"{count} platform engineer{'s look' if count != 1 else ' looks'} after the machines"
+        cared = f"{count} platform engineer{'s look' if count != 1 else ' looks'} after the machines"
+        return f"{services.TITLES[option.managed]} is not needed, {cared}"
     return ""
 
 
@@ -224,6 +249,7 @@ def _market_reason(market: str, need: Requirements) -> str:
             else "an interruption loses work"
         )
     return {
+        "on-demand": "capacity asks for a commitment" if set(need.markets) & set(COMMITTED) else "spot_policy is spot",
         "capacity-block": "bought in advance, needs capacity: {block: {purchase: confirmed}}",
         "flex-start": "starts when there is capacity, needs capacity: {flex_start: true}",
         "reserved-1y": "a commitment for one year",
@@ -356,18 +382,31 @@ def significant(value: float, digits: int = 6) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def _too_late(candidate: Candidate, need: Requirements) -> Rejection:
+def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
+    """Why a machine that does the work has no option: nobody says what the service asks for it, or runs break off."""
+    need, shape = setting.need, candidate.shape
+    deals = [deal for deal in candidate.deals if deal.market in need.markets]
+    ways = [(deal, way) for deal in deals for way in ways_of(candidate, deal, setting)]
+    priced = any(usd_per_hour(candidate, deal, way, setting) is not None for deal, way in ways)
     fleet = min(candidate.fleets, key=lambda f: f.run_s or 0.0)
-    allowed = need.deadline_s or need.block_s or 0.0
+    allowed = need.deadline_s or need.block_s
+    if not priced or allowed is None:
+        title = services.TITLES.get(need.team.managed, "the service")
+        cause, relax = Cause.MANAGED, "use managed: auto"
+        reason = f"{title} has no price for {shape.instance_type}, or not so many of them"
+    else:
+        cause, relax = Cause.TOO_SLOW, "allow a later deadline or more nodes"
+        nodes = f"{fleet.nodes} node{'s' if fleet.nodes > 1 else ''}"
+        reason = f"{(fleet.run_s or 0.0) / 3600:.1f} h on {nodes} without interruptions, with them more than the "
+        reason += f"{allowed / 3600:.1f} h allowed"
     return Rejection(
-        cloud=candidate.shape.cloud,
-        instance_type=candidate.shape.instance_type,
+        cloud=shape.cloud,
+        instance_type=shape.instance_type,
         accelerator=candidate.accelerator.key,
-        cause=Cause.TOO_SLOW,
-        reason=f"{(fleet.run_s or 0.0) / 3600:.1f} h on {fleet.nodes} nodes without interruptions, with them more than "
-        f"the {allowed / 3600:.1f} h allowed",
+        cause=cause,
+        reason=reason,
         shortfall=1.01,
-        relax="allow a later deadline or more nodes",
+        relax=relax,
     )
 
 

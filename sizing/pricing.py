@@ -21,7 +21,7 @@ from sizing.catalog.records import PROVISIONABLE
 from sizing.fees_compared import ComparedFee, ComparedFees
 from sizing.fleets import START_UP_S, Fleet
 from sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Priced, total
-from sizing.requirements import Requirements
+from sizing.requirements import BLOCK_DRAIN_S, Requirements
 from sizing.shared_storage import FileSystem, Reads, file_system
 from sizing.spot import Interruptions, checkpoint_bytes, interruptions
 from sizing.standing import Footing, target_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 KEEP = 2
 ALWAYS_ON = (("vertex", "inference"), ("azureml", "inference"))  # endpoints that keep one machine at the least
 BLOCK_DAY_S = 86_400.0
-BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
 PREPAID = ("capacity-block", "purchase")
 COMMITTED = ("reserved-1y", "reserved-3y")  # bill around the clock, used or not
 UNKNOWN_MARGIN = 1.25  # by which an option has to be cheaper before a line without a price is put up with
@@ -197,7 +196,7 @@ def make_option(
     service does not have so many machines or no price.
     """
     need = setting.need
-    rate = _usd_per_hour(candidate, deal, managed, setting)
+    rate = usd_per_hour(candidate, deal, managed, setting)
     if rate is None or (managed == "cloud-run" and fleet.nodes > services.RUN_INSTANCES_MAX):
         return None
     counts = node_counts(fleet, setting, managed)
@@ -297,7 +296,7 @@ def _footing(option: Option) -> Footing:
     )
 
 
-def _usd_per_hour(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> float | None:
+def usd_per_hour(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> float | None:
     """Of a machine with the service's premium; None where that has no price."""
     if managed == services.RAW:
         return float(deal.usd_per_hour)

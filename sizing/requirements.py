@@ -63,6 +63,9 @@ class Team:
         return self.managed == "auto" and self.platform_engineers == 0
 
 
+BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
     """What candidates are tried against: one of `training`, `arrivals` and `batch`, or none for a notebook."""
@@ -119,6 +122,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     architecture = model_architecture(spec, catalog)
     interruptible = spec.kind in ("training", "fine-tuning", "batch-inference")
     limits = spec.resources
+    block_s = spec.capacity.block.duration_s if spec.capacity and spec.capacity.block else None
     base = Requirements(
         name=spec.name,
         kind=spec.kind,
@@ -137,8 +141,8 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         objective=spec.objective,
         hours_per_week=spec.schedule.on.hours_per_week if spec.schedule else Decimal(168),
         utilization=Decimal(str(spec.utilization)) if spec.utilization is not None else None,
-        deadline_s=spec.deadline_s,
-        block_s=spec.capacity.block.duration_s if spec.capacity and spec.capacity.block else None,
+        deadline_s=min((end for end in (spec.deadline_s, block_s and block_s - BLOCK_DRAIN_S) if end), default=None),
+        block_s=block_s,
         budget_monthly_usd=spec.budget.monthly_usd if spec.budget else None,
         budget_per_run_usd=spec.budget.per_run_usd if spec.budget else None,
         team=Team(managed=spec.managed, platform_engineers=spec.team.platform_engineers if spec.team else 1),

@@ -234,6 +234,7 @@ def _performance(chosen: Option) -> Performance:
         )
     low, high = served.low / served.requests_per_s, served.high / served.requests_per_s
     if chosen.run_s is not None:
+        answers = served.requests_per_s * fleet.replicas
         return Performance(
             metric="run_time_s",
             value=value or 0.0,
@@ -243,8 +244,8 @@ def _performance(chosen: Option) -> Performance:
             bottleneck=served.bottleneck,
             figures=_rounded(
                 {
-                    "samples_per_s": served.requests_per_s * fleet.replicas,
-                    "tokens_per_s": served.requests_per_s * fleet.replicas * _tokens(chosen),
+                    "samples_per_s": answers,
+                    **({"tokens_per_s": answers * _tokens(chosen)} if _tokens(chosen) else {}),
                     "batch": served.batch,
                 }
             ),
@@ -394,7 +395,7 @@ def _counts_tokens(chosen: Option) -> bool:
 
 def _per(usd: Decimal, units: float, of: int) -> Decimal:
     value = usd * of / Decimal(repr(units))
-    return value.quantize(Decimal("0.0001"))
+    return value.quantize(Decimal("0.0001")) if value >= 1 else Decimal(f"{value:.4g}")
 
 
 def assumptions(chosen: Option) -> tuple[str, ...]:
