@@ -65,7 +65,7 @@ def _lustre(resource: RecordedResource, context: Context) -> Outcome:
 
 def _efs(resource: RecordedResource, context: Context) -> Outcome:
     zone = resource.inputs.get("availabilityZoneName")
-    key = "efs.one_zone" if zone else "efs.standard"
+    key = "efs.standard" if isinstance(zone, Unknown) or not zone else "efs.one_zone"  # not known: the dearer one
     lines = list(stored(resource, context, key=key, what=f"file system, {key}"))
     provisioned = number(resource.inputs.get("provisionedThroughputInMibps"))
     if provisioned is not None:

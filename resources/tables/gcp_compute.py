@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -90,11 +91,13 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
             )
         elif inline:
             for pool in inline:
-                machine = gcp_nodes.node_machine(get(pool, "nodeConfig"))
-                wanted = count(get(pool, "nodeCount", default=get(pool, "initialNodeCount", default=1)))
-                most = count(get(pool, "autoscaling", "maxNodeCount", default=wanted))
-                least = count(get(pool, "autoscaling", "minNodeCount", default=wanted))
-                lines.extend(_machines(resource, context, machine, Size(least=least, wanted=wanted, most=most)))
+                if isinstance(pool, Unknown):
+                    reason = "the pool is known only after the cloud has answered"
+                    lines.append(context.unpriced(resource, "node pool", reason))
+                    continue
+                alone = replace(resource, inputs=pool)
+                size = gcp_nodes.pool_size(alone, gcp_nodes.pool_zones(alone, resource))
+                lines.extend(_machines(resource, context, gcp_nodes.node_machine(pool.get("nodeConfig")), size))
         else:
             machine = gcp_nodes.node_machine(resource.inputs.get("nodeConfig"))
             initial = count(get(resource.inputs, "initialNodeCount", default=1))

@@ -236,3 +236,14 @@ def test_measures_that_price_rules_ask_for_are_those_a_file_may_state() -> None:
     asked = set(re.findall(r"(?:measure=|usage\.of\(resource, )\"(\w+)\"", inspect.getsource(gaps)))
     asked |= {key for names in (gaps._TOKENS, gaps._PODS) for key in names}
     assert asked <= set(MEASURES)
+
+
+def test_pools_inside_of_a_cluster_are_counted_by_zone_like_pools_of_their_own() -> None:
+    node = {"machineType": G2, "diskSizeGb": 100, "diskType": "pd-balanced"}
+    pool = {"nodeConfig": node, "initialNodeCount": 1, "autoscaling": {"minNodeCount": 0, "maxNodeCount": 2}}
+    inside = make("gcp:container/cluster:Cluster", {"location": "us-central1", "nodePools": [pool]}, "c")
+    empty = make("gcp:container/cluster:Cluster", {"location": "us-central1", "removeDefaultNodePool": True}, "c")
+    own = make("gcp:container/nodePool:NodePool", {**pool, "location": "us-central1"}, "p")
+    assert priced(inside).cost().run_rate == priced(empty, own).cost().run_rate
+    hidden = make("gcp:container/cluster:Cluster", {"location": "us-central1", "nodePools": [UNKNOWN]}, "c")
+    assert [why for *_, why in priced(hidden).unpriced] == ["the pool is known only after the cloud has answered"]
