@@ -1,5 +1,6 @@
 """Checking a component's arguments: every fault is collected, then all are raised at once."""
 
+import re
 from collections.abc import Collection, Mapping
 from datetime import date
 from difflib import get_close_matches
@@ -9,6 +10,7 @@ from zoneinfo import ZoneInfo
 from sizing.errors import ArgsError, Fault
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 ENVIRONMENTS = ("dev", "staging", "prod")
 
 
@@ -149,6 +151,25 @@ def check_schedule(faults: Faults, args: Mapping[str, Any]) -> None:
         "nodes_min",
         f"must be 0 with a schedule, got {args.get('nodes_min')!r}: outside its hours nothing may run",
     )
+
+
+def check_label(faults: Faults, name: object) -> None:
+    """A pool's name stands on its machines as a Kubernetes label, by which pods choose them."""
+    faults.must(
+        isinstance(name, str) and bool(_LABEL.fullmatch(name)),
+        "name",
+        f"must be 1 to 63 letters, digits, -, _ and ., beginning and ending with a letter or digit, got {name!r}",
+    )
+
+
+def check_offered(faults: Faults, args: Mapping[str, Any], machine: str, regions: Collection[str]) -> None:
+    """`regions` are those that sell the machine, where the one asked for does not; a reservation may stand anywhere."""
+    if args.get("capacity_mode") != "reservation" and regions:
+        faults.add(
+            "region",
+            f"does not sell {machine}: {args.get('region')}; those that do are {', '.join(sorted(regions)[:8])}",
+            fix="choose one of them, or another machine",
+        )
 
 
 def _minutes(text: object) -> int | None:

@@ -24,3 +24,19 @@ def find_slices(machine_type: object) -> tuple[Slice, ...]:
     from sizing import catalog
 
     return tuple(one for one in catalog.load().slices if one.machine_type == machine_type)
+
+
+def offered_elsewhere(cloud: str, instance_type: object, region: object) -> tuple[str, ...]:
+    """The regions that sell a machine type, where `region` is none of them; () where it is, or nobody knows.
+
+    >>> offered_elsewhere("gcp", "tpu7x-standard-4t", "us-east1")
+    ('europe-west2', 'us-central1')
+    >>> offered_elsewhere("gcp", "tpu7x-standard-4t", "us-central1")
+    ()
+    """
+    from sizing import catalog
+
+    known = catalog.load()
+    if known.offers(cloud, str(instance_type), region=str(region)):
+        return ()
+    return tuple(sorted({one.region for one in known.offers(cloud, str(instance_type))} - {"all"}))

@@ -13,7 +13,7 @@ from components.aws.eks_args import (
     LustreVolumeArgs,
 )
 from components.aws.plans import runtime_of
-from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from components.faults import Faults, check_counts, check_guard, check_label, check_owned, check_schedule
 from sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
@@ -75,6 +75,7 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
     faults = Faults(f"EksNodeGroup {name}")
     faults.unknown_keys(args, EksNodeGroupArgs)
     check_owned(faults, args)
+    check_label(faults, name)
     check_place(faults, args)
     counted = check_counts(faults, args, highest=450)
     check_guard(faults, args)

@@ -15,7 +15,8 @@ from components.azure.checks import (
     check_windows_zone,
     is_guid,
 )
-from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from components.faults import Faults, check_counts, check_guard, check_label, check_offered, check_owned, check_schedule
+from components.machines import offered_elsewhere
 from sizing.catalog.records import Shape
 
 DRIVERS = ("operator", "aks")
@@ -90,6 +91,7 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
     faults = Faults(f"AksGpuPool {name}")
     faults.unknown_keys(args, AksGpuPoolArgs)
     check_owned(faults, args)
+    check_label(faults, name)
     check_place(faults, args)
     counted = check_counts(faults, args)
     check_guard(faults, args)
@@ -115,6 +117,8 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
             fix="the cluster's system pool is for work without accelerators",
         )
     else:
+        elsewhere = offered_elsewhere("azure", shape.instance_type, args.get("region"))
+        check_offered(faults, args, shape.instance_type, elsewhere)
         check_rack(faults, args, shape)
         check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:

@@ -7,7 +7,8 @@ from typing import Any
 
 from components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
 from components.azure.plans import PRIVATE_ZONES, WINDOWS_ZONES
-from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from components.faults import Faults, check_counts, check_guard, check_offered, check_owned, check_schedule
+from components.machines import offered_elsewhere
 from sizing.catalog.records import Shape
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation")
@@ -61,6 +62,8 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
             fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
         )
     else:
+        elsewhere = offered_elsewhere("azure", shape.instance_type, args.get("region"))
+        check_offered(faults, args, shape.instance_type, elsewhere)
         check_rack(faults, args, shape)
         check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:

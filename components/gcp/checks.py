@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from components.faults import Faults, check_counts, check_guard, check_label, check_offered, check_owned, check_schedule
 from components.gcp import plans
 from components.gcp.args import AcceleratorPoolArgs, CheckpointStoreArgs, GkeClusterArgs, NetworkArgs
+from components.machines import offered_elsewhere
 from sizing.catalog.records import Shape, Slice
 
 CAPACITY_MODES = ("on-demand", "reservation", "spot", "flex-start", "queued")
@@ -72,6 +73,7 @@ def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices
     faults = Faults(f"AcceleratorPool {name}")
     faults.unknown_keys(args, AcceleratorPoolArgs)
     check_owned(faults, args)
+    check_label(faults, name)
     check_place(faults, args)
     counted = check_counts(faults, args)
     check_guard(faults, args)
@@ -92,6 +94,7 @@ def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices
             fix="choose a4-highgpu-8g or a3-ultragpu-8g",
         )
     elif counted:
+        check_offered(faults, args, machine_type, offered_elsewhere("gcp", machine_type, args.get("region")))
         _check_capacity(faults, args, shape)
         _check_zones(faults, args)
         if plans.is_tpu(machine_type):

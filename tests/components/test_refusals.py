@@ -3,8 +3,13 @@
 import pytest
 
 from components.aws import checks as aws
+from components.aws import eks_checks, fleet_plans
+from components.aws import limits_plans as aws_limits
+from components.azure import aks_checks, limits_plans, ml_checks, storage_plans
 from components.azure import checks as azure
 from components.gcp import checks as gcp
+from components.gcp import limits_plans as gcp_limits
+from components.gcp import service_checks
 from components.machines import find_shape, find_slices
 from sizing.errors import ArgsError
 
@@ -85,6 +90,132 @@ AZURE_STORE = {
 }
 
 
+EKS_CLUSTER = {
+    **OWNED,
+    "region": "us-east-1",
+    "zones": ["us-east-1a", "us-east-1b"],
+    "vpc_id": "vpc-1",
+    "vpc_cidr": "10.40.0.0/16",
+    "subnet_ids": ["subnet-1", "subnet-2"],
+}
+EKS = {
+    **OWNED,
+    **COUNTS,
+    "region": "us-east-1",
+    "zones": ["us-east-1a"],
+    "cluster": "c",
+    "cluster_security_group_id": "sg-1",
+    "vpc_id": "vpc-1",
+    "vpc_cidr": "10.40.0.0/16",
+    "subnet_ids": ["subnet-1"],
+    "instance_type": "p5.48xlarge",
+    "capacity_mode": "on-demand",
+    "gang": True,
+    "disk_gib": 200,
+}
+FLEET = {
+    **EKS_CLUSTER,
+    "instance_types": ["g6.xlarge", "g6.2xlarge"],
+    "nodes_initial": 1,
+    "nodes_max": 4,
+    "disk_gib": 100,
+}
+AWS_TTL = {**OWNED, "region": "us-east-1", "stack": "dev-aws", "ends": "2026-12-31"}
+GCP_TTL = {**OWNED, "region": "us-central1", "project": "p", "stack": "dev-gcp", "ends": "2026-12-31"}
+AZURE_TTL = {**OWNED, "region": "eastus", "stack": "dev-azure", "target": "machines", "ends": "2026-12-31"}
+IMAGE = f"us-docker.pkg.dev/p/r/serve@sha256:{'a' * 64}"
+RUN = {**OWNED, "region": "us-central1", "project": "p", "image": IMAGE, "instances_max": 3}
+VERTEX = {
+    **OWNED,
+    "region": "us-central1",
+    "project": "p",
+    "image": IMAGE,
+    "machine_type": "a2-highgpu-8g",
+    "nodes": 2,
+    "capacity_mode": "spot",
+    "max_run_hours": 24,
+    "bucket": "checkpoints-1",
+    "writer_account": "writer-1",
+}
+FILES = {
+    **OWNED,
+    "region": "us-central1",
+    "zone": "us-central1-a",
+    "project": "p",
+    "network": "n",
+    "cidr": "10.80.0.0/16",
+    "bytes_needed": 10**12,
+}
+AKS_CLUSTER = {**OWNED, "region": "eastus", "zones": ["1"], "resource_group": "r", "subnet_id": "s"}
+AKS = {
+    **OWNED,
+    **COUNTS,
+    "region": "eastus",
+    "zones": ["1"],
+    "resource_group": "r",
+    "cluster": "c",
+    "subnet_id": "s",
+    "vm_size": "Standard_ND96isr_H100_v5",
+    "capacity_mode": "on-demand",
+    "gang": True,
+    "disk_gib": 200,
+}
+OPERATORS = {**OWNED, "kubeconfig": "k", "runtimes": ["cuda"], "infiniband": True}
+AML = {
+    **OWNED,
+    "region": "eastus",
+    "resource_group": "r",
+    "workspace": "w",
+    "vm_size": "Standard_NC24ads_A100_v4",
+    "nodes_max": 2,
+    "capacity_mode": "spot",
+}
+LUSTRE = {
+    **OWNED,
+    "region": "eastus",
+    "resource_group": "r",
+    "zone": "1",
+    "subnet_id": "s",
+    "bytes_needed": 10**13,
+}
+
+
+def eks_cluster(args):
+    eks_checks.check_eks_cluster("x", args, find_shape("aws", args.get("system_type", "m7i.large")))
+
+
+def eks_pool(args):
+    eks_checks.check_eks_pool(args.get("_name", "x"), without_name(args), find_shape("aws", args.get("instance_type")))
+
+
+def without_name(args):
+    return {key: value for key, value in args.items() if key != "_name"}
+
+
+def fleet(args):
+    fleet_plans.check_fleet("x", args, [find_shape("aws", one) for one in args.get("instance_types") or []])
+
+
+def aks_cluster(args):
+    aks_checks.check_aks_cluster("x", args, find_shape("azure", args.get("system_size", aks_checks.SYSTEM_SIZE)))
+
+
+def aks_pool(args):
+    aks_checks.check_aks_pool(args.get("_name", "x"), without_name(args), find_shape("azure", args.get("vm_size")))
+
+
+def aml(args):
+    ml_checks.check_compute("x", args, find_shape("azure", args.get("vm_size")))
+
+
+def vertex(args):
+    service_checks.check_training("x", args, find_shape("gcp", args.get("machine_type")))
+
+
+def ends(check, own):
+    return lambda args: check("x", args, own_stack=own)
+
+
 def aws_pool(args):
     aws.check_pool("x", args, find_shape("aws", args.get("instance_type")))
 
@@ -113,6 +244,22 @@ CHECKS = {
     "azure pool": (azure_pool, AZURE),
     "azure network": (named(azure.check_network), AZURE_NETWORK),
     "azure store": (named(azure.check_checkpoint_store), AZURE_STORE),
+}
+CHECKS |= {
+    "eks cluster": (eks_cluster, EKS_CLUSTER),
+    "eks pool": (eks_pool, EKS),
+    "fleet": (fleet, FLEET),
+    "aws end": (ends(aws_limits.check_ttl, "ttl-dev-aws"), AWS_TTL),
+    "gcp end": (ends(gcp_limits.check_ttl, "ttl-dev-gcp"), GCP_TTL),
+    "azure end": (ends(limits_plans.check_ttl, "ttl-dev-azure"), AZURE_TTL),
+    "run": (named(service_checks.check_run), RUN),
+    "vertex": (vertex, VERTEX),
+    "files": (named(service_checks.check_storage), FILES),
+    "aks cluster": (aks_cluster, AKS_CLUSTER),
+    "aks pool": (aks_pool, AKS),
+    "operators": (named(aks_checks.check_operators), OPERATORS),
+    "aml": (aml, AML),
+    "lustre": (named(storage_plans.check_storage), LUSTRE),
 }
 ALONE = {"machine_type": "g2-standard-4", "gang": False, "zones": ["us-central1-a", "us-central1-b"]}
 BLOCKED = {"capacity_mode": "capacity-block", "capacity_block": BLOCK}
@@ -321,6 +468,105 @@ CASES = [
     ("azure store", {"account": "My-Store"}, "account", "3 to 24 lower-case letters and digits"),
     ("azure store", {"role": "writer"}, "role", "must be a GUID"),
     ("azure store", {"immutable_days": 60}, "versions_days", "an immutable version cannot expire"),
+    # clusters and what runs under them
+    ("eks cluster", {"version": "1.20"}, "version", "1.20"),
+    ("eks cluster", {"system_type": "g6.xlarge"}, "system_type", "without accelerators"),
+    ("eks cluster", {"addon_versions": {"vpc-cni": "v1.16.0-eksbuild.1"}}, "addon_versions.vpc-cni", "EFA alone"),
+    ("eks pool", {"instance_type": "m7i.large"}, "instance_type", "has no accelerator"),
+    ("eks pool", {"instance_type": "p6e-gb200.36xlarge"}, "instance_type", "is a machine of an NVLink rack"),
+    ("eks pool", {"zones": ["us-east-1a", "us-east-1b"]}, "zones", "EFA does not cross zones"),
+    ("eks pool", {"capacity_mode": "reservation"}, "reservation", "must be a capacity reservation"),
+    ("eks pool", {"reservation": "cr-0123456789abcdef0"}, "reservation", "exactly one way to get machines"),
+    ("eks pool", {**BLOCKED}, "capacity_block.id", "adopts a block, it does not buy one"),
+    ("eks pool", {"capacity_mode": "capacity-block"}, "capacity_block.id", "is missing"),
+    ("eks pool", {"nodes_max": 451}, "nodes_max", "1 to 450"),
+    ("eks pool", {"gpus_per_node": 4}, "gpus_per_node", "is no argument"),
+    ("eks pool", {"_name": "x" * 64}, "name", "must be 1 to 63 letters"),
+    ("eks pool", {"_name": "chat pool"}, "name", "got 'chat pool'"),
+    ("eks pool", {"instance_type": "trn2.48xlarge", "capacity_mode": "spot"}, "capacity_mode", "is not sold as spot"),
+    ("aws pool", {"instance_type": "p6e-gb200.36xlarge"}, "instance_type", "its 17 network cards are of two kinds"),
+    ("aws pool", {"instance_type": "p5e.48xlarge"}, "capacity_mode", "is not sold as on-demand"),
+    ("aws pool", {"instance_type": "trn2.48xlarge", "capacity_mode": "spot"}, "capacity_mode", "is not sold as spot"),
+    ("aws pool", {"efa_interfaces": 33}, "efa_interfaces", "is no argument"),
+    ("aws pool", {"placement_group": "pg"}, "placement_group", "is no argument"),
+    ("aws pool", {**BLOCKED, "reservation": "cr-0123456789abcdef0"}, "reservation", "exactly one way"),
+    ("aws network", {"zones": [f"us-east-1{one}" for one in "abcde"]}, "zones", "are more than 4"),
+    ("fleet", {"zones": ["us-east-1a"]}, "zones", "spot capacity runs out by zone"),
+    ("fleet", {"instance_types": ["g6.xlarge"]}, "instance_types", "spot capacity runs out by type"),
+    ("fleet", {"instance_types": ["g6.xlarge", "inf2.xlarge"]}, "instance_types", "need different images"),
+    ("fleet", {"instance_types": ["g6.xlarge", "trn2.48xlarge"]}, "instance_types[1]", "is not sold as spot"),
+    ("fleet", {"nodes_initial": 5}, "nodes_initial", "must be at most nodes_max (4), got 5"),
+    ("fleet", {"max_usd_per_hour": 0}, "max_usd_per_hour", "must be over 0"),
+    (
+        "gcp pool",
+        {"region": "europe-west1", "zones": ["europe-west1-b"], "machine_type": "a4-highgpu-8g"},
+        "region",
+        "does not sell a4-highgpu-8g: europe-west1; those that do are asia-south1, us-central1",
+    ),
+    ("gcp pool", {"machine_type": "a4x-highgpu-4g"}, "machine_type", "is an Arm machine of an NVLink rack"),
+    ("gcp pool", {"gpu_partition_size": "1g.5gb"}, "gpu_partition_size", "is no argument"),
+    ("gcp pool", {"placement_policy": "COMPACT"}, "placement_policy", "is no argument"),
+    (
+        "gcp tpu",
+        {
+            "region": "us-east4",
+            "zones": ["us-east4-a"],
+            "machine_type": "tpu7x-standard-4t",
+            "tpu_topology": "2x2x2",
+            "capacity_mode": "on-demand",
+        },
+        "region",
+        "does not sell tpu7x-standard-4t",
+    ),
+    ("gcp tpu", {"machine_type": "tpu7x-standard-4t", "tpu_topology": "2x2x2", "nodes_max": 3}, "nodes_max", "of 2"),
+    ("gcp tpu", {"capacity_mode": "queued"}, "nodes_initial", "the queue admits the machines"),
+    (
+        "gcp tpu",
+        {"capacity_mode": "reservation", "reservation": "a b"},
+        "reservation",
+        "exactly one reservation's name",
+    ),
+    ("gcp cluster", {"zones": ["us-central1-a", "us-central1-a"]}, "zones", "names a zone twice"),
+    ("gcp end", {"stack": "ttl-dev-gcp"}, "stack", "must be another stack than the guard's own"),
+    ("aws end", {"ends": "soon"}, "ends", "must be an ISO date"),
+    ("aws end", {"expires": "2026-12-31"}, "expires", "the guard outlives what it ends"),
+    ("azure end", {"target": ""}, "target", "is empty"),
+    ("run", {"region": "us-east1"}, "region", "has no Cloud Run GPUs"),
+    ("run", {"cpus": 2}, "cpus", "must be 4 or 8 beside an L4"),
+    ("run", {"image": "serve:latest"}, "image", "must be an image by digest"),
+    ("run", {"invokers": ["allUsers"]}, "invokers[0]", "everybody would run models at your cost"),
+    ("run", {"environment_variables": {"HF_TOKEN": "x"}}, "environment_variables.HF_TOKEN", "looks like a secret"),
+    ("vertex", {"capacity_mode": "queued"}, "capacity_mode", "one of on-demand, spot, flex-start"),
+    ("vertex", {"machine_type": "ct6e-standard-4t"}, "machine_type", "has no GPU that Vertex AI attaches"),
+    ("vertex", {"machine_type": "a3-ultragpu-8g", "capacity_mode": "on-demand"}, "machine_type", "is not sold as"),
+    ("vertex", {"max_run_hours": 169}, "max_run_hours", "1 to 168, got 169"),
+    ("files", {"zone": "us-east1-b"}, "zone", "must be one zone of us-central1"),
+    ("files", {"cidr": "8.8.8.0/24"}, "cidr", "must be a private range"),
+    ("files", {"bytes_needed": 2**60}, "bytes_needed", "zonal Filestore ends at"),
+    ("azure pool", {"vm_size": "Standard_ND128isr_NDR_GB200_v6"}, "vm_size", "is an Arm machine of an NVLink rack"),
+    ("azure pool", {"vm_size": "Standard_ND96isr_MI300X_v5"}, "region", "does not sell Standard_ND96isr_MI300X_v5"),
+    ("azure pool", {"capacity_mode": "flex-start"}, "capacity_mode", "one of on-demand, spot, reservation"),
+    ("azure pool", {"disk_gib": 8}, "disk_gib", "64 to 4095"),
+    ("azure store", {"soft_delete_days": 3}, "soft_delete_days", "below a week nobody notices"),
+    ("aks cluster", {"version": "1.28"}, "version", "from 1.31 on"),
+    ("aks cluster", {"authorized_ranges": ["0.0.0.0/0"]}, "authorized_ranges[0]", "wider is the whole internet"),
+    ("aks cluster", {"system_nodes": 1}, "system_nodes", "2 to 20"),
+    ("aks pool", {"vm_size": "Standard_NC24ads_A100_v4"}, "vm_size", "has no InfiniBand"),
+    ("aks pool", {"zones": ["1", "2"]}, "zones", "InfiniBand does not cross zones"),
+    ("aks pool", {"driver": "aks"}, "driver", "leaves nvidia-peermem out"),
+    ("aks pool", {"driver": "both"}, "driver", "the driver has exactly one owner"),
+    ("aks pool", {"capacity_mode": "spot", "eviction": "Deallocate"}, "eviction", "must be Delete"),
+    ("aks pool", {"capacity_mode": "spot", "max_price": 3.0}, "max_price", "must be -1"),
+    ("aks pool", {"eviction": "Delete"}, "eviction", "only spot machines are evicted"),
+    ("aks pool", {"disk_gib": 4096}, "disk_gib", "64 to 2048"),
+    ("aks pool", {"guard": GUARD}, "metrics", "the guard reads what DCGM says, and would be blind"),
+    ("aks pool", {"vm_size": "Standard_D4s_v5"}, "vm_size", "has no accelerator"),
+    ("operators", {"driver": "aks"}, "driver", "must be operator with infiniband"),
+    ("operators", {"runtimes": ["rocm"]}, "amd_driver_image", "AMD's operator builds its driver there"),
+    ("aml", {"nodes_min": 1}, "nodes_min", "machines above it bill between jobs"),
+    ("aml", {"idle_s": 7200}, "idle_s", "must be 60 to 1800"),
+    ("aml", {"capacity_mode": "reservation"}, "capacity_mode", "Azure ML takes no reservation"),
+    ("lustre", {"zone": ""}, "zone", "zone"),
 ]
 
 
@@ -345,6 +591,35 @@ def test_all_faults_come_at_once():
         aws_pool({**AWS, "owner": "", "zones": [], "disk_gib": 1, "capacity_mode": "reserved", "nodes_max": 0})
     assert {fault.path for fault in caught.value.faults} >= {"owner", "zones", "disk_gib", "capacity_mode", "nodes_max"}
     assert "GpuNodeGroup x: 5 faults" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("what", "changes", "paths"),
+    [
+        (
+            "gcp pool",
+            {"owner": "", "capacity_mode": "queued", "reservation": "r", "nodes_min": 1, "zones": ["us-east1-b"]},
+            {"owner", "reservation", "nodes_min", "nodes_initial", "zones[0]"},
+        ),
+        (
+            "azure pool",
+            {"vm_size": "Standard_NC24ads_A100_v4", "zones": ["1", "4"], "reservation": GROUP, "disk_gib": 1},
+            {"vm_size", "zones", "zones[1]", "reservation", "disk_gib"},
+        ),
+        (
+            "eks pool",
+            {"zones": ["us-west-2a"], "disk_gib": 1, "capacity_mode": "reservation", "namespaces": "chat"},
+            {"zones[0]", "disk_gib", "reservation", "namespaces"},
+        ),
+    ],
+)
+def test_all_faults_of_one_construction_come_at_once_on_every_cloud(what, changes, paths):
+    check, args = CHECKS[what]
+    with pytest.raises(ArgsError) as caught:
+        check({**args, **changes})
+    assert {fault.path for fault in caught.value.faults} >= paths
+    text = str(caught.value)
+    assert all(path in text for path in paths)
 
 
 def test_a_missing_argument_is_named():
