@@ -18,7 +18,8 @@ class Settings:
     `zones` are where machines go whose decision names no zone. `deletion_protection: false` is the first of the two
     reviewed steps that end a prod stack: set it, `pulumi up`, then `pulumi destroy`. `runs` are what runs for each
     workload; without one nothing is started. `kubeconfig` and `cluster` name a cluster that is there already: the
-    stack then builds queues and jobs on it, and no machines.
+    stack then builds queues and jobs on it, and no machines. `images` are machine images by pool, where the vendor's
+    own has not what the machines need.
     """
 
     project: str
@@ -31,6 +32,7 @@ class Settings:
     runs: dict[str, Run] = field(default_factory=dict)
     cluster: Adopted | None = None
     kubeconfig: pulumi.Output[str] | None = None
+    images: dict[str, str] = field(default_factory=dict)
 
     @property
     def salt(self) -> str:
@@ -44,6 +46,7 @@ def read_settings() -> Settings:
     accounts = config.get_object("accounts") or []
     network = config.get_object("network") or {}
     zones = config.get_object("zones") or []
+    images = config.get_object("images") or {}
     protection = config.get_object("deletionProtection")
     faults = []
     if not isinstance(accounts, list) or not all(isinstance(account, str) and account for account in accounts):
@@ -56,6 +59,8 @@ def read_settings() -> Settings:
         faults.append(Fault(path="sizewell:deletionProtection", found=protection, allowed="true or false"))
     if not isinstance(network, dict):
         faults.append(Fault(path="sizewell:network", found=network, allowed="a mapping of an existing network's ids"))
+    if not isinstance(images, dict) or not all(isinstance(one, str) for one in images.values()):
+        faults.append(Fault(path="sizewell:images", found=images, allowed="a mapping of pools to machine images"))
     kubeconfig = config.get_secret("kubeconfig")
     cluster, runs = _launched(config, faults)
     if (kubeconfig is None) != (cluster is None):
@@ -77,6 +82,7 @@ def read_settings() -> Settings:
         runs=runs,
         cluster=cluster,
         kubeconfig=kubeconfig,
+        images=images,
     )
 
 

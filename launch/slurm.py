@@ -1,4 +1,4 @@
-"""Slurm in Kubernetes' place: a script for sbatch, and what a machine needs at first boot to be a node. Pure.
+"""Slurm in Kubernetes' place: a script for sbatch; `slurm_boot` makes the machines a cluster. Pure.
 
 The contract is the same: the entry scripts of `launch/scripts`, their variables, their exit codes. The script carries
 them along and unpacks them on every machine. It runs them in the image by Pyxis or Docker, whichever the machines have,
@@ -27,6 +27,9 @@ SCRIPTS: Final = "/tmp/sizewell"  # noqa: S108  (of the job: its number follows)
 IN_POD: Final = "/opt/sizewell"
 KINDS: Final = ("training", "fine-tuning")
 FROM_SLURM: Final = ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES", "SLURM_NODEID", "SCRIPTS")
+NOTICED: Final = ("aws", "azure")  # clouds whose machines say that they go; under Slurm nothing else tells the job
+NOTICE: Final = "/tmp/sizewell-notice"  # noqa: S108  (the restart's number follows: a machine may get the job again)
+WATCHED: Final = 'python3 "$0" --cloud {} --file "$SIZEWELL_NOTICE_FILE" & exec "$@"'
 DEVICES: Final = {"cuda": "--gpus all", "rocm": "--device /dev/kfd --device /dev/dri", "neuron": "--privileged"}
 
 
@@ -41,7 +44,11 @@ def script(of: Setting) -> str:
         raise ConfigError([fault], subject="slurm")
     training.possible(of)
     line = list(of.run.command) or ["python3", *training.command(of)[1:]]
-    return _sbatch(of, line, files.training(), training.variables(of), seconds=training.deadline_s(of))
+    variables = training.variables(of)
+    if of.pool.market == "spot" and of.machine.cloud in NOTICED and not of.run.command:
+        line = ["bash", "-c", WATCHED.format(of.machine.cloud), f"{IN_POD}/notice.py", *line]
+        variables["SIZEWELL_NOTICE_FILE"] = NOTICE
+    return _sbatch(of, line, files.training(), variables, seconds=training.deadline_s(of))
 
 
 def burn_in(of: Setting) -> str:
@@ -112,7 +119,10 @@ def _sbatch(
         f"IMAGE={shlex.quote(of.run.image)}",
         *[f"export {key}={shlex.quote(value)}" for key, value in sorted(told.items())],
         "export SIZEWELL_NODES=$SLURM_JOB_NUM_NODES",
-        f'SIZEWELL_COORDINATOR="$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1):{PORT}"',
+        *(['SIZEWELL_NOTICE_FILE+="-$SLURM_JOB_ID-${SLURM_RESTART_COUNT:-0}"'] if NOTICE in told.values() else []),
+        'first="$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)"',
+        'getent hosts "$first" >/dev/null || first="$(hostname -I | cut -d" " -f1)"  # where this script runs',
+        f'SIZEWELL_COORDINATOR="$first:{PORT}"',
         "export SIZEWELL_COORDINATOR SCRIPTS IMAGE",
         "",
         "# The entry scripts, onto every machine of the job.",
@@ -131,6 +141,7 @@ def _sbatch(
         "  elif command -v docker >/dev/null; then how=docker",
         "  else how=none; fi",
         "fi",
+        "# shellcheck disable=SC2016",  # words that the step's own shell expands
         f"line=({' '.join(_quoted(word) for word in [*line, *of.run.args])})",
         'case "$how" in',
         '  pyxis) start=(srun --kill-on-bad-exit=1 --container-image="$IMAGE" --container-mounts="$SCRIPTS:$SCRIPTS"',

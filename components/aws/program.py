@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.aws import managed
+from components.aws import launching, managed
 from components.aws.args import checkpoint_store_args, network_args, pool_args
 from components.machines import pool_name
 from components.settings import Settings
@@ -71,6 +71,7 @@ def _build_here(
             from components.aws.nodes import GpuNodeGroup
 
             args = pool_args(decision, workload, pool, settings)
+            args |= launching.boot(decision, workload, pool, settings)
             group = GpuNodeGroup(name, {**args, **place, **subnets(args["zones"])}, options)  # type: ignore[typeddict-item]
             outputs[name] = {"group": group.group_name, "role": group.role_arn}
             clients.setdefault(workload.spec.name, {})[name] = group.security_group_id

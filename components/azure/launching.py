@@ -1,4 +1,4 @@
-"""Where a workload's pods run and write on our AKS clusters. Pure."""
+"""Where a workload's pods run and write on our AKS clusters, and what makes machines a Slurm cluster. Pure."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ from components.azure.args import bucket_name
 from components.azure.plans import CONTAINER
 from components.machines import pool_name
 from components.settings import Settings
-from launch.target import Target, aks_target
+from launch.slurm_boot import first_boot
+from launch.target import Target, aks_target, grace_s, machine_of
 from sizing.decision import Decision, Pool, Workload
 
 
@@ -27,3 +28,21 @@ def target(
         queue=queue,
         store=store_uri(decision, workload, settings),
     )
+
+
+def boot(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Arguments of the machines beside those of their pool: the start of Slurm, where that is decided.
+
+    Microsoft's HPC image has no Slurm, its distribution has packages: the subnet needs a way out to them.
+    """
+    if workload.scheduler != "slurm":
+        return {}
+    script = first_boot(
+        machine_of(pool),
+        group=pool_name(workload, pool),
+        store=store_uri(decision, workload, settings),
+        nodes=pool.nodes_max,
+        region=pool.region,
+        grace_s=grace_s(workload, pool, "azure"),
+    )
+    return {"start_script": script}

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_azure_native as azure
 
-from components.azure import limits_plans, managed
+from components.azure import launching, limits_plans, managed
 from components.azure.args import checkpoint_store_args, network_args, pool_args
 from components.machines import pool_name
 from components.settings import Settings
@@ -67,6 +67,7 @@ def _build_here(
         name = pool_name(workload, pool)
         args = {**pool_args(decision, workload, pool, settings), **keys.get("disks", {})}
         args |= {key: place[key] for key in MACHINES if key in place}
+        args |= launching.boot(decision, workload, pool, settings)
         made = GpuScaleSet(name, args, options)  # type: ignore[arg-type]
         outputs[name] = {"scaleSet": made.scale_set_name, "identity": made.identity_id}
     if found := by_target.get("kubernetes"):

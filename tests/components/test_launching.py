@@ -1,8 +1,10 @@
 """What the stacks' configuration says runs: on our clusters, on one that is there already, and nothing without it."""
 
+import base64
 import functools
 import importlib
 import json
+from datetime import date
 
 import pytest
 from aws_decisions import KUBERNETES
@@ -13,8 +15,11 @@ from components.kubernetes.program import check_names
 from components.settings import Settings, read_settings
 from launch.adopted import read_adopted
 from launch.run import Run
-from sizing.decision import Capacity, Task
+from sizing.catalog import load
+from sizing.decide import decide
+from sizing.decision import Capacity, Decision, Task
 from sizing.errors import ConfigError
+from sizing.spec import parse_spec
 
 TASK = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
 RUNS = {"pretrain": Run(image="train:2.8"), "chat": Run(image="vllm/vllm-openai:v0.11.0")}
@@ -208,3 +213,66 @@ def test_wrong_words_of_a_cluster(data, words):
     with pytest.raises(ConfigError) as caught:
         read_adopted(data)
     assert words in str(caught.value)
+
+
+def decide_text(text):
+    made = decide([parse_spec(text, "tune.yaml")], load(), stack="dev-aws", on=date(2026, 9, 1))
+    assert isinstance(made, Decision), made
+    return made
+
+
+def under_slurm(cloud, **settings):
+    """The machines of a decision whose spec asks for Slurm."""
+    machines = {
+        "aws": lambda: pool("aws", "p5.48xlarge", "h100-sxm", 8, nodes=(0, 2, 4)),
+        "azure": lambda: pool("azure", "Standard_ND96isr_H100_v5", "h100-sxm", 8, nodes=(0, 2, 4)),
+    }[cloud]()
+    made = decision(f"dev-{cloud}", training("pretrain", machines, scheduler="slurm", task=TASK))
+    how = Settings(project="sizewell", stack=made.stack, organization="petsnap", accounts=("petsnap",), **settings)
+    program = importlib.import_module(f"components.{cloud}.program")
+    return record(lambda: program.build(made, made.workloads, how), stack=made.stack)
+
+
+@pytest.mark.parametrize(
+    ("cloud", "kind", "way", "settings"),
+    [
+        ("aws", ":LaunchTemplate", "aws s3api put-object --bucket", {"images": {"pretrain": "ami-0123456789abcdef0"}}),
+        ("azure", ":VirtualMachineScaleSet", ".blob.core.windows.net/checkpoints/slurm/pretrain/", {}),
+    ],
+)
+def test_machines_under_slurm_start_it_at_first_boot(cloud, kind, way, settings):
+    resources = under_slurm(cloud, **settings)
+    assert not [one for one in resources if "kubernetes" in one.type.lower()]
+    machines = next(one for one in resources if one.type.endswith(kind))
+    profile = (machines.inputs.get("virtualMachineProfile") or {}).get("osProfile") or {}
+    text = base64.b64decode(machines.inputs.get("userData") or profile["customData"]).decode()
+    assert "NodeName=pretrain-[1-4]" in text
+    assert "Gres=gpu:8" in text
+    assert way in text
+    assert len(text) < 16384
+    if cloud == "aws":
+        assert machines.inputs["imageId"] == "ami-0123456789abcdef0"
+
+
+def test_machines_under_slurm_need_an_image_with_it_on_aws():
+    with pytest.raises(Exception, match=r"sizewell:images\.pretrain: is missing: Amazon's own image has no Slurm"):
+        under_slurm("aws")
+
+
+def test_a_spec_that_asks_for_slurm_gets_machines_of_its_own():
+    made = decide_text(
+        "name: tune\nkind: fine-tuning\nmodel: meta-llama/Llama-3.1-8B\n"
+        "training: {tokens: 200M, sequence_length: 2048, method: full}\n"
+        "scheduler: slurm\nmanaged: raw\ninfra: [aws]\ncheckpoint: {interval: 30m, keep: 3}\nowner: ml\n"
+    )
+    assert [one.scheduler for one in made.workloads] == ["slurm"]
+    managed = importlib.import_module("components.aws.managed")
+    assert managed.target_of(made.workloads[0], made.workloads[0].pools[0]) == "machines"
+
+
+def test_slurm_on_google_cloud_is_refused_in_words():
+    with pytest.raises(Exception, match="stand in a GKE cluster"):
+        decide_text(
+            "name: tune\nkind: fine-tuning\nmodel: meta-llama/Llama-3.1-8B\nscheduler: slurm\nmanaged: raw\n"
+            "training: {tokens: 200M, sequence_length: 2048, method: full}\ninfra: [gcp]\n"
+        )

@@ -41,6 +41,8 @@ def slurm_stands_in(tmp_path):
     commands = {
         "srun": 'while [ "${1#--}" != "$1" ]; do shift; done; exec "$@"',
         "scontrol": f'echo "scontrol $*" >> {log}; [ "$1" = show ] && printf "node-7\\nnode-8\\n"; exit 0',
+        "getent": '[ "$2" = "$KNOWN" ]',
+        "hostname": "echo 10.0.0.7 10.0.1.7",
         "scancel": f'echo "scancel $*" >> {log}; kill -TERM "$(cat {tmp_path}/task)"',
     }
     for name, body in commands.items():
@@ -59,6 +61,7 @@ def slurm_stands_in(tmp_path):
                 "SLURM_JOB_NODELIST": "node-[7-8]",
                 "SLURM_JOB_NUM_NODES": "2",
                 "SIZEWELL_CONTAINER": "none",
+                "KNOWN": "node-7",
                 **env,
             },
             stdout=subprocess.PIPE,
@@ -88,6 +91,8 @@ def test_the_scripts_are_on_every_machine_and_know_of_each_other(slurm_stands_in
     assert code == 0, out
     assert set(files.training()) <= set(out.split())
     assert "at node-7:29500 of 2" in out
+    _, out, _ = slurm_stands_in(slurm.script(ended(line)), KNOWN="")  # names of nodes that are in no directory
+    assert "at 10.0.0.7:29500 of 2" in out
 
 
 @pytest.mark.parametrize(
@@ -131,6 +136,21 @@ def test_directives_follow_the_decision():
     assert "#SBATCH --no-requeue" in burn
     assert "--least 2.4e+11" in burn
     assert "scontrol requeue" not in burn
+
+
+def test_machines_that_can_be_reclaimed_are_watched(slurm_stands_in):
+    """A notice of the cloud counts as told to end; each start looks for its own, since a machine may get the job twice."""
+    of = cases.eks_spot()
+    text = slurm.script(of)
+    assert "SIZEWELL_NOTICE_FILE" not in slurm.script(cases.eks_training())
+    word = '"$SCRIPTS"/notice.py python3'
+    text = re.sub(r'"\$SCRIPTS"/notice\.py python3 .*\)', "- bash -c 'echo looks for \"$SIZEWELL_NOTICE_FILE\"')", text)
+    text = text.replace('python3 "$0" --cloud', "echo watches --cloud")
+    assert word in slurm.script(of)
+    code, out, _ = slurm_stands_in(text, SLURM_RESTART_COUNT="3")
+    assert code == 0, out
+    assert f"looks for /tmp/sizewell-notice-{slurm_stands_in.folder.name}-3" in out
+    assert f"watches --cloud aws --file /tmp/sizewell-notice-{slurm_stands_in.folder.name}-3" in out
 
 
 def test_the_same_run_is_the_same_script():

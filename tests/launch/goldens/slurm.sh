@@ -37,7 +37,9 @@ export SIZEWELL_STEPS=13000
 export SIZEWELL_TENSOR=2
 export SIZEWELL_ZERO_STAGE=3
 export SIZEWELL_NODES=$SLURM_JOB_NUM_NODES
-SIZEWELL_COORDINATOR="$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1):29500"
+first="$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)"
+getent hosts "$first" >/dev/null || first="$(hostname -I | cut -d" " -f1)"  # where this script runs
+SIZEWELL_COORDINATOR="$first:29500"
 export SIZEWELL_COORDINATOR SCRIPTS IMAGE
 
 # The entry scripts, onto every machine of the job.
@@ -61,6 +63,7 @@ if [ "$how" = auto ]; then
   elif command -v docker >/dev/null; then how=docker
   else how=none; fi
 fi
+# shellcheck disable=SC2016
 line=(python3 "$SCRIPTS"/spawn.py --processes 8 "$SCRIPTS"/train_fsdp.py)
 case "$how" in
   pyxis) start=(srun --kill-on-bad-exit=1 --container-image="$IMAGE" --container-mounts="$SCRIPTS:$SCRIPTS"

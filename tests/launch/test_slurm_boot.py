@@ -1,0 +1,184 @@
+"""What makes machines a Slurm cluster, run by bash on two machines at once, with stand-ins for the cloud and for Slurm."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import launch_cases as cases
+import pytest
+
+from launch import slurm, slurm_boot
+from launch.target import machine_of
+from sizing.errors import ConfigError
+
+STANDINS = {
+    "aws": """#!/bin/bash
+[ "$1" = s3api ] || exit 2
+verb=$2; shift 2
+while [ $# -gt 0 ]; do case "$1" in
+  --key) key=$2; shift 2 ;; --body) body=$2; shift 2 ;; --bucket|--if-none-match) shift 2 ;; *) out=$1; shift ;; esac; done
+at="$STORE/$key"; mkdir -p "${at%/*}"
+if [ "$verb" = put-object ]; then cp "$body" "$at.$$" && ln "$at.$$" "$at" 2>/dev/null; code=$?; rm "$at.$$"; exit $code; fi
+[ -e "$at" ] && cp "$at" "$out"
+""",
+    "curl": """#!/bin/bash
+while [ $# -gt 0 ]; do case "$1" in
+  -X|-H|--noproxy) [[ "$2" == "Authorization: Bearer "?* ]] && signed=1; shift 2 ;;
+  --data-binary) body=${2#@}; shift 2 ;; -o) out=$2; shift 2 ;; -sf) shift ;; *) url=$1; shift ;; esac; done
+case "$url" in http://169.254.169.254/*) echo '{"access_token":"t0","x":1}'; exit 0 ;; esac
+[ -n "$signed" ] || exit 22
+at="$STORE/${url#https://}"; mkdir -p "${at%/*}"
+if [ -n "$body" ]; then cp "$body" "$at.$$" && ln "$at.$$" "$at" 2>/dev/null; code=$?; rm "$at.$$"; exit $code; fi
+[ -e "$at" ] && cp "$at" "$out"
+""",
+    "hostname": '#!/bin/bash\n[ "$1" = -I ] && echo "$IP 10.9.9.9" || echo "$NAME"\n',
+    "slurmd": '#!/bin/bash\n[ "$1" = -V ] && { echo "slurm ${SLURM:-23.11.4}"; exit; }\necho "slurmd $*" >> "$ROOT/calls"\n',
+    "slurmctld": """#!/bin/bash
+echo "slurmctld $*" >> "$ROOT/calls"
+python3 -c 'import os, socket, sys, time
+end = socket.create_server((os.environ["IP"], int(os.environ["PORT"])))
+time.sleep(60)' >/dev/null 2>&1 &
+""",
+    "pgrep": '#!/bin/bash\nexec grep -q slurmd "$ROOT/calls"\n',
+    **{name: f'#!/bin/bash\necho "{name} $*" >> "$ROOT/calls"\n' for name in ("pkill", "systemctl", "chown", "die")},
+}
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tools")
+    for name, text in STANDINS.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def text_of(store, of=None):
+    of = of or cases.eks_training()
+    return slurm_boot.first_boot(of.machine, group="pretrain", store=store, nodes=4, region="us-east-1", grace_s=120)
+
+
+def program_of(text):
+    return re.search(r"<<'SLURM'\n(.*?)\nSLURM\n", text, re.DOTALL)[1]
+
+
+class Machine:
+    """One machine: its own root, address and processes, one store with the others."""
+
+    def __init__(self, tools, folder, number, program, port, **env):
+        self.root = folder / f"machine-{number}"
+        self.root.mkdir()
+        script = self.root / "boot.sh"
+        script.write_text(program)
+        own = {
+            "ROOT": str(self.root),
+            "IP": f"127.0.0.{number}",
+            "NAME": f"ip-{number}",
+            "STORE": str(folder / "store"),
+        }
+        own |= {"PORT": str(port), "PAUSE": "1", "PATIENCE": "2", "PATH": f"{tools}:{os.environ['PATH']}", **env}
+        self.process = subprocess.Popen(
+            ["bash", str(script)], env=own, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+
+    def gone(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def calls(self):
+        path = self.root / "calls"
+        return path.read_text() if path.exists() else ""
+
+    def controller(self):
+        path = self.root / "etc/slurm/slurm.conf"
+        found = re.search(r"SlurmctldHost=(\S+)", path.read_text()) if path.exists() else None
+        return found[1] if found else ""
+
+
+def until(holds):
+    end = time.monotonic() + 60
+    while not (found := holds()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return found
+
+
+@pytest.mark.parametrize("store", ["s3://sizewell-prod-aws-pretrain", "az://account/checkpoints"])
+def test_machines_agree_on_a_controller_and_on_another_when_it_is_gone(tools, tmp_path, free_port, store):
+    program = program_of(text_of(store))
+    machines = [Machine(tools, tmp_path, number, program, free_port) for number in (2, 3)]
+    try:
+        until(lambda: all("slurmd -F" in one.calls() for one in machines))
+        first = {one.controller() for one in machines}
+        assert len(first) == 1
+        leader = next(one for one in machines if "slurmctld" in re.sub("pkill.*", "", one.calls()))
+        other = next(one for one in machines if one is not leader)
+        assert first == {f"ip-{machines.index(leader) + 2}(127.0.0.{machines.index(leader) + 2})"}
+        assert "slurmctld -f" not in other.calls()
+        keys = {(one.root / "etc/munge/munge.key").read_bytes() for one in machines}
+        assert len(keys) == 1
+        assert len(keys.pop()) == 1024
+        assert all("systemctl restart munge" in one.calls() for one in machines)
+        leader.gone()
+        until(lambda: "slurmctld -f" in other.calls())
+        assert other.controller() == f"ip-{machines.index(other) + 2}(127.0.0.{machines.index(other) + 2})"
+        again = Machine(tools, tmp_path, 4, program, free_port)  # in the place of the one that went
+        machines.append(again)
+        until(lambda: "slurmd -F" in again.calls())
+        assert again.controller() == other.controller()
+    finally:
+        for one in machines:
+            if one.process.poll() is None:
+                one.gone()
+
+
+def test_an_old_slurm_is_refused_in_words(tools, tmp_path, free_port):
+    one = Machine(tools, tmp_path, 2, program_of(text_of("s3://b")), free_port, SLURM="19.05.5")
+    assert one.process.wait(30) == 1
+    assert "slurm 19.05.5 is too old: nodes take their names from Slurm 20.11 on" in one.process.stderr.read()
+
+
+def test_the_cluster_is_the_decision_s():
+    text = text_of("s3://b")
+    assert "NodeName=pretrain-[1-4] CPUs=192 RealMemory=" in text
+    assert "Gres=gpu:8 State=FUTURE" in text
+    assert "Name=gpu File=/dev/nvidia[0-7]" in text
+    assert "KillWait=120" in text
+    assert "gpu" not in "".join(
+        slurm_boot.conf(cases.eks_neuron().machine, group="pretrain", nodes=2, grace_s=30)
+    )  # cores of Neuron are no resource of Slurm's: a machine is one job's
+    assert len(text) < 8000, "user data has room for 16 KiB, of which others need some"
+
+
+def test_without_a_store_there_is_nothing_to_agree_through():
+    with pytest.raises(ConfigError, match="agree on a controller through the checkpoint store"):
+        text_of("")
+
+
+SHELL = [
+    *[program_of(text_of(store)) for store in ("s3://b", "az://account/c")],
+    slurm.script(cases.eks_training()),
+    slurm.script(cases.eks_spot()),
+    slurm.burn_in(cases.coreweave()),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SHELL)))
+def test_a_checker_of_shell_scripts_finds_nothing(tmp_path, number):
+    path = tmp_path / "script.sh"
+    path.write_text(SHELL[number])
+    checker = Path(sys.executable).parent / "shellcheck"
+    found = subprocess.run([checker, path], check=False, capture_output=True, text=True)
+    assert found.stdout == ""
+    assert found.returncode == 0
+
+
+def test_machines_of_a_decision_know_how_many_they_are():
+    machine = machine_of(cases.eks_spot().pool)
+    text = slurm_boot.first_boot(machine, group="tune", store="s3://b", nodes=1, region="us-east-1", grace_s=115)
+    assert "NodeName=tune-[1-1]" in text
+    assert "Name=gpu File=/dev/nvidia0\n" in text
