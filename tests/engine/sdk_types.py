@@ -100,8 +100,26 @@ def _custom_faults(token: str, inputs: Mapping[str, Any]) -> list[tuple[str, str
         return [("", f"neither the SDK nor launch/kinds.py has a resource type {token}")]
     known = {"apiVersion", "kind", "metadata", "spec"}
     wrong = [(key, "unknown property of an object") for key in inputs if key not in known]
-    found = faults({"apiVersion": api, "kind": kind, **inputs})
+    found = faults({"apiVersion": api, "kind": kind, **_whole(inputs)})
     return wrong + [(path, reason.strip()) for path, _, reason in (one.partition(":") for one in found)]
+
+
+def _whole(value: Any) -> Any:
+    """Integers for whole floats: on the wire every number is a float."""
+    if isinstance(value, Mapping):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _whole(value: Any) -> Any:
+    """Numbers as the cluster gets them: between engine and provider every number is a float, in JSON 4.0 is 4."""
+    if isinstance(value, Mapping):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def computed_outputs(token: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
