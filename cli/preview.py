@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--output: {args.output}: {error.strerror}") from None
     else:
         sys.stdout.writelines(pieces)
-    if found.exit_reason:
+    if found.exit_reason and (args.format != "terminal" or args.output is not None):  # a table ends with it
         output.note(found.exit_reason)
     return found.exit_code
 

@@ -19,6 +19,8 @@ EACH_ALONE: Final = (
 
 def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool) -> list[str]:
     """Every fold of one stack that has something in it."""
+    if stack.failed:
+        return []
     prefix = f"<code>{html(stack.stack)}</code> · " if many else ""
     found = [
         _fold(f"{prefix}<b>Policies</b> · {_policies_in_short(stack)}", list(_policies(stack))),

@@ -26,8 +26,10 @@ def render(preview: records.Preview) -> str:
         f"<h1>Cost preview: {escape(names)}</h1>",
         f'<p class="soft">{preview.on.isoformat()}{escape(_bases(preview))}</p>',
         *_alerts(preview),
-        *_cards(preview.change_usd_per_month, preview.before, preview.after, preview.bought, _missing(preview.stacks)),
     ]
+    if text.has_figures(preview):
+        missing = _missing(preview.stacks)
+        parts += _cards(preview.change_usd_per_month, preview.before, preview.after, preview.bought, missing)
     moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if moved:
         parts.append(f"<p>{escape(moved[0].upper() + moved[1:])}</p>")
@@ -51,7 +53,7 @@ def _bases(preview: records.Preview) -> str:
 
 
 def _missing(stacks: Iterable[records.Stack]) -> int:
-    return sum(len(stack.unpriced) for stack in stacks)
+    return sum(len(stack.unpriced) + bool(stack.failed) for stack in stacks)
 
 
 def _alerts(preview: records.Preview) -> Iterator[str]:
@@ -79,7 +81,9 @@ def _cards(
         was = text.dollars(before.usd_per_month.expected)
         shown = text.dollars(change, sign=True) if change else "none"
         yield _card("Change per month", shown, f"from {was}", css=css)
-    yield _card("Expected per month", f"{text.dollars(now.expected)}{more}", f"{missing} unpriced" if missing else "")
+    yield _card(
+        "Expected per month", f"{text.dollars(now.expected)}{more}", f"{missing} without a price" if missing else ""
+    )
     yield _card(
         "Floor to ceiling", f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}", "scaled to zero to 24x7"
     )

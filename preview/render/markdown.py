@@ -33,7 +33,9 @@ def render(preview: records.Preview, *, limit: int = LIMIT) -> str:
 
 
 def _comment(preview: records.Preview, folds: list[str], dropped: int, rows: int) -> str:
-    parts = [_title(preview), "", *_headlines(preview), "", *_table(preview), ""]
+    parts = [_title(preview), "", *_headlines(preview), ""]
+    if text.has_figures(preview):
+        parts += [*_table(preview), ""]
     many = len(preview.stacks) > 1
     if many:
         parts += [*_stacks(preview), ""]
@@ -114,7 +116,7 @@ def _table(preview: records.Preview) -> Iterator[str]:
     yield "| | Before | After (floor)¹ | After (expected) | After (ceiling)² | Change (expected) |"
     yield "|-|-------:|---------------:|-----------------:|-----------------:|------------------:|"
     was = before.usd_per_month.expected if before else None
-    missing = " + ?" if any(stack.unpriced for stack in preview.stacks) else ""
+    missing = text.open_ended(preview)
     change = "" if was is None else f"**{text.signed(preview.change_usd_per_month)}{_share(preview, was)}**"
     yield _row(
         "**Run-rate, $/mo**",

@@ -190,10 +190,11 @@ def _item(console: Console, line: str, style: str = "") -> None:
 
 def _foot(console: Console, preview: records.Preview) -> None:
     console.print()
-    if len(preview.stacks) > 1:
-        total = preview.after.usd_per_month
+    if len(preview.stacks) > 1 and text.has_figures(preview):
+        total, more = preview.after.usd_per_month, text.open_ended(preview)
         bounds = (
-            f"{text.usd(total.floor)} floor, {text.usd(total.expected)} expected, {text.usd(total.ceiling)} ceiling"
+            f"{text.usd(total.floor)}{more} floor, {text.usd(total.expected)}{more} expected, "
+            f"{text.usd(total.ceiling)}{more} ceiling"
         )
         change = f", change {text.signed(preview.change_usd_per_month)}" if preview.before else ""
         console.print(Text(f"All stacks: {bounds} per month{change}", style="bold"))

@@ -104,11 +104,24 @@ def headline(preview: records.Preview) -> str:
         text = f"Run-rate {dollars(change, sign=True)}/month"
         text += f" ({dollars(before.usd_per_month.expected)} -> {dollars(now)} expected)"
     missing = sum(len(stack.unpriced) for stack in preview.stacks)
-    if missing:
-        text += f" + ? ({missing} unpriced)"
+    failed = sum(bool(stack.failed) for stack in preview.stacks)
+    why = [f"{missing} unpriced"] if missing else []
+    why += [f"{plural(failed, 'stack')} without a figure"] if failed else []
+    if why:
+        text += f" + ? ({', '.join(why)})"
     if bought.ceiling > 0:
         text += f", one-off {dollars(bought.expected, sign=True)}, not refundable"
     return text
+
+
+def open_ended(preview: records.Preview) -> str:
+    """What stands behind a sum that something is missing from."""
+    return " + ?" if any(stack.unpriced or stack.failed for stack in preview.stacks) else ""
+
+
+def has_figures(preview: records.Preview) -> bool:
+    """Whether any stack has a figure: without one there is no sum, which is not the same as 0."""
+    return not preview.stacks or any(not stack.failed for stack in preview.stacks)
 
 
 def moved(preview_moved: Decimal | None, change: Decimal) -> str:
