@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import Final
 
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from resources.recorded import UNKNOWN
+from resources.readers.identity import MADE_HERE
+from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Grant
 
 _ROLES: Final = {
@@ -30,10 +31,18 @@ def administrator_role(grant: Grant, _: Parameters) -> Verdict:
     role = str(grant.role)
     if role not in _ROLES:
         return None
+    if _ROLES[role] == "Contributor" and _within_a_group(grant):
+        return None  # it makes and deletes there, and can give nobody rights
     return Violation(
         f"it gets {_ROLES[role] or role}: whoever takes one machine takes, and bills, everything",
         "grant the few actions that it needs",
     )
+
+
+def _within_a_group(grant: Grant) -> bool:
+    if isinstance(grant.targets, Unknown):
+        return False
+    return all(scope == MADE_HERE or "/resourcegroups/" in scope.lower() for scope in grant.targets)
 
 
 RULE = Rule(

@@ -19,7 +19,8 @@ def hourly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
     hourly = facts.pricing.cost().run_rate.usd_per_month.ceiling / 730
     if hourly <= limit:
         missing = facts.pricing.cost().unpriced
-        return [("", Undetermined(f"the price of {len(missing)} lines without one") if missing else None)]
+        lines = "1 line" if len(missing) == 1 else f"{len(missing)} lines"
+        return [("", Undetermined(f"the price of {lines} without one") if missing else None)]
     return [
         (
             "",

@@ -3,8 +3,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from policy.rule import Parameter, Parameters, Rule, StackVerdicts, Undetermined, Violation
-from resources.stackfacts import StackFacts
-from resources.values import either
+from resources.recorded import Unknown
+from resources.stackfacts import Pool, StackFacts
+from resources.values import Flag, either, every
 
 
 def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
@@ -19,7 +20,7 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
     exposed = [
         pool
         for pool in facts.pools
-        if pool.accelerated is not False and either(pool.guarded, pool.scheduled) is not True
+        if pool.accelerated is not False and either(pool.guarded, pool.scheduled, _falls(pool)) is not True
     ]
     if limit is None or not exposed:
         return [("", None)]
@@ -45,6 +46,11 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
             ),
         )
     ]
+
+
+def _falls(pool: Pool) -> Flag:
+    """Whether something takes machines without work down, to none."""
+    return every(pool.nodes_min if isinstance(pool.nodes_min, Unknown) else pool.nodes_min == 0, pool.scales)
 
 
 RULE = Rule(

@@ -1,8 +1,16 @@
 from __future__ import annotations
 
+from typing import Final
+
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from resources.recorded import Unknown
 from resources.stackfacts import Grant
+
+_OF_RESOURCES: Final = (  # say who may use the resource, and pass no role
+    "aws:s3/bucketPolicy:BucketPolicy",
+    "aws:sns/topicPolicy:TopicPolicy",
+    "aws:sqs/queuePolicy:QueuePolicy",
+)
 
 
 def pass_role_open(grant: Grant, _: Parameters) -> Verdict:
@@ -12,7 +20,7 @@ def pass_role_open(grant: Grant, _: Parameters) -> Verdict:
     >>> pass_role_open(grant(actions=("iam:PassRole",), targets=("*",)), {}).fix
     'name the roles, and add the condition iam:PassedToService'
     """
-    if grant.effect != "Allow" or grant.trust or grant.key_policy or grant.role:
+    if grant.effect != "Allow" or grant.trust or grant.key_policy or grant.role or grant.type in _OF_RESOURCES:
         return None
     if isinstance(grant.actions, Unknown) or isinstance(grant.targets, Unknown):
         return Undetermined("the policy document")

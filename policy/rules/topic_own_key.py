@@ -8,12 +8,11 @@ from resources.stackfacts import Thing
 _KEYS: Final = {
     "aws:sns/topic:Topic": ("kmsMasterKeyId",),
     "aws:sqs/queue:Queue": ("kmsMasterKeyId", "sqsManagedSseEnabled"),
-    "aws:cloudwatch/logGroup:LogGroup": ("kmsKeyId",),
 }
 
 
 def topic_own_key(thing: Thing, _: Parameters) -> Verdict:
-    """Notices, queues and logs are encrypted with a key of one's own.
+    """Notices and queues are encrypted.
 
     >>> from policy.examples import thing
     >>> topic_own_key(thing(type="aws:sns/topic:Topic"), {}).fix
@@ -22,6 +21,8 @@ def topic_own_key(thing: Thing, _: Parameters) -> Verdict:
     props = _KEYS[thing.type]
     if any(thing.inputs.get(prop) not in (None, False) for prop in props):
         return None
+    if props[-1] != props[0] and thing.inputs.get(props[-1]) is None:
+        return None  # a queue is encrypted unless it says otherwise
     return Violation("prompts and names in its messages lie readable", f"set {props[0]}")
 
 
@@ -29,7 +30,7 @@ RULE = Rule(
     id="topic-own-key",
     area="safety",
     subject="things",
-    prevents="messages and logs readable at rest",
+    prevents="messages readable at rest",
     judge=topic_own_key,
     level="advisory",
     clouds=("aws",),

@@ -11,6 +11,8 @@ def uploads_unbounded(store: Store, _: Parameters) -> Verdict:
     >>> uploads_unbounded(store(), {}).fix
     'add a lifecycle rule that aborts incomplete multipart uploads after 7 days'
     """
+    if store.logs:
+        return None  # the services that write logs upload them whole
     return require(
         store.cleans_uploads,
         message="parts of uploads that were broken off stay and bill, and no listing shows them",

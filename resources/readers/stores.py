@@ -190,7 +190,8 @@ def _gcs(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
             get(condition, key) is not None for key in ("numNewerVersions", "daysSinceNoncurrentTime")
         )
         deletes.append(UNKNOWN if action is UNKNOWN or condition is UNKNOWN else action == "Delete" and not archived)
-        versions.append(UNKNOWN if action is UNKNOWN or condition is UNKNOWN else action == "Delete" and archived)
+        old = archived or get(condition, "withState") != "LIVE"  # without a state it speaks of all of them
+        versions.append(UNKNOWN if action is UNKNOWN or condition is UNKNOWN else action == "Delete" and old)
         uploads.append(UNKNOWN if action is UNKNOWN else action == "AbortIncompleteMultipartUpload")
     open_ended = isinstance(rules, Unknown)
     seconds = count(get(inputs, "softDeletePolicy", "retentionDurationSeconds"))

@@ -1,0 +1,75 @@
+"""A wrong alarm is worse than a missing rule: careful programs without a component of ours are let through.
+
+The programs (tests/policy/good/) are what a platform team writes who has read its cloud's guides. Nothing mandatory may
+be said of them; what is advised is written down here, so that a rule that begins to talk is noticed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from policy.config import DEFAULT_FILE, read_config
+from policy.engine import evaluate as judge
+from policy.rules import RULES
+from preview.evaluate import evaluate
+from resources import facts, price
+from sizing.catalog import load
+
+ON = date(2026, 11, 21)
+CONFIG = {
+    "aws": {"aws:region": "us-east-1", "aws:allowedAccountIds": '["123456789012"]'},
+    "gcp": {"gcp:project": "team", "gcp:region": "us-central1"},
+    "azure": {"azure-native:location": "eastus", "azure-native:subscriptionId": "0000"},
+}
+MONEY = {"unpriced-resource", "hourly-budget"}  # what a bucket will hold, or a service that is not of AI, costs
+TEXTS = {"bucket-plain-http", "bucket-policy-open", "open-trust", "writer-can-delete"}  # made of what the cloud names
+UNWATCHED = {"accelerator-metrics-missing"}  # stopped by the clock, and nobody sees what they do until then
+ADVISED = {
+    "group_on_a_schedule": UNWATCHED,
+    "guarded_spot_group": MONEY | TEXTS - {"open-trust"},
+    "store_alone": MONEY | TEXTS - {"open-trust"},
+    "reserved_block": MONEY | UNWATCHED,  # whoever bought the block paid it
+    "cluster_of_kubernetes": MONEY | {"machine-disk-own-key"},
+    "web_service": MONEY,
+    "deployer_of_github": {"open-trust"},
+    "spot_pool_with_store": MONEY,
+    "store_and_writer": MONEY,
+    "machine_for_a_day": UNWATCHED,
+    "pipeline_of_data": MONEY,
+    "set_on_a_schedule": UNWATCHED,
+    "spot_set": MONEY | UNWATCHED,
+    "azure store_alone": MONEY,
+    "web_application": MONEY,
+}
+
+
+def programs(cloud: str) -> tuple[Callable[[], None], ...]:
+    spec = importlib.util.spec_from_file_location(f"good_{cloud}", Path(__file__).parent / "good" / f"{cloud}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return tuple(module.PROGRAMS)
+
+
+@pytest.mark.parametrize("cloud", sorted(CONFIG))
+def test_careful_programs_pass_without_noise(cloud: str, tmp_path: Path) -> None:
+    (tmp_path / "Pulumi.yaml").write_text("name: team\nruntime: python\n", encoding="utf-8")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n", encoding="utf-8")
+    found = programs(cloud)
+    assert len(found) >= 10
+    for program in found:
+        plan = evaluate(tmp_path, "dev", program=program, config=CONFIG[cloud])
+        assert len(plan.resources) > 2, program.__name__
+        stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+        report = judge(stated, read_config(DEFAULT_FILE), on=ON)
+        refused = [(r.rule, r.resource, r.message) for r in report.results if r.level == "mandatory"]
+        assert refused == [], program.__name__
+        known = ADVISED.get(f"{cloud} {program.__name__}", ADVISED.get(program.__name__, set()))
+        assert {r.rule for r in report.results} == known, program.__name__
+        assert report.rules > len(RULES) / 2  # most rules looked
