@@ -131,9 +131,10 @@ def check(
 ) -> tuple[records.Guardrail, ...]:
     """Every limit that is set for one stack, or for all together, with what was found.
 
-    A budget is crossed when the expected run-rate is above it; `unblocked` is the reason somebody gave.
+    A budget is crossed when the expected run-rate is above it; an increase needs something to compare with, which for
+    a new stack is 0. `unblocked` is the reason somebody gave.
     """
-    was = before.usd_per_month.expected if before else Decimal(0)
+    was = before.usd_per_month.expected if before else None
     now = after.usd_per_month.expected
     found: list[records.Guardrail] = []
 
@@ -145,8 +146,8 @@ def check(
                 records.Guardrail(scope=scope, kind=kind, limit=limit, found=value, broken=broken, unblocked=reason)
             )
 
-    add("absolute", increase_usd, now - was)
-    add("percent", increase_percent, ((now - was) / was * 100).quantize(CENT) if was > 0 else None)
+    add("absolute", increase_usd, now - was if was is not None else None)
+    add("percent", increase_percent, ((now - was) / was * 100).quantize(CENT) if was else None)
     add("budget", budget, now)
     return tuple(found)
 

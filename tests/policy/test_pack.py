@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -250,6 +251,9 @@ def test_the_engine_refuses_in_preview_and_before_anything_is_built(engine: Any)
     for rule in ("idle-exposure", "checkpoint-protected", "checkpoint-deletable", "purchase-unconfirmed"):
         assert f"[mandatory]  {rule}" in said, rule
     assert "fix: set forceDestroy to false" in said
+    assert re.search(r"cost-total.*\n(.*\n){0,4}.*[\d,.]+ USD a month expected", said), (
+        "the bill stands in a plain preview"
+    )
     up = engine.run("up", "-s", "dev-test", "--yes", "--skip-preview", "--policy-pack", str(PACK), check=False)
     assert up.returncode != 0
     bought = [r for r in engine.cloud("aws").values() if "capacityBlock" in str(r)]

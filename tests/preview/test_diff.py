@@ -337,3 +337,13 @@ def test_nothing_secret_is_printed():
     preview = one_of(compare("s", side([]), Side(plan=plan, pricing=HandPricing())))
     for form in (markdown.render, terminal.render, as_json.render):
         assert canary not in form(preview)
+
+
+def test_an_increase_is_judged_only_against_something():
+    limits = Limits(increase_usd=dec(1), increase_percent=dec(1), budgets={"llm-prod": dec(10**6)})
+    alone = one(None, plain(), limits=limits)
+    assert [rail.kind for rail in alone.guardrails] == ["budget"]
+    assert alone.exit_code == 0
+    new = one(Sketch("llm-prod"), plain(), limits=limits)  # compared with a revision that has no such stack
+    assert [rail.kind for rail in new.guardrails if rail.broken] == ["absolute"]
+    assert new.exit_code == 2
