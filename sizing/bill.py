@@ -10,7 +10,7 @@ from sizing import costing, services, standing
 from sizing.azure_disks import temporary_gib
 from sizing.catalog.records import Shape
 from sizing.money import Interval, LineItem, Unpriced
-from sizing.orchestration import WITH_CLUSTER
+from sizing.standing import WITH_CLUSTER
 
 if TYPE_CHECKING:
     from sizing.pricing import Option

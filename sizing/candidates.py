@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from sizing import orchestration, residency, services
+from sizing import buildable, orchestration, residency, services
 from sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
 from sizing.fleets import Fleet, FleetRefusal, Machine, Memo, fleets_for
 from sizing.performance.serving_replica import peak_flop_per_s
@@ -207,6 +207,8 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     wrong = _constraint(shape, accelerator, context)
     if wrong:
         return _rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
+    if unbuilt := buildable.refusal(shape):
+        return _rejected(shape, Cause.CONSTRAINT, unbuilt)
     unfit = _runtime(accelerator, need)
     if unfit:
         return _rejected(shape, Cause.RUNTIME, unfit, relax="change framework or model.weights")
@@ -280,6 +282,7 @@ def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], 
         host_memory_bytes=shape.memory_bytes,
         slices=tuple((item.vms, item.chips, item.topology) for item in legal),
         host_vcpus=shape.vcpus if _decodes(need) else None,
+        alone=buildable.works_alone(shape),
     )
 
 

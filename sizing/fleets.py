@@ -43,11 +43,12 @@ class Machine:
     host_memory_bytes: int | None
     slices: tuple[tuple[int, int, str], ...] = ()  # legal TPU slices: (VMs, chips, topology)
     host_vcpus: float | None = None  # of one machine, where the work has images to decode
+    alone: bool = False  # several of them cannot work on one job
 
     @property
     def key(self) -> tuple[object, ...]:
         network = (self.fabric, self.network_bytes_per_s)
-        return (self.accelerator.key, self.count, self.scale_up, *network, self.slices, self.host_vcpus)
+        return (self.accelerator.key, self.count, self.scale_up, *network, self.slices, self.host_vcpus, self.alone)
 
     def outside(self, nodes: int) -> tuple[object, ...]:
         """What of the network matters to so many nodes: nothing to one alone."""

@@ -86,7 +86,10 @@ def _hunt(
         plans = yield key, machine.cluster(nodes, topology)
         if isinstance(plans, LayoutRefusal):
             shortfall = plans.need_bytes / plans.usable_bytes if plans.usable_bytes else math.inf
-            relax = "allow more nodes in resources.nodes"
+            relax = {
+                "memory": "allow more nodes in resources.nodes",
+                "layout": "set training.global_batch so that the devices divide it, or allow fewer nodes",
+            }[plans.cause]
             refusals.append(FleetRefusal(cause=plans.cause, reason=plans.reason, shortfall=shortfall, relax=relax))
             continue
         best = plans[0]
@@ -113,6 +116,9 @@ def _hunt(
         return tuple(found)
     if refusals:
         return min(refusals, key=lambda refusal: refusal.shortfall)
+    if machine.alone:
+        reason = "machines of one job need InfiniBand on Azure, these work alone"
+        return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
     return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
 
 
@@ -145,6 +151,7 @@ def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], 
     low = need.nodes.low if need.nodes else 1
     counts = {1 << power for power in range(8) if low <= 1 << power <= high}
     counts |= {n for n in (low, high) if need.nodes and low <= n <= high}
+    counts &= {1} if machine.alone else counts
     return tuple((n, "") for n in sorted(counts))
 
 

@@ -16,7 +16,6 @@ from sizing.services import RAW
 
 CLUSTER_CLOUDS: Final = ("gcp",)  # clouds whose machines are a part of a cluster of our own in any case
 CLUSTER_SHARE_MAX: Final = 0.10  # of what the machines cost in the month, for a job: a choice, not a measurement
-WITH_CLUSTER: Final = ("kubernetes", "ray")  # schedulers that run in a cluster of our own
 
 
 def scheduler_of(

@@ -291,6 +291,7 @@ def _footing(option: Option) -> Footing:
         windows=need.windows,
         stops=need.stops and not option.prepaid and not need.reserved,
         checkpoints=bool(option.checkpoint_bytes),
+        files=option.storage is not None,
         waits=option.served == "async",
         from_zero=option.counts.minimum == 0,
     )

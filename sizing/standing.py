@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MACHINE_ENDPOINTS: Final = ("ssm", "ssmmessages", "monitoring", "sts", "ec2", "ecr.api", "ecr.dkr")
 KUBERNETES_ENDPOINTS: Final = ("eks", "eks-auth", "autoscaling", "elasticloadbalancing", "logs")
 SAGEMAKER_ENDPOINTS: Final = ("sagemaker.api", "sagemaker.runtime", "logs")
+WITH_CLUSTER: Final = ("kubernetes", "ray")  # schedulers that run in a cluster of our own
 AML_PRIVATE_ZONES: Final = 4  # of an Azure ML workspace: files, registry, workspace, notebooks
 AML_PRIVATE_ENDPOINTS: Final = 4  # blob and files, registry, workspace
 
@@ -43,6 +44,7 @@ class Footing:
     guarded: bool = True
     stops: bool = True  # the guard takes the machines to zero; else it only tells
     checkpoints: bool = False
+    files: bool = False  # data in a file system of its own
     waits: bool = False  # requests wait in a queue
     from_zero: bool = False  # there may be no machine at all
 
@@ -64,7 +66,7 @@ def target_of(managed: str, scheduler: str, *, cloud: str, fleet: bool) -> str:
     """Who runs the machines, as the components tell them apart."""
     if managed != "raw":
         return managed
-    if scheduler == "kubernetes" or (scheduler == "ray" and cloud == "azure") or cloud == "gcp":
+    if scheduler in WITH_CLUSTER or cloud == "gcp":
         return "kubernetes"
     return "fleet" if fleet else "machines"
 
@@ -229,6 +231,8 @@ def _gcp(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
         if footing.target == "kubernetes" and jobs:
             what = f"{jobs} scheduled jobs" if jobs > 1 else "scheduled job"
             found.append(_monthly(footing.name, what, "scheduler.job", jobs))
+        if footing.files:
+            found.append(_monthly(footing.name, "encryption key of files", "kms.key"))
         if footing.checkpoints:
             found.append(_monthly(footing.name, "encryption key of checkpoints", "kms.key"))
     if ends:

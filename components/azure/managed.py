@@ -12,6 +12,7 @@ from components.facts import owned_args
 from components.machines import find_shape, pool_name
 from components.settings import Settings
 from launch.target import Target
+from sizing import standing
 from sizing.decision import Decision, Pool, Workload
 
 Pair = tuple[Workload, Pool]
@@ -24,9 +25,7 @@ EXAMPLE = "REGISTRY.azurecr.io/NAME:TAG"
 
 def target_of(workload: Workload, pool: Pool) -> str:
     """Who runs the pool: azureml, kubernetes or machines."""
-    if pool.managed == "azureml":
-        return "azureml"
-    return "kubernetes" if workload.scheduler in ("kubernetes", "ray") else "machines"
+    return standing.target_of(pool.managed, workload.scheduler, cloud="azure", fleet=False)
 
 
 def has_lustre(workload: Workload) -> bool:

@@ -34,6 +34,7 @@ CHAT = {
     "traffic": {"rps": 4, "input_tokens": 1500, "output_tokens": 300},
     "slo": {"ttft": "500ms", "tpot": "50ms"},
 }
+BUSY = {"rps": 40, "input_tokens": 1500, "output_tokens": 300}
 RARE = {
     "kind": "inference",
     "model": {"name": "resnet-50", "precision": "fp16"},
@@ -65,10 +66,20 @@ PHOTOS = {
     "deadline": "20h",
     "resources": {"nodes": 1},
 }
+PAIR = {  # a job of several machines
+    "kind": "training",
+    "model": {"params": "13B", "layers": 40, "hidden": 5120, "heads": 40, "vocab": 32000, "precision": "bf16"},
+    "training": {"tokens": "30B", "sequence_length": 4096, "global_batch": "1M"},
+    "deadline": "14d",
+    "resources": {"accelerators": ["H100"], "nodes": "2..8"},
+}
 NOBODY = {"team": {"platform_engineers": 0}}
-US = {"infra": ["aws/us-east-1", "gcp/us-central1"]}
-CASES = {  # stack, spec, what the decision has to say
+US = {"infra": ["aws/us-east-1", "gcp/us-central1", "azure/eastus"]}
+AML = {"managed": "azureml"}
+CASES = {  # stack, spec, what the decision has to say: who runs the machines, what starts the work
     "kubernetes on AWS": ("prod-aws", {**CHAT, **US}, ("raw", "kubernetes")),
+    "ray on AWS": ("dev-aws", {**PAIR, **US, "scheduler": "ray"}, ("raw", "ray")),
+    "slurm on AWS": ("staging-aws", {**PAIR, **US, "scheduler": "slurm"}, ("raw", "slurm")),
     "a notebook of SageMaker": ("dev-aws", {**NOTEBOOK, **NOBODY, **US}, ("sagemaker", "none")),
     "training on SageMaker": ("dev-aws", {**TUNE, **US, "managed": "sagemaker"}, ("sagemaker", "none")),
     "an endpoint of SageMaker": ("prod-aws", {**CHAT, **US, "managed": "sagemaker"}, ("sagemaker", "none")),
@@ -79,7 +90,21 @@ CASES = {  # stack, spec, what the decision has to say
     "training on Vertex AI": ("dev-gcp", {**TUNE, **US, "managed": "vertex"}, ("vertex", "none")),
     "an endpoint of Vertex AI": ("prod-gcp", {**CHAT, **US, "managed": "vertex"}, ("vertex", "none")),
     "a notebook in GKE": ("dev-gcp", {**NOTEBOOK, **US}, ("raw", "kubernetes")),
+    "ray on Google Cloud": ("dev-gcp", {**PAIR, **US, "scheduler": "ray"}, ("raw", "ray")),
+    "a file system on Google Cloud": ("prod-gcp", {**PHOTOS, **US}, ("raw", "kubernetes")),
+    "machines on Azure": ("dev-azure", {**TUNE, **US, "ttl": "30d"}, ("raw", "none")),
+    "a service on Azure": ("prod-azure", {**CHAT, **US, "traffic": BUSY}, ("raw", "kubernetes")),
+    "kubernetes on Azure": ("staging-azure", {**PAIR, **US, "scheduler": "kubernetes"}, ("raw", "kubernetes")),
+    "ray on Azure": ("dev-azure", {**PAIR, **US, "scheduler": "ray"}, ("raw", "ray")),
+    "slurm on Azure": ("dev-azure", {**PAIR, **US, "scheduler": "slurm"}, ("raw", "slurm")),
+    "a file system on Azure": ("prod-azure", {**PHOTOS, **US}, ("raw", "none")),
+    "a notebook of Azure ML": ("dev-azure", {**NOTEBOOK, **US, **AML}, ("azureml", "none")),
+    "training on Azure ML": ("staging-azure", {**TUNE, **US, **AML}, ("azureml", "none")),
+    "an endpoint of Azure ML": ("prod-azure", {**CHAT, **US, **AML}, ("azureml", "none")),
+    "a batch on Azure ML": ("dev-azure", {**NIGHT, **US, **AML}, ("azureml", "none")),
 }
+FILES = {"a file system": "fsx-lustre", "a file system on Google Cloud": "filestore"}
+FILES["a file system on Azure"] = "managed-lustre"
 
 
 def sums(cost):
@@ -92,7 +117,13 @@ def built(decision, stack, **config):
     program = importlib.import_module(f"components.{cloud}.program")
 
     def make(which):
-        how = Settings(project="sizewell", stack=which, organization="petsnap", accounts=(ACCOUNTS[cloud],))
+        how = Settings(
+            project="sizewell",
+            stack=which,
+            organization="petsnap",
+            accounts=(ACCOUNTS[cloud],),
+            images={"w": "ami-0123456789abcdef0"} if cloud == "aws" else {},  # one with Slurm
+        )
         if which.startswith("ttl-"):
             program.build_ttl(decision, how)
         elif which.startswith("checkpoints-"):
@@ -128,12 +159,14 @@ def test_every_way_to_run_a_workload_costs_what_was_decided(name):
     assert (pool.managed, workload.scheduler) == (managed, scheduler)
     assert (pool.provision == "fleet") == (name == "a spot fleet")
     assert (pool.served == "async") == (name == "a queue before SageMaker")
-    assert (workload.storage is not None and workload.storage.kind == "fsx-lustre") == (name == "a file system")
+    files = workload.storage.kind if workload.storage and workload.storage.kind != "object" else None
+    assert files == FILES.get(name)
     vertex = {"model": "google/gemma-3-27b-it"} if workload.kind == "inference" else REGISTRY
     config = {
         "sizewell:sagemaker": json.dumps({"w": QUEUE if pool.served else ECR}),
         "sizewell:cloudRun": json.dumps({"w": REGISTRY}),
         "sizewell:vertex": json.dumps({"w": vertex}),
+        "sizewell:azureml": json.dumps({"w": {"image": "petsnap.azurecr.io/serve:1"}}),
     }
     stated = total(line.item() for line in workload.line_items)
     assert sums(stated) == sums(total(built(decision, stack, **config)))
