@@ -10,7 +10,7 @@ from components.kubernetes.program import build_runs
 from components.machines import find_shape, pool_name
 from components.settings import Settings
 from components.tags import physical_name
-from launch.adopted import adopted_target
+from launch.adopted import adopted_target, kubeconfig_fault
 from launch.target import Target, machine_of
 from sizing.decision import Decision, Pool, Workload
 
@@ -21,6 +21,7 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
     """A queue for the decision's machines, unless the cluster has one, and what the configuration says runs on them."""
     cluster, kubeconfig = settings.cluster, settings.kubeconfig
     assert cluster is not None and kubeconfig is not None  # noqa: S101, PT018  (read_settings has refused one alone)
+    kubeconfig = pulumi.Output.from_input(kubeconfig).apply(_config)
     pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
     outputs: dict[str, Any] = {}
     queue, installed = cluster.queue, ("jobset", "kuberay", "lws", "keda")
@@ -45,10 +46,17 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         pairs,
         settings,
         where="adopted",
-        kubeconfig=pulumi.Output.from_input(kubeconfig),
+        kubeconfig=kubeconfig,
         target=target,
         installed=installed,
     )
+
+
+def _config(text: str) -> str:
+    """The kubeconfig as it is; what is wrong with it is said without it, since it is a secret."""
+    if fault := kubeconfig_fault(text):
+        raise pulumi.RunError(f"sizewell:kubeconfig: {fault}")
+    return text
 
 
 def _flavor(queue: str, pairs: list[tuple[Workload, Pool]], settings: Settings) -> dict[str, Any]:

@@ -82,3 +82,37 @@ def adopted_target(found: Adopted, pool: Pool, *, name: str, queue: str = "", st
         queue=found.queue or queue,
         store=found.store or store,
     )
+
+
+def kubeconfig_fault(text: str) -> str:
+    """Why a text is no kubeconfig that reaches a cluster, in one sentence; "" where it may be one.
+
+    >>> kubeconfig_fault("~/.kube/config")
+    "is the path of a file: give what is in it, as `pulumi config set --secret sizewell:kubeconfig < FILE`"
+    """
+    import yaml
+
+    wanted = "give what `kubectl config view --flatten --minify` prints"
+    if "\n" not in text.strip() and not text.lstrip().startswith("{") and ("/" in text or text.endswith("config")):
+        return "is the path of a file: give what is in it, as `pulumi config set --secret sizewell:kubeconfig < FILE`"
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return f"is no YAML: {wanted}"
+    if not isinstance(data, dict) or data.get("kind") != "Config":
+        return f"is not of kind Config: {wanted}"
+    by_name = {
+        key: {str(one.get("name")): one.get(key[:-1]) or {} for one in data.get(key) or () if isinstance(one, dict)}
+        for key in ("clusters", "contexts", "users")
+    }
+    current = data.get("current-context")
+    if not current or current not in by_name["contexts"]:
+        known = ", ".join(by_name["contexts"]) or "none"
+        return f"has current-context {current!r}, and its contexts are {known}: {wanted}"
+    context = by_name["contexts"][current]
+    server = by_name["clusters"].get(str(context.get("cluster")), {}).get("server", "")
+    if not str(server).startswith("https://"):
+        return f"has no https:// server for its context {current!r}: {wanted}"
+    if str(context.get("user")) not in by_name["users"]:
+        return f"has no user for its context {current!r}: {wanted}"
+    return ""

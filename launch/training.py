@@ -154,6 +154,11 @@ def possible(of: Setting) -> None:
     for key in ("pipeline", "context", "expert"):
         value = getattr(layout, key, 1)
         must(value == 1, f"parallelism.{key}", f"is {value}: the entry scripts split by data and tensor alone")
+    if layout is not None:
+        most = max(of.nodes, of.pool.nodes_max)
+        there, wanted = most * of.machine.devices, layout.data * layout.tensor * layout.pipeline
+        message = f"is over {wanted} devices, the pool has {there}: {most} machines of {of.machine.devices}"
+        must(wanted <= there, "parallelism", message, again)
     store = "a training run without a place for its state is lost with its machines"
     must(bool(of.target.store), "checkpoint", f"is missing: {store}", "add checkpoint: to the spec, and decide anew")
     if wrong:

@@ -57,6 +57,9 @@ def _check_machines(faults: Faults, machines: Mapping[str, Any]) -> None:
     nodes: Any = machines.get("nodes")
     whole = isinstance(nodes, int) and not isinstance(nodes, bool) and nodes >= 1
     faults.must(whole, f"{at}.nodes", f"must be a plain whole number from 1 on, got {nodes!r}")
+    most: Any = machines.get("nodes_max", nodes)
+    fits = not whole or (isinstance(most, int) and most >= nodes)
+    faults.must(fits, f"{at}.nodes", f"is {nodes}, and the pool has at most {most} machines")
     mode = machines.get("capacity_mode", "on-demand")
     faults.must(mode in MODES, f"{at}.capacity_mode", f"must be one of {', '.join(MODES)}, got {mode!r}")
     if {"cloud", "instance_type"} <= machines.keys():

@@ -13,7 +13,7 @@ from decisions import by_stack, decision, pool, serving, training
 
 from components.kubernetes.program import check_names
 from components.settings import Settings, read_settings
-from launch.adopted import read_adopted
+from launch.adopted import kubeconfig_fault, read_adopted
 from launch.run import Run
 from sizing.catalog import load
 from sizing.decide import decide
@@ -136,8 +136,15 @@ def test_the_writer_of_gke_is_the_store_s_own():
     assert any(email in one["serviceAccountId"] for one in members)
 
 
+KUBECONFIG = {
+    "kind": "Config",
+    "current-context": "gpu",
+    "contexts": [{"name": "gpu", "context": {"cluster": "gpu", "user": "gpu"}}],
+    "clusters": [{"name": "gpu", "cluster": {"server": "https://gpu.example.net"}}],
+    "users": [{"name": "gpu", "user": {"token": "token-7f3a"}}],
+}
 CONFIG = {
-    "sizewell:kubeconfig": "token-7f3a",
+    "sizewell:kubeconfig": json.dumps(KUBECONFIG),
     "sizewell:cluster": json.dumps({"selector": {"gpu.nvidia.com/class": "H100"}, "rdma": "rdma/ib"}),
     "sizewell:run": json.dumps({"pretrain": {"image": "train:2.8", "namespace": "team"}}),
 }
@@ -189,6 +196,26 @@ def test_wrong_configuration_is_refused(config, words):
     with pytest.raises(Exception, match="configuration of prod-azure") as caught:
         adopted(**config)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("~/.kube/config", "is the path of a file: give what is in it"),
+        ("a: [", "is no YAML"),
+        ("kind: Pod", "is not of kind Config: give what `kubectl config view --flatten --minify` prints"),
+        (json.dumps(KUBECONFIG | {"current-context": "cpu"}), "has current-context 'cpu', and its contexts are gpu"),
+        (json.dumps(KUBECONFIG | {"clusters": []}), "has no https:// server for its context 'gpu'"),
+        (json.dumps(KUBECONFIG | {"users": []}), "has no user for its context 'gpu'"),
+    ],
+)
+def test_what_is_no_kubeconfig_is_refused_in_one_sentence(text, words):
+    found = kubeconfig_fault(text)
+    assert words in found
+    assert "\n" not in found
+    assert kubeconfig_fault(json.dumps(KUBECONFIG)) == ""
+    with pytest.raises(Exception, match="stack prod-azure: sizewell:kubeconfig: "):
+        adopted(**{"sizewell:kubeconfig": text})
 
 
 def test_a_run_of_no_workload_is_refused():

@@ -13,6 +13,13 @@ from decisions import decision, pool, serving, training  # noqa: E402
 
 from sizing.decision import Capacity, Task  # noqa: E402
 
+KUBECONFIG = {
+    "kind": "Config",
+    "current-context": "gpu",
+    "contexts": [{"name": "gpu", "context": {"cluster": "gpu", "user": "gpu"}}],
+    "clusters": [{"name": "gpu", "cluster": {"server": "https://gpu.example.net"}}],
+    "users": [{"name": "gpu", "user": {"token": "t0"}}],
+}
 TASK = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
 QUEUED = pool(
     "gcp", "a3-megagpu-8g", "h100-sxm", 8, nodes=(0, 4, 4), capacity=Capacity(mode="queued"), market="flex-start"
@@ -63,10 +70,10 @@ def test_a_queued_stack_with_what_runs_on_it(engine):
 
 def test_a_cluster_that_is_there_already(engine):
     configured(engine, "dev-gcp", {"pretrain": "train:2.8"})
-    engine.run("config", "set", "-s", "dev-gcp", "--secret", "sizewell:kubeconfig", json.dumps({"kind": "Config"}))
+    engine.run("config", "set", "-s", "dev-gcp", "--secret", "sizewell:kubeconfig", json.dumps(KUBECONFIG))
     engine.run("config", "set", "-s", "dev-gcp", "--path", "sizewell:cluster.selector.rack", "h100")
     engine.up("dev-gcp")
     assert engine.cloud("gcp") == {}
     assert {"JobSet", "ClusterQueue", "Release"} <= set(kinds(engine))
-    assert '"kind": "Config"' not in json.dumps(engine.export("dev-gcp"))
+    assert "gpu.example.net" not in json.dumps(engine.export("dev-gcp"))
     same_again_and_gone(engine, "dev-gcp")

@@ -327,6 +327,13 @@ def test_no_all_reduce_of_ours_for_tpu():
         trials(cases.gke_slice())
 
 
+def test_a_job_larger_than_its_pool_is_refused():
+    one = cases.coreweave()
+    wide = one.workload.model_copy(update={"parallelism": Parallelism(data=64, zero_stage=3)})
+    with pytest.raises(ConfigError, match="is over 64 devices, the pool has 32: 4 machines of 8"):
+        manifests(dataclasses.replace(one, workload=wide))
+
+
 # What every machine of the catalog can run
 
 
