@@ -24,7 +24,7 @@ AZURE_TIERS: Final[Mapping[int, tuple[int, int]]] = {  # MB/s for each TiB: smal
     250: (8, 8),
     500: (4, 4),
 }
-FILESTORE_MB_PER_S_PER_TIB: Final = 260  # reads of zonal Filestore (cloud.google.com/filestore/docs, from memory)
+FILESTORE_MB_PER_S_PER_TIB: Final = 260  # MiB/s of reads (docs.cloud.google.com/filestore/docs/service-tiers-zonal)
 FILESTORE_LARGEST_GIB: Final = 102_400
 
 
