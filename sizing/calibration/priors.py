@@ -131,9 +131,9 @@ def priors() -> dict[str, Prior]:
             "step_floor_s.vision",
             0.006,
             0.4,
-            "per step of a convolutional network, whatever its batch: launches, reduction",
+            "per micro-batch of a convolutional network, whatever its size: launches, reduction",
         ),
-        ("step_floor_s.diffusion", 0.030, 0.4, "per step of a diffusion network, whatever its batch"),
+        ("step_floor_s.diffusion", 0.030, 0.4, "per micro-batch of a diffusion network, whatever its size"),
         (
             "bytes_per_flop.vision",
             0.012,

@@ -84,7 +84,7 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     optimizer = compute.optimizer_time(r, k)
     floor = np.where(r.diffusion > 0, k["step_floor_s.diffusion"], k["step_floor_s.vision"])
     fixed = np.where(r.fused > 0, k["step_overhead_s.fused"], k["step_overhead_s.eager"])
-    fixed = np.where(r.sample_flop > 0, floor, fixed)
+    fixed = np.where(r.sample_flop > 0, floor * micro_batches, fixed)  # kernels are launched for each micro-batch
     scale = micro_batches * slow_layers
     items = {
         "matrix products": scale * layer.linear + micro_batches * (slow_head + sample),

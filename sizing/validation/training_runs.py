@@ -70,7 +70,7 @@ def training_run(case: Case) -> TrainingRun:
     method = _method(case)
     replicas = devices / (known.get("tp", 1.0) * known.get("pp", 1.0) * known.get("cp", 1.0))
     batch = _global_batch(case, seq, devices, replicas, assumed)
-    if engine in JAX_ENGINES:  # no accumulation: a replica runs its whole share at once
+    if engine in JAX_ENGINES or case.kind == "vision_train":  # no accumulation: a replica runs its whole share at once
         known.setdefault("micro", float(max(1, batch // int(replicas))))
     job = TrainingJob(
         architecture=a,
@@ -175,10 +175,7 @@ def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> di
     stated, workload = case.parallelism or _in_words(case, cluster.accelerator), case.workload
     known = {name: number(stated.get(name)) for name in ("tp", "pp", "cp", "ep", "vp") if number(stated.get(name))}
     if case.kind == "vision_train":
-        return {
-            "micro": float(max(1, number(workload.get("global_batch")) // devices or 1)),
-            "zero": 0.0 if devices == 1 else 1.0,
-        }
+        return {"zero": 0.0 if devices == 1 else 1.0}
     if not stated and engine == "mlperf":
         # NVIDIA's submissions run on Megatron-Core, whose distributed optimizer shards optimizer state alone.
         megatron = cluster.accelerator.vendor == "nvidia" and devices > 1
