@@ -33,6 +33,18 @@ def iso_date(text: str) -> date:
         raise argparse.ArgumentTypeError(f"must be a date such as 2026-08-20, got {text!r}") from None
 
 
+def max_age_s(text: str | None) -> float | None:
+    """Seconds of `--max-age`; UsageError for what is no duration."""
+    if text is None:
+        return None
+    from sizing.units import UnitError, duration_s
+
+    try:
+        return duration_s(text)
+    except UnitError as error:
+        raise UsageError(f"--max-age: {error}") from None
+
+
 def read_all(paths: Sequence[Path], catalog: Catalog | None) -> list[WorkloadSpec]:
     """Every spec, or one SpecError with the faults of all of them."""
     from sizing.spec import read_spec

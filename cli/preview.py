@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from cli import judging, output, project
-from cli.answers import iso_date
+from cli.answers import iso_date, max_age_s
 from sizing.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EXAMPLES = """examples:
   sizewell preview --plan plan.json               from `pulumi preview --json`, of any program
 
 exit code: 0 fine, 1 a policy failed, 2 over a budget or guardrail, 3 something is unpriced,
-64 wrong usage or file, 69 a program failed
+4 prices too old (--max-age), 64 wrong usage or file, 69 a program failed
 """
 FORMATS: Final = ("terminal", "markdown", "json", "html", "focus")
 _PIECE: Final = 1 << 20
@@ -52,6 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--guardrails", type=Path, metavar="FILE", help=f"limits on a change ({GUARDRAILS})")
     add("--unblock", default="", metavar="REASON", help="let a broken guardrail pass, with the reason on record")
     add("--policies", type=Path, metavar="FILE", help=f"policy configuration ({judging.DEFAULT_CONFIG})")
+    add("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
     add("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
 
 
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
                 engine=args.engine,
                 limits=limits,
                 unblocked=args.unblock,
+                max_age_s=max_age_s(args.max_age),
                 usage=args.usage,
                 discounts=args.discounts,
                 policies=judging.for_preview(judging.config(args.policies, root), root, on),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli import output, project
-from cli.answers import document, exit_code, is_decision, iso_date, read_all, size_all
+from cli.answers import document, exit_code, is_decision, iso_date, max_age_s, read_all, size_all
 from sizing.errors import DecisionError, UsageError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if not paths:
         raise UsageError("no spec named\n  fix: try `sizewell size examples/chat.yaml`, or --stack NAME")
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
-    max_age_s = _max_age_s(args.max_age)
+    oldest_s = max_age_s(args.max_age)
 
     from sizing.catalog import load
 
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if target is not None and is_decision(answers[0]):
         answers[0].write(target)
     _print(answers, args, target)
-    aged = _age(catalog, on, max_age_s)
+    aged = _age(catalog, on, oldest_s)
     return exit_code(answers, stale=aged)
 
 
@@ -139,23 +139,12 @@ def _print(answers: Sequence[Answer], args: argparse.Namespace, target: Path | N
             console.print(f"{project.shown(target)} {state}")
 
 
-def _max_age_s(text: str | None) -> float | None:
-    if text is None:
-        return None
-    from sizing.units import UnitError, duration_s
-
-    try:
-        return duration_s(text)
-    except UnitError as error:
-        raise UsageError(f"--max-age: {error}") from None
-
-
-def _age(catalog: Catalog, on: date, max_age_s: float | None) -> bool:
+def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
     """Say how old the prices are where that matters; True where they are older than --max-age allows."""
     days = (on - date.fromisoformat(catalog.as_of)).days
-    stale = max_age_s is not None and days * 86_400 > max_age_s
+    stale = oldest_s is not None and days * 86_400 > oldest_s
     if stale or days > 90:
-        limit = f", older than {max_age_s / 86_400:g} days" if stale and max_age_s is not None else ""
+        limit = f", older than {oldest_s / 86_400:g} days" if stale and oldest_s is not None else ""
         output.note(f"the newest price is of {catalog.as_of}, {days} days old{limit}; docs/howto/refresh-prices.md")
     return stale
 
@@ -192,7 +181,7 @@ def _check(args: argparse.Namespace) -> int:
     if stale and not args.json:
         print("\nto accept: sizewell size --stack STACK, review the change, commit it", file=sys.stderr)
     today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
-    return 4 if _age(catalog, today, _max_age_s(args.max_age)) or stale else 0
+    return 4 if _age(catalog, today, max_age_s(args.max_age)) or stale else 0
 
 
 def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) -> Verdict:

@@ -45,6 +45,7 @@ class Request:
     engine: Engine = "auto"
     limits: Limits = NO_LIMITS
     unblocked: str = ""
+    max_age_s: float | None = None  # of the newest price; None: any age is only said
     usage: Path | None = None
     discounts: Path | None = None
     policies: Callable[[Plan, Decision | None, Mapping[str, str]], records.PolicyReport | None] | None = None
@@ -73,7 +74,7 @@ def run_preview(request: Request) -> records.Preview:
         if base is not None and base.tree is not None and not request.stacks:
             names += [name for name in stacks_of(base.tree.root) if name not in heads]
         stacks = [_stack(request, name, heads.get(name), base, pricing) for name in names]
-    return assemble(
+    found = assemble(
         stacks,
         on=request.on,
         provenance=records.Provenance(
@@ -87,6 +88,11 @@ def run_preview(request: Request) -> records.Preview:
         limits=request.limits,
         unblocked=request.unblocked,
     )
+    age = found.provenance.age_days
+    if found.exit_code == 0 and age is not None and request.max_age_s is not None and age * 86_400 > request.max_age_s:
+        reason = f"the newest price is {age} days old, older than --max-age of {request.max_age_s / 86_400:g} days"
+        return found.model_copy(update={"exit_code": 4, "exit_reason": reason})
+    return found
 
 
 def _usage_in_words(request: Request, unused: frozenset[tuple[str, str]] | None) -> str:

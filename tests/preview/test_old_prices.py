@@ -1,15 +1,23 @@
 """Prices that are too old say so in every form; those that a team states itself do not age."""
 
+import json
+import re
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
+import yaml
 from situations import ON, PROVENANCE, Sketch, one, plain
 
 from preview.assemble import assemble
 from preview.diff import compare
 from preview.render import html, markdown, terminal
 from preview.render import json as as_json
-from sizing.money import Priced
+from preview.run import Request, run_preview
+from resources.usage import parse_discounts
+from sizing.money import Priced, Unpriced
 
 DOCS = "docs/howto/refresh-prices.md"
 
@@ -67,3 +75,25 @@ def test_many_old_prices_are_one_sentence():
         dated(f"g6.{size}, spot, us-east-1", day) for size, day in (("xlarge", "2026-07-20"), ("2xlarge", "2026-08-01"))
     ]
     assert preview(*spot).provenance.stale == ("2 spot prices are older than 30 days, the oldest of 2026-07-20",)
+
+
+def test_a_limit_on_the_age_of_prices_is_an_exit_code(tmp_path):
+    state = json.dumps({"deployment": {"resources": []}})
+    (tmp_path / "state.json").write_text(state)
+    request = Request(root=tmp_path, on=date(2027, 6, 1), plan_files=(tmp_path / "state.json",))
+    assert run_preview(request).exit_code == 0
+    late = run_preview(replace(request, max_age_s=30 * 86_400))
+    assert (late.exit_code, "older than --max-age of 30 days" in late.exit_reason) == (4, True)
+    assert run_preview(replace(request, max_age_s=3000 * 86_400)).exit_code == 0
+
+
+def test_the_files_of_own_prices_in_the_guide_are_read_and_price_what_has_no_price():
+    guide = (Path(__file__).resolve().parents[2] / "docs/howto/refresh-prices.md").read_text()
+    (block,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    discounts = parse_discounts(yaml.safe_load(block))
+    assert len(discounts.rates) == 3
+    own = discounts.machine(Unpriced("no price"), "aws", "p5.48xlarge", "eu-north-1", "on-demand")
+    assert own == Priced(Decimal("52.10"), "own rate", "")
+    listed = Priced(Decimal(100), "list", "2026-09-01")
+    assert discounts.machine(listed, "gcp", "a2-highgpu-1g", "us-central1", "on-demand").amount == 88
+    assert discounts.commitments[0].until == date(2027, 6, 30)
