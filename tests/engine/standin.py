@@ -1,9 +1,10 @@
 """A stand-in for a cloud provider's plugin: `python standin.py PACKAGE` speaks the provider protocol over gRPC.
 
 It keeps its cloud in a JSON file, `$SIZEWELL_STANDIN/<package>.json`, checks inputs against the SDK's own types, refuses
-what the cloud would refuse (a second bucket of a name, deleting what is protected or still in use) and does as
+what the cloud would refuse (refusals.py; a second one of a name, deleting what is protected or still in use) and does as
 `$SIZEWELL_STANDIN/orders.json` tells: `[{"call": "create", "type": "aws:ec2/...", "then": "fail|hang|lose", "times": 1,
-"message": "InsufficientInstanceCapacity"}]`. "lose": the cloud has done it, but the answer never arrives.
+"message": "InsufficientInstanceCapacity"}]`. "lose": the cloud has done it, but the answer never arrives; "each": true
+does it to every resource once.
 With `SIZEWELL_STANDIN_TRUSTS=1` it takes inputs as they are: a preview is then as fast as a provider lets it be.
 """
 
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import refusals
 from google.protobuf import json_format, struct_pb2
 from google.protobuf.empty_pb2 import Empty
 
@@ -52,7 +54,6 @@ def _protocol() -> list[Any]:
 
 
 plugin_pb2, provider_pb2, provider_pb2_grpc = _protocol()
-sys.path.insert(0, str(Path(__file__).parent))
 _IMPORTING = threading.Lock()
 
 
@@ -117,16 +118,23 @@ class Cloud:
             temporary.write_text(json.dumps(resources, indent=1, sort_keys=True))
             temporary.replace(self.path)
 
-    def order(self, call: str, token: str) -> dict[str, Any] | None:
-        """The order for this call, if there is one; it is used up `times` times."""
+    def order(self, call: str, token: str, urn: str) -> dict[str, Any] | None:
+        """The order for this call, if there is one; it is used up `times` times, or once for each resource."""
         if not self.orders_path.exists():
             return None
         with self.lock_path.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             orders = json.loads(self.orders_path.read_text())
             for order in orders:
-                if order["call"] == call and order.get("type", token) == token and order.get("times", 1) > 0:
+                if order["call"] != call or order.get("type", token) != token:
+                    continue
+                if order.get("each"):
+                    left = urn not in order.setdefault("done", [])
+                    order["done"] = [*order["done"], urn] if left else order["done"]
+                else:
+                    left = order.get("times", 1) > 0
                     order["times"] = order.get("times", 1) - 1
+                if left:
                     self.orders_path.write_text(json.dumps(orders))
                     return dict(order)
         return None
@@ -262,7 +270,8 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
     def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
         token = request.urn.split("::")[2].split("$")[-1]
         inputs = plain(request.news)
-        wrong = [] if os.environ.get("SIZEWELL_STANDIN_TRUSTS") else sdk().faults(token, inputs)
+        trusts = os.environ.get("SIZEWELL_STANDIN_TRUSTS")
+        wrong = [] if trusts else [*sdk().faults(token, inputs), *refusals.refusals(token, inputs)]
         failures = [provider_pb2.CheckFailure(property=where, reason=reason) for where, reason in wrong]
         name_key = UNIQUE.get(token)
         if name_key and name_key not in inputs:  # autonaming, deterministic here
@@ -289,15 +298,22 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
 
         def do() -> tuple[str, dict[str, Any]]:
             with self.cloud.open() as resources:
-                name_key = UNIQUE.get(token)
-                for other in resources.values():
-                    if name_key and other["type"] == token and other["inputs"].get(name_key) == inputs.get(name_key):
-                        context.abort(grpc.StatusCode.ALREADY_EXISTS, f"{token} {inputs.get(name_key)} exists already")
+                own = refusals.identity(token, inputs)
+                alike = {key: one for key, one in resources.items() if one["type"] == token}
+                for key, other in alike.items():
+                    if own is None or refusals.identity(token, other["inputs"]) != own:
+                        continue
+                    if token not in refusals.UPSERTS:
+                        context.abort(grpc.StatusCode.ALREADY_EXISTS, f"{' '.join(own[:2])} exists already")
+                    resources[key] = {"type": token, "name": name, "inputs": inputs, "urn": request.urn}
+                    return key, outputs_of(token, name, inputs)
+                if refused := refusals.beside(token, inputs, [one["inputs"] for one in alike.values()]):
+                    context.abort(grpc.StatusCode.INVALID_ARGUMENT, refused)
                 identity = f"{name}-{len(resources):04d}{os.getpid():x}{time.monotonic_ns() % 65536:04x}"
                 resources[identity] = {"type": token, "name": name, "inputs": inputs, "urn": request.urn}
             return identity, outputs_of(token, name, inputs)
 
-        identity, outputs = self._obey("create", token, context, do)
+        identity, outputs = self._obey("create", token, request.urn, context, do)
         return provider_pb2.CreateResponse(id=identity, properties=wire(outputs))
 
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
@@ -324,7 +340,7 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
                 resources[request.id]["inputs"] = inputs
             return outputs_of(token, request.urn.split("::")[-1], inputs)
 
-        return provider_pb2.UpdateResponse(properties=wire(self._obey("update", token, context, do)))
+        return provider_pb2.UpdateResponse(properties=wire(self._obey("update", token, request.urn, context, do)))
 
     def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
         token = request.urn.split("::")[2].split("$")[-1]
@@ -346,10 +362,10 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
                 del resources[request.id]
             return Empty()
 
-        return self._obey("delete", token, context, do)
+        return self._obey("delete", token, request.urn, context, do)
 
-    def _obey(self, call: str, token: str, context: Any, do: Callable[[], Any]) -> Any:
-        order = self.cloud.order(call, token)
+    def _obey(self, call: str, token: str, urn: str, context: Any, do: Callable[[], Any]) -> Any:
+        order = self.cloud.order(call, token, urn)
         if order is None:
             return do()
         if order["then"] == "fail":
