@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sizing.candidates import Candidate, machine_of, try_all
 from sizing.choice import Sizing, alternatives, ordered, significant
@@ -219,35 +219,75 @@ def _half_cluster(machine: Machine, chosen: Option) -> Cluster:
 
 def _half_training(job: TrainingJob, need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
     cluster = _half_cluster(machine, chosen)
-    tries: list[tuple[str, TrainingJob]] = [("as it is", job)]
+    as_it_is = _trained("as it is", job, cluster, need.deadline_s)
+    if as_it_is.run_s is not None:
+        return (as_it_is.change, *_faster(job, cluster, need.deadline_s, as_it_is))
+    tries: list[tuple[str, TrainingJob]] = []
     if job.checkpointing not in (None, "full"):
         tries.append(("recompute all activations", replace(job, checkpointing="full")))
     if job.method in ("pretrain", "full") and job.optimizer in ("adamw", "adam"):
         tries.append(("optimizer: adamw-8bit", replace(job, optimizer="adamw8bit")))
     if job.sequence_length >= 1024:
         half = job.sequence_length // 2
-        tries.append((f"sequence_length: {half}", replace(job, sequence_length=half)))
+        tries.append((f"sequence_length: {half}, the same tokens", _resized(job, 0.5)))
     if job.method == "full":
         tries.append(("method: lora", replace(job, method="lora", lora_rank=16)))
         tries.append(("method: qlora", replace(job, method="qlora", weights="nf4", lora_rank=16)))
     if job.method == "lora":
         tries.append(("method: qlora", replace(job, method="qlora", weights="nf4")))
-    return tuple(_trained(what, changed, cluster, need.deadline_s) for what, changed in tries)
+    return (
+        as_it_is.change,
+        *(_trained(what, changed, cluster, need.deadline_s).change for what, changed in tries),
+    )
 
 
-def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: float | None) -> Change:
+def _faster(job: TrainingJob, cluster: Cluster, deadline_s: float | None, as_it_is: _Trial) -> tuple[Change, ...]:
+    """Where memory suffices and time does not: what makes a run shorter, and the deadline that half would meet."""
+    if as_it_is.change.enough or as_it_is.run_s is None:
+        return ()
+    tries: list[tuple[str, TrainingJob]] = []
+    if job.precision in ("bf16", "fp16") and cluster.accelerator.flop_per_s.get("fp8"):
+        tries.append(("model.precision: fp8", replace(job, precision="fp8")))
+    if job.sequence_length >= 1024:
+        half = job.sequence_length // 2
+        tries.append((f"sequence_length: {half}, the same tokens", _resized(job, 0.5)))
+    if job.method == "full":
+        tries.append(("method: lora", replace(job, method="lora", lora_rank=16)))
+    later = Change(
+        what=f"deadline: {math.ceil(as_it_is.run_s / 3600)}h", enough=True, outcome="the same run, that much later"
+    )
+    return (*(_trained(what, changed, cluster, deadline_s).change for what, changed in tries), later)
+
+
+def _resized(job: TrainingJob, factor: float) -> TrainingJob:
+    """Sequences `factor` as long, as many more of them: the run reads the same tokens, and each step does."""
+    return replace(
+        job,
+        sequence_length=max(1, round(job.sequence_length * factor)),
+        global_batch=max(1, round(job.global_batch / factor)),
+        samples=job.samples / factor if job.samples is not None else None,
+    )
+
+
+class _Trial(NamedTuple):
+    change: Change
+    run_s: float | None  # None where it does not fit
+
+
+def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: float | None) -> _Trial:
     """One change to a run, laid out on the smaller cluster."""
     from sizing.fleets_training import run_time_s
     from sizing.layouts import LayoutRefusal, search
 
     plans = search(changed, cluster, best=1)
     if isinstance(plans, LayoutRefusal):
-        return Change(what=what, enough=False, outcome=plans.reason)
+        return _Trial(Change(what=what, enough=False, outcome=plans.reason), None)
     run_s = run_time_s(changed, plans[0].time)
     outcome = f"fits; the run takes {run_s / 3600:.1f} h"
-    if deadline_s is not None and run_s > deadline_s:
-        return Change(what=what, enough=False, outcome=f"{outcome}, {deadline_s / 3600:.1f} h allowed")
-    return Change(what=what, enough=True, outcome=outcome)
+    late = deadline_s is not None and run_s > deadline_s
+    if late:
+        outcome += f", {(deadline_s or 0.0) / 3600:.1f} h allowed"
+    return _Trial(Change(what=what, enough=not late, outcome=outcome), run_s)
 
 
 def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
@@ -300,10 +340,10 @@ def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
             ("answers a quarter longer", lambda n: _answers(n, MORE)),
         ]
     if need.training is not None:
-        moves += [
-            ("a quarter more samples", lambda n: _samples(n, MORE)),
-            ("sequences twice as long", lambda n: _sequences(n, 2)),
-        ]
+        moves.append(("a quarter more samples", lambda n: _samples(n, MORE)))
+        limit = need.training.architecture.max_sequence_length
+        if need.training.sequence_length and (not limit or 2 * need.training.sequence_length <= limit):
+            moves.append(("sequences twice as long, the same tokens", lambda n: _sequences(n, 2)))
     if need.batch is not None:
         moves.append(("a quarter more records", lambda n: _records(n, MORE)))
     if need.deadline_s is not None:
@@ -369,7 +409,7 @@ def _samples(need: Requirements, factor: float) -> Requirements:
 def _sequences(need: Requirements, factor: int) -> Requirements:
     job = need.training
     assert job is not None  # noqa: S101 - moved only for training
-    return replace(need, training=replace(job, sequence_length=job.sequence_length * factor))
+    return replace(need, training=_resized(job, factor))
 
 
 def _records(need: Requirements, factor: float) -> Requirements:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
+from sizing.catalog.records import Architecture
 from sizing.decide import NothingFits, decide
 from sizing.decision import Decision
-from sizing.explain import Explanation, explain
+from sizing.explain import Explanation, _faster, _trained, _Trial, explain
+from sizing.jobs import Cluster, TrainingJob
 
 from .conftest import ON, chat, night, tune
 
@@ -35,12 +40,42 @@ def test_it_explains_what_is_decided(small, full):
     assert full.machines.startswith(f"{pool.nodes_initial} x {pool.instance_type} ")
 
 
-def test_each_change_for_half_the_devices_says_whether_it_is_enough(full):
-    assert full.half[0].what == "as it is"
-    assert {change.what for change in full.half} >= {"optimizer: adamw-8bit", "method: lora", "method: qlora"}
-    assert all(change.outcome for change in full.half)
-    lora = next(change for change in full.half if change.what == "method: lora")
-    assert lora.enough
+def test_half_the_devices_that_are_enough_need_no_change(full):
+    assert [(change.what, change.enough) for change in full.half] == [("as it is", True)]
+
+
+def test_each_change_for_half_the_devices_says_whether_it_is_enough(small):
+    large = tune(model={"params": "14B", "layers": 40, "hidden": 5120, "heads": 40}, training=FULL)
+    found = explain(large, small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    assert found.half[0].what == "as it is"
+    assert not found.half[0].enough
+    assert {change.what for change in found.half} >= {"optimizer: adamw-8bit", "method: lora", "method: qlora"}
+    assert all(change.outcome for change in found.half)
+    assert next(change for change in found.half if change.what == "method: lora").enough
+
+
+def test_a_run_that_fits_half_but_is_late_is_told_by_when(small):
+    job = TrainingJob(
+        architecture=Architecture(
+            key="8b", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336, vocab=128256
+        ),
+        method="lora",
+        lora_rank=16,
+        sequence_length=4096,
+        global_batch=16,
+        samples=100_000,
+    )
+    cluster = Cluster(accelerator=small.accelerator("h100-sxm"), per_node=4, scale_up=4)
+    late = _trained("as it is", job, cluster, 3600.0)
+    assert late.run_s is not None
+    assert not late.change.enough
+    *others, last = _faster(job, cluster, 3600.0, late)
+    assert (last.what, last.enough) == (f"deadline: {math.ceil(late.run_s / 3600)}h", True)
+    shorter = next(change for change in others if change.what.startswith("sequence_length: 2048"))
+    hours = float(shorter.outcome.split("takes ")[1].split(" h")[0])
+    assert 0.6 < hours / (late.run_s / 3600) < 1.0  # the same tokens: only attention is saved
+    assert _faster(job, cluster, None, _Trial(replace(late.change, enough=True), late.run_s)) == ()
 
 
 def test_the_next_layout_loses_for_a_reason(full):
