@@ -91,7 +91,9 @@ def gradient_sync(r: Rows) -> Values:
         # With FSDP in groups, the groups still agree once per step.
         replicas = np.maximum(1.0, ranks / r.shard)
         between_groups = c.all_reduce(2.0 * trained / r.shard, replicas, r.tp * r.shard, r.fabric)
-        sharded = np.where(r.zero >= 3, np.where(replicas > 1, between_groups, 0.0), grads + updated)
+        # Models known by their FLOPs have no layers whose gathering `layer_traffic` counts.
+        gathered = np.where(r.layers > 0, 0.0, grads + 2.0 * updated)
+        sharded = np.where(r.zero >= 3, np.where(replicas > 1, between_groups, 0.0) + gathered, grads + updated)
         total = total + np.where((group > 1) & (trained > 0), np.where(r.zero >= 1, sharded, 2.0 * grads), 0.0)
     return total
 
