@@ -15,8 +15,9 @@ DAY_S = 86400
 class CheckpointStore(Owned):
     """A versioned, encrypted, private bucket that no destroy reaches, and an account to write but not delete.
 
-    Google Cloud has no lock for a whole bucket beside versions: what is deleted comes back for the soft-delete days, and
-    the writer may lock single objects (`gcloud storage objects update --retain-until=TIME`), for longer, never for less.
+    Google Cloud has no lock for a whole bucket beside versions: what is deleted comes back for the soft-delete days,
+    and the writer may lock single objects (`gcloud storage objects update --retain-until=TIME`), for longer, never for
+    less.
     """
 
     bucket: pulumi.Output[str]

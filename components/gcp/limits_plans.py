@@ -70,6 +70,14 @@ def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     faults.done()
 
 
+def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
+    """The budget of a decision: the sum of its workloads'; None where a workload has none."""
+    monthly = [one for w in decision.workloads if (one := w.budget.get("usd_per_month")) is not None]
+    if not monthly or len(monthly) < len(decision.workloads):
+        return None  # a sum that leaves workloads out would raise false alarms
+    return {**owned_args(decision), "region": region, "stack": decision.stack, "monthly_usd": float(sum(monthly))}
+
+
 def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
     """The hard end of a decision's stack in one region; None for a stack without an end."""
     if decision.expires_at is None:

@@ -7,6 +7,7 @@ import pulumi
 
 from components import containers
 from components.facts import owned_args, pool_facts
+from components.gcp import limits_plans
 from components.gcp.args import bucket_name, writer_account
 from components.machines import find_shape, pool_name
 from components.settings import Settings
@@ -51,6 +52,19 @@ def build_managed(
             training = VertexTraining(name, args, options)  # type: ignore[arg-type]
             outputs[name] = {"workflow": training.workflow_name, "launcher": training.launcher}
     return outputs
+
+
+def build_budget(decision: Decision, region: str, settings: Settings, *, options: pulumi.ResourceOptions) -> None:
+    """The budget of the stack, where every workload has one and `sizewell:billingAccount` says whose bill it is on.
+
+    Budgets belong to a billing account, which no decision knows and not everybody who builds a stack may write to.
+    """
+    account, args = pulumi.Config("sizewell").get("billingAccount"), limits_plans.budget_args(decision, region)
+    if account is None or args is None:
+        return
+    from components.gcp.limits import BudgetAlarms
+
+    BudgetAlarms("budget", {**args, "project": project_of(settings), "billing_account": account}, options)  # type: ignore[typeddict-item]
 
 
 def project_of(settings: Settings) -> str:

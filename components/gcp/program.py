@@ -39,6 +39,8 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         outputs |= managed.build_managed(
             decision, [pair for pair in here if pair not in clustered], settings, options=options
         )
+    if pools:
+        managed.build_budget(decision, pools[0][1].region, settings, options=options)
     return outputs
 
 

@@ -41,3 +41,22 @@ def test_data_stands_in_the_zone_of_the_machines_that_read_it():
     assert files["location"] == "us-central1-a"
     assert files["fileShares"]["capacityGb"] == 2304
     assert files["fileShares"]["nfsExportOptions"][0]["ipRanges"] == ["10.80.0.0/16"]
+
+
+def budgets(config, **budget):
+    work = serving("chat", pool("gcp", "g2-standard-8", "l4", 1)).model_copy(update={"budget": budget})
+    one = decision("staging-gcp", work)
+    found = evaluate(
+        ROOT, "staging-gcp", program=lambda: program.build(one, one.workloads, SETTINGS), config=config
+    ).resources
+    return [one.inputs for one in found if one.type == "gcp:billing/budget:Budget"]
+
+
+def test_the_budget_of_a_stack_is_on_the_bill_that_the_configuration_names():
+    account = {"sizewell:billingAccount": "01ABCD-234567-89EF01"}
+    (budget,) = budgets(account, usd_per_month=12000)
+    assert budget["billingAccount"] == "01ABCD-234567-89EF01"
+    assert budget["amount"]["specifiedAmount"]["units"] == "12000"
+    assert budget["budgetFilter"]["labels"] == {"sizewell-stack": "staging-gcp"}
+    assert budgets({}, usd_per_month=12000) == []
+    assert budgets(account) == []
