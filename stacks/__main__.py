@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pulumi
 
+from components.configured import check_config, say_when_nothing_is_to_do
 from components.kubernetes.program import check_names
 from components.settings import read_settings
 from sizing.decision import Decision, cluster_of
@@ -18,6 +19,7 @@ cluster = cluster_of(stack)
 decision = Decision.from_json(Path(__file__).parent / "decisions" / f"{cluster}.json")
 settings = read_settings()
 check_names(decision, settings)
+check_config(decision, settings)
 
 clouds = sorted({pool.cloud for workload in decision.workloads for pool in workload.pools})
 if cluster == stack and settings.kubeconfig is not None:  # on machines that are there already
@@ -34,5 +36,6 @@ for cloud in clouds:
         outputs = program.build_ttl(decision, settings)
     else:
         outputs = program.build_checkpoints(decision, [w for w in workloads if w.checkpoint], settings)
+    say_when_nothing_is_to_do(decision, stack.removesuffix(f"-{cluster}"), outputs)
     for name, value in outputs.items():
         pulumi.export(name, value)
