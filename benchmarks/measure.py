@@ -27,11 +27,21 @@ def wall_s(command: Sequence[str]) -> float:
     return time.perf_counter() - started
 
 
-def paired(a: Sequence[str], b: Sequence[str], *, runs: int = 7) -> tuple[float, float, float]:
+def processor_s(command: Sequence[str]) -> float:
+    """Processor seconds, user and system, of one whole process and its children: waiting for a core is not in it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall_s(command)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def paired(
+    a: Sequence[str], b: Sequence[str], *, runs: int = 7, seconds: Callable[[Sequence[str]], float] = wall_s
+) -> tuple[float, float, float]:
     """Median seconds of A and of B, and the median of the ratios A/B pair by pair; one warm-up of each first."""
-    wall_s(a)
-    wall_s(b)
-    pairs = [(wall_s(a), wall_s(b)) for _ in range(runs)]
+    seconds(a)
+    seconds(b)
+    pairs = [(seconds(a), seconds(b)) for _ in range(runs)]
     return (
         statistics.median(x for x, _ in pairs),
         statistics.median(y for _, y in pairs),
