@@ -103,6 +103,33 @@ CASES = {  # stack, spec, what the decision has to say: who runs the machines, w
     "an endpoint of Azure ML": ("prod-azure", {**CHAT, **US, **AML}, ("azureml", "none")),
     "a batch on Azure ML": ("dev-azure", {**NIGHT, **US, **AML}, ("azureml", "none")),
 }
+BUILDS = {  # the components that the program of the decision makes of it
+    "kubernetes on AWS": {"EksCluster", "EksNodeGroup"},
+    "ray on AWS": {"EksCluster", "EksNodeGroup", "CheckpointStore"},
+    "slurm on AWS": {"GpuNodeGroup", "CheckpointStore"},
+    "a notebook of SageMaker": {"Notebook", "TtlGuard"},
+    "training on SageMaker": {"TrainingPipeline", "CheckpointStore"},
+    "an endpoint of SageMaker": {"RealtimeEndpoint"},
+    "a queue before SageMaker": {"AsyncEndpoint"},
+    "a spot fleet": {"SpotFleet"},
+    "a file system": {"SharedStorage", "GpuNodeGroup"},
+    "Cloud Run": {"CloudRunGpu", "TtlGuard"},
+    "training on Vertex AI": {"VertexTraining", "CheckpointStore"},
+    "an endpoint of Vertex AI": {"VertexEndpoint"},
+    "a notebook in GKE": {"GkeCluster", "AcceleratorPool", "TtlGuard"},
+    "ray on Google Cloud": {"GkeCluster", "AcceleratorPool", "CheckpointStore"},
+    "a file system on Google Cloud": {"SharedStorage", "GkeCluster"},
+    "machines on Azure": {"GpuScaleSet", "TtlGuard", "CheckpointStore"},
+    "a service on Azure": {"AksCluster", "AksGpuPool", "CustomerKeys"},
+    "kubernetes on Azure": {"AksCluster", "AksGpuPool", "CheckpointStore"},
+    "ray on Azure": {"AksCluster", "AksGpuPool", "Queueing"},
+    "slurm on Azure": {"GpuScaleSet", "CheckpointStore"},
+    "a file system on Azure": {"SharedStorage", "GpuScaleSet"},
+    "a notebook of Azure ML": {"AmlWorkspace", "AmlComputeInstance", "TtlGuard"},
+    "training on Azure ML": {"AmlWorkspace", "AmlComputeCluster", "CheckpointStore"},
+    "an endpoint of Azure ML": {"AmlWorkspace", "AmlOnlineEndpoint"},
+    "a batch on Azure ML": {"AmlWorkspace", "AmlComputeCluster"},
+}
 FILES = {"a file system": "fsx-lustre", "a file system on Google Cloud": "filestore"}
 FILES["a file system on Azure"] = "managed-lustre"
 
@@ -112,7 +139,7 @@ def sums(cost):
 
 
 def built(decision, stack, **config):
-    """Every line of a stack, of its checkpoints' and of its end's."""
+    """Every line of a stack, of its checkpoints' and of its end's, and the components that they are of."""
     cloud = decision.workloads[0].pools[0].cloud
     program = importlib.import_module(f"components.{cloud}.program")
 
@@ -133,10 +160,9 @@ def built(decision, stack, **config):
 
     stacks = [stack, f"checkpoints-{stack}"]
     stacks += [f"ttl-{stack}"] if decision.expires_at else []
-    for which in stacks:
-        yield from price(
-            evaluate(ROOT, which, program=lambda which=which: make(which), config=config), catalog.load(), on=ON
-        ).items
+    plans = [evaluate(ROOT, which, program=lambda which=which: make(which), config=config) for which in stacks]
+    lines = [line for plan in plans for line in price(plan, catalog.load(), on=ON).items]
+    return lines, {one.type.rpartition(":")[2] for plan in plans for one in plan.resources if "sizewell-" in one.type}
 
 
 @pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
@@ -169,4 +195,6 @@ def test_every_way_to_run_a_workload_costs_what_was_decided(name):
         "sizewell:azureml": json.dumps({"w": {"image": "petsnap.azurecr.io/serve:1"}}),
     }
     stated = total(line.item() for line in workload.line_items)
-    assert sums(stated) == sums(total(built(decision, stack, **config)))
+    lines, components = built(decision, stack, **config)
+    assert sums(stated) == sums(total(lines))
+    assert BUILDS[name] <= components
