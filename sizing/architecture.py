@@ -216,6 +216,15 @@ def assumptions(a: Architecture) -> tuple[str, ...]:
     )
 
 
+UNKNOWN_KIND = "architecture "
+"""How the note starts that a configuration's own kind is not known: counted as a transformer of its dimensions."""
+
+
+def is_guess(a: Architecture) -> bool:
+    """Whether only the dimensions are known: what is predicted of it has the lowest grade and twice the band."""
+    return any(note.startswith(UNKNOWN_KIND) for note in a.assumed)
+
+
 def faults(a: Architecture, path: str = "model") -> tuple[Fault, ...]:
     """Everything that is impossible about the shape; () for a model that can exist."""
     found: list[Fault] = []

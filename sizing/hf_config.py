@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sizing.architecture import attention_params, check, feed_forward_params, norm_params
+from sizing.architecture import UNKNOWN_KIND, attention_params, check, feed_forward_params, norm_params
 from sizing.catalog.records import Architecture
 from sizing.errors import Fault, SpecError
 
@@ -77,7 +77,7 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
     model_type = str(text.get("model_type") or config.get("model_type") or "")
     if model_type not in _KNOWN:
         assumed.append(
-            f"architecture {model_type or 'unnamed'!r} is unknown: counted as a transformer of these dimensions"
+            f"{UNKNOWN_KIND}{model_type or 'unnamed'!r} is unknown: counted as a transformer of these dimensions"
         )
     if _recurrent(text):
         assumed.append("recurrent or linear-attention layers counted as attention layers: memory is an upper bound")

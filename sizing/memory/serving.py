@@ -13,6 +13,7 @@ from sizing.architecture import (
     assumptions,
     embedding_params,
     expert_layers,
+    is_guess,
     kv_bytes_per_token,
     local_layers,
     output_params,
@@ -68,11 +69,14 @@ def serving_memory(
     breakdown = tuple((name, size) for name, size in items if size)
     total = sum(size for _, size in breakdown)
     low, high = constants().bands["serving"]
+    guess = is_guess(job.architecture)
+    if guess:
+        low, high = low**2, high**2
     return MemoryEstimate(
         breakdown=breakdown,
         low_bytes=round(total * low),
         high_bytes=round(total * high),
-        grade="calibrated",
+        grade="roofline" if guess else "calibrated",
         assumptions=assumptions(job.architecture),
     )
 

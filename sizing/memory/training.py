@@ -6,7 +6,14 @@ there yet unless they are accumulated) and its end (all gradients, almost no act
 
 from __future__ import annotations
 
-from sizing.architecture import assumptions, embedding_params, forward_flop_per_sample, output_params, params_total
+from sizing.architecture import (
+    assumptions,
+    embedding_params,
+    forward_flop_per_sample,
+    is_guess,
+    output_params,
+    params_total,
+)
 from sizing.catalog.records import Accelerator
 from sizing.errors import Fault, SpecError
 from sizing.jobs import Grade, Layout, MemoryEstimate, TrainingJob
@@ -48,6 +55,7 @@ def training_memory(job: TrainingJob, layout: Layout, accelerator: Accelerator) 
     total = sum(size for _, size in breakdown)
     low, high = constants().bands[_group(job)]
     measured = accelerator.runtime == "cuda" and not job.architecture.experts and job.framework != "jax"
+    measured = measured and not is_guess(job.architecture)
     if not measured:  # no peak of this kind was published: twice as wide, in the logarithm
         low, high = low**2, high**2
     grade: Grade = "calibrated" if measured and job.architecture.layers else "roofline"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sizing.architecture import is_guess
 from sizing.jobs import Cluster, Grade, ServingEstimate, ServingJob
 from sizing.memory import serving_budget_bytes, serving_parts
 from sizing.performance.serving_constants import constants
@@ -174,6 +175,8 @@ def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> Serv
     rests_on = {"compute", "memory"} if is_language_model(job) else {"samples"}
     fitted = c.family(cluster.accelerator.family).fitted
     grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
+    if is_guess(job.architecture):
+        grade, low, high = "roofline", low**2, high**2
     rate = load.requests_per_s
     return ServingEstimate(
         batch=load.sequences,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sizing import calibration
+from sizing.architecture import is_guess
 from sizing.jobs import Cluster, Grade, Layout, TrainingEstimate, TrainingJob
 from sizing.performance import training_comm as comm
 from sizing.performance import training_compute as compute
@@ -184,11 +185,9 @@ def bottleneck(items: Mapping[str, float]) -> str:
 def band(job: TrainingJob, cluster: Cluster) -> tuple[Grade, float, float]:
     """Grade and the factors of the 80 % band, from the errors of the published cases nearest to this one."""
     bands = calibration.table("training")["bands"]
-    for key in band_keys(job, cluster):
-        if key in bands:
-            row = bands[key]
-            return row["grade"], row["low"], row["high"]
-    row = bands["any"]
+    row = next((bands[key] for key in band_keys(job, cluster) if key in bands), bands["any"])
+    if is_guess(job.architecture):
+        return "roofline", row["low"] ** 2, row["high"] ** 2
     return row["grade"], row["low"], row["high"]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from sizing import catalog
 from sizing.architecture import (
     attention_flop_per_token,
     check,
@@ -21,6 +22,9 @@ from sizing.architecture import (
 from sizing.catalog.records import Architecture
 from sizing.errors import SpecError
 from sizing.hf_config import from_hf_config
+from sizing.jobs import Cluster, Layout, TrainingJob
+from sizing.memory import training_memory
+from sizing.performance.training import training_time
 from sizing.validation.cases import read
 from sizing.validation.describe import CannotPredictError, architecture_of
 
@@ -164,6 +168,24 @@ def test_an_unknown_architecture_is_sized_from_its_dimensions_and_says_so():
     read_back = from_hf_config(config, "x")
     assert params_total(read_back) == 8_030_261_248
     assert any("'brandnew' is unknown" in line for line in read_back.assumed)
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_what_is_predicted_of_an_unknown_architecture_has_a_lower_grade_and_a_wider_band(method):
+    config = {"hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16, "vocab_size": 50000}
+    device = catalog.load().accelerator("h100-sxm")
+    found = []
+    for kind in ("llama", "brandnew"):
+        a = from_hf_config({**config, "model_type": kind, "intermediate_size": 8192}, kind)
+        job = TrainingJob(architecture=replace(a, gated=True), method=method, sequence_length=2048, global_batch=8)
+        time = training_time(job, Layout(micro_batch=8), Cluster(accelerator=device, per_node=1))
+        memory = training_memory(job, Layout(micro_batch=8), device)
+        found.append((time.grade, time.high_s / time.step_s, memory.grade, memory.high_bytes / memory.total_bytes))
+    known, unknown = found
+    assert (known[0], known[2]) == ("calibrated", "calibrated")
+    assert (unknown[0], unknown[2]) == ("roofline", "roofline")
+    assert unknown[1] == pytest.approx(known[1] ** 2)
+    assert unknown[3] == pytest.approx(known[3] ** 2, rel=1e-3)
 
 
 def test_other_spellings_of_the_same_dimension():
