@@ -17,7 +17,7 @@ from sizing.errors import DecisionError, UsageError
 if TYPE_CHECKING:
     from cli.answers import Answer
     from sizing.catalog import Catalog
-    from sizing.decision import Workload
+    from sizing.decision import Decision, Workload
     from sizing.spec import WorkloadSpec
 
 DESCRIPTION = """Size workloads: the machines, how many, where and in which market, with memory, speed and cost.
@@ -134,9 +134,19 @@ def _print(answers: Sequence[Answer], args: argparse.Namespace, target: Path | N
         console.print()
         if decided:
             console.print(f"wrote {project.shown(target)}: review and commit it; `pulumi up` builds what it says")
+            for answer in answers:
+                if is_decision(answer):
+                    console.print(_end(answer))
         else:
             state = "is untouched" if target.exists() else "was not written"
             console.print(f"{project.shown(target)} {state}")
+
+
+def _end(decision: Decision) -> str:
+    """When the stack ends, and what has to be up before it."""
+    if decision.expires_at is None:
+        return "it never expires: a ttl in every spec of a stack is its end"
+    return f"it expires on {decision.expires_at}: bring up its end first, `pulumi up -s ttl-{decision.stack}`"
 
 
 def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
