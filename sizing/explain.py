@@ -176,7 +176,7 @@ def _next_layout(job: TrainingJob, machine: Machine, fleet: Fleet) -> NextLayout
 
 
 def _scaling(job: TrainingJob, cluster: Cluster) -> Scaling | None:
-    from sizing.performance.training import scaling_efficiency
+    from sizing.scaling import scaling_efficiency
 
     if cluster.topology:
         return None  # a slice is doubled to another legal topology, not by adding machines

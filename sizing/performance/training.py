@@ -7,9 +7,7 @@ from `sizing/calibration/training.json`. Failures at scale stretch a run, not a 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,15 +38,6 @@ LIMITS: Mapping[str, str] = {
     "input": "input",
 }
 """Items of the waterfall, in its order, with what a machine would have to be better at to shrink them."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScalingEfficiency:
-    """Throughput per device on twice the devices over that on these, with the same global batch."""
-
-    devices: int
-    efficiency: float
-    warning: str  # "" from 60 % up
 
 
 def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
@@ -199,20 +188,3 @@ def band_keys(job: TrainingJob, cluster: Cluster) -> tuple[str, ...]:
     width = job.precision if job.precision in ("fp8", "fp4") else "16bit"
     family = cluster.accelerator.family.lower()
     return (f"{family}/{kind}/{method}/{width}", f"{kind}/{method}/{width}", f"{kind}/{method}", kind)
-
-
-def scaling_efficiency(job: TrainingJob, cluster: Cluster) -> ScalingEfficiency:
-    """How well twice the nodes would be used, the global batch kept: best layout here against best layout there."""
-    from sizing import layouts
-
-    here = layouts.search(job, cluster, best=1)
-    there = layouts.search(job, replace(cluster, nodes=cluster.nodes * 2), best=1)
-    if isinstance(here, layouts.LayoutRefusal) or isinstance(there, layouts.LayoutRefusal):
-        return ScalingEfficiency(cluster.devices, math.nan, "no legal layout on one of the two sizes")
-    efficiency = here[0].time.step_s / (2 * there[0].time.step_s)
-    warning = ""
-    if efficiency < 0.6:
-        warning = (
-            f"{2 * cluster.devices} devices reach {efficiency:.0%} of the throughput per device of {cluster.devices}"
-        )
-    return ScalingEfficiency(cluster.devices, efficiency, warning)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from sizing import calibration
 from sizing.architecture import train_flop_per_token
 from sizing.jobs import Layout
-from sizing.performance.training import scaling_efficiency, training_time
+from sizing.performance.training import training_time
 from sizing.performance.training_rows import cluster_facts, peak_flop_per_s
+from sizing.scaling import scaling_efficiency
 from tests.performance.training_machines import DEEPSEEK, LLAMA_8B, LLAMA_70B, MIXTRAL, RESNET, cluster, job
 
 LAYOUTS = (
