@@ -16,7 +16,7 @@ _AREAS = {
 }
 _HEAD = """# Policies
 
-Every rule of the policy pack, generated from `policy/rules/`. The same rules run in
+The {count} rules of the policy pack, generated from `policy/rules/`. The same rules run in
 `pulumi preview --policy-pack policy`, in `sizewell policy` and in `sizewell preview`. Levels, parameters and waivers
 are set in `policy/config.yaml` (its schema is `policy/config.schema.json`). A value that is not known yet makes a rule
 *undetermined*, which counts as failed at the rule's level; a rule that raises counts as failed as well.
@@ -63,7 +63,7 @@ def _json(value: object) -> str:
 def reference() -> dict[str, str]:
     """The generated files: path from the repository's root -> content."""
     rows = table()
-    lines = [_HEAD]
+    lines = [_HEAD.replace("{count}", str(len(rows)))]
     for area, title in _AREAS.items():
         mine = [row for row in rows if row["area"] == area]
         lines += [f"## {title}", "", f"{len(mine)} rules.", "", "| rule | asks | prevents | level | parameters |"]
