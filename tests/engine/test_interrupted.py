@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -91,6 +92,22 @@ def test_every_creation_fails_once(engine, stack):
     engine.order({"call": "create", "then": "fail", "each": True, "message": "InsufficientInstanceCapacity"})
     assert until_done(engine, lambda: engine.up(stack, "--continue-on-error", check=False)) >= 2
     assert orphans(engine, stack) == {}
+    same_and_gone(engine, stack)
+
+
+@pytest.mark.parametrize("stack", SOAK)
+def test_another_owner_changes_things_where_they_stand(engine, stack):
+    """One input of all: updates alone, nothing is built anew, though each of them fails once; a refresh finds no more."""
+    engine.run("stack", "init", stack)
+    engine.up(stack)
+    before = {key: one["urn"] for key, one in standing(engine).items()}
+    path = engine.project / "stacks" / "decisions" / f"{stack.removeprefix('ttl-')}.json"
+    changed = re.sub(r'"owner": "[^"]+"', '"owner": "another-team"', path.read_text())
+    path.write_text(changed)
+    engine.order({"call": "update", "then": "fail", "each": True, "message": "Throttling"})
+    assert until_done(engine, lambda: engine.up(stack, "--continue-on-error", check=False)) >= 1
+    assert {key: one["urn"] for key, one in standing(engine).items()} == before
+    engine.run("refresh", "-s", stack, "--yes", "--skip-preview")
     same_and_gone(engine, stack)
 
 
