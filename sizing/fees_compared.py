@@ -86,6 +86,24 @@ class ComparedFees:
             self.standings[footing] = found
         return found
 
+    def leaving(self, cloud: str, region: str, gigabytes: float, *, internet: bool) -> ComparedFee:
+        """So much data out of a cloud, or into another of its regions; of a region without a price by another's."""
+        key = "egress.internet" if internet else "egress.inter_region"
+        tiers = self.catalog.fee_tiers(cloud, key, region, self.on)
+        places = sorted({fee.region for fee in self.catalog.fees if (fee.cloud, fee.key) == (cloud, key)})
+        if not tiers and places:
+            tiers = self.catalog.fee_tiers(cloud, key, places[0], self.on)
+        bounds = [float(tier.from_quantity) for tier in tiers[1:]] + [float("inf")]
+        usd = (
+            sum(
+                float(tier.usd) * max(0.0, min(gigabytes, until) - float(tier.from_quantity))
+                for tier, until in zip(tiers, bounds, strict=True)
+            )
+            if tiers
+            else 0.0
+        )
+        return ComparedFee(usd, known=bool(tiers))
+
     def cheapest(self, cloud: str, key: str) -> float:
         """A lower bound of a fee over all regions; 0 where no price is known."""
         return min((float(f.usd) for f in self.catalog.fees if (f.cloud, f.key) == (cloud, key)), default=0.0)

@@ -427,6 +427,7 @@ def _total_usd(option: Option) -> tuple[float, float]:
         machine_hours = machine_hours * math.ceil(months) if committed else option.fleet.nodes * option.run_s / 3600
     usd = machine_hours * option.usd_per_hour
     if not option.candidate.buildable:
+        usd += leaving_usd(option)
         return usd, usd
     extras: list[tuple[ComparedFee, float]] = [(fees.standing(option.footing), months)]
     if option.managed == "cloud-run":
@@ -442,11 +443,28 @@ def _total_usd(option: Option) -> tuple[float, float]:
         extras.append((fees.fee(cloud, stores, deal.region), stored * months))
     if option.storage is not None:
         extras.append((fees.fee(cloud, option.storage.fee_key, deal.region), option.storage.gib * months))
-    usd += sum(fee.usd * quantity for fee, quantity in extras)
+    usd += sum(fee.usd * quantity for fee, quantity in extras) + leaving_usd(option)
     care = services.care_usd_per_month(need) * months if option.managed == services.RAW else 0.0
     known = all(fee.known for fee, _ in extras)
     nowhere = any(fee.known is None for fee, _ in extras)
     return usd, math.inf if nowhere else (usd if known else usd * UNKNOWN_MARGIN) + care
+
+
+def leaving_usd(option: Option) -> float:
+    """What its data cost on their way to the machines: once for a training run, each time for records of a batch.
+
+    No resource of the stack bills it, the place where the data lie does: it decides, and stands beside the bill.
+    """
+    need, setting = option.setting.need, option.setting
+    elsewhere = need.data_cloud and need.data_cloud != option.cloud
+    away = bool(need.data_cloud) and bool(need.data_region) and need.data_region != option.deal.region
+    if not need.data_bytes or need.kind == "notebook" or not (elsewhere or away):
+        return 0.0
+    runs = 1.0
+    if need.batch is not None and need.batch.every_s:
+        runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
+    gigabytes = runs * need.data_bytes / costing.BILLED_GIGABYTE
+    return setting.fees.leaving(need.data_cloud, need.data_region, gigabytes, internet=bool(elsewhere)).usd
 
 
 def _fees_known(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> bool:

@@ -63,6 +63,7 @@ class Team:
         return self.managed == "auto" and self.platform_engineers == 0
 
 
+DATA_CLOUDS = {"aws": ("s3://",), "gcp": ("gs://",), "azure": ("az://", "abfss://")}
 BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
 
 
@@ -103,6 +104,8 @@ class Requirements:
     reserved: bool = False  # capacity that is paid for already: stopping it saves nothing
     data_bytes: int = 0  # that a run reads, times `data_passes`; 0: not stated
     data_passes: int = 1
+    data_cloud: str = ""  # where the data lie, where their location says it
+    data_region: str = ""
     assumptions: tuple[str, ...] = ()
 
     @property
@@ -122,6 +125,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     architecture = model_architecture(spec, catalog)
     interruptible = spec.kind in ("training", "fine-tuning", "batch-inference")
     limits = spec.resources
+    location = spec.data.location if spec.data else None
     block_s = spec.capacity.block.duration_s if spec.capacity and spec.capacity.block else None
     base = Requirements(
         name=spec.name,
@@ -152,6 +156,8 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         reserved=spec.capacity is not None and spec.capacity.reservation is not None,
         data_bytes=(spec.data.size_bytes or 0) if spec.data else 0,
         data_passes=(spec.training.epochs or 1) if spec.training else 1,
+        data_cloud=next((c for c, starts in DATA_CLOUDS.items() if (location or "").startswith(starts)), ""),
+        data_region=(spec.data.region or "") if spec.data else "",
     )
     if architecture is not None:
         notes += model_assumptions(architecture)

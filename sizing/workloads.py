@@ -31,7 +31,7 @@ from sizing.decision import (
 from sizing.fleets import START_UP_S
 from sizing.jobs import Layout, TrainingJob
 from sizing.money import HOURS_PER_MONTH
-from sizing.pricing import Option
+from sizing.pricing import Option, leaving_usd
 from sizing.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizing.spot import reclaimed_every_h
 
@@ -464,6 +464,12 @@ def choices(chosen: Option) -> list[str]:
         if not reads.streams and chosen.storage is None:
             kept = "object storage may keep its accelerators waiting: no file system stands beside these machines"
         said.append(f"reads {rate:,.3g} MB/s a machine, {kept} ({limit:,.0f} MB/s, estimate)")
+    if usd := leaving_usd(chosen):
+        per = "a month" if need.batch is not None else "a run"
+        said.append(
+            f"its data leave {need.data_cloud} {need.data_region}".rstrip()
+            + f": about {usd:,.2f} USD {per}, which that account is billed and no line here counts"
+        )
     if chosen.provision == "fleet":
         said.append("spot machines come from a fleet: several types in two zones, each works for itself")
     return said

@@ -1,0 +1,128 @@
+"""What a decision takes into account beside machines: where data lie, what a block holds, what can be brought up."""
+
+import re
+from datetime import date
+
+import pytest
+import yaml
+
+from cli import many
+from sizing.decide import decide, size_one
+from sizing.decision import Decision
+from sizing.fleets_training import least_device_s
+from sizing.spec import parse_spec
+
+ON = date(2026, 11, 20)
+TUNE = {
+    "kind": "fine-tuning",
+    "model": {"name": "meta-llama/Llama-3.1-8B", "precision": "bf16"},
+    "training": {"method": "lora", "samples": 20000, "sequence_length": 1024, "global_batch": 65536},
+    "deadline": "3d",
+}
+PHOTOS = {
+    "kind": "training",
+    "model": "resnet-50",
+    "training": {"samples": "100M", "epochs": 20, "global_batch": 4096, "images": {"resolution": 224}},
+    "deadline": "2d",
+}
+PRETRAIN = {
+    "kind": "training",
+    "model": {"params": "8B", "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "vocab": 128256},
+    "training": {"tokens": "30B", "sequence_length": 4096, "global_batch": "2M"},
+    "resources": {"accelerators": ["H100", "H200"]},
+}
+
+
+def spec(**given):
+    return parse_spec(yaml.safe_dump({"name": "w", **given}), "test")
+
+
+def decided(facts, **given):
+    answer = decide([spec(**given)], facts, stack="", on=ON)
+    assert isinstance(answer, Decision), str(answer)
+    return answer.workloads[0]
+
+
+def test_data_pull_their_machines_to_the_cloud_where_they_lie(facts):
+    """12 TB over the internet cost more than the whole run."""
+    for start, cloud in (("s3", "aws"), ("gs", "gcp")):
+        workload = decided(facts, **PHOTOS, data={"location": f"{start}://petsnap/images", "size": "12TB"})
+        assert workload.pools[0].cloud == cloud
+        assert not [said for said in workload.assumptions if said.startswith("its data leave")]
+
+
+def test_data_that_have_to_leave_their_cloud_say_what_that_costs(facts):
+    workload = decided(facts, **PHOTOS, infra=["aws"], data={"location": "gs://petsnap/images", "size": "12TB"})
+    (said,) = [said for said in workload.assumptions if said.startswith("its data leave gcp")]
+    # 12 TB are 11,175.87 GB as clouds bill them: 1,024 at 0.12, 9,216 at 0.11, the rest at 0.08
+    assert "about 1,211.51 USD a run" in said
+
+
+def test_a_capacity_block_is_a_deadline(facts):
+    block = {"block": {"duration": "72h", "max_price": "30000 USD", "purchase": "confirmed"}}
+    workload = decided(facts, **PRETRAIN, capacity=block)
+    assert workload.pools[0].market == "capacity-block"
+    assert workload.pools[0].nodes_max > 1
+    assert workload.performance.value < 72 * 3600
+
+
+def test_no_job_is_spread_over_azure_machines_without_infiniband(facts):
+    wide = {**TUNE, "resources": {"nodes": "2..4"}, "infra": ["azure"]}
+    found = size_one(spec(**wide), facts, stack="", on=ON)
+    assert found.options
+    assert {option.candidate.shape.fabric for option in found.options if option.candidate.buildable} == {"infiniband"}
+    alone = [one for one in found.rejections if "work alone" in one.reason]
+    assert "azure/Standard_NC40ads_H100_v5" in {one.shape for one in alone}
+
+
+def test_no_machine_of_a_rack_is_chosen_that_no_component_brings_up(facts):
+    for given in (TUNE, PRETRAIN):
+        options = size_one(spec(**given), facts, stack="", on=ON).options
+        racks = {option.cloud for option in options if option.candidate.shape.accelerator in ("gb200", "gb300")}
+        assert not racks & {"aws", "azure"}
+
+
+def test_alternatives_of_a_run_say_what_differs_of_the_run_and_what_of_the_rest(facts):
+    workload = decided(facts, **TUNE, infra=["aws/us-east-1"])
+    run_usd = workload.cost.per_run_usd
+    said = 0
+    for other in workload.alternatives:
+        for amount, word in re.findall(
+            r"([\d,.]+) USD a run(?: and [\d,.]+ USD for what stands beside it)? (\w+)", other.why_not
+        ):
+            said += 1
+            sign = {"dearer": 1, "cheaper": -1}[word]
+            assert float(amount.replace(",", "")) == pytest.approx(sign * float(other.usd_per_run - run_usd), abs=0.011)
+    assert said >= 3
+
+
+def test_a_bound_of_a_run_is_below_every_run(facts):
+    """Shapes are given up by it without a search."""
+    for given in (
+        TUNE,
+        {**TUNE, "training": {**TUNE["training"], "method": "full"}},
+        PHOTOS,
+        {**PRETRAIN, "deadline": "9d"},
+    ):
+        found = size_one(spec(**given), facts, stack="", on=ON)
+        job = found.need.training
+        least = least_device_s(job, tuple(facts.accelerators.values()))
+        for candidate in found.trial.candidates:
+            for fleet in candidate.fleets:
+                devices = fleet.nodes * candidate.shape.accelerators
+                assert fleet.run_s * devices >= least[candidate.accelerator.key], candidate.shape.instance_type
+
+
+def test_what_a_service_asks_no_price_for_is_not_called_late(facts):
+    found = size_one(spec(**TUNE, managed="sagemaker"), facts, stack="", on=ON)
+    late = [one for one in found.rejections if "with them more than" in one.reason]
+    assert all(float(one.reason.split(" h")[0]) * 1.5 > 72 for one in late)
+
+
+def test_many_specs_are_answered_in_their_order_by_several_processes(facts):
+    named = [spec(**{**TUNE, "name": f"w{number}"}) for number in range(6)]
+    done = []
+    answers = list(many.decide_all(named, ON, done.append))
+    assert [answer.workloads[0].spec.name for answer in answers] == [one.name for one in named]
+    assert answers[2] == decide([named[2]], facts, stack="", on=ON)
+    assert done == [1, 2, 3, 4, 5, 6]
