@@ -155,7 +155,7 @@ def _capacity(workload: Workload, pool: Pool) -> Iterable[str]:
     if workload.interruptible and workload.checkpoint is not None:
         checkpoint = workload.checkpoint
         yield (
-            f"may be interrupted: a checkpoint of {checkpoint.bytes_each / 1e9:,.0f} GB every "
+            f"may be interrupted: a checkpoint of {_size(checkpoint.bytes_each)} every "
             f"{_span(round(checkpoint.interval_s / 60) * 60 or 60)}, {checkpoint.keep} kept in {checkpoint.store}"
         )
 
@@ -184,6 +184,15 @@ def ends_of(decision: Decision) -> tuple[records.End, ...]:
 def _minute(when: datetime) -> str:
     moment = when.astimezone(UTC) if when.tzinfo else when
     return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _size(count: int) -> str:
+    """Bytes in the unit that a person would use.
+
+    >>> _size(112 * 10**9), _size(45 * 10**6)
+    ('112 GB', '45 MB')
+    """
+    return f"{count / 1e9:,.0f} GB" if count >= 10**9 else f"{count / 1e6:,.0f} MB"
 
 
 def utilization_of(pool: Pool) -> Decimal:

@@ -17,8 +17,13 @@ EACH_ALONE: Final = (
 )
 
 
-def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool) -> list[str]:
-    """Every fold of one stack that has something in it."""
+def provenance_alone(preview: records.Preview) -> str:
+    """Where the prices come from, for a comment that tells of no stack."""
+    return _fold("<b>Provenance</b>", [provenance_in_words(preview.provenance)])
+
+
+def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool, last: bool = True) -> list[str]:
+    """Every fold of one stack that has something in it; the last stack's says where the prices come from."""
     if stack.failed:
         return []
     prefix = f"<code>{html(stack.stack)}</code> · " if many else ""
@@ -27,7 +32,7 @@ def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool) -> l
         _fold(f"{prefix}<b>Why this hardware</b>{_why_in_short(stack)}", list(_why(stack))),
         _fold(f"{prefix}<b>Idle guard</b> · {_guard_in_short(stack)}", list(_guard(stack))),
         _fold(f"{prefix}<b>Capacity</b>", [f"- {code(note.component)} {words(note.text)}" for note in stack.capacity]),
-        _fold(f"{prefix}<b>Not priced, provenance</b>", list(_provenance(preview, stack))),
+        _fold(f"{prefix}<b>Not priced, provenance</b>", list(_provenance(preview, stack, last=last))),
     ]
     return [fold for fold in found if fold]
 
@@ -124,7 +129,7 @@ def _why(stack: records.Stack) -> Iterator[str]:
                 f"{each.memory_usable_bytes / 1e9:,.1f} usable.  "
             )
         prices = [
-            f"{text.usd(amount)} USD {word}"
+            f"{text.small(amount)} USD {word}"
             for amount, word in (
                 (each.usd_per_run, "per run"),
                 (each.usd_per_million_tokens, "per 1M tokens"),
@@ -181,7 +186,7 @@ def _policies(stack: records.Stack) -> Iterator[str]:
         yield f"{text.plural(stack.policies.passed, 'policy')} passed."
 
 
-def _provenance(preview: records.Preview, stack: records.Stack) -> Iterator[str]:
+def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -> Iterator[str]:
     listed = [f"- **unpriced** {words(line)}" for line in stack.unpriced]
     listed += [f"- outside the totals: {words(line)}" for line in stack.outside]
     weak = dict.fromkeys(
@@ -203,7 +208,7 @@ def _provenance(preview: records.Preview, stack: records.Stack) -> Iterator[str]
     if stack.free:
         kinds = ", ".join(f"{count} x {kind}" for kind, count in list(stack.free.items())[:12])
         yield f"Free: {words(kinds)}.  "
-    if stack is preview.stacks[-1]:
+    if last:
         yield provenance_in_words(preview.provenance)
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from preview import records
 from preview.render import text
 from preview.render.escape import code, marker, words
-from preview.render.folds import folds_of
+from preview.render.folds import folds_of, provenance_alone
 
 LIMIT = 65_536  # characters of a comment on GitHub
 MARKER = "<!-- sizewell:stack"
@@ -19,7 +19,10 @@ MARKER = "<!-- sizewell:stack"
 
 def render(preview: records.Preview, *, limit: int = LIMIT) -> str:
     """The comment, at most `limit` characters."""
-    folds = [fold for stack in preview.stacks for fold in folds_of(preview, stack, many=len(preview.stacks) > 1)]
+    loud, _ = text.told(preview)
+    many = len(preview.stacks) > 1
+    folds = [fold for stack in loud for fold in folds_of(preview, stack, many=many, last=stack is loud[-1])]
+    folds = folds or [provenance_alone(preview)]
     rows = max((len(stack.rows) for stack in preview.stacks), default=0)
     kept = len(folds)
     while True:
@@ -132,7 +135,7 @@ def _table(preview: records.Preview) -> Iterator[str]:
             "One-off, $", "", text.usd(bought.floor), text.usd(bought.expected), text.usd(bought.ceiling),
             text.signed(bought.expected),
         )  # fmt: skip
-    for stack in preview.stacks:
+    for stack in text.told(preview)[0]:
         if stack.budget is not None:
             yield _budget(stack, stack.budget)
     idle_before = before.idle_usd_per_hour if before else None
@@ -171,7 +174,8 @@ def _budget(stack: records.Stack, budget: records.Budget) -> str:
 def _stacks(preview: records.Preview) -> Iterator[str]:
     yield "| Stack | Before | After (expected) | After (ceiling) | Change | One-off |"
     yield "|-------|-------:|-----------------:|----------------:|-------:|--------:|"
-    for stack in preview.stacks:
+    loud, quiet = text.told(preview)
+    for stack in loud:
         if stack.after is None:
             yield _row(code(stack.stack), "?", "?", "?", "?", "?")
             continue
@@ -183,6 +187,9 @@ def _stacks(preview: records.Preview) -> Iterator[str]:
             text.signed(stack.change_usd_per_month) if stack.before else "",
             text.signed(stack.bought.expected) if stack.bought.ceiling > 0 else "",
         )
+    if quiet:
+        name, expected, ceiling = text.unchanged_stacks(quiet)
+        yield _row(name, expected, expected, ceiling, "0.00", "")
 
 
 def _components(stack: records.Stack, most: int) -> Iterator[str]:

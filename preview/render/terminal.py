@@ -26,15 +26,17 @@ def render(preview: records.Preview, *, width: int = 100, color: bool = False) -
     _headline(console, preview)
     if len(preview.stacks) > 1:
         _stacks(console, preview)
-    for stack in preview.stacks:
+    for stack in text.told(preview)[0]:
         _stack(console, stack, many=len(preview.stacks) > 1)
     _foot(console, preview)
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
 def _headline(console: Console, preview: records.Preview) -> None:
-    names = ", ".join(stack.stack for stack in preview.stacks[:4])
-    more = f" and {len(preview.stacks) - 4} more" if len(preview.stacks) > 4 else ""
+    loud, _ = text.told(preview)
+    first = (loud or list(preview.stacks))[:4]
+    names = ", ".join(stack.stack for stack in first)
+    more = f" and {len(preview.stacks) - len(first)} more" if len(preview.stacks) > len(first) else ""
     console.print(Text(f"Cost preview: {names}{more}", style="bold"))
     for line in text.destroyed(preview):
         console.print(Text(_plain(line), style="red"))
@@ -70,7 +72,8 @@ def _stacks(console: Console, preview: records.Preview) -> None:
     compared = preview.before is not None
     heads = ("before", "floor", "expected", "ceiling", "change", "once")
     table = _table(("stack", {"overflow": "fold"}), *((head, _RIGHT) for head in heads))
-    for stack in preview.stacks:
+    loud, quiet = text.told(preview)
+    for stack in loud:
         if stack.after is None:
             table.add_row(_plain(stack.stack), *("?" for _ in heads))
             continue
@@ -82,6 +85,9 @@ def _stacks(console: Console, preview: records.Preview) -> None:
             text.signed(stack.change_usd_per_month) if compared and stack.before else "",
             text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
         )
+    if quiet:
+        name, expected, ceiling = text.unchanged_stacks(quiet)
+        table.add_row(name, expected, "", expected, ceiling, "0.00", "")
     console.print(table)
 
 

@@ -22,6 +22,17 @@ def usd(amount: Decimal) -> str:
     return f"{amount:,.2f}"
 
 
+def small(amount: Decimal) -> str:
+    """A unit price: to the cent, or with two digits where it is less than one, so that it is never shown as 0.
+
+    >>> small(Decimal("2.3712")), small(Decimal("0.0008437")), small(Decimal(0))
+    ('2.37', '0.00084', '0.00')
+    """
+    if amount == 0 or abs(amount) >= Decimal("0.01"):
+        return usd(amount)
+    return f"{amount.quantize(Decimal(1).scaleb(amount.adjusted() - 1)):f}"
+
+
 def signed(amount: Decimal) -> str:
     """The same with its sign.
 
@@ -117,6 +128,36 @@ def headline(preview: records.Preview) -> str:
 def open_ended(preview: records.Preview) -> str:
     """What stands behind a sum that something is missing from."""
     return " + ?" if any(stack.unpriced or stack.failed for stack in preview.stacks) else ""
+
+
+def told(preview: records.Preview) -> tuple[list[records.Stack], list[records.Stack]]:
+    """Of many stacks those that a reviewer has to read, and those in which nothing changes."""
+    if len(preview.stacks) < 2:
+        return list(preview.stacks), []
+    quiet = [stack for stack in preview.stacks if _is_quiet(stack)]
+    return [stack for stack in preview.stacks if not _is_quiet(stack)], quiet
+
+
+def _is_quiet(stack: records.Stack) -> bool:
+    return not (
+        stack.failed
+        or stack.base_failed
+        or stack.before is None
+        or stack.rows
+        or stack.needs
+        or stack.prices_moved_usd_per_month
+        or (stack.policies is not None and stack.policies.failed)
+        or (stack.budget is not None and stack.budget.over == "expected")
+    )
+
+
+def unchanged_stacks(quiet: list[records.Stack]) -> tuple[str, str, str]:
+    """Stacks in which nothing changes, in one row: how many, and what they cost, expected and at the ceiling."""
+    spend = [stack.after.usd_per_month for stack in quiet if stack.after is not None]
+    missing = " + ?" if any(stack.unpriced for stack in quiet) else ""
+    expected, ceiling = (sum(amounts, Decimal(0)) for amounts in (
+        (each.expected for each in spend), (each.ceiling for each in spend)))  # fmt: skip
+    return f"{plural(len(quiet), 'stack')} unchanged", usd(expected) + missing, usd(ceiling) + missing
 
 
 def has_figures(preview: records.Preview) -> bool:
