@@ -210,3 +210,35 @@ def test_a_faster_host_never_slows(layout, vcpus, f):
         return training_time(job(RESNET), layout, replace(cluster(nodes=8), host_vcpus=many)).step_s
 
     assert step(vcpus * f) <= step(vcpus) * (1 + 1e-12)
+
+
+def test_software_that_splits_products_hides_tensor_parallel_traffic():
+    layout, machine = Layout(tensor=8, data=1, sequence_parallel=True), cluster(nodes=1)
+    plain = training_time(job(LLAMA_70B, global_batch=8, engine="torchtitan"), layout, machine)
+    split = training_time(job(LLAMA_70B, global_batch=8, engine="torchtitan", async_tensor=True), layout, machine)
+    vendor = training_time(job(LLAMA_70B, global_batch=8, engine="megatron"), layout, machine)
+    exposed = [dict(time.waterfall)["tensor parallel"] for time in (plain, split, vendor)]
+    assert exposed[0] > exposed[1] == pytest.approx(exposed[2])
+
+
+def test_a_long_run_loses_time_beside_its_steps_and_a_fine_tuning_does_not():
+    layout, machine = Layout(data=8, zero_stage=3), cluster(nodes=1)
+    share = calibration.values("training")["useful_share"]
+    run = training_time(job(LLAMA_8B, global_batch=8), layout, machine)
+    tuned = training_time(job(LLAMA_8B, global_batch=8, method="full"), layout, machine)
+    assert (run.availability, tuned.availability) == (share, 1.0)
+    assert any(f"{1 - share:.0%} of a pre-training run" in note for note in run.assumptions)
+
+
+def test_images_one_at_a_time_cost_their_launches_each_time():
+    run, machine = job(RESNET, global_batch=256), cluster(nodes=1)
+    one, many = (training_time(run, Layout(data=8, micro_batch=micro), machine).step_s for micro in (1, 32))
+    assert one > 1.5 * many
+
+
+def test_sharded_weights_of_a_model_without_known_layers_are_gathered_too():
+    run, machine = job(RESNET, global_batch=256), cluster(nodes=1)
+    sharded, whole = (
+        training_time(run, Layout(data=8, zero_stage=stage, micro_batch=32), machine).step_s for stage in (3, 1)
+    )
+    assert sharded > whole
