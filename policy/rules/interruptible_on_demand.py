@@ -3,6 +3,7 @@ from __future__ import annotations
 from policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from resources.recorded import UNKNOWN, Unknown
 from resources.stackfacts import Pool
+from resources.values import get
 
 
 def interruptible_on_demand(pool: Pool, _: Parameters) -> Verdict:
@@ -20,6 +21,8 @@ def interruptible_on_demand(pool: Pool, _: Parameters) -> Verdict:
         return Undetermined("the market")
     if pool.market != "on-demand" or pool.declared_market.startswith("reserved"):
         return None
+    if pool.declared_market == "on-demand" and get(pool.registration, "decisionDigest") is not None:
+        return None  # the decision weighed spot, its checkpoints and restarts included, and took something else
     return Violation(
         "the spec says the work may be interrupted, but the machines are on demand, at a multiple of the spot price",
         "use the spot market, or say in the spec that the work is not interruptible",
