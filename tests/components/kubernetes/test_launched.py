@@ -62,10 +62,12 @@ def test_arguments_say_all_that_a_burn_in_follows_from(case):
 FORMS = {
     "training-dev": ("eks-spot", None),
     "training-prod": ("eks-training", None),
+    "batch-dev": ("batch", None),
     "batch-prod": ("batch", None),
     "served-dev": ("serve-hours", None),
     "served-prod": ("serve-groups", None),
     "notebook-dev": ("notebook", None),
+    "notebook-prod": ("notebook", None),
     "burn-in-dev": ("eks-spot", BurnIn),
     "burn-in-prod": ("serve-shared", BurnIn),
 }
@@ -74,6 +76,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_makes_what_is_written_down(form):
     of, cls, args = arguments(*FORMS[form])
+    args |= {"environment": form.rpartition("-")[2]}
     resources = record(lambda: cls(of.name, args), stack=of.decision.stack)
     for one in children(resources):
         inputs = {key: value for key, value in plain(one.inputs).items() if value is not None}
