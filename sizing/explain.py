@@ -169,7 +169,8 @@ def _next_layout(job: TrainingJob, machine: Machine, fleet: Fleet) -> NextLayout
     grown = sorted(((its[name] - mine.get(name, 0.0), name) for name in its), reverse=True)
     reason = f"{slower:.1%} slower"
     if grown and grown[0][0] > 0:
-        reason += f": {grown[0][1]} takes {grown[0][0] * 1000:.1f} ms a step more"
+        more = grown[0][0]
+        reason += f": {grown[0][1]} takes {f'{more:.1f} s' if more >= 1 else f'{more * 1000:.1f} ms'} a step more"
     if slower < 1e-4:
         reason = "as fast, but not as simple"
     return NextLayout(layout=other.layout, step_s=other.time.step_s, why_it_loses=reason)
