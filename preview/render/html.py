@@ -15,6 +15,7 @@ from preview.render.folds import EACH_ALONE, choice_label, predicted, provenance
 def render(preview: records.Preview) -> str:
     """The page as text."""
     names = ", ".join(stack.stack for stack in preview.stacks)
+    title = names if len(preview.stacks) <= 3 else text.plural(len(preview.stacks), "stack")
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     parts = [
         "<!DOCTYPE html>",
@@ -23,7 +24,7 @@ def render(preview: records.Preview) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<title>Cost preview: {escape(text.shorten(names, 80))}</title>",
         f"<style>\n{style}</style></head><body><main>",
-        f"<h1>Cost preview: {escape(names)}</h1>",
+        f"<h1>Cost preview: {escape(title)}</h1>",
         f'<p class="soft">{preview.on.isoformat()}{escape(_bases(preview))}</p>',
         *_alerts(preview),
     ]
@@ -38,8 +39,14 @@ def render(preview: records.Preview) -> str:
         parts.append(f'<p class="old">{escape(old)}</p>')
     if len(preview.stacks) > 1:
         parts += _stacks(preview)
-    for stack in preview.stacks:
+    loud, quiet = text.told(preview)
+    for stack in loud:
         parts += _stack(stack, many=len(preview.stacks) > 1)
+    for stack in quiet:
+        spend = text.usd(stack.after.usd_per_month.expected) if stack.after else "?"
+        more = " + ?" if stack.unpriced else ""
+        summary = f"{escape(stack.stack)} <small>unchanged, {spend}{more} USD per month</small>"
+        parts += [f"<details><summary>{summary}</summary>", *_stack(stack, many=False), "</details>"]
     parts += [
         f'<p class="soft">{escape(provenance_in_words(preview.provenance).replace(chr(92), ""), quote=False)}</p>',
         "</main></body></html>",
@@ -79,13 +86,13 @@ def _cards(
     if before is not None:
         css = "up" if change > 0 else "down" if change < 0 else ""
         was = text.dollars(before.usd_per_month.expected)
-        shown = text.dollars(change, sign=True) if change else "none"
+        shown = text.dollars(change, sign=True) + more if change or missing else "none"
         yield _card("Change per month", shown, f"from {was}", css=css)
     yield _card(
         "Expected per month", f"{text.dollars(now.expected)}{more}", f"{missing} without a price" if missing else ""
     )
     yield _card(
-        "Floor to ceiling", f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}", "scaled to zero to 24x7"
+        "Floor to ceiling", f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}{more}", "scaled to zero to 24x7"
     )
     if bought.ceiling > 0:
         yield _card("Paid once", text.dollars(bought.expected), "not refundable")
