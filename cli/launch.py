@@ -33,7 +33,7 @@ EXAMPLES = """examples:
   sizewell launch staging-aws --image train:2.8 --format slurm | sbatch
   sizewell launch prod-azure chat-70b --image vllm/vllm-openai:v0.11.0 --writer CLIENT_ID
 
-exit code: 0 printed, 4 the decision is missing, 64 the run does not fit the decision
+exit code: 0 printed, 64 there is no such decision, or the run does not fit it
 """
 FORMATS: Final = ("kubernetes", "slurm")
 FLAGS: Final = ("image", "model", "namespace", "prefix", "output")

@@ -187,6 +187,8 @@ def template(
         "containers": [container],
         "volumes": volumes,
     }
+    if run.priority:
+        spec["priorityClassName"] = run.priority  # Kueue goes by it too
     if restart == "Always":
         del spec["restartPolicy"]  # what a Deployment's pods have anyhow
     made: Manifest = {"labels": {**of.labels, **target.pod_labels}}

@@ -41,6 +41,7 @@ class Run:
     restarts: int = 10  # failures of its own that a training run survives; reclaimed machines do not count
     root: bool = False  # the image's own user, where it insists on root
     suspend: bool = False  # made, but not started
+    priority: str = ""  # a PriorityClass that is there: who goes first, and whose machines it may take
 
 
 def read_run(data: object, at: str) -> Run:
@@ -100,6 +101,9 @@ def _faults(data: Mapping[str, Any], at: str) -> list[Fault]:
         must(isinstance(data.get(key, False), bool), key, "true or false")
     for key in ("model", "metrics", "wake", "output"):
         must(isinstance(data.get(key, ""), str), key, "text")
+    priority = data.get("priority", "")
+    must(priority == "" or bool(NAME.fullmatch(str(priority))), "priority", "the name of a PriorityClass")
+    must(not str(priority).startswith("system-"), "priority", "a class of yours: system-* are the cluster's own")
     must(bool(PREFIX.fullmatch(str(data.get("prefix", "main")))), "prefix", "a folder's name below the store")
     claims = data.get("claims", {})
     right = isinstance(claims, Mapping) and all(

@@ -99,6 +99,8 @@ class ContainerArgs(TypedDict):
     """The image's own user, where it insists on root."""
     suspend: NotRequired[bool]
     """Made, but not started."""
+    priority: NotRequired[str]
+    """A PriorityClass that is there: who goes first, and whose machines it may take."""
 
 
 class IdentityArgs(TypedDict):

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import judging
 import launch_cases as cases
 import pytest
 from decisions import HOURS, decision, pool, training
@@ -327,6 +328,17 @@ def test_no_all_reduce_of_ours_for_tpu():
         trials(cases.gke_slice())
 
 
+@pytest.mark.parametrize("case", ["eks-training", "serve-shared", "batch", "ray"])
+def test_a_priority_is_every_pod_s(case):
+    made = cases.CASES[case]()
+    plain = [pod for item in manifests(made) for pod in judging.pods(item)]
+    assert not any("priorityClassName" in pod["spec"] for pod in plain)
+    made = dataclasses.replace(made, run=dataclasses.replace(made.run, priority="nightly"))
+    found = [pod["spec"].get("priorityClassName") for item in manifests(made) for pod in judging.pods(item)]
+    assert found == ["nightly"] * len(plain)
+    assert found
+
+
 def test_a_job_larger_than_its_pool_is_refused():
     one = cases.coreweave()
     wide = one.workload.model_copy(update={"parallelism": Parallelism(data=64, zero_stage=3)})
@@ -382,6 +394,7 @@ def test_a_job_fits_its_machines(shape, nodes, mode):
         ({"image": "a:1", "command": "python x.py"}, "run.command: must be a list"),
         ({"image": "a:1", "claims": {"data": "mnt"}}, "run.claims: must be claims by name"),
         ({"image": "a:1", "prefix": "../x"}, "run.prefix: must be a folder's name"),
+        ({"image": "a:1", "priority": "system-node-critical"}, "system-* are the cluster's own"),
         ("a:1", "must be a mapping with at least image"),
     ],
 )
