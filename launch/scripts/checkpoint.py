@@ -1,9 +1,8 @@
 """Checkpoints that a kill cannot break: parts first, the manifest last, nothing overwritten, nothing deleted.
 
     parts/000000000100-3f9a1c02/00003-0000.safetensors    tensors of process 3, first file; several of each process
-    manifests/000000000100-3f9a1c02.json                  names, sizes and sha256 of all parts; written when all are
-    there latest.json                                           a pointer for people, where the writer may replace (not
-    gs://)
+    manifests/000000000100-3f9a1c02.json                  names, sizes, sha256 of all parts; written after them
+    latest.json                                           for people, where the writer may replace (not gs://)
 
 A checkpoint is there once its manifest is. The number is the step, the word after it is drawn anew for every save, so
 two runs that race, or a run that saves the same step again, write beside each other. Readers list the manifests and
