@@ -88,7 +88,7 @@ def kubeconfig_fault(text: str) -> str:
     """Why a text is no kubeconfig that reaches a cluster, in one sentence; "" where it may be one.
 
     >>> kubeconfig_fault("~/.kube/config")
-    "is the path of a file: give what is in it, as `pulumi config set --secret sizewell:kubeconfig < FILE`"
+    'is the path of a file: give what is in it, as `pulumi config set --secret sizewell:kubeconfig < FILE`'
     """
     import yaml
 
