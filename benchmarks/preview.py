@@ -3,8 +3,8 @@
 Figures are processor time but for the many stacks: other work on the machine counts less against them.
 
 Seen on 2026-11-21 with `python -m benchmarks preview`, two cores of x86_64, Python 3.11, other work on the machine:
-40 resources 1.06 to 1.08 x the import of their modules (3 runs), evaluation alone 103 to 108 ms, 100 stacks with base
-and head in 25.6 s against 402 s one by one (15.7 x faster), pricing 37,000 resources a second, 257 MB for the file of
+40 resources 1.06 to 1.15 x the import of their modules (4 runs), evaluation alone 103 to 111 ms, 100 stacks with base
+and head 15.7 and 17.7 x faster than one by one, pricing 33,000 to 37,000 resources a second, 257 MB for the file of
 20,000 resources.
 """
 
