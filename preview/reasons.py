@@ -28,7 +28,7 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
                 market=pool.market,
                 managed="" if pool.managed == "raw" else pool.managed,
                 chosen=True,
-                usd_per_month=workload.cost.run_rate.expected or None,
+                usd_per_month=workload.cost.alone_usd_per_month or workload.cost.run_rate.expected or None,
                 usd_per_run=workload.cost.per_run_usd,
                 performance=workload.performance.value,
                 metric=workload.performance.metric,

@@ -287,6 +287,7 @@ class Cost(_Record):
     run_rate: Bounds
     one_off: Bounds
     unpriced: tuple[str, ...] = ()
+    alone_usd_per_month: Decimal | None = None  # expected, with all that a stack has once: as alternatives are priced
     per_run_usd: Decimal | None = None
     per_million_tokens_usd: Decimal | None = None
     per_thousand_samples_usd: Decimal | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -361,10 +362,14 @@ def _cost(chosen: Option) -> Cost:
             million = _per(usd, units, 1_000_000)
         else:
             thousand = _per(usd, units, 1_000)
+    alone = None
+    if chosen.shared is not None and not chosen.prepaid and not cost.unpriced:
+        alone = replace(chosen, shared=None).cost.run_rate.usd_per_month.expected
     return Cost(
         run_rate=Bounds.of(cost.run_rate.usd_per_month),
         one_off=Bounds.of(cost.one_off.usd),
         unpriced=cost.unpriced,
+        alone_usd_per_month=alone,
         per_run_usd=chosen.run_usd if need.arrivals is None else None,
         per_million_tokens_usd=million,
         per_thousand_samples_usd=thousand,

@@ -12,8 +12,7 @@ from preview.render.escape import code, html, words
 _MOST_CHOICES = 8
 SERVICES: Final = {"sagemaker": "SageMaker", "vertex": "Vertex AI", "azureml": "Azure ML", "cloud-run": "Cloud Run"}
 EACH_ALONE: Final = (
-    "Each other choice is priced by itself, with the network and keys that a stack has once; what is dearer or "
-    "cheaper compares like with like."
+    "Each choice is priced by itself, with the network and keys that a stack has once: the bill above shares them."
 )
 
 
