@@ -125,7 +125,7 @@ def _stacks(preview: records.Preview) -> Iterator[str]:
     heads = ["Stack", "Before", "Expected", "Ceiling", "Change", "Once"]
     used = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     shown = [[row[i] for i in used] for row in rows]
-    yield _table("US dollars per month", [heads[i] for i in used], shown, right=len(used) - 1)
+    yield _table("US dollars per month", [heads[i] for i in used], shown, right=len(used) - 1, narrow=True)
 
 
 def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
