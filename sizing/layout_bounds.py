@@ -16,7 +16,7 @@ from sizing.layout_space import RECOMPUTE, Column, Space
 from sizing.memory.activations import layer_activations, loss_bytes_per_token
 from sizing.memory.constants import constants
 from sizing.memory.states import MEGATRON, recipe
-from sizing.performance.training_comm import layer_traffic
+from sizing.performance.training_comm import tensor_traffic
 from sizing.performance.training_compute import head_time, layer_time, local_params
 from sizing.performance.training_rows import rows
 
@@ -35,23 +35,28 @@ def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float
     zero, micro, again = (column[name] for name in ("zero", "micro", "recompute"))
     layers = job.architecture.layers
     if not layers:
-        return SAFETY * _states(job, local_params(rows({**facts, **_no_fabric(), **column}))[0], 0.0 * tp, column)[0]
+        dense = local_params(rows({**facts, **_no_fabric(), **column}))[0]
+        return np.asarray(SAFETY * _states(job, ((dense, 0.0 * tp),), column)[0][0])
     a, every = job.architecture, max(1, job.architecture.moe_every)
     most, fewest = np.ceil(layers / pp), np.floor(layers / pp)  # layers of the first stage and of the last
     per_layer = _least_dense_params(a) / tp
     routed = routed_expert_params(a) / tp / ep if a.experts else 0.0 * tp
     of_first = np.maximum(0.0, np.floor((most - a.dense_layers) / every)) * routed
     of_last = np.floor(np.minimum(fewest, layers - a.dense_layers) / every) * routed
-    held_first, gradients_first = _states(job, most * per_layer, of_first, column)
-    held, gradients = _states(job, fewest * per_layer, of_last, column)
+    (held_first, gradients_first), (held, gradients) = _states(
+        job, ((most * per_layer, of_first), (fewest * per_layer, of_last)), column
+    )
     if job.activation_offload:
         return SAFETY * np.maximum(held, held_first)
     buffers = _gathered(job, per_layer, a.vocab * a.hidden / tp, column)
     batches = np.maximum(1.0, job.global_batch / (column["dp"] * micro))
     tokens = micro * job.sequence_length / cp
-    sizes, at = np.unique(tp.astype(np.int64), return_inverse=True)
+    at = tp.astype(np.intp)
+    sizes = np.flatnonzero(np.bincount(at))
     kept = _kept(job, sizes, at, again) * tokens * (1.0 / cp if job.attention == "eager" else 1.0)
-    logits = np.array([loss_bytes_per_token(job, Layout(tensor=int(size))) for size in sizes])[at]
+    by_size = np.zeros(sizes[-1] + 1)
+    by_size[sizes] = [loss_bytes_per_token(job, Layout(tensor=int(size))) for size in sizes]
+    logits = by_size[at]
     caching = 1.0 if job.framework == "jax" else 1.0 + constants().caching
     vp = column["vp"]
     in_flight = np.minimum(pp, batches) * np.where((vp > 1) & (pp > 1), 1 + (pp - 1) / (pp * vp), 1.0)
@@ -93,36 +98,47 @@ def _least_dense_params(a: Architecture) -> int:
     return attention_params(a) + min(blocks, default=0)
 
 
-def _states(job: TrainingJob, dense: Column, experts: Column, column: Mapping[str, Column]) -> tuple[Column, Column]:
-    """(weights and optimizer state, gradients) per device."""
+def _states(
+    job: TrainingJob, stages: Sequence[tuple[Column, Column]], column: Mapping[str, Column]
+) -> list[tuple[Column, Column]]:
+    """(weights and optimizer state, gradients) per device, for (dense, routed expert) parameters of each stage."""
     zero, shard = column["zero"], column["shard"]
+    whole = zero < 3
     if job.method in ("lora", "qlora"):
-        smallest = min(2.0, recipe(job, Layout()).weights)
-        return smallest * (dense + experts) / np.where(zero >= 3, shard, 1.0), np.zeros(len(zero))
+        smallest, group = min(2.0, recipe(job, Layout()).weights), np.where(whole, 1.0, shard)
+        return [(smallest * (dense + experts) / group, np.zeros(len(zero))) for dense, experts in stages]
     recipes = [recipe(job, Layout(zero_stage=stage)) for stage in range(4)]
     stage = zero.astype(np.intp)
     weights = np.array([per.weights for per in recipes])[stage]
     optimizer = np.array([0.0 if job.cpu_offload else per.optimizer for per in recipes])[stage]
     gradients = np.array([0.0 if job.cpu_offload else per.gradients for per in recipes])[stage]
-    held, waiting = np.zeros(len(zero)), np.zeros(len(zero))
-    parts = [(dense, shard)]
+    groups = [shard]
     if job.architecture.experts:
-        parts.append((experts, np.maximum(1.0, shard / column["ep"])))
-    for params, group in parts:
-        held += params * (weights / np.where(zero >= 3, group, 1.0) + optimizer / np.where(zero >= 1, group, 1.0))
-        waiting += params * gradients / np.where(zero >= 2, group, 1.0)
-    return held, waiting
+        groups.append(np.maximum(1.0, shard / column["ep"]))
+    per_param = [
+        (
+            weights / np.where(whole, 1.0, group) + optimizer / np.where(zero >= 1, group, 1.0),
+            np.where(zero >= 2, group, 1.0),
+        )
+        for group in groups
+    ]
+    found = []
+    for parts in stages:
+        held, waiting = np.zeros(len(zero)), np.zeros(len(zero))
+        for params, (state, group) in zip(parts, per_param, strict=False):  # without experts the first part is all
+            held += params * state
+            waiting += params * gradients / group
+        found.append((held, waiting))
+    return found
 
 
-def _kept(job: TrainingJob, sizes: NDArray[np.int64], at: NDArray[np.intp], again: Column) -> Column:
+def _kept(job: TrainingJob, sizes: NDArray[np.intp], at: NDArray[np.intp], again: Column) -> Column:
     """Bytes per token and layer that stay for the backward pass; of dense and expert layers the lighter kind."""
-    by_size = np.array([_kept_by_mode(job, int(size)) for size in sizes])
-    mode = np.full(len(again), 2, dtype=np.intp)
-    if job.checkpointing is None:
-        mode = (2 * again).astype(np.intp)
-    else:
-        mode[:] = int(2 * dict(RECOMPUTE)[job.checkpointing])
-    return np.asarray(by_size[at, mode])
+    by_size = np.zeros((sizes[-1] + 1, 3))
+    by_size[sizes] = [_kept_by_mode(job, int(size)) for size in sizes]
+    if job.checkpointing is not None:
+        return np.asarray(by_size[at, int(2 * dict(RECOMPUTE)[job.checkpointing])])
+    return np.asarray(by_size.ravel()[3 * at + (2 * again).astype(np.intp)])
 
 
 @lru_cache(maxsize=1024)
@@ -176,23 +192,25 @@ class ComputeBound:
             )  # fmt: skip
             layer = layer_time(table, k)
             hides = np.where(table.whole > 0, k["overlap.tensor.xla"], k["overlap.tensor"])
-            traffic = layer_traffic(table).tensor * (1 - hides)
+            traffic = tensor_traffic(table) * (1 - hides)
             self._layer[some] = layer.linear + layer.attention + layer.memory + layer.recompute + traffic
             self._head[some] = head_time(table, k)
 
     def seconds(self, machines: Sequence[Mapping[str, float]], space: Space) -> Column:
         """Lower bounds of the step: one row per machine, one column per layout of the space."""
         column = space.columns
-        kinds = np.array([self._kinds[tuple(machine[name] for name in MACHINE)] for machine in machines])
+        every = [self._kinds[tuple(machine[name] for name in MACHINE)] for machine in machines]
+        kinds = list(dict.fromkeys(every))
         at = self._index[id(space)]
-        layer, head = self._layer[kinds][:, at], self._head[kinds][:, at]
+        layer, head = self._layer[kinds].take(at, axis=1), self._head[kinds].take(at, axis=1)
         pp, vp = column["pp"], column["vp"]
         batches = np.maximum(1.0, self._job["global_batch"] / (column["dp"] * column["micro"]))
         share = self._job["layers"] / pp
         longest = np.ceil(share)
         slow = np.maximum(np.where(share == longest, longest, longest - 1.0) * layer + head, longest * layer)
         rest = np.maximum(0.0, self._job["layers"] * layer + head - slow)
-        return np.asarray(batches * slow + np.where(pp > 1, rest / vp, 0.0))
+        seconds = np.asarray(batches * slow + np.where(pp > 1, rest / vp, 0.0))
+        return seconds if len(kinds) == len(every) else seconds[[kinds.index(kind) for kind in every]]
 
 
 def _code(space: Space) -> NDArray[np.int64]:

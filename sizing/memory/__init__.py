@@ -10,7 +10,7 @@ from sizing.memory.serving import (
     weight_bytes,
 )
 from sizing.memory.states import ModelStates, adapter_params
-from sizing.memory.training import model_states, training_memory
+from sizing.memory.training import model_states, training_memory, work_items
 
 __all__ = [
     "ModelStates",
@@ -24,4 +24,5 @@ __all__ = [
     "training_memory",
     "usable_bytes",
     "weight_bytes",
+    "work_items",
 ]

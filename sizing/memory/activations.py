@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sizing.architecture import expert_layers
 from sizing.jobs import Layout, TrainingJob
@@ -58,6 +59,14 @@ def is_fused(job: TrainingJob) -> bool:
 
 def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -> LayerActivations:
     """Bytes per token of one layer: norms, attention and the feed-forward block, dense or experts."""
+    context = layout.context if job.attention == "eager" else 1  # flash attention keeps no scores to divide
+    return _layer_activations(job, layout.tensor, context, layout.sequence_parallel, with_experts)
+
+
+@lru_cache(maxsize=1024)
+def _layer_activations(
+    job: TrainingJob, tensor: int, context: int, sequence_parallel: bool, with_experts: bool
+) -> LayerActivations:
     a = job.architecture
     size = value_bytes(job)
     frozen = job.method in ("lora", "qlora")
@@ -84,7 +93,7 @@ def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -
     if not fused and (a.gated or job.engine == "litgpt"):
         projections += size * (query + kv)  # q and k before the rotary embedding
     attention_out = size * (a.heads * a.v_head_dim if a.kv_lora_rank else query)
-    scores = 5.0 * a.heads * job.sequence_length / max(1, layout.context) * (size / 2.0)
+    scores = 5.0 * a.heads * job.sequence_length / max(1, context) * (size / 2.0)
     width, copies = float(a.ffn), 1.0
     if with_experts:
         width, copies = float(a.expert_ffn), float(a.experts_per_token + a.shared_experts)
@@ -98,8 +107,8 @@ def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -
     if "scale" in targets:  # the output of every matrix is scaled by something learned, and kept for it
         inside += size * (query + 2 * kv + width * copies * branches)
         outside += 2 * size * h
-    divide = layout.tensor
-    outside_divide = layout.tensor if layout.sequence_parallel else 1
+    divide = tensor
+    outside_divide = tensor if sequence_parallel else 1
     boundary = h * stream / outside_divide
     kept = outside / outside_divide + inside / divide
     if job.attention == "eager":  # what it was invented for: the scores alone

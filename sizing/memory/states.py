@@ -120,13 +120,20 @@ def recipe(job: TrainingJob, layout: Layout) -> Recipe:
     >>> recipe(job, Layout(zero_stage=1))
     Recipe(weights=2.0, gathered=0.0, gradients=4.0, optimizer=12.0, adapters=0.0)
     """
-    momenta, keeps_master = _OPTIMIZERS[optimizer_name(job.optimizer)]
-    computing = 4.0 if job.precision in ("fp32", "tf32") else 2.0
-    if job.method in ("lora", "qlora"):
-        stored = job.weights or ("nf4-dq" if job.method == "qlora" else "bf16" if computing == 2.0 else "fp32")
+    wide = layout.zero_stage >= 3 or job.framework == "jax"
+    return _recipe(job.optimizer, job.precision, job.method, job.weights, job.engine, wide=wide)
+
+
+@lru_cache(maxsize=1024)
+def _recipe(optimizer: str, precision: str, method: str, weights: str, engine: str, *, wide: bool) -> Recipe:
+    """`wide`: the weights that are kept are those in fp32."""
+    momenta, keeps_master = _OPTIMIZERS[optimizer_name(optimizer)]
+    computing = 4.0 if precision in ("fp32", "tf32") else 2.0
+    if method in ("lora", "qlora"):
+        stored = weights or ("nf4-dq" if method == "qlora" else "bf16" if computing == 2.0 else "fp32")
         # Adapters beside 16-bit weights are 16-bit themselves with their states; under autocast or over quantised
         # weights (PEFT's k-bit preparation) they are fp32.
-        sixteen_bit = stored in ("bf16", "fp16") or job.engine in ("torchtune", "litgpt")
+        sixteen_bit = stored in ("bf16", "fp16") or engine in ("torchtune", "litgpt")
         adapter = 2.0 if sixteen_bit else 4.0
         gathered = computing if stored == "fp32" and computing == 2.0 else 0.0
         return Recipe(
@@ -136,13 +143,13 @@ def recipe(job: TrainingJob, layout: Layout) -> Recipe:
             optimizer=momenta * adapter / 4.0,
             adapters=adapter,
         )
-    if job.weights in ("bf16", "fp16"):  # everything in 16 bits, no master copy
+    if weights in ("bf16", "fp16"):  # everything in 16 bits, no master copy
         return Recipe(weights=2.0, gathered=0.0, gradients=2.0, optimizer=momenta / 2.0 if momenta > 2.5 else momenta)
     if computing == 4.0:
         return Recipe(weights=4.0, gathered=0.0, gradients=4.0, optimizer=momenta)
-    if job.weights == "fp32" or layout.zero_stage >= 3 or job.framework == "jax":
+    if weights == "fp32" or wide:
         return Recipe(weights=4.0, gathered=computing, gradients=4.0, optimizer=momenta)
-    gradients = 4.0 if job.precision != "fp16" and job.engine == "megatron" else 2.0  # its default; recipes turn it off
+    gradients = 4.0 if precision != "fp16" and engine == "megatron" else 2.0  # its default; recipes turn it off
     return Recipe(weights=2.0, gathered=0.0, gradients=gradients, optimizer=momenta + (4.0 if keeps_master else 0.0))
 
 
@@ -239,9 +246,13 @@ def device_params(a: Architecture, layout: Layout, stage: int) -> tuple[float, f
     """(dense, routed expert) parameters of one device of a stage, before ZeRO divides them."""
     if not a.layers or not a.hidden:
         return params_total(a) / (layout.tensor * layout.pipeline), 0.0
-    layers = stages(a, layout)[stage]
-    dense, expert = stage_params(a, layers, first=stage == 0, last=stage == layout.pipeline - 1)
+    dense, expert = _stage_params(a, layout.pipeline, stage)
     return dense / layout.tensor, expert / (layout.tensor * layout.expert)
+
+
+@lru_cache(maxsize=4096)
+def _stage_params(a: Architecture, pipeline: int, stage: int) -> tuple[int, int]:
+    return stage_params(a, _stages(a.layers, pipeline)[stage], first=stage == 0, last=stage == pipeline - 1)
 
 
 def _frozen_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
@@ -323,9 +334,17 @@ def layer_params(a: Architecture, layout: Layout) -> float:
     if not a.layers:
         return params_total(a) / max(1, 50 * layout.tensor)
     if a.experts:
-        dense, expert = stage_params(a, range(a.layers - 1, a.layers), first=False, last=False)
+        dense, expert = _last_layer_params(a)
         return (dense + expert / layout.expert) / layout.tensor
-    return (attention_params(a) + feed_forward_params(a)) / layout.tensor
+    return _last_layer_params(a)[0] / layout.tensor
+
+
+@lru_cache(maxsize=1024)
+def _last_layer_params(a: Architecture) -> tuple[int, int]:
+    """(matrices that every device of the stage holds, routed experts)."""
+    if a.experts:
+        return stage_params(a, range(a.layers - 1, a.layers), first=False, last=False)
+    return attention_params(a) + feed_forward_params(a), 0
 
 
 def micro_batches(job: TrainingJob, layout: Layout) -> int:

@@ -6,6 +6,8 @@ there yet unless they are accumulated) and its end (all gradients, almost no act
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from sizing.architecture import (
     assumptions,
     embedding_params,
@@ -41,18 +43,23 @@ OPTIMIZER_IN_PLACE = MEGATRON - {"megatron-deepspeed"}  # gathers weights and re
 _BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
 
 
-def training_memory(job: TrainingJob, layout: Layout, accelerator: Accelerator) -> MemoryEstimate:
+Items = Mapping[str, float]  # bytes by cause
+
+
+def training_memory(
+    job: TrainingJob, layout: Layout, accelerator: Accelerator, *, work: Sequence[Items] | None = None
+) -> MemoryEstimate:
     """Peak bytes per device of `job` split by `layout`; the worst pipeline stage counts.
 
-    Raises SpecError for an unknown optimizer or precision and for negative or missing tokens.
+    `work` is `work_items(job, layout)` where the caller has it, for other devices. Raises SpecError for an unknown
+    optimizer or precision and for negative or missing tokens.
     """
     _check(job, layout)
-    items = max(
-        (_stage_items(job, layout, accelerator, stage) for stage in peak_stages(job.architecture, layout)),
-        key=lambda found: sum(found.values()),
-    )
-    breakdown = tuple((name, round(size)) for name, size in items.items() if size >= 1)
-    total = sum(size for _, size in breakdown)
+    runtime = _runtime_items(layout, accelerator)
+    candidates = [{**found, **runtime} for found in (work_items(job, layout) if work is None else work)]
+    items = candidates[0] if len(candidates) == 1 else max(candidates, key=lambda found: sum(found.values()))
+    breakdown = tuple([(name, round(size)) for name, size in items.items() if size >= 1])
+    total = sum([size for _, size in breakdown])
     low, high = constants().bands[_group(job)]
     measured = accelerator.runtime == "cuda" and not job.architecture.experts and job.framework != "jax"
     measured = measured and not is_guess(job.architecture)
@@ -101,11 +108,25 @@ def _group(job: TrainingJob) -> str:
     return "training" if job.architecture.layers else "vision"
 
 
-def _stage_items(job: TrainingJob, layout: Layout, accelerator: Accelerator, stage: int) -> dict[str, float]:
+def work_items(job: TrainingJob, layout: Layout) -> tuple[Items, ...]:
+    """What the work itself keeps, the same on every device, for each stage that may be the fullest."""
+    return tuple([_stage_items(job, layout, stage) for stage in peak_stages(job.architecture, layout)])
+
+
+def _runtime_items(layout: Layout, accelerator: Accelerator) -> dict[str, float]:
+    """What the driver and the communication library keep beside it."""
     fitted = constants()
+    groups = (layout.tensor > 1) + (layout.pipeline > 1) + (layout.context > 1) + (layout.data > 1)
+    return {
+        "communicators": 0.0 if accelerator.runtime == "tpu" else fitted.collective_bytes * groups,
+        "context": fitted.context_bytes.get(accelerator.runtime, fitted.context_bytes["other"]),
+    }
+
+
+def _stage_items(job: TrainingJob, layout: Layout, stage: int) -> dict[str, float]:
     states = stage_states(job, layout, stage)
     kept, working, loss = _activation_bytes(job, layout, stage)
-    buffers = _buffer_bytes(job, layout, stage)
+    buffers = _buffer_bytes(job, layout, states)
     accumulated = _gradients_stay(job, layout)
     present = states.gradients if accumulated else min(states.gradients, _head_gradient_bytes(job, layout))
     early = kept + max(loss, working) + present
@@ -130,10 +151,7 @@ def _stage_items(job: TrainingJob, layout: Layout, accelerator: Accelerator, sta
     items["buffers"] = buffers
     planned = job.framework == "jax"  # XLA plans memory before it runs
     dynamic = items["activations"] + items["logits and loss"] + buffers
-    items["allocator"] = 0.0 if planned else fitted.caching * dynamic
-    groups = sum(degree > 1 for degree in (layout.tensor, layout.pipeline, layout.context, layout.data))
-    items["communicators"] = 0.0 if accelerator.runtime == "tpu" else fitted.collective_bytes * groups
-    items["context"] = fitted.context_bytes.get(accelerator.runtime, fitted.context_bytes["other"])
+    items["allocator"] = 0.0 if planned else constants().caching * dynamic
     return items
 
 
@@ -182,7 +200,7 @@ def _in_flight(job: TrainingJob, layout: Layout, stage: int) -> float:
     return depth
 
 
-def _buffer_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
+def _buffer_bytes(job: TrainingJob, layout: Layout, held: ModelStates) -> float:
     """Gathered layers, gradient buckets, dequantised matrices and casts."""
     a = job.architecture
     per = recipe(job, layout)
@@ -199,12 +217,11 @@ def _buffer_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
         if not frozen:
             buffers += per.gradients * max(layer, table)  # gradients of one unit before they are scattered
     elif layout.zero_stage >= 1 and layout.data > 1 and not frozen and job.engine not in OPTIMIZER_IN_PLACE:
-        held = stage_states(job, layout, stage)
         buffers += 2 * 2.0 * min(_BUCKET_VALUES, held.weights / per.weights) + held.optimizer / 3
     elif layout.data > 1 and not frozen and job.engine not in MEGATRON and job.framework == "pytorch":
-        buffers += stage_states(job, layout, stage).gradients  # DDP's buckets are a second copy
+        buffers += held.gradients  # DDP's buckets are a second copy
     if per.gathered and layout.zero_stage < 3:  # autocast keeps its 16-bit copies until the backward pass
-        buffers += per.gathered * stage_states(job, layout, stage).weights / per.weights
+        buffers += per.gathered * held.weights / per.weights
     if frozen and per.weights < 2.0:  # a matrix as dequantised, forward or backward, and its transpose
         buffers += 2 * 2.0 * largest_quantised(a, layout, head=job.engine in QUANTISES_HEAD)
     return buffers

@@ -126,11 +126,15 @@ def estimates(
     peak = np.broadcast_to(columns["peak"], (count,)).tolist()
     facts = {name: float(np.ravel(columns[name])[0]) for name in ("seq", "model_flop")}
     useful = useful_share(job, k)
+    bands: dict[str, tuple[Grade, float, float]] = {}
     found = []
     for i, cluster in enumerate(clusters):
+        family = cluster.accelerator.family
+        if family not in bands:
+            bands[family] = band(job, cluster)
+        grade, low, high = bands[family]
         waterfall = {name: values[i] for name, values in items.items() if values[i] > 0}
         step = sum(waterfall.values())
-        grade, low, high = band(job, cluster)
         found.append(
             TrainingEstimate(
                 step_s=step,
@@ -165,7 +169,7 @@ def bottleneck(items: Mapping[str, float]) -> str:
     """
     if items.get("input", 0.0) > 0:
         return "input"
-    sums = dict.fromkeys(dict.fromkeys(LIMITS.values()), 0.0)
+    sums = dict.fromkeys(LIMITS.values(), 0.0)
     for name, seconds in items.items():
         sums[LIMITS[name]] += seconds
     return max(sums, key=lambda name: sums[name])

@@ -32,12 +32,6 @@ def layer_traffic(r: Rows) -> LayerTraffic:
     """Traffic of an average layer, forward, backward and recomputation."""
     t = tokens(r)
     again = np.asarray(r.recompute == 1.0, float)
-    activation = ACTIVATION_BYTES * t * r.hidden
-    # Two all-reduces forward and two backward, or as many pairs of gather and scatter with sequence parallelism, which
-    # gathers once more in backward (Korthikanti et al. 2022).
-    gathers = 8.0 + 4.0 * again + np.where(r.sp > 0, 2.0, 0.0) * (1 - r.frozen)
-    tensor = np.where(r.tp > 1, gathers * c.all_gather(activation, r.tp, 1.0, r.fabric), 0.0)
-
     routed = ACTIVATION_BYTES * np.where(r.ep > 1, t / r.tp, t) * r.topk * r.hidden
     trips = 4.0 + 2.0 * again
     expert = np.where(
@@ -52,7 +46,19 @@ def layer_traffic(r: Rows) -> LayerTraffic:
     gather = c.all_gather(weights, r.shard, r.tp, r.fabric)
     scatter = c.reduce_scatter(reduce, r.shard, r.tp, r.fabric)
     shards = np.where((r.zero >= 3) & (r.shard > 1), 2.0 * gather + scatter, 0.0)
-    return LayerTraffic(tensor, expert, context, shards)
+    return LayerTraffic(tensor_traffic(r), expert, context, shards)
+
+
+def tensor_traffic(r: Rows) -> Values:
+    """Seconds of the tensor-parallel traffic of an average layer.
+
+    Two all-reduces forward and two backward, or as many pairs of gather and scatter with sequence parallelism, which
+    gathers once more in backward (Korthikanti et al. 2022).
+    """
+    again = np.asarray(r.recompute == 1.0, float)
+    activation = ACTIVATION_BYTES * tokens(r) * r.hidden
+    gathers = 8.0 + 4.0 * again + np.where(r.sp > 0, 2.0, 0.0) * (1 - r.frozen)
+    return np.where(r.tp > 1, gathers * c.all_gather(activation, r.tp, 1.0, r.fabric), 0.0)
 
 
 def exposed(traffic: Values, cover: Values, overlap: Number) -> Values:
