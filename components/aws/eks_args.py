@@ -123,6 +123,22 @@ class EksDevicePluginsArgs(OwnedArgs):
     """Mirror of the public images for a network without a way out: the output of an ImageMirror."""
 
 
+class EksAutoscalerArgs(OwnedArgs):
+    """What brings machines for pods that wait: a pinned Helm chart and its role."""
+
+    region: str
+    """AWS region."""
+    cluster: pulumi.Input[str]
+    """Name of the cluster, as its node groups were given it."""
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    pools: NotRequired[dict[str, str]]
+    """Capacity mode (reservation, spot, on-demand) by name of the stack's EksNodeGroup: which fill first, in this
+    order; where none are named, those that a pod fits best."""
+    registry: NotRequired[pulumi.Input[str]]
+    """Mirror of the public images for a network without a way out: the output of an ImageMirror."""
+
+
 class ImageMirrorArgs(OwnedArgs):
     """Repositories in ECR for public images, which machines without a way out cannot pull."""
 
@@ -181,3 +197,8 @@ def plugin_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> d
     )
     runtimes = sorted({runtime_of(shape) for shape in shapes} - {""})
     return {**owned_args(decision), "runtimes": runtimes, "efa": efa}
+
+
+def autoscaler_args(decision: Decision, region: str, pools: dict[str, str]) -> dict[str, Any]:
+    """Arguments of the autoscaler, all but the cluster's; `pools`: capacity mode by name of the pool."""
+    return {**owned_args(decision), "region": region, "pools": pools}

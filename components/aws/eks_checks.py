@@ -6,12 +6,14 @@ from typing import Any
 
 from components.aws.checks import check_capacity, check_place, check_rack, check_region
 from components.aws.eks_args import (
+    EksAutoscalerArgs,
     EksClusterArgs,
     EksDevicePluginsArgs,
     EksNodeGroupArgs,
     ImageMirrorArgs,
     LustreVolumeArgs,
 )
+from components.aws.eks_scaling import PRIORITIES
 from components.aws.plans import runtime_of
 from components.faults import Faults, check_counts, check_guard, check_label, check_owned, check_schedule
 from sizing.catalog.records import Shape
@@ -126,6 +128,22 @@ def check_plugins(name: str, args: EksDevicePluginsArgs) -> None:
     faults.must(bool(runtimes), "runtimes", "is empty; name cuda, neuron or both")
     for number, runtime in enumerate(runtimes):
         faults.must(runtime in ("cuda", "neuron"), f"runtimes[{number}]", f"must be cuda or neuron, got {runtime!r}")
+    faults.done()
+
+
+def check_autoscaler(name: str, args: EksAutoscalerArgs) -> None:
+    faults = Faults(f"EksAutoscaler {name}")
+    faults.unknown_keys(args, EksAutoscalerArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    faults.must(bool(args.get("cluster")), "cluster", "is empty; name the cluster")
+    for pool, mode in (args.get("pools") or {}).items():
+        faults.must(
+            mode in PRIORITIES,
+            f"pools.{pool}",
+            f"must be reservation, spot or on-demand, got {mode!r}",
+            fix="leave a capacity block out: it comes and goes by its dates" if mode == "capacity-block" else "",
+        )
     faults.done()
 
 

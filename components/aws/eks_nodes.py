@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 from pulumi_aws import autoscaling, cloudwatch, ec2, eks, sns
 
-from components.aws import eks_plans, parts, plans
+from components.aws import eks_plans, eks_scaling, parts, plans
 from components.aws.eks import NODE_POLICIES
 from components.aws.eks_args import EksNodeGroupArgs
 from components.aws.eks_checks import check_eks_pool
@@ -64,6 +64,7 @@ class EksNodeGroup(Owned):
         key = parts.key_arn(self, name, args, account)
         group = self._group(name, args, shape, role_arn=role.arn, template=self._template(name, args, shape, key))
         scaled = group.resources.apply(eks_plans.group_of)
+        self._group_tags(name, args, shape, scaled)
         self._schedule(name, args, scaled)
         if ends := args.get("capacity_block", {}).get("ends"):
             parts.drain(self, name, scaled, nodes_max=args["nodes_max"], ends=ends)
@@ -184,11 +185,31 @@ class EksNodeGroup(Owned):
         )
         return role.arn
 
+    def _group_tags(self, name: str, args: EksNodeGroupArgs, shape: Shape, scaled: pulumi.Output[str]) -> None:
+        """EKS hands a node group's tags on to nothing: the autoscaler and the hard end find the group by these."""
+        tags = eks_scaling.group_tags(
+            shape,
+            pool=name,
+            stack=pulumi.get_stack(),
+            cluster=args["cluster"],
+            mode=args["capacity_mode"],
+            efa=eks_plans.has_efa(shape, gang=args.get("gang", False)),
+            disk_gib=args["disk_gib"],
+            guard=args.get("guard"),
+        )
+        for key, value in tags.items():
+            autoscaling.Tag(
+                f"{name}-{eks_scaling.tag_name(key)}",
+                autoscaling_group_name=scaled,
+                tag={"key": key, "value": value, "propagate_at_launch": False},
+                opts=self.child(),
+            )
+
     def _schedule(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> None:
         if "schedule" not in args:
             return
         sizes = {key: args[key] for key in ("nodes_min", "nodes_initial", "nodes_max")}
-        for action, settings in plans.schedule_actions(args["schedule"], **sizes).items():
+        for action, settings in plans.schedule_actions(args["schedule"], **sizes, closed=True).items():
             autoscaling.Schedule(
                 f"{name}-{action}",
                 scheduled_action_name=action,

@@ -44,6 +44,8 @@ def labels(shape: Shape, *, pool: str, efa: bool) -> dict[str, str]:
     """What the device plugins and the workloads select by."""
     present = f"{'nvidia.com/gpu' if runtime_of(shape) == 'cuda' else 'aws.amazon.com/neuron'}.present"
     known = {"sizewell/pool": pool, "sizewell/accelerator": shape.accelerator, present: "true"}
+    if runtime_of(shape) == "cuda":  # else the autoscaler starts a second machine while the first one's plug-in starts
+        known["k8s.amazonaws.com/accelerator"] = shape.accelerator
     return {**known, "vpc.amazonaws.com/efa.present": "true"} if efa else known
 
 
@@ -153,6 +155,7 @@ def kubeconfig(*, cluster: str, endpoint: str, authority: str, region: str) -> s
 IMAGES = {  # what the charts below run, as their projects publish it
     "nvidia-device-plugin": "nvcr.io/nvidia/k8s-device-plugin:v0.17.4",
     "neuron": "public.ecr.aws/neuron/neuron-device-plugin:2.23.30.0",
+    "cluster-autoscaler": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3",  # of Kubernetes' own minor version
 }
 EKS_REGISTRIES = {  # accounts of EKS's own registry; 602401143452 elsewhere
     "af-south-1": "877085696533",

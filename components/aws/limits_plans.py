@@ -260,12 +260,13 @@ def end(events, context):
     def empty(**sizes):
         scaling.update_auto_scaling_group(**sizes)
         stay = {"AutoScalingGroupName": sizes["AutoScalingGroupName"], "ScalingProcesses": ["Launch"]}
-        scaling.suspend_processes(**stay)  # no morning brings them back
+        scaling.suspend_processes(**stay)  # no morning and no autoscaler brings them back
 
     filters = [{"Name": "tag:sizewell-stack", "Values": [stack]}]
     for page in scaling.get_paginator("describe_auto_scaling_groups").paginate(Filters=filters):
         for group in page["AutoScalingGroups"]:
-            if group["MinSize"] or group["DesiredCapacity"]:
+            held = any(one["ProcessName"] == "Launch" for one in group.get("SuspendedProcesses", []))
+            if group["MinSize"] or group["DesiredCapacity"] or not held:
                 name = group["AutoScalingGroupName"]
                 attempt(
                     group["AutoScalingGroupARN"],

@@ -155,9 +155,9 @@ def build_kubernetes(
     subnets: Subnets,
     options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
-    """The one EKS cluster of a region, a node group for each pool, and the device plugins."""
+    """The one EKS cluster of a region, a node group for each pool, device plugins and autoscaler."""
     from components.aws.eks import EksCluster
-    from components.aws.eks_args import eks_cluster_args, eks_pool_args, plugin_args
+    from components.aws.eks_args import autoscaler_args, eks_cluster_args, eks_pool_args, plugin_args
     from components.aws.eks_nodes import EksNodeGroup
     from components.aws.eks_plugins import EksDevicePlugins
     from components.aws.launching import target
@@ -168,15 +168,24 @@ def build_kubernetes(
     args["deletion_protection"] = decision.environment == "prod" and settings.deletion_protection
     cluster = EksCluster(name, {**args, **place, **subnets(two)}, options)  # type: ignore[typeddict-item]
     outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
+    modes: dict[str, str] = {}
     for workload, pool in pairs:
         pool_here = eks_pool_args(decision, workload, pool, settings)
         pool_here |= {**place, **subnets(pool_here["zones"]), "cluster": cluster.cluster_name}
         pool_here["cluster_security_group_id"] = cluster.cluster_security_group_id
+        modes[pool_name(workload, pool)] = pool_here["capacity_mode"]
         group = EksNodeGroup(pool_name(workload, pool), pool_here, options)  # type: ignore[arg-type]
         outputs[pool_name(workload, pool)] = {"nodeGroup": group.node_group_name, "role": group.role_arn}
+    movable = {pool: mode for pool, mode in modes.items() if mode != "capacity-block"}
     plugins: Any = {**plugin_args(decision, pairs), "kubeconfig": cluster.kubeconfig}
     if plugins["runtimes"]:
         EksDevicePlugins(f"plugins-{region}", plugins)
+    if movable:
+        from components.aws.eks_autoscaler import EksAutoscaler
+
+        scaler: Any = {**autoscaler_args(decision, region, movable), "kubeconfig": cluster.kubeconfig}
+        scaler["cluster"] = cluster.cluster_name
+        EksAutoscaler(f"autoscaler-{region}", scaler, options)
     return outputs | build_runs(
         decision,
         pairs,

@@ -149,9 +149,12 @@ def idle_alarm(*, runtime: str, guard: GuardArgs, group: str, seconds: int) -> d
 
 
 def schedule_actions(
-    schedule: ScheduleArgs, *, nodes_min: int, nodes_initial: int, nodes_max: int
+    schedule: ScheduleArgs, *, nodes_min: int, nodes_initial: int, nodes_max: int, closed: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Two scheduled actions per window: up to the initial size, down to zero; only the current size moves."""
+    """Two scheduled actions per window: up to the initial size, down to zero; only the current size moves.
+
+    `closed`: outside of the windows the most is zero too, so that an autoscaler brings no machine for pods that wait.
+    """
     actions = {}
     for number, window in enumerate(schedule["windows"]):
         for edge, size in (("start", nodes_initial), ("end", 0)):
@@ -162,7 +165,7 @@ def schedule_actions(
                 "recurrence": f"{minute} {hour} * * {days.upper()}",
                 "time_zone": schedule["time_zone"],
                 "min_size": nodes_min,
-                "max_size": nodes_max,
+                "max_size": 0 if closed and edge == "end" else nodes_max,
                 "desired_capacity": size,
             }
     return actions

@@ -19,11 +19,21 @@ def test_up_changes_nothing_twice_and_destroy_leaves_nothing(engine, decision):
     stack = decision.stack
     decision.write(engine.project / "stacks" / "decisions" / f"{stack}.json")
     engine.run("stack", "init", stack)
-    for name, container in json.loads(CONFIG["sizewell:sagemaker"]).items():
+    containers = json.loads(CONFIG["sizewell:sagemaker"]) if decision is SAGEMAKER else {}
+    for name, container in containers.items():
         engine.run("config", "set", "-s", stack, "--path", f"sizewell:sagemaker.{name}.image", container["image"])
     engine.up(stack)
     made = engine.cloud("aws")
     assert len(made) > 50
+    if decision is KUBERNETES:  # each group of machines is found by the autoscaler, and by the stack's hard end
+        tags = {
+            (one["inputs"]["autoscalingGroupName"], one["inputs"]["tag"]["key"])
+            for one in made.values()
+            if "tag:Tag" in one["type"]
+        }
+        groups = {group for group, _ in tags}
+        assert len(groups) == 2
+        assert {(group, key) for group in groups for key in ("sizewell-autoscaled", "sizewell-stack")} <= tags
     changes = [step for step in engine.preview(stack)["steps"] if step["op"] not in ("same", "read")]
     assert [(step["urn"], step.get("diffReasons")) for step in changes] == []
     engine.destroy(stack)

@@ -29,6 +29,7 @@ UNTAGGED = (  # types that AWS cannot tag, or that have no tags of their own
     "aws:cloudwatch/eventTarget:EventTarget",
     "aws:autoscaling/policy:Policy",
     "aws:autoscaling/schedule:Schedule",
+    "aws:autoscaling/tag:Tag",
     "aws:s3/bucketVersioning:BucketVersioning",
     "aws:s3/bucketOwnershipControls:BucketOwnershipControls",
     "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",

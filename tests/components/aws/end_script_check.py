@@ -33,18 +33,19 @@ def build(stack: str) -> dict[str, Any]:
     ec2.create_launch_template(
         LaunchTemplateName=name, LaunchTemplateData={"ImageId": image, "InstanceType": "g6.xlarge"}
     )
-    scaling.create_auto_scaling_group(
-        AutoScalingGroupName=f"{stack}-group",
-        LaunchTemplate={"LaunchTemplateName": name},
-        MinSize=1,
-        DesiredCapacity=2,
-        MaxSize=4,
-        VPCZoneIdentifier=subnet,
-        Tags=[
-            {**tag, "PropagateAtLaunch": True, "ResourceId": f"{stack}-group", "ResourceType": "auto-scaling-group"}
-            for tag in pairs(stack)
-        ],
-    )
+    for group, least, size in ((f"{stack}-group", 1, 2), (f"{stack}-emptied", 0, 0)):  # the second by an idle guard
+        scaling.create_auto_scaling_group(
+            AutoScalingGroupName=group,
+            LaunchTemplate={"LaunchTemplateName": name},
+            MinSize=least,
+            DesiredCapacity=size,
+            MaxSize=4,
+            VPCZoneIdentifier=subnet,
+            Tags=[
+                {**tag, "PropagateAtLaunch": True, "ResourceId": group, "ResourceType": "auto-scaling-group"}
+                for tag in pairs(stack)
+            ],
+        )
     alone = ec2.run_instances(
         ImageId=image, InstanceType="g6.xlarge", MinCount=1, MaxCount=1, TagSpecifications=tagged("instance", "volume")
     )["Instances"][0]["InstanceId"]
@@ -93,6 +94,12 @@ class Listing:
         yield {"ResourceTagMappingList": [{"ResourceARN": arn} for arn in self.made[stack]["unlisted"]]}
 
 
+def emptied(name: str) -> list[str]:
+    """What does not start in a group that was empty before the end, so that no autoscaler fills it again."""
+    groups = boto3.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[name])
+    return [one["ProcessName"] for one in groups["AutoScalingGroups"][0]["SuspendedProcesses"]]
+
+
 def stands(stack: str, made: dict[str, Any]) -> dict[str, Any]:
     """What bills of a stack, by kind."""
     ec2, scaling, eks, sagemaker = (boto3.client(name) for name in ("ec2", "autoscaling", "eks", "sagemaker"))
@@ -100,6 +107,8 @@ def stands(stack: str, made: dict[str, Any]) -> dict[str, Any]:
     nodes = eks.describe_nodegroup(clusterName=f"{stack}-eks", nodegroupName="gpu")["nodegroup"]["scalingConfig"]
     notebook = sagemaker.describe_notebook_instance(NotebookInstanceName=f"{stack}-notebook")
     return {
+        "held": [one["ProcessName"] for one in group["SuspendedProcesses"]],
+        "emptied": emptied(f"{stack}-emptied"),
         "group": [group["MinSize"], group["DesiredCapacity"], group["MaxSize"]],
         "nodes": [nodes["minSize"], nodes["desiredSize"], nodes["maxSize"]],
         "instance": ec2.describe_instances(InstanceIds=[made["instance"]])["Reservations"][0]["Instances"][0]["State"][

@@ -19,8 +19,10 @@ from aws_recording import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.aws import eks_plans, plans
+from components.aws import eks_plans, eks_scaling, plans
 from components.aws.eks import EksCluster
+from components.aws.eks_args import KUBERNETES
+from components.aws.eks_autoscaler import EksAutoscaler
 from components.aws.eks_nodes import EksNodeGroup
 from components.aws.eks_plugins import EksDevicePlugins
 from components.aws.eks_volumes import LustreVolume
@@ -76,6 +78,15 @@ BLOCK_POOL = {
 }
 NEURON_POOL = {**POOL, "instance_type": "trn1.32xlarge", "gang": True, "nodes_initial": 2}
 PROD_PLUGINS = {key: value for key, value in PROD.items() if key != "account"}
+SCALER = {**OWNED, "region": "us-east-1", "cluster": "sizewell-dev-aws-eks", "kubeconfig": "{}"}
+PROD_SCALER = {
+    **PROD_PLUGINS,
+    "region": "eu-west-1",
+    "cluster": "sizewell-prod-aws-eks",
+    "kubeconfig": "{}",
+    "pools": {"serve": "spot", "base": "reservation", "chat": "on-demand"},
+    "registry": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/sizewell-prod-aws-images",
+}
 MIRROR = {**OWNED, "region": "us-east-1", "images": list(eks_plans.IMAGES.values())}
 VOLUME = {
     **OWNED,
@@ -110,6 +121,8 @@ TEMPLATE, NODES = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:No
                 "registry": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/sizewell-prod-aws-images",
             },
         ),
+        ("eks-autoscaler-dev", EksAutoscaler, "scaler", SCALER),
+        ("eks-autoscaler-prod", EksAutoscaler, "scaler", PROD_SCALER),
         ("images-dev", ImageMirror, "images", MIRROR),
         (
             "images-prod",
@@ -185,6 +198,90 @@ def test_plug_ins_pull_from_where_machines_without_a_way_out_can():
     }
 
 
+def group_tags(args, stack="dev-aws"):
+    """Tags of the Auto Scaling group behind a pool, and whether machines get them too."""
+    resources = record(lambda: EksNodeGroup("pool", args), stack)
+    tags = [one.inputs["tag"] for one in resources if one.type == "aws:autoscaling/tag:Tag"]
+    assert not any(tag["propagateAtLaunch"] for tag in tags)
+    return {tag["key"]: tag["value"] for tag in tags}
+
+
+def test_the_autoscaler_knows_a_machine_of_a_group_that_has_none():
+    tags = group_tags(NEURON_POOL)
+    node = only(record(lambda: EksNodeGroup("pool", NEURON_POOL)), NODES).inputs
+    told = {key.partition("/label/")[2]: value for key, value in tags.items() if "/label/" in key}
+    assert told == node["labels"]
+    template = eks_scaling.TEMPLATE
+    assert tags[f"{template}/taint/aws.amazon.com/neuron"] == "present:NoSchedule"
+    resources = {key.partition("/resources/")[2]: value for key, value in tags.items() if "/resources/" in key}
+    assert resources == {
+        "aws.amazon.com/neuron": "16",
+        "vpc.amazonaws.com/efa": "8",
+        "hugepages-2Mi": "10256Mi",
+        "ephemeral-storage": "6016Gi",
+    }
+    assert len(tags) <= 50 - 10  # an Auto Scaling group takes 50; EKS has some of its own
+
+
+@pytest.mark.parametrize(
+    ("change", "cluster", "stays"),
+    [
+        ({}, "sizewell-dev-aws-eks", "2700s"),
+        ({"guard": {**GUARD, "window_s": 900}}, "sizewell-dev-aws-eks", "900s"),
+        ({"guard": None}, "sizewell-dev-aws-eks", "1800s"),
+        ({"capacity_mode": "reservation", "reservation": "cr-0123456789abcdef0"}, "sizewell-dev-aws-eks", "8760h"),
+    ],
+)
+def test_an_empty_machine_stays_for_its_idle_window_and_a_reserved_one_for_good(change, cluster, stays):
+    args = {key: value for key, value in {**POOL, **change}.items() if value is not None}
+    tags = group_tags(args)
+    assert tags[eks_scaling.DISCOVERY] == cluster
+    assert tags[f"{eks_scaling.TEMPLATE}/autoscaling-options/scaledownunneededtime"] == stays
+
+
+def test_a_capacity_block_is_none_of_the_autoscaler_s_business_but_ends_with_the_stack():
+    assert group_tags(BLOCK_POOL, "prod-aws") == {"sizewell-stack": "prod-aws"}
+
+
+def test_no_machine_comes_outside_of_working_hours():
+    resources = record(lambda: EksNodeGroup("chat", POOL))
+    actions = [one.inputs for one in resources if one.type == "aws:autoscaling/schedule:Schedule"]
+    sizes = {one["scheduledActionName"]: (one["minSize"], one["desiredCapacity"], one["maxSize"]) for one in actions}
+    assert sizes == {"start-0": (0, 1, 4), "end-0": (0, 0, 0)}
+
+
+def test_the_autoscaler_moves_the_groups_of_its_cluster_only():
+    statements = json.loads(eks_scaling.policy(region="us-east-1", cluster="sizewell-dev-aws-eks"))["Statement"]
+    look, own, move = statements
+    assert all(action.partition(":")[2].startswith(("Describe", "Get")) for action in look["Action"])
+    assert own["Resource"] == "arn:aws:eks:us-east-1:*:nodegroup/sizewell-dev-aws-eks/*"
+    assert sorted(move["Action"]) == [
+        "autoscaling:SetDesiredCapacity",
+        "autoscaling:TerminateInstanceInAutoScalingGroup",
+    ]
+    assert move["Condition"] == {"StringEquals": {"aws:ResourceTag/sizewell-autoscaled": "sizewell-dev-aws-eks"}}
+
+
+def test_the_autoscaler_is_of_the_cluster_s_own_version_and_takes_empty_machines_only():
+    resources = record(lambda: EksAutoscaler("scaler", PROD_SCALER), "prod-aws")
+    release = only(resources, "kubernetes:helm.sh/v3:Release").inputs
+    values = release["values"]
+    assert values["image"]["tag"].startswith(f"v{KUBERNETES}.")
+    assert values["image"]["repository"].startswith(PROD_SCALER["registry"])
+    assert values["autoDiscovery"]["tags"] == ["sizewell-autoscaled={{ .Values.autoDiscovery.clusterName }}"]
+    assert values["extraArgs"]["scale-down-utilization-threshold"] == "0"
+    assert values["expanderPriorities"] == {
+        "10": ["^eks-sizewell-prod-aws-chat-.*"],
+        "20": ["^eks-sizewell-prod-aws-serve-.*"],
+        "30": ["^eks-sizewell-prod-aws-base-.*"],
+    }
+    association = only(resources, "aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs
+    assert (association["namespace"], association["serviceAccount"]) == (
+        release["namespace"],
+        values["rbac"]["serviceAccount"]["name"],
+    )
+
+
 def test_a_volume_stays_when_its_claim_goes():
     resources = record(lambda: LustreVolume("data", VOLUME))
     spec = only(resources, "kubernetes:core/v1:PersistentVolume").inputs["spec"]
@@ -237,6 +334,14 @@ def test_pods_write_checkpoints_and_cannot_delete_them():
     ("cls", "args", "change", "path", "sentence"),
     [
         (EksCluster, CLUSTER, {"zones": ["us-east-1a"]}, "zones", "must be at least two, got 1"),
+        (
+            EksAutoscaler,
+            SCALER,
+            {"pools": {"pretrain": "capacity-block"}},
+            "pools.pretrain",
+            "must be reservation, spot or on-demand, got 'capacity-block'",
+        ),
+        (EksAutoscaler, SCALER, {"cluster": ""}, "cluster", "is empty; name the cluster"),
         (EksCluster, CLUSTER, {"version": "1.27"}, "version", "must be a Kubernetes version from 1.31 on"),
         (EksCluster, CLUSTER, {"version": "latest"}, "version", "got 'latest'"),
         (EksCluster, CLUSTER, {"system_type": "g6.xlarge"}, "system_type", "without accelerators, got 'g6.xlarge'"),

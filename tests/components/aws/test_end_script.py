@@ -37,6 +37,12 @@ def test_what_bills_is_at_zero(outcome):
     assert stands["notebook"] == "Stopped"
 
 
+def test_no_autoscaler_brings_a_machine_back(outcome):
+    stands = outcome["stands"]["dev-aws"]
+    assert stands["held"] == stands["emptied"] == ["Launch"]
+    assert outcome["stands"]["prod-aws"]["emptied"] == []
+
+
 def test_data_stay_and_are_named(outcome):
     stands = outcome["stands"]["dev-aws"]
     assert stands["bucket"]
@@ -56,5 +62,5 @@ def test_another_stack_of_the_account_is_as_it_was(outcome):
 def test_a_second_run_finds_nothing_left_to_end(outcome):
     first, second = outcome["runs"]
     assert first["failed"] == second["failed"] == []
-    assert len(first["ended"]) == 5
+    assert len(first["ended"]) == 6
     assert second["ended"] == []

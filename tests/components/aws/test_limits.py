@@ -157,6 +157,7 @@ def run_end(cloud, monkeypatch):
 def answers():
     group = {"AutoScalingGroupName": "chat", "AutoScalingGroupARN": "arn:chat", "MinSize": 1, "DesiredCapacity": 2}
     asleep = {**group, "AutoScalingGroupName": "tune", "MinSize": 0, "DesiredCapacity": 0}
+    ended = {**asleep, "AutoScalingGroupName": "lab", "SuspendedProcesses": [{"ProcessName": "Launch"}]}
     held = [
         ARN.format("ec2", "fleet/fleet-1"),
         ARN.format("eks", "nodegroup/cluster/pool/uuid"),
@@ -173,7 +174,7 @@ def answers():
     ]
     states = {"i-1": "running", "i-2": "terminated"}
     return {
-        ("autoscaling", "describe_auto_scaling_groups"): [{"AutoScalingGroups": [group, asleep]}],
+        ("autoscaling", "describe_auto_scaling_groups"): [{"AutoScalingGroups": [group, asleep, ended]}],
         ("resourcegroupstaggingapi", "get_resources"): [
             {"ResourceTagMappingList": [{"ResourceARN": arn} for arn in held]}
         ],
@@ -201,7 +202,10 @@ def test_the_end_takes_machines_to_zero_and_keeps_data(answers, monkeypatch):
         ("sagemaker", "stop_notebook_instance"),
     }
     asked = {operation: inputs for _, operation, inputs in cloud.calls}
-    assert asked["update_auto_scaling_group"] == {"AutoScalingGroupName": "chat", "MinSize": 0, "DesiredCapacity": 0}
+    emptied = [inputs for _, operation, inputs in cloud.calls if operation == "update_auto_scaling_group"]
+    assert emptied == [  # also the one that is asleep: an autoscaler would wake it
+        {"AutoScalingGroupName": name, "MinSize": 0, "DesiredCapacity": 0} for name in ("chat", "tune")
+    ]
     assert asked["terminate_instances"] == {"InstanceIds": ["i-1"]}
     assert asked["update_nodegroup_config"]["scalingConfig"] == {"minSize": 0, "desiredSize": 0, "maxSize": 4}
     assert {arn.split(":")[2] for arn in report["kept"]} == {"ec2", "fsx", "s3"}

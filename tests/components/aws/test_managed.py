@@ -32,6 +32,7 @@ def test_kubernetes_is_one_cluster_with_a_pool_for_each_workload_and_its_data():
         ("EksNodeGroup", "pretrain"),
         ("EksNodeGroup", "chat"),
         ("EksDevicePlugins", "plugins-us-east-1"),
+        ("EksAutoscaler", "autoscaler-us-east-1"),
         ("SharedStorage", "pretrain-data"),
     }
     plugins = component(resources, "sizewell-aws:index:EksDevicePlugins").inputs
