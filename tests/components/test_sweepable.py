@@ -27,6 +27,7 @@ UNNAMED = {  # whose name is left to the provider, and why nothing is built twic
     "gcp:kms/keyRing:KeyRing": "a key ring cannot be deleted, so the next stack of the name needs another; it is free",
     "azure-native:monitor:AutoscaleSetting": "the name in the path is stated",
     "azure-native:network:PrivateDnsZoneGroup": "the name in the path is stated",
+    "azure-native:network:Subnet": "the name in the path is stated",
 }
 
 
