@@ -202,13 +202,18 @@ def least_run_s(machine: Machine, job: TrainingJob, memo: Memo) -> float:
 
     More machines divide it at best.
     """
-    from sizing.performance.training_rows import job_facts
+    from sizing.performance.training_rows import input_facts
 
     key = machine.accelerator.key
     if key not in memo.least_device_s:
         memo.least_device_s |= least_device_s(job, [machine.accelerator])
     steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch))
-    reading_s = steps * job.global_batch * job_facts(job)["decode_s"] / (machine.host_vcpus or math.inf)
+    reading_s = (
+        steps
+        * job.global_batch
+        * input_facts(job.architecture, job.sequence_length)["decode_s"]
+        / (machine.host_vcpus or math.inf)
+    )
     return max(memo.least_device_s[key] / machine.count, reading_s)
 
 

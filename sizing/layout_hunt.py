@@ -12,7 +12,7 @@ from sizing.catalog.records import Accelerator
 from sizing.jobs import Cluster, Layout, MemoryEstimate, TrainingJob
 from sizing.layout_bounds import ComputeBound, memory_floor_bytes, runtime_bytes
 from sizing.layout_space import RECOMPUTE, Column, Space
-from sizing.memory import training_memory, usable_bytes, work_items
+from sizing.memory import edges, peak_bytes, training_memory, usable_bytes, work_items
 
 GIB = 2**30
 BLOCK = 1 << 18  # layouts times clusters bounded at once
@@ -38,20 +38,29 @@ class LayoutRefusal:
 
 
 class Predictions:
-    """Predictions of memory, each made once; devices of one runtime need the same, others nearly so."""
+    """Predictions of memory; what the work itself needs is worked out once for all devices."""
 
-    def __init__(self, job: TrainingJob) -> None:
-        self._job = job
+    def __init__(self, job: TrainingJob, *, at_high_edge: bool) -> None:
+        self._job, self._at_high_edge = job, at_high_edge
         self._work: dict[Layout, tuple[Mapping[str, float], ...]] = {}
-        self._known: dict[tuple[Layout, str], MemoryEstimate] = {}
+        self._edges: dict[str, float] = {}
+
+    def work(self, layout: Layout) -> tuple[Mapping[str, float], ...]:
+        if (known := self._work.get(layout)) is None:
+            known = self._work[layout] = work_items(self._job, layout)
+        return known
 
     def of(self, layout: Layout, accelerator: Accelerator) -> MemoryEstimate:
-        key = (layout, accelerator.runtime)
-        if (known := self._known.get(key)) is None:
-            if (work := self._work.get(layout)) is None:
-                work = self._work[layout] = work_items(self._job, layout)
-            known = self._known[key] = training_memory(self._job, layout, accelerator, work=work)
-        return known
+        return training_memory(self._job, layout, accelerator, work=self.work(layout))
+
+    def need(self, layout: Layout, accelerator: Accelerator) -> int:
+        """Bytes at the edge of the band that counts."""
+        total = peak_bytes(layout, accelerator, self.work(layout))
+        if not self._at_high_edge:
+            return total
+        if accelerator.runtime not in self._edges:
+            self._edges[accelerator.runtime] = edges(self._job, accelerator)[1]
+        return round(total * self._edges[accelerator.runtime])
 
 
 class Region:
@@ -116,8 +125,7 @@ class Region:
         return self._needs.setdefault(runtime, {})
 
     def need(self, row: int, cluster: Cluster) -> int:
-        memory = self.memory(row, cluster)
-        return memory.high_bytes if self.at_high_edge else memory.total_bytes
+        return self._memory.need(self.layout(row), cluster.accelerator)
 
     def step(self, row: int) -> tuple[int, int, int]:
         """(family, micro-batch, mode of recomputation): a family is a layout but for the other two."""

@@ -68,7 +68,7 @@ def search_all(
     """`search` for many clusters at once, in their order; much faster than one after the other."""
     k = calibration.values("training")
     facts = job_facts(job)
-    memory = Predictions(job)
+    memory = Predictions(job, at_high_edge=at_high_edge)
     machines: dict[tuple[object, ...], dict[str, float]] = {}
     alike = [_alike(cluster) for cluster in clusters]
     different = dict(zip(alike, clusters, strict=True))

@@ -10,14 +10,16 @@ from sizing.memory.serving import (
     weight_bytes,
 )
 from sizing.memory.states import ModelStates, adapter_params
-from sizing.memory.training import model_states, training_memory, work_items
+from sizing.memory.training import edges, model_states, peak_bytes, training_memory, work_items
 
 __all__ = [
     "ModelStates",
     "ServingParts",
     "adapter_params",
+    "edges",
     "kv_cache_tokens",
     "model_states",
+    "peak_bytes",
     "serving_budget_bytes",
     "serving_memory",
     "serving_parts",

@@ -55,17 +55,10 @@ def training_memory(
     optimizer or precision and for negative or missing tokens.
     """
     _check(job, layout)
-    runtime = _runtime_items(layout, accelerator)
-    candidates = [{**found, **runtime} for found in (work_items(job, layout) if work is None else work)]
-    items = candidates[0] if len(candidates) == 1 else max(candidates, key=lambda found: sum(found.values()))
+    items = _fullest(layout, accelerator, work_items(job, layout) if work is None else work)
     breakdown = tuple([(name, round(size)) for name, size in items.items() if size >= 1])
     total = sum([size for _, size in breakdown])
-    low, high = constants().bands[_group(job)]
-    measured = accelerator.runtime == "cuda" and not job.architecture.experts and job.framework != "jax"
-    measured = measured and not is_guess(job.architecture)
-    if not measured:  # no peak of this kind was published: twice as wide, in the logarithm
-        low, high = low**2, high**2
-    grade: Grade = "calibrated" if measured and job.architecture.layers else "roofline"
+    low, high, grade = edges(job, accelerator)
     return MemoryEstimate(
         breakdown=breakdown,
         low_bytes=round(total * low),
@@ -73,6 +66,27 @@ def training_memory(
         grade=grade,
         assumptions=tuple(_assumptions(job, layout)),
     )
+
+
+def peak_bytes(layout: Layout, accelerator: Accelerator, work: Sequence[Items]) -> int:
+    """`total_bytes` of `training_memory` alone, for a search that asks for thousands."""
+    return sum([round(size) for size in _fullest(layout, accelerator, work).values() if size >= 1])
+
+
+def _fullest(layout: Layout, accelerator: Accelerator, work: Sequence[Items]) -> Items:
+    runtime = _runtime_items(layout, accelerator)
+    candidates = [{**found, **runtime} for found in work]
+    return candidates[0] if len(candidates) == 1 else max(candidates, key=lambda found: sum(found.values()))
+
+
+def edges(job: TrainingJob, accelerator: Accelerator) -> tuple[float, float, Grade]:
+    """The factors of the 80 % band on what is expected, and the grade."""
+    low, high = constants().bands[_group(job)]
+    measured = accelerator.runtime == "cuda" and not job.architecture.experts and job.framework != "jax"
+    measured = measured and not is_guess(job.architecture)
+    if not measured:  # no peak of this kind was published: twice as wide, in the logarithm
+        low, high = low**2, high**2
+    return low, high, "calibrated" if measured and job.architecture.layers else "roofline"
 
 
 def model_states(job: TrainingJob, layout: Layout) -> ModelStates:
