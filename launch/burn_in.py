@@ -37,7 +37,7 @@ def threshold(of: Setting) -> float:
     rates = []
     if machine.devices > 1 and machine.link_bytes_per_s:
         rates.append(machine.link_bytes_per_s * WITHIN["fast" if machine.fast > 1 else "pcie"])
-    if of.nodes > 1 and machine.fabric_bytes_per_s and of.target.rdma[0]:
+    if of.nodes > 1 and machine.fabric_bytes_per_s and (of.target.rdma[0] or of.target.fabric):
         rates.append(machine.fabric_bytes_per_s * BETWEEN.get(machine.fabric, PLAIN))
     elif of.nodes > 1 and machine.network_bytes_per_s:
         rates.append(machine.network_bytes_per_s * PLAIN)

@@ -1,8 +1,9 @@
 """What the definitions of operators' own kinds allow, of the fields that our clusters write. Pure.
 
 Written from the projects' own definitions: NVIDIA's network operator v25.10 (mellanox.com/v1alpha1), AMD's GPU operator
-v1.4 (amd.com/v1alpha1), and the monitors that Azure's managed Prometheus reads (azmonitoring.coreos.com/v1, which has
-the fields of monitoring.coreos.com/v1).
+v1.4 (amd.com/v1alpha1), the monitors that Azure's managed Prometheus reads (azmonitoring.coreos.com/v1, which has
+the fields of monitoring.coreos.com/v1), and the networks of GKE's multi-networking (networking.gke.io/v1, as
+github.com/GoogleCloudPlatform/cluster-toolkit 1047080 writes them: modules/scheduler/gke-cluster/templates).
 """
 
 from __future__ import annotations
@@ -101,8 +102,27 @@ class PodMonitor(_Kind):
     namespaceSelector: dict[str, Any] | None = None
 
 
+class GKENetworkParamSet(_Kind):
+    vpc: Annotated[str, Field(pattern=r"^[a-z][-a-z0-9]{0,62}$")]  # a name, not a link
+    vpcSubnet: Annotated[str, Field(pattern=r"^[a-z][-a-z0-9]{0,62}$")]
+    deviceMode: Literal["NetDevice", "RDMA"]
+
+
+class ParametersRef(_Kind):
+    group: Literal["networking.gke.io"]
+    kind: Literal["GKENetworkParamSet"]
+    name: str
+
+
+class Network(_Kind):
+    type: Literal["Device"]
+    parametersRef: ParametersRef
+
+
 KINDS: Final[dict[str, tuple[str, type[_Kind]]]] = {
     "NicClusterPolicy": ("mellanox.com/v1alpha1", NicClusterPolicy),
     "DeviceConfig": ("amd.com/v1alpha1", DeviceConfig),
+    "GKENetworkParamSet": ("networking.gke.io/v1", GKENetworkParamSet),
+    "Network": ("networking.gke.io/v1", Network),
     "PodMonitor": ("azmonitoring.coreos.com/v1", PodMonitor),
 }

@@ -1,7 +1,8 @@
 """One pod: its share of a machine, its security, its folders, its network's variables. Pure.
 
 Pods keep to Kubernetes' restricted standard: no root, no privilege, the runtime's seccomp profile, a root file system
-that cannot be written. One exception stands in `security`: InfiniBand pins memory, which takes IPC_LOCK.
+that cannot be written. Two exceptions: InfiniBand pins memory, which takes IPC_LOCK (`security`); GPUDirect on GKE
+takes root, folders of the machine and a daemon that sets its interfaces (`launch/gpudirect.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from launch import gpudirect
 from launch.run import Run
 from launch.setting import Setting, short
 from launch.target import EFA_HUGE_PAGES_MIB, Machine, Target
@@ -109,6 +111,8 @@ def network_env(machine: Machine, target: Target, *, several: bool) -> dict[str,
     if target.rdma[0].endswith("/efa"):
         found |= {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
         found |= {"FI_EFA_USE_HUGE_PAGE": "1"}
+    elif target.fabric:
+        found |= gpudirect.env(target.fabric)
     elif target.rdma[0]:
         found |= {"NCCL_IB_PCI_RELAXED_ORDERING": "1", "NCCL_IB_QPS_PER_CONNECTION": "4"}
     if machine.runtime == "neuron":
@@ -140,6 +144,7 @@ def template(
     run, target, machine = of.run, of.target, of.machine
     _, memory = share(machine, max(1, devices))
     rdma = bool(target.rdma[0]) and devices == machine.devices
+    fabric = target.fabric if devices == machine.devices and of.nodes > 1 else ""
     pod_security, container_security = security(run, target, rdma=rdma)
     folders = {"tmp": ("/tmp", 0), "home": (HOME, 0), "cache": (CACHE, 0)}  # noqa: S108  (a pod's own)
     folders |= {f"data-{number}": pair for number, pair in enumerate((writable or {}).items())}
@@ -163,7 +168,7 @@ def template(
         "name": main,
         "image": run.image,
         "imagePullPolicy": "IfNotPresent",
-        "command": list((run.command if own_command else ()) or command),
+        "command": gpudirect.profiled(fabric, (run.command if own_command else ()) or command),
         **({"args": list(run.args)} if run.args else {}),
         "env": [{"name": key, **_value(value)} for key, value in variables.items()],
         "resources": resources(machine, target, devices),
@@ -194,7 +199,10 @@ def template(
     made: Manifest = {"labels": {**of.labels, **target.pod_labels}}
     if annotations:
         made["annotations"] = dict(annotations)
-    return {"metadata": made, "spec": spec}
+    pod = {"metadata": made, "spec": spec}
+    if fabric:
+        gpudirect.dress(fabric, pod)
+    return pod
 
 
 HOUSE: Final = {  # writable places for libraries that want a home; a name for those that ask who runs them

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from launch import files, pods
+from launch import files, gpudirect, pods
 from launch.jobs import PORT, queued
 from launch.pods import Manifest
 from launch.setting import Setting
@@ -33,6 +33,8 @@ def job(of: Setting, scripts: str) -> Manifest:
     for key in ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES"):
         env.pop(key, None)  # Ray says where its workers are
     line = list(of.run.command) or command(of)
+    if of.nodes > 1:
+        line = gpudirect.profiled(of.target.fabric, line)
     worker = pods.template(
         of, devices=of.machine.devices, command=[], own_command=False, env=env, files=scripts, restart="Always"
     )

@@ -62,6 +62,7 @@ class Target:
     levels: tuple[str, ...] = ()  # topology labels of the queue, widest first
     store: str = ""  # URI of the checkpoints; "": none
     rdma: tuple[str, int] = ("", 0)  # resource and count of RDMA interfaces, where a device plugin offers them
+    fabric: str = ""  # gpudirect-...: the cluster has its networks, installers and daemons; "": a plain interface
 
     def tolerations(self) -> list[dict[str, str]]:
         return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in self.taints]
@@ -130,8 +131,13 @@ def eks_target(workload: Workload, pool: Pool, *, name: str, queue: str = "", st
     )
 
 
-def gke_target(pool: Pool, *, name: str, label: str, writer: str = "", queue: str = "", store: str = "") -> Target:
-    """Our GKE node pools; `label` is the pools' sizewell-workload, `writer` the e-mail that may write checkpoints."""
+def gke_target(
+    pool: Pool, *, name: str, label: str, writer: str = "", queue: str = "", store: str = "", fabric: str = ""
+) -> Target:
+    """Our GKE node pools; `label` is the pools' sizewell-workload, `writer` the e-mail that may write checkpoints.
+
+    `fabric` is the GPUDirect protocol that the pool's machines and the cluster are made for.
+    """
     machine = machine_of(pool)
     selector = {"sizewell-workload": label}
     if machine.tpu_label:
@@ -151,6 +157,7 @@ def gke_target(pool: Pool, *, name: str, label: str, writer: str = "", queue: st
         taints=tuple(taints),
         queue=queue,
         store=store,
+        fabric=fabric,
     )
 
 

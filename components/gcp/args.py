@@ -66,6 +66,19 @@ class GkeClusterArgs(OwnedArgs):
     """ISO date from which minor and node upgrades wait until the version's end of support."""
 
 
+class GpuDirectArgs(OwnedArgs):
+    """What GPUDirect takes inside of a GKE cluster that has multi-networking."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    fabric: str
+    """gpudirect-tcpx (A3 High), gpudirect-tcpxo (A3 Mega) or gpudirect-rdma (A3 Ultra, A4)."""
+    networks: list[pulumi.Input[str]]
+    """Names of the networks of the extra interfaces (or links to them), in the order of the node pool's."""
+    subnetworks: list[pulumi.Input[str]]
+    """Names of their subnetworks, in the same order."""
+
+
 class WriterArgs(TypedDict):
     """The checkpoint store that the workload may write to, never delete from."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from components.faults import Faults, check_counts, check_guard, check_label, check_offered, check_owned, check_schedule
 from components.gcp import plans
-from components.gcp.args import AcceleratorPoolArgs, CheckpointStoreArgs, GkeClusterArgs, NetworkArgs
+from components.gcp.args import AcceleratorPoolArgs, CheckpointStoreArgs, GkeClusterArgs, GpuDirectArgs, NetworkArgs
 from components.machines import offered_elsewhere
 from sizing.catalog.records import Shape, Slice
 
@@ -47,6 +47,22 @@ def check_network(name: str, args: NetworkArgs) -> None:
                 zone.startswith(f"{args.get('region')}-"),
                 "fabric_zone",
                 f"must be a zone of {args.get('region')} for an RDMA network, got {zone!r}",
+            )
+    faults.done()
+
+
+def check_gpudirect(name: str, args: GpuDirectArgs) -> None:
+    faults = Faults(f"GpuDirect {name}")
+    faults.unknown_keys(args, GpuDirectArgs)
+    check_owned(faults, args)
+    if faults.one_of(args, "fabric", FABRICS):
+        count = sum(plans.FABRIC_NETWORKS[args["fabric"]])
+        for key in ("networks", "subnetworks"):
+            found = list(args.get(key) or [])
+            faults.must(
+                len(found) == count,
+                key,
+                f"must be {count} for {args['fabric']}, one for each extra interface, got {len(found)}",
             )
     faults.done()
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from components.gcp.args import bucket_name, writer_account
-from components.machines import pool_name
+from components.gcp.args import bucket_name, is_gang, writer_account
+from components.gcp.plans import FABRIC_NETWORKS
+from components.machines import find_shape, pool_name
 from components.settings import Settings
 from components.tags import physical_name
 from launch.target import Target, gke_target
@@ -13,6 +14,17 @@ from sizing.decision import Decision, Pool, Workload
 def store_uri(decision: Decision, workload: Workload, settings: Settings) -> str:
     """URI of the workload's checkpoint store; "" where it has none."""
     return f"gs://{bucket_name(decision, workload, settings)}" if workload.checkpoint else ""
+
+
+def pool_fabric(workload: Workload, pool: Pool) -> str:
+    """The GPUDirect fabric that a pool's machines share; "" where each works for itself."""
+    shape = find_shape("gcp", pool.instance_type)
+    return shape.fabric if shape is not None and is_gang(workload, pool) and shape.fabric in FABRIC_NETWORKS else ""
+
+
+def own_network(settings: Settings) -> bool:
+    """Whether the cluster stands in a network of ours: only there are networks for GPUDirect."""
+    return not set(settings.network) - {"cidr"}
 
 
 def target(
@@ -28,4 +40,5 @@ def target(
         writer=writer,
         queue=queue,
         store=store_uri(decision, workload, settings),
+        fabric=pool_fabric(workload, pool) if own_network(settings) else "",
     )

@@ -12,13 +12,13 @@ from components.gcp.args import (
     NODES_CIDR,
     checkpoint_store_args,
     cluster_args,
-    is_gang,
     network_args,
     pool_args,
     writer_account,
     zones_of,
 )
-from components.gcp.plans import FABRIC_NETWORKS, queue_flavor
+from components.gcp.launching import pool_fabric
+from components.gcp.plans import queue_flavor
 from components.machines import find_shape, pool_name
 from components.settings import Settings
 from components.tags import physical_name
@@ -82,6 +82,15 @@ def _build_cluster(
         {**cluster_args(decision, region, zones, settings), **cluster_place},  # type: ignore[typeddict-item]
         options,
     )
+    inside_first: list[pulumi.Resource] = []
+    if fabric_networks:
+        from components.gcp.gpudirect import GpuDirect
+
+        inside = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "fabric": fabric}
+        inside |= {"networks": fabric_networks, "subnetworks": fabric_subnetworks}
+        direct = GpuDirect(f"gpudirect-{region}", inside, options)  # type: ignore[arg-type]
+        inside_first.append(direct)
+        outputs[f"gpudirect-{region}"] = {"networks": direct.networks, "installers": direct.installers}
     flavors: list[dict[str, Any]] = []
     for workload, pool in here:
         name = pool_name(workload, pool)
@@ -114,8 +123,9 @@ def _build_cluster(
         return launching.target(decision, workload, pool, settings, queue=queue, writer=writer)
 
     kubeconfig = cluster.kubeconfig
+    held = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there
     return outputs | build_runs(
-        decision, here, settings, where=region, kubeconfig=kubeconfig, target=target, queued=queued
+        decision, here, settings, where=region, kubeconfig=kubeconfig, target=target, queued=queued, options=held
     )
 
 
@@ -179,12 +189,6 @@ def provider(region: str, settings: Settings) -> gcp.Provider:
     """The explicit provider of a region; it works in the project that the configuration names."""
     project = settings.accounts[0] if settings.accounts else None
     return gcp.Provider(region, region=region, project=project)
-
-
-def pool_fabric(workload: Workload, pool: Pool) -> str:
-    """The GPUDirect fabric that a pool's machines share; "" where each works for itself."""
-    shape = find_shape("gcp", pool.instance_type)
-    return shape.fabric if shape is not None and is_gang(workload, pool) and shape.fabric in FABRIC_NETWORKS else ""
 
 
 def fabric_of(pools: Sequence[tuple[Workload, Pool]], settings: Settings) -> tuple[str, str]:

@@ -56,6 +56,8 @@ class MachinesArgs(TypedDict):
     """Resource of the RDMA interfaces, as vpc.amazonaws.com/efa or rdma/ib."""
     rdma_count: NotRequired[int]
     """RDMA interfaces of each machine."""
+    fabric: NotRequired[str]
+    """GPUDirect protocol of a GKE cluster that is made for it, as gpudirect-tcpxo; nothing elsewhere."""
     queue: NotRequired[str]
     """Local queue of Kueue."""
     topology_levels: NotRequired[list[str]]
@@ -295,6 +297,7 @@ def args_of(of: Setting, shape: type) -> dict[str, Any]:
         "taints": dict(target.taints),
         "rdma_resource": target.rdma[0],
         "rdma_count": target.rdma[1],
+        "fabric": target.fabric,
         "queue": target.queue,
         "topology_levels": list(target.levels),
     }
@@ -382,6 +385,7 @@ def setting_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Set
         levels=tuple(machines.get("topology_levels", ())),
         store=args.get("store", ""),
         rdma=(machines.get("rdma_resource", ""), machines.get("rdma_count", 0)),
+        fabric=machines.get("fabric", ""),
     )
     return Setting(
         decision=decision,

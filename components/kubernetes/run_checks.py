@@ -6,6 +6,8 @@ from typing import Any
 
 from components.faults import Faults, check_guard, check_owned
 from components.kubernetes import run_args as to
+from components.machines import find_shape
+from launch import gpudirect
 from launch.run import read_run
 from sizing.decision import Capacity
 from sizing.errors import ConfigError, DecisionError
@@ -66,6 +68,15 @@ def _check_machines(faults: Faults, machines: Mapping[str, Any]) -> None:
         key = to.accelerator_of(machines)
         found = f"{machines['cloud']} {machines['instance_type']}"
         faults.must(bool(key), f"{at}.instance_type", f"is not in the catalog with an accelerator: {found}")
+    if fabric := machines.get("fabric"):
+        shape = find_shape(str(machines.get("cloud")), str(machines.get("instance_type")))
+        has = shape.fabric if shape is not None and shape.fabric in gpudirect.INTERFACES else ""
+        faults.must(
+            fabric == has,
+            f"{at}.fabric",
+            f"must be the machines' own ({has or 'they have no GPUDirect'}), got {fabric!r}",
+        )
+        faults.must(not machines.get("rdma_resource"), f"{at}.rdma_resource", "is of no use beside fabric")
     if machines.get("rdma_resource"):
         faults.must(
             isinstance(machines.get("rdma_count"), int), f"{at}.rdma_count", "is missing: how many of rdma_resource"

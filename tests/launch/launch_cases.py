@@ -111,6 +111,27 @@ def gke_queued():
     return dataclasses.replace(one, target=dataclasses.replace(one.target, **changed))
 
 
+def gke_direct(machine="a3-megagpu-8g", accelerator="h100-sxm", fabric="gpudirect-tcpxo", **changes):
+    gpus = pool("gcp", machine, accelerator, 8, nodes=(0, 2, 4), mode="spot")
+    one = training("pretrain", gpus, task=BIG, **changes)
+    writer = "writer@petsnap.iam.gserviceaccount.com"
+    store = "gs://sizewell-prod-gcp-pretrain"
+    target = gke_target(gpus, name="pretrain", label="pretrain", writer=writer, store=store, fabric=fabric)
+    return setting(decision("prod-gcp", one), one, gpus, run(), target)
+
+
+def gke_tcpx():
+    return gke_direct("a3-highgpu-8g", fabric="gpudirect-tcpx")
+
+
+def gke_rdma():
+    return gke_direct("a3-ultragpu-8g", "h200-sxm", "gpudirect-rdma")
+
+
+def gke_rdma_ray():
+    return gke_direct("a4-highgpu-8g", "b200", "gpudirect-rdma", scheduler="ray")
+
+
 def aks_training():
     nd = pool("azure", "Standard_ND96isr_H100_v5", "h100-sxm", 8, nodes=(0, 2, 4))
     one = training("pretrain", nd, task=BIG)
@@ -216,6 +237,10 @@ CASES = {
     "eks-neuron": eks_neuron,
     "gke-slice": gke_slice,
     "gke-queued": gke_queued,
+    "gke-tcpx": gke_tcpx,
+    "gke-tcpxo": gke_direct,
+    "gke-rdma": gke_rdma,
+    "gke-rdma-ray": gke_rdma_ray,
     "aks-training": aks_training,
     "coreweave": coreweave,
     "ray": ray,
@@ -227,4 +252,4 @@ CASES = {
     "batch": batch,
     "notebook": notebook,
 }
-BURN_IN = ("eks-training", "coreweave", "eks-spot", "serve-shared", "serve-pictures")
+BURN_IN = ("eks-training", "gke-tcpxo", "coreweave", "eks-spot", "serve-shared", "serve-pictures")

@@ -59,14 +59,36 @@ def test_custom_objects_are_what_their_definitions_allow(name, what):
     assert [fault for one in made(name, what) for fault in kinds.faults(one)] == []
 
 
+MAIN = ["main: adds IPC_LOCK", "main: may be root"]
+DAEMON = ["daemon: allowPrivilegeEscalation", "daemon: keeps capabilities", "daemon: adds NET_ADMIN"]
+DIRECT = {
+    "gke-tcpx": [
+        *(f"volume {one}" for one in ("libraries", "sys", "proc-sys")),
+        *MAIN,
+        *(f"tcpx-{one}" for one in [*DAEMON, "daemon: may be root"]),
+    ],
+    "gke-tcpxo": [
+        *(f"volume {one}" for one in ("libraries", "sys", "proc-sys", "aperture-devices")),
+        *MAIN,
+        *(f"tcpxo-{one}" for one in [*DAEMON, "daemon: adds NET_BIND_SERVICE", "daemon: may be root"]),
+    ],
+    "gke-rdma": ["volume libraries", "volume gib", *MAIN],
+    "gke-rdma-ray": ["volume libraries", "volume gib", *MAIN],
+}
+
+
 @pytest.mark.parametrize(("name", "what"), MADE)
 def test_pods_keep_to_the_restricted_standard(name, what):
-    """All but one: InfiniBand registers more memory than a pod may lock, which takes IPC_LOCK."""
+    """All but two: InfiniBand registers more memory than a pod may lock, which takes IPC_LOCK; GPUDirect takes more."""
     pods = [pod for one in made(name, what) for pod in judging.pods(one)]
     assert pods
     infiniband = name in ("aks-training", "coreweave")
     for pod in pods:
-        assert judging.unrestricted(pod) == (["main: adds IPC_LOCK"] if infiniband else [])
+        direct = "networking.gke.io/interfaces" in pod["metadata"].get("annotations", {})
+        if direct:
+            assert judging.unrestricted(pod) == DIRECT[name]
+        else:
+            assert judging.unrestricted(pod) == (["main: adds IPC_LOCK"] if infiniband else [])
         for container in pod["spec"]["containers"]:
             assert container["securityContext"]["readOnlyRootFilesystem"] is True
             assert container["resources"]["requests"] == container["resources"]["limits"]

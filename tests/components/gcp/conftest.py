@@ -4,4 +4,5 @@ from pathlib import Path
 sys.path[:0] = [
     str(Path(__file__).parent),
     str(Path(__file__).parents[1] / "aws"),
-]  # gcp_recording.py, aws_recording.py
+    str(Path(__file__).parents[2] / "launch"),
+]  # gcp_recording.py, aws_recording.py, judging.py
