@@ -15,14 +15,26 @@ from resources.recorded import UNKNOWN
 from sizing.decision import Decision
 
 DECISIONS = sorted((harness.ROOT / "stacks" / "decisions").glob("*.json"))
-CLUSTERS = [path.stem for path in DECISIONS]
-STORES = [
-    f"checkpoints-{path.stem}"
-    for path in DECISIONS
-    if any(workload.checkpoint for workload in Decision.from_json(path).workloads)
-]
 
-ENDS = [f"ttl-{path.stem}" for path in DECISIONS if Decision.from_json(path).expires_at]
+
+def stacks(names, *, longer):
+    """Stacks by name; those in `longer` are of the same forms as others of their cloud: `make soak` has them."""
+    return [pytest.param(name, marks=pytest.mark.soak if name in longer else ()) for name in names]
+
+
+CLUSTERS = stacks([path.stem for path in DECISIONS], longer=("staging-aws",))
+STORES = stacks(
+    [
+        f"checkpoints-{path.stem}"
+        for path in DECISIONS
+        if any(workload.checkpoint for workload in Decision.from_json(path).workloads)
+    ],
+    longer=("checkpoints-dev-aws", "checkpoints-staging-aws", "checkpoints-staging-gcp"),
+)
+ENDS = stacks(
+    [f"ttl-{path.stem}" for path in DECISIONS if Decision.from_json(path).expires_at],
+    longer=("ttl-staging-aws", "ttl-staging-gcp"),
+)
 
 
 def ops(plan: Mapping[str, object]) -> dict[str, int]:
