@@ -379,16 +379,42 @@ def _header(part: Part, data: bytes) -> list[list[Any]]:
             [part.name, name, header[key]["dtype"], shape, offset, header[key]["shape"], header[key]["data_offsets"][0]]
             for key, name, shape, offset in json.loads(header["__metadata__"]["blocks"])
         ]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise CorruptError(f"{part.name}: its header cannot be read: {error}") from None
 
 
 def _fill(store: Store, manifest: Manifest, index: list[list[Any]], blocks: Sequence[Block]) -> None:
     """Read the parts that the blocks need, each once, check them whole, and write the blocks when all is there."""
+    filled = [(block, np.empty(block.extent, CARRIERS[block.dtype]), [0]) for block in blocks]
+    try:
+        wanted = _wanted(manifest, index, filled)
+    except (RefusedError, ValueError, TypeError, LookupError):
+        # Headers were read without their parts: a changed byte in one looks like another model. The parts tell.
+        for part in manifest.parts:
+            _whole(store, manifest, part)
+        raise
+    for part in manifest.parts:
+        if part.name not in wanted:
+            continue
+        data = _whole(store, manifest, part)
+        for (_, _, dtype, _, _, extent, start), buffer, (into, out_of), count in wanted[part.name]:
+            values = np.frombuffer(data, CARRIERS[dtype], math.prod(extent), part.header + start).reshape(extent)
+            buffer[into] = values[out_of]
+            count[0] += math.prod(values[out_of].shape)
+    for block, _, count in filled:
+        if count[0] != math.prod(block.extent):
+            raise CorruptError(f"{manifest.name}: holds {count[0]} of {math.prod(block.extent)} values of {block.name}")
+    for block, buffer, _ in filled:
+        block.write(buffer)
+
+
+def _wanted(
+    manifest: Manifest, index: list[list[Any]], filled: Sequence[tuple[Block, Any, list[int]]]
+) -> dict[str, list[tuple[Any, Any, Any, Any]]]:
+    """Which entries of which part each block needs, by the part's name."""
     held: dict[str, list[list[Any]]] = {}
     for entry in index:
         held.setdefault(entry[1], []).append(entry)
-    filled = [(block, np.empty(block.extent, CARRIERS[block.dtype]), [0]) for block in blocks]
     wanted: dict[str, list[tuple[Any, Any, Any, Any]]] = {}
     for block, buffer, count in filled:
         entries = held.get(block.name)
@@ -403,21 +429,15 @@ def _fill(store: Store, manifest: Manifest, index: list[list[Any]], blocks: Sequ
             overlap = _overlap(block.offset, block.extent, entry[4], entry[5])
             if overlap is not None:
                 wanted.setdefault(entry[0], []).append((entry, buffer, overlap, count))
-    for part in manifest.parts:
-        if part.name not in wanted:
-            continue
-        data = store.get(part.name)
-        if len(data) != part.bytes or _digest(data) != part.sha256:
-            raise CorruptError(f"{manifest.name}: the content of its part {part.name} does not match its sha256")
-        for (_, _, dtype, _, _, extent, start), buffer, (into, out_of), count in wanted[part.name]:
-            values = np.frombuffer(data, CARRIERS[dtype], math.prod(extent), part.header + start).reshape(extent)
-            buffer[into] = values[out_of]
-            count[0] += math.prod(values[out_of].shape)
-    for block, _, count in filled:
-        if count[0] != math.prod(block.extent):
-            raise CorruptError(f"{manifest.name}: holds {count[0]} of {math.prod(block.extent)} values of {block.name}")
-    for block, buffer, _ in filled:
-        block.write(buffer)
+    return wanted
+
+
+def _whole(store: Store, manifest: Manifest, part: Part) -> bytes:
+    """A part's content; CorruptError where it is not what was written."""
+    data = store.get(part.name)
+    if len(data) != part.bytes or _digest(data) != part.sha256:
+        raise CorruptError(f"{manifest.name}: the content of its part {part.name} does not match its sha256")
+    return data
 
 
 def _overlap(

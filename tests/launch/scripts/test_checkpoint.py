@@ -156,6 +156,20 @@ def test_a_changed_byte_anywhere_sends_all_to_the_one_before(data: st.DataObject
     assert any("passed over" in text and "000000000002-" in text for text in said) or name.startswith("manifests/")
 
 
+def test_a_changed_byte_that_looks_like_another_model_sends_all_to_the_one_before() -> None:
+    """Every bit of a header in turn: names, types and shapes are read before the part is."""
+    store = Memory()
+    saved(store, 1)
+    older = set(store.objects)
+    saved(store, 2)
+    name = min(n for n in store.objects if n not in older and n.startswith("parts/"))
+    content = store.objects[name]
+    end = 8 + int.from_bytes(content[:8], "little")
+    for at in range(8, end):
+        store.objects[name] = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+        assert [each.step for each in loaded(store)[0]] == [1, 1], at
+
+
 def test_when_no_checkpoint_can_be_read_the_run_does_not_start_from_nothing() -> None:
     store = Memory()
     saved(store, 1)
