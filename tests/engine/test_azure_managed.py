@@ -27,7 +27,10 @@ def nothing_changes(engine, stack):
     assert [(step["urn"], step.get("diffReasons")) for step in changes] == []
 
 
-@pytest.mark.parametrize("decision", [KUBERNETES, ML], ids=["kubernetes", "azureml"])
+@pytest.mark.parametrize(
+    "decision",
+    [pytest.param(KUBERNETES, id="kubernetes", marks=pytest.mark.soak), pytest.param(ML, id="azureml")],  # prod has AKS
+)
 def test_up_changes_nothing_twice_and_destroy_leaves_nothing(engine, decision):
     stack = decision.stack
     decision.write(engine.project / "stacks" / "decisions" / f"{stack}.json")

@@ -125,7 +125,9 @@ IN_ANY_LANGUAGE = {  # package -> component, arguments as the package generated 
 }
 
 
-@pytest.mark.parametrize("cloud", IN_ANY_LANGUAGE)
+@pytest.mark.parametrize(
+    "cloud", ["aws", *(pytest.param(p, marks=pytest.mark.soak) for p in IN_ANY_LANGUAGE if p != "aws")]
+)
 def test_a_program_in_any_language_has_the_components_as_a_package(cloud, tmp_path):
     """The engine makes an SDK from the inferred schema, and a program that knows nothing else builds with it."""
     component, arguments, output = IN_ANY_LANGUAGE[cloud]

@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 COMPONENTS = Path(__file__).parents[1] / "components"
 sys.path[:0] = [str(COMPONENTS), str(COMPONENTS / "aws")]
 
@@ -51,6 +53,7 @@ def same_again_and_gone(engine, stack):
     assert {package: engine.cloud(package) for package in ("gcp", "kubernetes")} == {"gcp": {}, "kubernetes": {}}
 
 
+@pytest.mark.soak
 def test_a_queued_stack_with_what_runs_on_it(engine):
     configured(engine, "dev-gcp", {"pretrain": "train:2.8", "chat": "vllm/vllm-openai:v0.11.0"})
     engine.up("dev-gcp")

@@ -22,7 +22,7 @@ def stacks(names, *, longer):
     return [pytest.param(name, marks=pytest.mark.soak if name in longer else ()) for name in names]
 
 
-CLUSTERS = stacks([path.stem for path in DECISIONS], longer=("staging-aws",))
+CLUSTERS = stacks([path.stem for path in DECISIONS], longer=("staging-aws", "prod-gcp"))
 STORES = stacks(
     [
         f"checkpoints-{path.stem}"

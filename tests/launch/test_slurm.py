@@ -109,7 +109,7 @@ def test_what_goes_back_into_the_queue(slurm_stands_in, code, count, again):
 def test_told_to_end_the_step_is_told_and_waited_for(slurm_stands_in):
     """SIGTERM goes to the step's processes by scancel: srun, told itself, would kill them before they have saved."""
     task = slurm_stands_in.folder / "task"
-    line = ("bash", "-c", f"trap 'sleep 0.5; echo saved; exit 75' TERM; echo $$ > {task}; sleep 30 >/dev/null & wait")
+    line = ("bash", "-c", f"trap 'sleep 0.5; echo saved; exit 75' TERM; echo $$ > {task}; sleep 30 >&- 2>&- & wait")
     code, out, calls = slurm_stands_in(slurm.script(ended(line)), tell=True)
     assert "saved" in out
     assert code == 75
