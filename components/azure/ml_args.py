@@ -43,7 +43,7 @@ class AmlWorkspaceArgs(OwnedArgs):
     outbound: NotRequired[str]
     """approved unless told: machines reach Azure's own services only; or internet, for packages from anywhere."""
     outbound_hosts: NotRequired[list[str]]
-    """Further host names that machines may reach, as pypi.org; Azure builds a firewall for them, which bills."""
+    """Further host names that machines may reach, as huggingface.co; Azure builds a firewall for them, which bills."""
     key: NotRequired[CustomerKeyArgs]
     """Key of one's own for the workspace's data."""
     log_days: NotRequired[int]
