@@ -19,7 +19,7 @@ LIVE_WORKSPACE = {
     **PLACE,
     "salt": "sizewell/petsnap",
     "private_dns_zone_ids": ZONES,
-    "outbound_hosts": ["pypi.org", "*.pythonhosted.org"],
+    "outbound_hosts": ["huggingface.co", "*.hf.co"],
     "key": {
         "key_url": "https://keys.vault.azure.net/keys/disks/1",
         "vault_id": VAULT,
@@ -153,8 +153,8 @@ def test_an_alert_looks_at_least_as_far_back_as_the_guard(seconds):
 
 NEGATIVE = [
     (AmlWorkspace, WORKSPACE, {"outbound": "anything"}, "outbound", "must be approved or internet"),
-    (AmlWorkspace, WORKSPACE, {"outbound": "internet", "outbound_hosts": ["pypi.org"]}, "outbound_hosts", "already"),
-    (AmlWorkspace, WORKSPACE, {"outbound_hosts": ["http://pypi.org"]}, "outbound_hosts[0]", "must be a host name"),
+    (AmlWorkspace, WORKSPACE, {"outbound": "internet", "outbound_hosts": ["huggingface.co"]}, "outbound_hosts", "already"),
+    (AmlWorkspace, WORKSPACE, {"outbound_hosts": ["http://huggingface.co"]}, "outbound_hosts[0]", "must be a host name"),
     (AmlWorkspace, WORKSPACE, {"salt": ""}, "salt", "share their names with the whole world"),
     (AmlComputeCluster, COMPUTE, {"nodes_min": 1}, "nodes_min", "must be 0, got 1: machines above it bill"),
     (AmlComputeCluster, COMPUTE, {"nodes_min": 3}, "nodes_min", "must be 0, got 3"),
