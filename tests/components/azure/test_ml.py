@@ -153,8 +153,20 @@ def test_an_alert_looks_at_least_as_far_back_as_the_guard(seconds):
 
 NEGATIVE = [
     (AmlWorkspace, WORKSPACE, {"outbound": "anything"}, "outbound", "must be approved or internet"),
-    (AmlWorkspace, WORKSPACE, {"outbound": "internet", "outbound_hosts": ["huggingface.co"]}, "outbound_hosts", "already"),
-    (AmlWorkspace, WORKSPACE, {"outbound_hosts": ["http://huggingface.co"]}, "outbound_hosts[0]", "must be a host name"),
+    (
+        AmlWorkspace,
+        WORKSPACE,
+        {"outbound": "internet", "outbound_hosts": ["huggingface.co"]},
+        "outbound_hosts",
+        "already",
+    ),
+    (
+        AmlWorkspace,
+        WORKSPACE,
+        {"outbound_hosts": ["http://huggingface.co"]},
+        "outbound_hosts[0]",
+        "must be a host name",
+    ),
     (AmlWorkspace, WORKSPACE, {"salt": ""}, "salt", "share their names with the whole world"),
     (AmlComputeCluster, COMPUTE, {"nodes_min": 1}, "nodes_min", "must be 0, got 1: machines above it bill"),
     (AmlComputeCluster, COMPUTE, {"nodes_min": 3}, "nodes_min", "must be 0, got 3"),
