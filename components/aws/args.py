@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from components.aws.mounts import LustreMountArgs
+from components.aws.mounts import LustreMountArgs, block_window
 from components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
 from components.machines import find_shape
 from components.owned import GuardArgs, OwnedArgs, ScheduleArgs
@@ -47,6 +47,8 @@ class CapacityBlockArgs(TypedDict):
     """Buy nothing dearer."""
     ends: NotRequired[str]
     """End of an adopted block, ISO time: its machines are drained 40 minutes before it. A bought one knows its end."""
+    starts: NotRequired[str]
+    """Start of an adopted block that lies ahead, ISO time: its machines come then. A bought one knows its start."""
 
 
 class WriterArgs(TypedDict):
@@ -82,7 +84,7 @@ class GpuNodeGroupArgs(OwnedArgs):
     nodes_min: int
     """Fewest machines."""
     nodes_initial: int
-    """Machines at creation; afterwards autoscalers, schedule and guard own the number."""
+    """Machines at creation, or once the capacity block begins; afterwards autoscalers, schedule and guard own it."""
     nodes_max: int
     """Most machines."""
     capacity_mode: str
@@ -171,6 +173,10 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
             "start": block.start,
             "max_price_usd": None if block.max_price_usd is None else float(block.max_price_usd),
         }
+        if block.id:
+            wanted |= block_window(
+                start=block.start, duration_hours=block.duration_hours, decided_on=decision.decided_on
+            )
         args["capacity_block"] = {key: value for key, value in wanted.items() if value is not None}
     same_place = [f for f in pool.fallbacks if f.region == pool.region and f.market == "spot"]
     if pool.capacity.mode == "spot" and same_place and not (gang and shape is not None and shape.fabric == "efa"):

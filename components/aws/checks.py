@@ -3,11 +3,13 @@
 import ipaddress
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from components.aws import plans
 from components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, NetworkArgs
-from components.aws.mounts import check_block_end, check_mounts
+from components.aws.mounts import check_block_window, check_mounts
+from components.aws.places import is_region, places_of, regions, zone_ids_of
 from components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
 from sizing.catalog.records import Shape
 
@@ -57,6 +59,7 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
     else:
         check_rack(faults, shape)
         check_capacity(faults, args, shape)
+        check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))
         if args.get("gang") and counted and args["nodes_max"] > 1:
             faults.must(
                 len(args.get("zones") or []) == 1,
@@ -96,7 +99,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
 
 
 def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
-    """The region's form, and that every zone lies in it."""
+    """That the region is one of AWS's, and that every zone lies in it."""
     region = check_region(faults, args)
     zones = args.get("zones")
     if not isinstance(zones, list) or not zones:
@@ -105,12 +108,12 @@ def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
     faults.must(len(set(zones)) == len(zones), "zones", f"names a zone twice: {', '.join(map(str, zones))}")
     for number, zone in enumerate(zones):
         name = re.fullmatch(r"([a-z]+(?:-[a-z]+)+-\d)(?:-[a-z]{3}-\d+)?[a-z]", str(zone))
-        is_name = name is not None
-        is_id = re.fullmatch(r"[a-z]+\d(-[a-z]{3}\d+)?-az\d", str(zone)) is not None
-        if name and region:
-            faults.must(name.group(1) == region, f"zones[{number}]", f"lies in another region than {region}: {zone!r}")
-        elif not is_id and not is_name:
+        by_id = re.fullmatch(r"([a-z]+\d)(-[a-z]{3}\d+)?-az\d", str(zone))
+        if not name and not by_id:
             faults.add(f"zones[{number}]", f"must be a zone as us-east-1a or use1-az4, got {zone!r}")
+        elif region:
+            within = name[1] == region if name else by_id is not None and by_id[1] == zone_ids_of(region)
+            faults.must(within, f"zones[{number}]", f"lies in another region than {region}: {zone!r}")
 
 
 def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
@@ -118,7 +121,41 @@ def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
     right = faults.must(
         bool(_REGION.fullmatch(region)), "region", f"must be an AWS region such as us-east-1, got {region!r}"
     )
+    if right and not is_region(region):
+        near = get_close_matches(region, regions(), n=1)
+        right = faults.must(
+            False, "region", f"is none that AWS has: {region}", fix=f"did you mean {near[0]}?" if near else ""
+        )
     return region if right else ""
+
+
+def check_sold(faults: Faults, args: Mapping[str, Any], instance_type: str, *, mode: str = "") -> None:
+    """That the region sells a machine type, and in the market `mode` ("": any) in each zone, as far as is known.
+
+    The catalog knows all places of types that are sold as capacity blocks, which AWS lists region by region. What is
+    reserved or bought already stands where it stands.
+    """
+    region, places = str(args.get("region")), places_of(instance_type)
+    if not places or not is_region(region) or mode == "reservation" or (args.get("capacity_block") or {}).get("id"):
+        return
+    if region not in places:
+        faults.add(
+            "region",
+            f"does not sell {instance_type}: {region}; those that do are {', '.join(sorted(places))}",
+            fix="choose one of them, or another machine",
+        )
+        return
+    here, elsewhere = places[region], sorted(place for place, markets in places.items() if mode in markets)
+    if mode and mode not in here and elsewhere:  # where no region has it in this market, the type's own check says so
+        faults.add(
+            "capacity_mode",
+            f"{instance_type} is not sold as {mode} in {region}, there as {', '.join(sorted(here))}",
+            fix=f"as {mode} it is in {', '.join(elsewhere)}",
+        )
+    for number, zone in enumerate(args.get("zones") or []):
+        if (known := here.get(mode)) and "-az" in str(zone) and zone not in known:
+            fix = f"choose {' or '.join(sorted(known))}"
+            faults.add(f"zones[{number}]", f"has no {instance_type} as {mode}: {zone}", fix=fix)
 
 
 def check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None:
@@ -183,7 +220,7 @@ def check_rack(faults: Faults, shape: Shape) -> None:
 
 
 def _check_block(faults: Faults, args: GpuNodeGroupArgs, block: Mapping[str, Any]) -> None:
-    check_block_end(faults, block)
+    check_block_window(faults, block)
     faults.must(
         args.get("nodes_min") == 0,
         "nodes_min",

@@ -79,7 +79,7 @@ class EksNodeGroupArgs(OwnedArgs):
     nodes_min: int
     """Fewest machines."""
     nodes_initial: int
-    """Machines at creation, none in a capacity block; afterwards autoscalers, schedule and guard own the number."""
+    """Machines at creation, or once the capacity block begins; afterwards autoscalers, schedule and guard own it."""
     nodes_max: int
     """Most machines."""
     capacity_mode: str

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.aws.checks import check_capacity, check_place, check_rack, check_region
+from components.aws.checks import check_capacity, check_place, check_rack, check_region, check_sold
 from components.aws.eks_args import (
     EksAutoscalerArgs,
     EksClusterArgs,
@@ -98,6 +98,7 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
     else:
         check_rack(faults, shape)
         check_capacity(faults, args, shape)  # type: ignore[arg-type]
+        check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))
         if args.get("gang") and counted and args["nodes_max"] > 1:
             faults.must(
                 len(args.get("zones") or []) == 1,

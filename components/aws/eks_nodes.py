@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 from pulumi_aws import autoscaling, cloudwatch, ec2, eks, sns
 
-from components.aws import eks_plans, eks_scaling, parts, plans
+from components.aws import eks_plans, eks_scaling, parts, plans, stopping
 from components.aws.eks import NODE_POLICIES
 from components.aws.eks_args import EksNodeGroupArgs
 from components.aws.eks_checks import check_eks_pool
@@ -66,8 +66,8 @@ class EksNodeGroup(Owned):
         scaled = group.resources.apply(eks_plans.group_of)
         self._group_tags(name, args, shape, scaled)
         self._schedule(name, args, scaled)
-        if ends := args.get("capacity_block", {}).get("ends"):
-            parts.drain(self, name, scaled, nodes_max=args["nodes_max"], ends=ends)
+        block, nodes = args.get("capacity_block", {}), (args["nodes_initial"], args["nodes_max"])
+        parts.block_actions(self, name, scaled, nodes=nodes, starts=block.get("starts"), ends=block.get("ends"))
         self._guard(name, args, shape, scaled, account)
 
         self.node_group_name = group.node_group_name
@@ -145,7 +145,7 @@ class EksNodeGroup(Owned):
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
             scaling_config={
                 "min_size": args["nodes_min"],
-                "desired_size": 0 if mode == "capacity-block" else args["nodes_initial"],
+                "desired_size": 0 if "starts" in args.get("capacity_block", {}) else args["nodes_initial"],
                 "max_size": args["nodes_max"],
             },
             update_config={"max_unavailable": 1},
@@ -226,12 +226,17 @@ class EksNodeGroup(Owned):
         scaled: pulumi.Output[str],
         account: pulumi.Input[str],
     ) -> None:
-        """Two alarms: the first gives notice, the second, a grace later, takes the pool down."""
+        """Two alarms: the first gives notice, the second, a grace later, takes the pool down.
+
+        A pool that may be empty stays so, whoever still waits for a machine of it: the most that it may have becomes
+        none, which the autoscaler cannot change, until its working hours or a person say otherwise.
+        """
         guard, runtime = args.get("guard"), plans.runtime_of(shape)
         if guard is None or runtime not in eks_plans.METRICS:
             return
+        region = args["region"]
         key = parts.service_key(
-            self, f"{name}-notices", account=account, region=args["region"], services=("cloudwatch.amazonaws.com",)
+            self, f"{name}-notices", account=account, region=region, services=("cloudwatch.amazonaws.com",)
         )
         topic = sns.Topic(
             f"{name}-notices",
@@ -242,17 +247,8 @@ class EksNodeGroup(Owned):
         )
         alarms: dict[str, tuple[int, Any]] = {"idle": (guard["window_s"], topic.arn)}
         if guard["action"] == "scale-to-zero":
-            stop = autoscaling.Policy(
-                f"{name}-stop",
-                name=self.physical(f"{name}-stop", 255),
-                autoscaling_group_name=scaled,
-                policy_type="SimpleScaling",
-                adjustment_type="ExactCapacity",
-                scaling_adjustment=args["nodes_min"],
-                cooldown=300,
-                opts=self.child(),
-            )
-            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], stop.arn)
+            action = self._to_least(name, args, scaled) if args["nodes_min"] else topic.arn
+            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], action)
         for alarm, (seconds, action) in alarms.items():
             cloudwatch.MetricAlarm(
                 f"{name}-{alarm}",
@@ -263,3 +259,28 @@ class EksNodeGroup(Owned):
                 opts=self.child(),
                 **eks_plans.idle_alarm(runtime=runtime, guard=guard, cluster=args["cluster"], seconds=seconds),
             )
+        if guard["action"] == "scale-to-zero" and not args["nodes_min"]:
+            stopping.stop_on_alarm(
+                self,
+                name,
+                region=region,
+                account=account,
+                alarm=self.physical(f"{name}-idle-stop", 255),
+                content=eks_scaling.hold_document(),
+                may={"group": eks_scaling.hold_policy(region=region, group=self.physical(name, 63))},
+                inputs={"Group": scaled},
+            )
+
+    def _to_least(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> pulumi.Output[str]:
+        """A pool that keeps machines goes down to those; more come as soon as a pod waits for one."""
+        stop = autoscaling.Policy(
+            f"{name}-stop",
+            name=self.physical(f"{name}-stop", 255),
+            autoscaling_group_name=scaled,
+            policy_type="SimpleScaling",
+            adjustment_type="ExactCapacity",
+            scaling_adjustment=args["nodes_min"],
+            cooldown=300,
+            opts=self.child(),
+        )
+        return stop.arn

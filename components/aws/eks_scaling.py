@@ -4,6 +4,7 @@ Sources: github.com/kubernetes/autoscaler, tag cluster-autoscaler-1.34.3, cloudp
 and chart 9.56.0.
 """
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -121,6 +122,84 @@ def policy(*, region: str, cluster: str) -> str:
                 "Condition": {"StringEquals": {f"aws:ResourceTag/{DISCOVERY}": cluster}},
             },
         ]
+    )
+
+
+def hold_policy(*, region: str, group: str) -> str:
+    """See every group, change that of one managed node group, which EKS names after it.
+
+    In any account: a role only ever acts in its own, and so the policy is known at preview.
+    """
+    own = f"arn:{plans.partition(region)}:autoscaling:{region}:*:autoScalingGroup:*"
+    return plans.policy(
+        [
+            {
+                "Sid": "Look",
+                "Effect": "Allow",
+                "Action": "autoscaling:DescribeAutoScalingGroups",
+                "Resource": "*",
+                "Condition": {"StringEquals": {"aws:RequestedRegion": region}},
+            },
+            {
+                "Sid": "Hold",
+                "Effect": "Allow",
+                "Action": "autoscaling:UpdateAutoScalingGroup",
+                "Resource": f"{own}:autoScalingGroupName/eks-{group}-*",
+            },
+        ]
+    )
+
+
+def hold_document() -> str:
+    """An automation that empties an idle group and lets none come back: its largest size becomes none.
+
+    A group that is empty already is left as it is: the alarm looks at the whole cluster, and only who has machines has
+    left them idle.
+    """
+    sizes = {"MinSize": 0, "MaxSize": 0, "DesiredCapacity": 0}
+    group = {"type": "String", "description": "Its Auto Scaling group", "allowedPattern": "^eks-[0-9A-Za-z-]+$"}
+    steps: list[dict[str, Any]] = [
+        {
+            "name": "Look",
+            "action": "aws:executeAwsApi",
+            "nextStep": "WhetherItHasMachines",
+            "inputs": {
+                "Service": "autoscaling",
+                "Api": "DescribeAutoScalingGroups",
+                "AutoScalingGroupNames": ["{{ Group }}"],
+            },
+            "outputs": [{"Name": "Size", "Selector": "$.AutoScalingGroups[0].DesiredCapacity", "Type": "Integer"}],
+        },
+        {
+            "name": "WhetherItHasMachines",
+            "action": "aws:branch",
+            "isEnd": True,
+            "inputs": {"Choices": [{"Variable": "{{ Look.Size }}", "NumericGreater": 0, "NextStep": "Hold"}]},
+        },
+        {
+            "name": "Hold",
+            "action": "aws:executeAwsApi",
+            "isEnd": True,
+            "inputs": {
+                "Service": "autoscaling",
+                "Api": "UpdateAutoScalingGroup",
+                "AutoScalingGroupName": "{{ Group }}",
+                **sizes,
+            },
+        },
+    ]
+    return json.dumps(
+        {
+            "schemaVersion": "0.3",
+            "description": "Empties an idle pool and keeps it empty",
+            "assumeRole": "{{ Role }}",
+            "parameters": {
+                "Role": {"type": "AWS::IAM::Role::Arn", "description": "Role that may change the group"},
+                "Group": group,
+            },
+            "mainSteps": steps,
+        },
+        indent=1,
     )
 
 

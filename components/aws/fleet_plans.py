@@ -9,7 +9,7 @@ import pulumi
 
 from components.aws import plans
 from components.aws.args import WriterArgs
-from components.aws.checks import check_image, check_place, check_script
+from components.aws.checks import check_image, check_place, check_script, check_sold
 from components.faults import Faults, check_guard, check_owned
 from components.owned import GuardArgs, OwnedArgs
 from sizing.catalog.records import Shape
@@ -86,6 +86,8 @@ def check_fleet(name: str, args: SpotFleetArgs, shapes: Sequence[Shape | None]) 
     )
     faults.must(len(set(types)) == len(types), "instance_types", f"names a type twice: {', '.join(map(str, types))}")
     _check_types(faults, types, shapes)
+    for one in types:
+        check_sold(faults, args, str(one))
     price = args.get("max_usd_per_hour")
     faults.must(
         price is None or (isinstance(price, int | float) and price > 0),

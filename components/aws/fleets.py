@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_aws import cloudwatch, ec2, iam, kms, sns, sqs, ssm
 
-from components.aws import fleet_plans, parts, plans
+from components.aws import fleet_plans, parts, plans, stopping
 from components.aws.fleet_plans import SpotFleetArgs, check_fleet
 from components.machines import find_shape
 from components.owned import Owned
@@ -254,70 +254,23 @@ class SpotFleet(Owned):
                 **fleet_plans.idle_alarm(runtime=runtime, guard=guard, fleet=self.physical(name, 128), seconds=seconds),
             )
             if alarm == "idle-stop":
-                self._stop(name, args["region"], fleet, alarm=self.physical(f"{name}-{alarm}", 255), account=account)
+                stopping.stop_on_alarm(
+                    self,
+                    name,
+                    region=args["region"],
+                    account=account,
+                    alarm=self.physical(f"{name}-{alarm}", 255),
+                    content=fleet_plans.stop_document(),
+                    may={"fleet": self._may_empty(name, args["region"], account)},
+                    inputs={"Fleet": fleet.id},
+                )
 
-    def _stop(
-        self,
-        name: str,
-        region: str,
-        fleet: ec2.Fleet,
-        *,
-        alarm: str,
-        account: pulumi.Input[str],
-    ) -> None:
-        """Alarm -> EventBridge -> Systems Manager automation -> target capacity zero."""
-        document = self._document(f"{name}-stop", "Automation", fleet_plans.stop_document())
-        own = self.tags_of(ec2.Fleet, f"{name}-fleet")["sizewell-id"]
-        modify = parts.told(
+    def _may_empty(self, name: str, region: str, account: pulumi.Input[str]) -> pulumi.Input[str]:
+        """Change this fleet and no other."""
+        own = {"StringEquals": {"aws:ResourceTag/sizewell-id": self.tags_of(ec2.Fleet, f"{name}-fleet")["sizewell-id"]}}
+        return parts.told(
             lambda arn: plans.policy(
-                [
-                    {
-                        "Effect": "Allow",
-                        "Action": "ec2:ModifyFleet",
-                        "Resource": arn,
-                        "Condition": {"StringEquals": {"aws:ResourceTag/sizewell-id": own}},
-                    }
-                ]
+                [{"Effect": "Allow", "Action": "ec2:ModifyFleet", "Resource": arn, "Condition": own}]
             ),
             parts.arn_of(account, region, "ec2", "fleet/*"),
-        )
-        hand = parts.role(
-            self,
-            f"{name}-stop",
-            trust=plans.assume_role("ssm.amazonaws.com"),
-            description=f"Takes {name} to zero",
-            inline={"fleet": modify},
-            region=region,
-        )
-        stop = self.physical(f"{name}-stop", 128)
-        definition = parts.arn_of(account, region, "ssm", f"automation-definition/{stop}:$DEFAULT")
-        role_arn = parts.arn_of(account, region, "iam", f"role/{self.physical(f'{name}-stop', 64)}")
-        start = parts.told(parts.start_policy, definition, role_arn)
-        starter = parts.role(
-            self,
-            f"{name}-stop-start",
-            trust=plans.assume_role("events.amazonaws.com"),
-            description=f"Starts the automation that takes {name} to zero",
-            inline={"automation": start},
-            region=region,
-        )
-        rule = cloudwatch.EventRule(
-            f"{name}-stop",
-            name=self.physical(f"{name}-stop", 64),
-            description=f"{name} was idle for its window and its grace",
-            event_pattern=parts.told(
-                fleet_plans.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")
-            ),
-            tags=self.tags_of(cloudwatch.EventRule, f"{name}-stop"),
-            opts=self.child(),
-        )
-        cloudwatch.EventTarget(
-            f"{name}-stop",
-            rule=rule.name,
-            arn=definition,
-            role_arn=starter.arn,
-            input=pulumi.Output.all(fleet.id, hand.arn).apply(
-                lambda known: json.dumps({"Fleet": [known[0]], "Role": [known[1]]})
-            ),
-            opts=self.child(depends_on=[document]),
         )

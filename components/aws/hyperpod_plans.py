@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from components.aws import plans
-from components.aws.checks import check_place
+from components.aws.checks import check_place, check_sold
 from components.faults import Faults, check_owned
 from components.machines import find_shape
 from components.owned import OwnedArgs
@@ -129,6 +129,7 @@ def _check_group(faults: Faults, at: str, group: Mapping[str, Any], args: HyperP
             f"{at}.instance_type",
             f"SageMaker does not offer {kind} for hyperpod; it offers it for {uses}",
         )
+        check_sold(faults, args, kind)
     for key, low, high in (("instances", 0, 6758), ("disk_gib", 1, 16384)):
         value = group.get(key, 500 if key == "disk_gib" else None)
         right = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

@@ -59,14 +59,14 @@ class GpuNodeGroup(Owned):
         key_arn = parts.key_arn(self, name, args, parts.account_of(args, role))
         mounts = bool(args.get("mounts"))
         security_group = parts.closed_group(self, f"{name}-nodes", args, what=f"Machines of {name}", lustre=mounts)
-        reservation, ends = self._reservation(name, args)
+        reservation, starts, ends = self._reservation(name, args)
         template = self._launch_template(
             name, args, shape, security_group=security_group, profile=profile, key_arn=key_arn, reservation=reservation
         )
-        group = self._group(name, args, shape, template)
+        group = self._group(name, args, shape, template, begun=starts is None)
         self._schedule(name, args, group)
-        if ends is not None:
-            parts.drain(self, name, group.name, nodes_max=args["nodes_max"], ends=ends)
+        nodes = (args["nodes_initial"], args["nodes_max"])
+        parts.block_actions(self, name, group.name, nodes=nodes, starts=starts, ends=ends)
         self._guard(name, args, shape, group, key_arn)
 
         self.group_name = group.name
@@ -167,15 +167,19 @@ class GpuNodeGroup(Owned):
         mounts = args.get("mounts")
         return pulumi.Output.from_input(mounts).apply(script) if mounts else script(())
 
-    def _reservation(self, name: str, args: GpuNodeGroupArgs) -> tuple[dict[str, Any] | None, pulumi.Input[str] | None]:
-        """The reservation that the machines run in, and its end; a confirmed Capacity Block without an id is bought."""
+    def _reservation(
+        self, name: str, args: GpuNodeGroupArgs
+    ) -> tuple[dict[str, Any] | None, pulumi.Input[str] | None, pulumi.Input[str] | None]:
+        """The reservation that the machines run in, its start and end; a confirmed Capacity Block without an id is
+        bought.
+        """
         if args["capacity_mode"] == "reservation":
-            return parts.reservation_target(args["reservation"]), None
+            return parts.reservation_target(args["reservation"]), None, None
         if args["capacity_mode"] != "capacity-block":
-            return None, None
+            return None, None, None
         block = args["capacity_block"]
         if block.get("id"):
-            return parts.reservation_target(block["id"]), block.get("ends")
+            return parts.reservation_target(block["id"]), block.get("starts"), block.get("ends")
         limit = float(block["max_price_usd"])
         offering = ec2.get_capacity_block_offering_output(
             instance_type=args["instance_type"],
@@ -194,11 +198,12 @@ class GpuNodeGroup(Owned):
             tags=self.tags_of(ec2.CapacityBlockReservation, f"{name}-block"),
             opts=self.child(protect=True, retain_on_delete=True, ignore_changes=["capacityBlockOfferingId"]),
         )
-        return {"capacity_reservation_id": bought.id}, bought.end_date
+        return {"capacity_reservation_id": bought.id}, bought.start_date, bought.end_date
 
     def _group(
-        self, name: str, args: GpuNodeGroupArgs, shape: Shape, template: ec2.LaunchTemplate
+        self, name: str, args: GpuNodeGroupArgs, shape: Shape, template: ec2.LaunchTemplate, *, begun: bool
     ) -> autoscaling.Group:
+        """`begun`: its machines can start at once, and not only with a capacity block."""
         spot = args["capacity_mode"] == "spot"
         gang = args.get("gang", False)
         version = template.latest_version.apply(str)
@@ -225,7 +230,7 @@ class GpuNodeGroup(Owned):
             name=self.physical(f"{name}-nodes", 255),
             min_size=args["nodes_min"],
             max_size=args["nodes_max"],
-            desired_capacity=args["nodes_initial"],
+            desired_capacity=args["nodes_initial"] if begun else 0,
             vpc_zone_identifiers=args["subnet_ids"],
             health_check_type="EC2",
             health_check_grace_period=600,

@@ -268,18 +268,35 @@ def reservation_target(reservation: str) -> dict[str, str]:
     return {"capacity_reservation_resource_group_arn" if is_group else "capacity_reservation_id": reservation}
 
 
-def drain(owner: Owned, name: str, group: pulumi.Input[str], *, nodes_max: int, ends: pulumi.Input[str]) -> None:
-    """A block's machines go in good order before its end, so that a job has been told and has saved."""
-    autoscaling.Schedule(
-        f"{name}-drain",
-        scheduled_action_name="block-ends",
-        autoscaling_group_name=group,
-        start_time=told(mounts.drain_at, ends),
-        min_size=0,
-        desired_capacity=0,
-        max_size=nodes_max,
-        opts=owner.child(),
-    )
+def block_actions(
+    owner: Owned,
+    name: str,
+    group: pulumi.Input[str],
+    *,
+    nodes: tuple[int, int],
+    starts: pulumi.Input[str] | None,
+    ends: pulumi.Input[str] | None,
+) -> None:
+    """A block's machines come when it begins, and go in good order before its end: a job has been told and has saved.
+
+    `nodes`: how many at first and at most.
+    """
+    edges = {
+        "begin": ("block-begins", starts, mounts.begin_at, nodes[0]),
+        "drain": ("block-ends", ends, mounts.drain_at, 0),
+    }
+    for edge, (action, when, moment, size) in edges.items():
+        if when is not None:
+            autoscaling.Schedule(
+                f"{name}-{edge}",
+                scheduled_action_name=action,
+                autoscaling_group_name=group,
+                start_time=told(moment, when),
+                min_size=0,
+                desired_capacity=size,
+                max_size=nodes[1],
+                opts=owner.child(),
+            )
 
 
 def queue_policy(*, queue: str, rule_arns: Sequence[str]) -> str:

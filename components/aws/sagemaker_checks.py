@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.aws.checks import SECRET, check_place, check_region
+from components.aws.checks import SECRET, check_place, check_region, check_sold
 from components.aws.sagemaker_args import (
     AsyncEndpointArgs,
     NotebookArgs,
@@ -168,6 +168,7 @@ def _check_type(faults: Faults, args: Mapping[str, Any], shape: Shape | None, *,
             "instance_type",
             f"SageMaker does not offer {given} for {use}; it offers it for {uses}",
         )
+        check_sold(faults, args, given)
 
 
 def _check_container(faults: Faults, args: Mapping[str, Any]) -> None:

@@ -39,6 +39,8 @@ AWS = {
     "gang": True,
     "disk_gib": 200,
 }
+SCARCE = {"instance_type": "p5.48xlarge", "capacity_mode": "spot"}
+H200 = {"instance_type": "p5en.48xlarge", "capacity_mode": "on-demand"}
 AWS_NETWORK = {**OWNED, "region": "us-east-1", "zones": ["us-east-1a"]}
 AWS_STORE = {**OWNED, "region": "us-east-1", "bucket": "checkpoints-1"}
 GCP = {
@@ -288,6 +290,22 @@ CASES = [
     ("aws pool", {"disk_gib": 8}, "disk_gib", "30 to 16384"),
     # places
     ("aws pool", {"region": "us-east1"}, "region", "must be an AWS region such as us-east-1"),
+    ("aws pool", {"region": "us-east-9"}, "region", "is none that AWS has: us-east-9"),
+    ("aws network", {"region": "eu-west-9"}, "region", "did you mean eu-west-"),
+    ("aws store", {"region": "us-north-1"}, "region", "is none that AWS has"),
+    ("aws pool", {"region": "eu-west-1", "zones": ["eu-west-1a"]}, "region", "does not sell p5.48xlarge: eu-west-1"),
+    ("eks pool", {"region": "sa-east-1", "zones": ["sa-east-1a"], **H200}, "region", "does not sell p5en.48xlarge"),
+    ("aws pool", {**SCARCE, "region": "ca-central-1"}, "capacity_mode", "not sold as spot in ca-central-1, there as"),
+    ("eks pool", {**SCARCE, "region": "ca-central-1"}, "capacity_mode", "as spot it is in ap-northeast-1"),
+    ("aws pool", {**SCARCE, "zones": ["use1-az1"]}, "zones[0]", "has no p5.48xlarge as spot: use1-az1"),
+    ("aws pool", {"zones": ["usw2-az1"]}, "zones[0]", "lies in another region than us-east-1: 'usw2-az1'"),
+    (
+        "aws pool",
+        {**BLOCKED, "region": "us-west-1", "instance_type": "p6-b200.48xlarge"},
+        "region",
+        "those that do are us-east-1, us-east-2, us-west-2",
+    ),
+    ("fleet", {"region": "eu-central-1", "instance_types": ["p5.48xlarge", "p5en.48xlarge"]}, "region", "p5en"),
     ("aws pool", {"zones": []}, "zones", "is empty"),
     ("aws pool", {"zones": ["us-west-2a"]}, "zones[0]", "lies in another region than us-east-1"),
     ("aws pool", {"zones": ["a"]}, "zones[0]", "must be a zone as us-east-1a or use1-az4"),

@@ -68,7 +68,11 @@ BLOCK_POOL = {
     "nodes_initial": 4,
     "nodes_max": 4,
     "capacity_mode": "capacity-block",
-    "capacity_block": {"id": "cr-0123456789abcdef0", "ends": "2026-12-31T12:30:00+01:00"},
+    "capacity_block": {
+        "id": "cr-0123456789abcdef0",
+        "starts": "2026-12-28T11:30:00Z",
+        "ends": "2026-12-31T12:30:00+01:00",
+    },
     "gang": True,
     "lustre": True,
     "disk_gib": 500,
@@ -173,10 +177,14 @@ def test_machines_of_one_job_have_one_card_per_interface():
     assert not [one for one in resources if one.type == "aws:ec2/placementGroup:PlacementGroup"]
 
 
-def test_a_block_s_machines_are_drained_before_its_end():
-    drain = only(record(lambda: EksNodeGroup("pretrain", BLOCK_POOL), "prod-aws"), "aws:autoscaling/schedule:Schedule")
-    assert drain.inputs["startTime"] == "2026-12-31T10:50:00Z"
-    assert (drain.inputs["minSize"], drain.inputs["desiredCapacity"], drain.inputs["maxSize"]) == (0, 0, 4)
+def test_a_block_s_machines_come_when_it_begins_and_are_drained_before_its_end():
+    resources = record(lambda: EksNodeGroup("pretrain", BLOCK_POOL), "prod-aws")
+    actions = [one.inputs for one in resources if one.type == "aws:autoscaling/schedule:Schedule"]
+    sizes = {one["startTime"]: (one["minSize"], one["desiredCapacity"], one["maxSize"]) for one in actions}
+    assert sizes == {"2026-12-28T11:30:00Z": (0, 4, 4), "2026-12-31T10:50:00Z": (0, 0, 4)}
+    running = {**BLOCK_POOL, "capacity_block": {"id": "cr-0123456789abcdef0"}}
+    nodes = only(record(lambda: EksNodeGroup("pretrain", running), "prod-aws"), NODES).inputs
+    assert nodes["scalingConfig"]["desiredSize"] == 4
 
 
 def test_plug_ins_pull_from_where_machines_without_a_way_out_can():
@@ -325,9 +333,10 @@ def test_pods_write_checkpoints_and_cannot_delete_them():
     resources = record(lambda: EksNodeGroup("pool", POOL))
     association = only(resources, "aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs
     assert (association["namespace"], association["serviceAccount"]) == ("default", "pool")
-    policies = [one for one in resources if one.type == "aws:iam/rolePolicy:RolePolicy"]
-    assert [one.name for one in policies] == ["pool-writer-checkpoints"]
-    assert "Delete" not in policies[0].inputs["policy"]
+    policy = only(resources, "aws:iam/rolePolicy:RolePolicy", "pool-writer-checkpoints").inputs["policy"]
+    assert "Delete" not in policy
+    reaching = [one.name for one in resources if one.type.endswith("RolePolicy") and "s3:" in str(one.inputs["policy"])]
+    assert reaching == ["pool-writer-checkpoints"]
 
 
 @pytest.mark.parametrize(
@@ -465,3 +474,39 @@ def test_every_accelerated_machine_has_image_taint_and_metric(shape: Shape):
     assert eks_plans.taints(shape)[0]["key"] in eks_plans.TAINT_KEYS.values()
     present = [key for key in eks_plans.labels(shape, pool="p", efa=False) if key.endswith(".present")]
     assert len(present) == 1
+
+
+def test_what_the_guard_stopped_stays_stopped_until_somebody_wakes_it():
+    resources = record(lambda: EksNodeGroup("chat", {**POOL, "account": "123456789012"}))
+    stop = only(resources, "aws:cloudwatch/metricAlarm:MetricAlarm", "chat-idle-stop").inputs
+    rule = only(resources, "aws:cloudwatch/eventRule:EventRule").inputs
+    assert json.loads(rule["eventPattern"])["resources"] == [
+        f"arn:aws:cloudwatch:us-east-1:123456789012:alarm:{stop['name']}"
+    ]
+    steps = {
+        one["name"]: one
+        for one in json.loads(only(resources, "aws:ssm/document:Document").inputs["content"])["mainSteps"]
+    }
+    hold = steps["Hold"]["inputs"]
+    assert (hold["Api"], hold["MinSize"], hold["MaxSize"], hold["DesiredCapacity"]) == (
+        "UpdateAutoScalingGroup",
+        0,
+        0,
+        0,
+    )
+    (choice,) = steps["WhetherItHasMachines"]["inputs"]["Choices"]
+    assert (choice["NumericGreater"], choice["NextStep"]) == (0, "Hold")
+    wakes = only(resources, "aws:autoscaling/schedule:Schedule", "chat-start-0").inputs
+    assert (wakes["desiredCapacity"], wakes["maxSize"]) == (1, 4)
+    policy = json.loads(only(resources, "aws:iam/rolePolicy:RolePolicy", "chat-stop-group").inputs["policy"])
+    nodes = only(resources, NODES).inputs["nodeGroupName"]
+    assert policy["Statement"][1]["Resource"].endswith(f"autoScalingGroupName/eks-{nodes}-*")
+    scaler = json.loads(eks_scaling.policy(region="us-east-1", cluster="c"))["Statement"][2]["Action"]
+    assert "autoscaling:UpdateAutoScalingGroup" not in scaler  # the autoscaler cannot lift what the guard has set
+
+
+def test_a_pool_that_keeps_machines_goes_down_to_those_and_may_grow_again():
+    kept = {key: value for key, value in POOL.items() if key != "schedule"} | {"nodes_min": 1}
+    resources = record(lambda: EksNodeGroup("chat", kept))
+    assert only(resources, "aws:autoscaling/policy:Policy").inputs["scalingAdjustment"] == 1
+    assert not [one for one in resources if one.type == "aws:ssm/document:Document"]

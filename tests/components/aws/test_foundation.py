@@ -47,7 +47,11 @@ BLOCK = {
     "nodes_initial": 4,
     "nodes_max": 4,
     "capacity_mode": "capacity-block",
-    "capacity_block": {"id": "cr-0123456789abcdef0", "ends": "2026-12-31T11:30:00Z"},
+    "capacity_block": {
+        "id": "cr-0123456789abcdef0",
+        "starts": "2026-12-28T11:30:00Z",
+        "ends": "2026-12-31T11:30:00Z",
+    },
     "gang": True,
     "disk_gib": 500,
     "writer": STORE,
@@ -118,11 +122,24 @@ def test_file_systems_are_mounted_before_the_work_starts():
     assert 988 not in {one.inputs.get("fromPort") for one in without}
 
 
-@pytest.mark.parametrize(("args", "start"), [(BLOCK, "2026-12-31T10:50:00Z"), (BOUGHT, None)])
-def test_a_block_s_machines_are_drained_before_its_end(args, start):
-    drain = only(record(lambda: GpuNodeGroup("work", args), "prod-aws"), "aws:autoscaling/schedule:Schedule").inputs
-    assert drain["startTime"] == start or start is None
-    assert (drain["minSize"], drain["desiredCapacity"], drain["maxSize"]) == (0, 0, 4)
+@pytest.mark.parametrize(
+    ("args", "begins", "drains"),
+    [(BLOCK, "2026-12-28T11:30:00Z", "2026-12-31T10:50:00Z"), (BOUGHT, None, None)],
+)
+def test_a_block_s_machines_come_when_it_begins_and_are_drained_before_its_end(args, begins, drains):
+    resources = record(lambda: GpuNodeGroup("work", args), "prod-aws")
+    assert only(resources, "aws:autoscaling/group:Group").inputs["desiredCapacity"] == 0
+    for name, start, size in (("work-begin", begins, 4), ("work-drain", drains, 0)):
+        action = only(resources, "aws:autoscaling/schedule:Schedule", name).inputs
+        assert action["startTime"] == start or start is None
+        assert (action["minSize"], action["desiredCapacity"], action["maxSize"]) == (0, size, 4)
+
+
+def test_a_block_that_runs_already_gives_its_machines_at_once():
+    args = {**BLOCK, "capacity_block": {"id": "cr-0123456789abcdef0", "ends": "2026-12-31T11:30:00Z"}}
+    resources = record(lambda: GpuNodeGroup("work", args), "prod-aws")
+    assert only(resources, "aws:autoscaling/group:Group").inputs["desiredCapacity"] == 4
+    assert only(resources, "aws:autoscaling/schedule:Schedule").name == "work-drain"
 
 
 @pytest.mark.parametrize(
@@ -133,6 +150,13 @@ def test_a_block_s_machines_are_drained_before_its_end(args, start):
         (SPOT, {"mounts": SPOT["mounts"] * 2}, "mounts", "name a path twice"),
         (SPOT, {"mounts": [{"path": "/data"}]}, "mounts[0].dns_name", "is missing"),
         (BLOCK, {"capacity_block": {**BLOCK["capacity_block"], "ends": "soon"}}, "capacity_block.ends", "got 'soon'"),
+        (BLOCK, {"capacity_block": {**BLOCK["capacity_block"], "starts": "now"}}, "capacity_block.starts", "got 'now'"),
+        (
+            BLOCK,
+            {"capacity_block": {**BLOCK["capacity_block"], "starts": "2026-12-31T11:00:00Z"}},
+            "capacity_block.ends",
+            "must be over 40 minutes after starts",
+        ),
     ],
 )
 def test_refuses(args, change, path, sentence):

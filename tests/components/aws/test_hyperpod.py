@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import resources
 from components.aws import hyperpod_plans
 from components.aws.hyperpod import HyperPodCluster
+from components.aws.places import places_of
 from preview.evaluate import evaluate
 from sizing import catalog
 from sizing.catalog.records import Shape
@@ -138,7 +139,13 @@ def test_refuses(change, path, sentence):
     assert any(at == path and sentence in text for at, text in found), found
 
 
-OFFERED = [one for one in catalog.load().shapes if one.cloud == "aws" and "hyperpod" in one.managed]
+OFFERED = [
+    one
+    for one in catalog.load().shapes
+    if one.cloud == "aws"
+    and "hyperpod" in one.managed
+    and (not (sold := places_of(one.instance_type)) or "us-east-1" in sold)
+]
 
 
 @given(st.sampled_from(OFFERED), st.integers(0, 64), st.sampled_from(PLACE["zones"]))
