@@ -69,14 +69,32 @@ def _resolver(resource: Any, future: asyncio.Future[Any]) -> Callable[..., None]
     return resolve
 
 
+class Unlike(Exception):  # noqa: N818 - a signal to the evaluation, which tells the cause
+    """The SDK could not read what a resource answers as its outputs."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def _resolve_outputs(resource: Any, *arguments: Any, **named: Any) -> None:
+    """The SDK's own, with a failure that says whose outputs they were, however far it is handed on."""
+    try:
+        _RESOLVE(resource, *arguments, **named)
+    except (AssertionError, ValueError, TypeError) as error:
+        raise Unlike(resource._name) from error  # noqa: SLF001
+
+
 async def _wait(tasks: Collection[asyncio.Future[Any]], **_: Any) -> tuple[set[Any], set[Any]]:
     """Until all are done or one failed; the SDK asks for the first, puts the others back and asks again."""
     return await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
 
 
+_RESOLVE: Final = pulumi_rpc.resolve_outputs
 _INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (pulumi_resource, "_get_stack_trace", source_pb2.StackTrace),
     (pulumi.log, "debug", lambda *_, **__: None),
     (pulumi_rpc, "transfer_properties", _transfer),
+    (pulumi_rpc, "resolve_outputs", _resolve_outputs),
     (pulumi_stack, "asyncio", SimpleNamespace(**{**vars(asyncio), "wait": _wait})),
 )

@@ -23,7 +23,7 @@ from pulumi.runtime.stack import run_in_stack
 from preview.evaluate.isolation import isolated
 from preview.evaluate.monitor import Engine, Monitor, Unsupported
 from preview.evaluate.project import Project, read_project
-from preview.evaluate.quick import quick
+from preview.evaluate.quick import Unlike, quick
 from resources.recorded import Plan
 from sizing.errors import ServiceError, SizewellError, UsageError
 
@@ -117,8 +117,10 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
         thread.start()
         thread.join()
     error = outcome[0] if outcome else None
-    if error is not None and narrow is not None and (name := _mismatched(error)) is not None:
-        raise _Mismatch({resource.type for resource in monitor.recorded() if resource.name == name})
+    if isinstance(error, Unlike):
+        if narrow is not None:
+            raise _Mismatch({resource.type for resource in monitor.recorded() if resource.name == error.name})
+        error = error.__cause__
     if error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0)):
         raise _explained(error, project, stack, monitor) from None
     if engine.errors:
@@ -194,17 +196,6 @@ class _Executor(ThreadPoolExecutor):
         except BaseException as error:  # noqa: BLE001 - handed on
             future.set_exception(error)
         return future
-
-
-def _mismatched(error: BaseException) -> str | None:
-    """The name of the resource whose echoed input the SDK could not read as its output; None for another error."""
-    cause: BaseException | None = error
-    while isinstance(cause, AssertionError | ValueError | TypeError):
-        for frame, _ in traceback.walk_tb(cause.__traceback__):
-            if frame.f_code.co_name == "resolve_outputs" and frame.f_code.co_filename.startswith(_SDK):
-                return str(getattr(frame.f_locals.get("res"), "_name", ""))
-        cause = cause.__cause__ or cause.__context__  # of another resource, to which the output is an input
-    return None
 
 
 def _explained(error: BaseException, project: Project, stack: str, monitor: Monitor) -> SizewellError:

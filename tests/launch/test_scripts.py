@@ -110,8 +110,8 @@ def test_a_slow_model_fails_with_the_figure(model, capsys):
     _, url = model(first_s=0.15)
     code, found = tried(capsys, url, "--rate", "20", "--output-tokens", "2", "--ttft", "0.1")
     assert code == 1
-    assert found["broken"][0].startswith("ttft_s 0.1")
-    assert found["broken"][0].endswith("over 0.1")
+    assert found["broken"][0] == f"ttft_s {found['ttft_s']:.4g} over 0.1"
+    assert found["ttft_s"] >= 0.15, "what the model took, and what a busy machine adds to it"
 
 
 def test_requests_come_whether_earlier_ones_are_answered_or_not(model, capsys):
