@@ -274,6 +274,8 @@ def test_an_output_that_cannot_hold_its_input_does_not_stop_the_program(project)
         odd = Odd("odd", identities=["a list, while the output is a mapping"], label="l")
         even = Thing("even", nested={"k": [1]})
         Thing("a", label=odd.label, other=odd.identities, deep=even.nested["k"])
+        Thing("b", label=odd.label, other=odd.identities)  # the failed output is awaited once more
+        Thing("c", label=odd.label)
         """),
         "dev",
     )
