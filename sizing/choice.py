@@ -64,15 +64,22 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
     """All options of a spec, by its objective, and all rejections; `apart`: the best of each cloud are among them."""
     need = setting.need
 
+    known: dict[tuple[str, str], list[Option]] = {}  # by machine type: those that were appraised are asked for again
+
+    def offered(candidate: Candidate) -> list[Option]:
+        name = (candidate.shape.cloud, candidate.shape.instance_type)
+        if name not in known:
+            known[name] = options_of(candidate, setting, need.markets if candidate.buildable else ELSEWHERE_MARKETS)
+        return known[name]
+
     def appraise(candidate: Candidate) -> float | None:
-        markets = need.markets if candidate.buildable else ELSEWHERE_MARKETS
-        return min((o.rank_usd for o in options_of(candidate, setting, markets)), default=None)
+        return min((o.rank_usd for o in offered(candidate)), default=None)
 
     trial = try_all(need, setting.catalog, setting.on, appraise, least_extras_usd(setting), apart=apart)
     options: list[Option] = []
     rejections = list(trial.rejections)
     for candidate in trial.candidates:
-        found = options_of(candidate, setting, need.markets if candidate.buildable else ELSEWHERE_MARKETS)
+        found = offered(candidate)
         if not found:
             rejections.append(_no_option(candidate, setting))
         options += found

@@ -48,7 +48,7 @@ MARKET_ORDER = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """What the prices of all options of a workload have in common."""
 
@@ -60,6 +60,11 @@ class Setting:
     keep: int = KEEP
     interval_s: float | None = None  # between checkpoints; None: the best one
     fees: ComparedFees
+
+    @cached_property
+    def checkpoint_bytes(self) -> int:
+        """Of one checkpoint of the run; 0 where nothing is trained."""
+        return _checkpoint_bytes(self.need) if self.need.training is not None else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +207,7 @@ def make_option(
     counts = node_counts(fleet, setting, managed)
     run_s, broken, bytes_each = fleet.run_s, None, 0
     if need.training is not None and run_s is not None:
-        bytes_each = _checkpoint_bytes(need)
+        bytes_each = setting.checkpoint_bytes
         broken = interruptions(
             work_s=run_s,
             nodes=fleet.nodes,
@@ -495,10 +500,8 @@ def _fees_known(candidate: Candidate, deal: Deal, managed: str, setting: Setting
 
 def least_extras_usd(setting: Setting) -> dict[str, float]:
     """What every option in a cloud bills beside its machines, at the least: a lower bound over all regions."""
-    need, fees = setting.need, setting.fees
-    stored = 0.0
-    if need.training is not None:
-        stored = _checkpoint_bytes(need) * setting.keep / costing.BILLED_GIGABYTE
+    fees = setting.fees
+    stored = setting.checkpoint_bytes * setting.keep / costing.BILLED_GIGABYTE
     return {
         cloud: _least_standing_usd(setting, cloud) + stored * fees.cheapest(cloud, costing.OBJECT_STORAGE[cloud])
         for cloud in PROVISIONABLE
