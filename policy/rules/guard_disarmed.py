@@ -4,7 +4,7 @@ from typing import Final
 
 from policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
 from resources.graph import Graph
-from resources.recorded import UNKNOWN, Unknown
+from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import StackFacts, Thing
 from resources.values import Flag, either, flag, get, items
 
@@ -14,8 +14,9 @@ _SETTING: Final = "azure-native:monitor:AutoscaleSetting"
 _RULES: Final = "azure-native:alertsmanagement:PrometheusRuleGroup"
 _SWITCHES: Final = {_ALARM: "actionsEnabled", _POLICY: "enabled", _SETTING: "enabled", _RULES: "enabled"}
 _ACTIONS: Final = {_ALARM: "alarmActions", _POLICY: "notificationChannels", _SETTING: "profiles", _RULES: "rules"}
+_EVENTS: Final = "aws:cloudwatch/eventRule:EventRule"
 _WAITING: Final = {
-    "aws:cloudwatch/eventRule:EventRule": "eventPattern",
+    _EVENTS: "eventPattern",
     "aws:cloudwatch/compositeAlarm:CompositeAlarm": "alarmRule",
 }
 
@@ -23,14 +24,30 @@ _WAITING: Final = {
 def guard_disarmed(facts: StackFacts, _: Parameters) -> StackVerdicts:
     """A guard is on, and does or tells something: an alarm, a policy of alerts, an autoscale setting.
 
-    An alarm may also be what a rule of EventBridge or another alarm waits for.
+    An alarm may also be what a rule of EventBridge or another alarm waits for; such a rule of a guarded component
+    starts what stops it, so it is on as well, and waits for one of the component's own alarms.
 
     >>> from policy.examples import stack, thing
     >>> off = {"actionsEnabled": False, "alarmActions": ["arn"]}
     >>> guard_disarmed(stack(things=(thing(type="aws:cloudwatch/metricAlarm:MetricAlarm", inputs=off),)), {})[0][1].fix
     'set actionsEnabled to true'
     """
-    return [(thing.urn, _judged(thing, facts.graph)) for thing in facts.things if thing.type in _SWITCHES]
+    switches = [(thing.urn, _judged(thing, facts.graph)) for thing in facts.things if thing.type in _SWITCHES]
+    return switches + [(one.urn, verdict) for one in facts.graph.of(_EVENTS) if (verdict := _starts(one, facts.graph))]
+
+
+def _starts(event: RecordedResource, graph: Graph) -> Verdict:
+    """A rule of EventBridge that starts something in a role's name, beside the alarms of a guarded component."""
+    alarms = [one for one in graph.of(_ALARM) if one.parent == event.parent and graph.registration(one)]
+    targets = graph.referring(event, "aws:cloudwatch/eventTarget:EventTarget", "rule")
+    if not alarms or isinstance(targets, Unknown) or not any("roleArn" in one.inputs for one in targets):
+        return None
+    if event.inputs.get("state") in ("DISABLED", UNKNOWN):
+        return Violation("what starts the guard is switched off: what it should stop bills on", "set state to ENABLED")
+    pattern = event.inputs.get("eventPattern")
+    if isinstance(pattern, str) and not any(str(one.inputs.get("name")) in pattern for one in alarms):
+        return Violation("what starts the guard waits for no alarm of it", "name the alarm in eventPattern")
+    return None
 
 
 def _judged(thing: Thing, graph: Graph) -> Verdict:
