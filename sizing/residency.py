@@ -49,7 +49,6 @@ AREAS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("australia", "au"),
     ),
 }  # fmt: skip
-AREAS["cloud-run"] = AREAS["gcp"]
 AREAS["nebius"] = (("eu-", "eu"), ("us-", "us"))
 
 
