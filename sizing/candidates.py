@@ -271,15 +271,15 @@ def _dearer(item: _Open, best_usd: float) -> Rejection:
 
 def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], need: Requirements) -> Machine:
     """What of a shape decides memory and speed; shapes that agree in it share their fleets."""
+    alone = Machine(accelerator=accelerator, count=shape.accelerators, scale_up=shape.scale_up)
+    if need.training is None:  # replicas and notebooks stay inside a machine: its network plays no part
+        return alone
     legal = tuple(item for item in slices if not need.tpu or not need.tpu[1] or item.topology == need.tpu[1])
     fabric = shape.fabric_bytes_per_s or shape.network_bytes_per_s
-    return Machine(
-        accelerator=accelerator,
-        count=shape.accelerators,
-        scale_up=shape.scale_up,
+    return replace(
+        alone,
         fabric=shape.fabric,
         network_bytes_per_s=fabric / shape.accelerators if fabric and shape.accelerators else None,
-        host_memory_bytes=shape.memory_bytes,
         slices=tuple((item.vms, item.chips, item.topology) for item in legal),
         host_vcpus=shape.vcpus if _decodes(need) else None,
         alone=buildable.works_alone(shape),

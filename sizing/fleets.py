@@ -38,9 +38,8 @@ class Machine:
     accelerator: Accelerator
     count: int
     scale_up: int
-    fabric: str
-    network_bytes_per_s: float | None  # per accelerator
-    host_memory_bytes: int | None
+    fabric: str = ""
+    network_bytes_per_s: float | None = None  # per accelerator
     slices: tuple[tuple[int, int, str], ...] = ()  # legal TPU slices: (VMs, chips, topology)
     host_vcpus: float | None = None  # of one machine, where the work has images to decode
     alone: bool = False  # several of them cannot work on one job
@@ -101,11 +100,21 @@ class FleetRefusal:
     relax: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """As many equal replicas as take the load; 0 of them where none meets the service level at any load."""
+
+    count: int
+    rate: float  # the most that one takes
+
+
 @dataclass(slots=True)
 class Memo:
     """What is worked out once in a decision and asked for by many machine types."""
 
-    rates: dict[tuple[object, ...], float] = field(default_factory=dict)  # largest rate of a replica
+    replicas: dict[tuple[object, ...], Replicas | None] = field(default_factory=dict)  # None: no room for a request
+    loaded: dict[tuple[object, ...], tuple[ServingEstimate, MemoryEstimate]] = field(default_factory=dict)
+    offline: dict[tuple[object, ...], ServingEstimate | ServingRefusal] = field(default_factory=dict)
     plans: dict[tuple[object, ...], Any] = field(default_factory=dict)  # layouts; one node alone has no network
     least_device_s: dict[str, float] = field(default_factory=dict)  # of a run, by accelerator: a lower bound
 
@@ -119,7 +128,7 @@ def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet,
     if need.arrivals is not None and need.serving is not None and need.level is not None:
         return online_fleet(machine, need, memo, job=need.serving, arrivals=need.arrivals, level=need.level)
     if need.batch is not None and need.serving is not None:
-        return batch_fleets(machine, need, need.serving)
+        return batch_fleets(machine, need, memo, job=need.serving)
     return notebook_fleet(machine, need)
 
 
@@ -130,47 +139,71 @@ def online_fleet(
     machine: Machine, need: Requirements, memo: Memo, *, job: ServingJob, arrivals: Arrivals, level: ServiceLevel
 ) -> tuple[Fleet, ...] | FleetRefusal:
     """The fewest nodes whose replicas take the load within the service level."""
-    best: tuple[int, int, int, float] | None = None  # nodes, tensor, replicas, rate of a replica
+    best: tuple[int, int, Replicas] | None = None  # nodes, tensor
     fits = False
+    cluster = machine.cluster(1)
     for tensor in tensor_sizes(machine, job):
-        cluster = machine.cluster(1)
-        if not _room(job, cluster, tensor):
+        alike = _alike(cluster, tensor)
+        if alike not in memo.replicas:
+            memo.replicas[alike] = _replicas(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
+        replicas = memo.replicas[alike]
+        fits = fits or replicas is not None
+        if replicas is None or not replicas.count:
             continue
-        fits = True
-        key = (machine.accelerator.key, tensor, cluster.scale_up > 1)
-        if key not in memo.rates:
-            memo.rates[key] = largest_rate(job, cluster, tensor=tensor, level=level)
-        rate = memo.rates[key]
-        if rate <= 0:
-            continue
-        replicas = replicas_for(job, cluster, tensor=tensor, rate=rate, arrivals=arrivals, level=level)
-        nodes = math.ceil(replicas / (machine.count // tensor))
+        nodes = math.ceil(replicas.count / (machine.count // tensor))
         if best is None or (nodes, tensor) < best[:2]:
-            best = (nodes, tensor, replicas, rate)
+            best = (nodes, tensor, replicas)
     if not fits:
         return _memory_refusal(machine, job)
     if best is None:
         return _slo_refusal(machine, job, level)
-    nodes, tensor, replicas, rate = best
+    nodes, tensor, replicas = best
     wanted = within(need.nodes, nodes)
     if wanted is None:
         return _too_many(nodes, need.nodes)
-    share = load_per_replica(
-        job, machine.cluster(1), tensor=tensor, rate=rate, arrivals=arrivals, replicas=replicas, level=level
-    )
-    estimate = serving(job, machine.cluster(1), tensor=tensor, rps=share, percentile=level.percentile)
-    assert isinstance(estimate, ServingEstimate)  # noqa: S101 - it had room above
-    memory = serving_memory(job, tensor=tensor, sequences=max(1.0, estimate.batch), accelerator=machine.accelerator)
+    alike = _alike(cluster, tensor)
+    if alike not in memo.loaded:
+        memo.loaded[alike] = _loaded(job, cluster, replicas, tensor=tensor, arrivals=arrivals, level=level)
+    estimate, memory = memo.loaded[alike]
     fleet = Fleet(
         nodes=wanted,
         memory=memory,
         usable_bytes=serving_budget_bytes(job, machine.accelerator),
         serving=estimate,
-        replicas=replicas,
+        replicas=replicas.count,
         devices_per_replica=tensor,
-        replica_rate=rate,
+        replica_rate=replicas.rate,
     )
     return (fleet,)
+
+
+def _alike(cluster: Cluster, tensor: int) -> tuple[object, ...]:
+    """What of a machine a replica over `tensor` of its devices depends on."""
+    return (cluster.accelerator.key, tensor, cluster.scale_up > 1)
+
+
+def _replicas(
+    job: ServingJob, cluster: Cluster, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
+) -> Replicas | None:
+    if not _room(job, cluster, tensor):
+        return None
+    rate = largest_rate(job, cluster, tensor=tensor, level=level)
+    if rate <= 0:
+        return Replicas(0, 0.0)
+    return Replicas(replicas_for(job, cluster, tensor=tensor, rate=rate, arrivals=arrivals, level=level), rate)
+
+
+def _loaded(
+    job: ServingJob, cluster: Cluster, replicas: Replicas, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
+) -> tuple[ServingEstimate, MemoryEstimate]:
+    """One of the replicas at its share of the load."""
+    share = load_per_replica(
+        job, cluster, tensor=tensor, rate=replicas.rate, arrivals=arrivals, replicas=replicas.count, level=level
+    )
+    estimate = serving(job, cluster, tensor=tensor, rps=share, percentile=level.percentile)
+    assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room
+    sequences = max(1.0, estimate.batch)
+    return estimate, serving_memory(job, tensor=tensor, sequences=sequences, accelerator=cluster.accelerator)
 
 
 def tensor_sizes(machine: Machine, job: ServingJob) -> tuple[int, ...]:
@@ -256,13 +289,18 @@ def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> Flee
 # Offline inference -------------------------------------------------------------------------------------------------
 
 
-def batch_fleets(machine: Machine, need: Requirements, job: ServingJob) -> tuple[Fleet, ...] | FleetRefusal:
+def batch_fleets(
+    machine: Machine, need: Requirements, memo: Memo, *, job: ServingJob
+) -> tuple[Fleet, ...] | FleetRefusal:
     """The nodes that finish the records inside the window, and some more of them for whoever wants it sooner."""
     assert need.batch is not None  # noqa: S101 - asked only for batch work
     cluster = machine.cluster(1)
     best: tuple[float, int, ServingEstimate] | None = None
     for tensor in tensor_sizes(machine, job):
-        estimate = serving(job, cluster, tensor=tensor)
+        alike = _alike(cluster, tensor)
+        if alike not in memo.offline:
+            memo.offline[alike] = serving(job, cluster, tensor=tensor)
+        estimate = memo.offline[alike]
         if isinstance(estimate, ServingRefusal):
             continue
         rate = estimate.requests_per_s * (machine.count // tensor)
