@@ -15,9 +15,10 @@ from sizing.errors import ConfigError, Fault
 
 KEYS = (
     "accounts", "organization", "zones", "network", "deletionProtection", "kubeconfig", "cluster", "run", "images",
-    "sagemaker", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts", "billingAccount",
+    "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts",
+    "billingAccount",
 )  # fmt: skip
-BY_POOL = ("images", "sagemaker", "cloudRun", "vertex", "azureml")
+BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
 ACCOUNTS = {  # cloud -> how an account is written, in a pattern and in words
     "aws": (r"\d{12}", "AWS account ids of twelve digits"),
     "gcp": (r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "Google Cloud project ids"),

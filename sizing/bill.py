@@ -148,7 +148,7 @@ def disk_of(shape: Shape, managed: str, kind: str, scheduler: str) -> tuple[str,
     """
     if managed == "sagemaker" and kind == "notebook":
         return NOTEBOOK_DISK, DISK_GIGABYTES
-    if managed != services.RAW:
+    if managed not in (services.RAW, "hyperpod"):
         return "", Decimal(0)
     if shape.cloud == "azure":
         if scheduler in WITH_CLUSTER and temporary_gib(shape) >= DISK_GIGABYTES:

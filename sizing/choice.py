@@ -276,6 +276,8 @@ def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
             continue
         deal = (same or deals)[0]
         ways = ways_of(chosen.candidate, deal, setting)
+        if not ways and chosen.managed in services.STANDING:
+            continue  # it has its machines in no other market
         way = chosen.managed if chosen.managed in ways or not ways else ways[0]
         option = make_option(chosen.candidate, chosen.fleet, deal, setting, managed=way)
         if option is not None:
@@ -287,7 +289,7 @@ def _other_ways(chosen: Option, setting: Setting) -> list[Option]:
     """The same machines run by whoever else could."""
     need, shape, deal = setting.need, chosen.candidate.shape, chosen.deal
     found = []
-    for way in (services.RAW, *services.SERVICES.get(chosen.cloud, ())):
+    for way in (services.RAW, *services.offered(chosen.cloud, need.team.managed)):
         runs = way == services.RAW or (
             not services.refusal(way, need, shape, setting.catalog)
             and services.sold(way, need, deal.region, deal.market)

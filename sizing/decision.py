@@ -108,7 +108,7 @@ class Pool(_Record):
     fallbacks: tuple[Fallback, ...] = ()
     node_hours_per_month: Bounds
     disk_bytes_per_node: int
-    managed: Literal["raw", "sagemaker", "vertex", "azureml", "cloud-run"] = "raw"
+    managed: Literal["raw", "sagemaker", "hyperpod", "vertex", "azureml", "cloud-run"] = "raw"
     served: Literal["async"] | None = None  # requests wait in a queue, and no machine stands while it is empty
     provision: Literal["fleet"] | None = None  # spot machines of several types; None: a group of one type
 

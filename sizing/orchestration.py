@@ -22,6 +22,8 @@ def scheduler_of(
     need: Requirements, *, cloud: str, managed: str, nodes_max: int, machines_usd: float, cluster_usd: float
 ) -> str:
     """kubernetes, ray, slurm or none. `machines_usd` and `cluster_usd` are of a month."""
+    if managed == "hyperpod":  # its machines are nodes of an EKS cluster
+        return "ray" if need.scheduler == "ray" else "kubernetes"
     if managed != RAW:
         return "none"
     if need.scheduler != "auto":

@@ -294,7 +294,7 @@ def _footing(option: Option) -> Footing:
         zones=(deal.zone,) if deal.zone else tuple(sorted(places)),
         two_zones=deal.market == "spot" and not gang and option.managed == services.RAW,
         windows=need.windows,
-        stops=need.stops and not option.prepaid and not need.reserved,
+        stops=need.stops and not option.prepaid and not need.reserved and option.managed not in services.STANDING,
         checkpoints=bool(option.checkpoint_bytes),
         files=option.storage is not None,
         waits=option.served == "async",
@@ -343,6 +343,8 @@ def node_counts(fleet: Fleet, setting: Setting, managed: str = services.RAW) -> 
     much again for peaks.
     """
     need, nodes = setting.need, fleet.nodes
+    if managed in services.STANDING:
+        return NodeCounts(minimum=nodes, initial=nodes, maximum=nodes)
     if need.arrivals is None:
         return NodeCounts(minimum=0, initial=nodes, maximum=nodes)
     most = nodes if setting.environment == "dev" else math.ceil(nodes * 1.5)
@@ -388,7 +390,7 @@ def _hours(
     served: str = "",
 ) -> Interval:
     """Machine-hours of the pool: per month, or of the whole block that is bought; commitments bill around the clock."""
-    if deal.market in COMMITTED:
+    if deal.market in COMMITTED or managed in services.STANDING:
         month = costing.amount(counts.initial * HOURS_PER_MONTH)
         return Interval(month, month, costing.amount(counts.maximum * HOURS_PER_MONTH))
     if run_s is not None and deal.market in PREPAID:

@@ -23,13 +23,22 @@ if TYPE_CHECKING:
 
 RAW: Final = "raw"
 SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws": ("sagemaker",),
+    "aws": ("sagemaker", "hyperpod"),
     "gcp": ("vertex", "cloud-run"),
     "azure": ("azureml",),
 }
-TITLES: Final = {"sagemaker": "SageMaker", "vertex": "Vertex AI", "cloud-run": "Cloud Run", "azureml": "Azure ML"}
+TITLES: Final = {
+    "sagemaker": "SageMaker",
+    "hyperpod": "SageMaker HyperPod",
+    "vertex": "Vertex AI",
+    "cloud-run": "Cloud Run",
+    "azureml": "Azure ML",
+}
+ASKED_ONLY: Final = ("hyperpod",)  # its machines bill from creation to the end: taken where the spec asks for it
+STANDING: Final = ("hyperpod",)  # services that keep a number of machines, whether or not they work
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "sagemaker": ("training", "fine-tuning", "inference", "notebook"),
+    "hyperpod": ("training", "fine-tuning"),
     "vertex": ("training", "fine-tuning", "inference"),
     "cloud-run": ("inference",),
     "azureml": ("training", "fine-tuning", "batch-inference", "inference", "notebook"),
@@ -79,11 +88,16 @@ def ways(need: Requirements, shape: Shape, region: str, market: str, catalog: Ca
         return (asked,) if fits else ()
     found = [RAW]
     if need.scheduler in ("auto", "none"):
-        for service in SERVICES.get(shape.cloud, ()):
+        for service in offered(shape.cloud, asked):
             wanted = need.team.care_counts or service == "cloud-run"
             if wanted and not refusal(service, need, shape, catalog) and sold(service, need, region, market):
                 found.append(service)
     return tuple(found)
+
+
+def offered(cloud: str, asked: str) -> tuple[str, ...]:
+    """The services of a cloud that are weighed: those that have to be asked for only where one is."""
+    return tuple(one for one in SERVICES.get(cloud, ()) if one == asked or one not in ASKED_ONLY)
 
 
 def sold(service: str, need: Requirements, region: str, market: str) -> bool:
@@ -101,8 +115,8 @@ def refusal(service: str, need: Requirements, shape: Shape, catalog: Catalog) ->
         return f"{title} is not on {shape.cloud}"
     if need.kind not in KINDS[service]:
         return f"no component runs {need.kind} on {title}"
-    if service == "sagemaker":
-        use = SAGEMAKER_USE[need.kind]
+    if service in ("sagemaker", "hyperpod"):
+        use = "hyperpod" if service == "hyperpod" else SAGEMAKER_USE[need.kind]
         if use not in shape.managed:
             uses = ", ".join(sorted(shape.managed)) or "nothing"
             return f"{shape.instance_type} is not offered on SageMaker for {use} (for {uses})"
@@ -136,8 +150,8 @@ def run_gib(shape: Shape) -> int:
 
 
 def premium_percent(catalog: Catalog, service: str, instance_type: str, region: str, on: date) -> Price:
-    """Percent that a service adds to the machine's price."""
-    if service == "sagemaker":
+    """Percent that a service adds to the machine's price; HyperPod's machines are ml. machines too."""
+    if service in ("sagemaker", "hyperpod"):
         return catalog.sagemaker_premium(instance_type)
     if service == "vertex":
         return catalog.fee("gcp", "vertex.training", region, on)

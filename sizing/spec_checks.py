@@ -11,7 +11,13 @@ from sizing.services import KINDS
 from sizing.spec_model import Dimensions, WorkloadSpec
 from sizing.units import show_count, show_duration
 
-CLOUD_OF_MANAGED: Final = {"sagemaker": "aws", "vertex": "gcp", "cloud-run": "gcp", "azureml": "azure"}
+CLOUD_OF_MANAGED: Final = {
+    "sagemaker": "aws",
+    "hyperpod": "aws",
+    "vertex": "gcp",
+    "cloud-run": "gcp",
+    "azureml": "azure",
+}
 SECTIONS: Final = {
     # kind: (sections it needs, sections that have no meaning for it and what to write instead)
     "training": (("model", "training"), {"traffic": "training", "slo": "deadline", "batch": "training"}),
@@ -260,7 +266,10 @@ def _places(spec: WorkloadSpec) -> list[Fault]:
     if spec.managed in KINDS and spec.kind not in KINDS[spec.managed]:
         found = f"no component runs kind: {spec.kind} on {spec.managed}; it runs {', '.join(KINDS[spec.managed])}"
         faults.append(_fault("managed", found, "use managed: auto"))
-    if spec.managed in KINDS and spec.scheduler not in ("auto", "none"):
+    if spec.managed == "hyperpod" and spec.scheduler in ("slurm", "none"):
+        found = f"{spec.scheduler} contradicts managed: hyperpod, whose machines an EKS cluster schedules"
+        faults.append(_fault("scheduler", found, "use scheduler: auto, kubernetes or ray, or managed: raw"))
+    elif spec.managed in KINDS and spec.managed != "hyperpod" and spec.scheduler not in ("auto", "none"):
         found = f"{spec.scheduler} contradicts managed: {spec.managed}, which starts the work itself"
         faults.append(_fault("scheduler", found, "use scheduler: auto, or managed: raw"))
     if spec.scheduler == "slurm" and clouds == {"gcp"}:

@@ -312,6 +312,20 @@ class Schedule(Section):
     ]
 
 
+SERVERLESS: Final = ("serverless", "sagemaker-serverless")  # what people call SageMaker's serverless inference
+
+
+def _managed(value: object) -> object:
+    if value in SERVERLESS:
+        raise refuse(
+            "a service that decisions can name: SageMaker's serverless inference has no accelerators and at most 6 GB, "
+            "and machines without accelerators are not sized here; its price is known from memory only",
+            "use managed: sagemaker (rare requests that may wait get an endpoint that goes to zero), or the "
+            "ServerlessEndpoint component in a program of your own",
+        )
+    return value
+
+
 class Team(Section):
     """Who runs it; with `utilization`, what `managed: auto` goes by."""
 
@@ -351,9 +365,10 @@ class WorkloadSpec(Section):
     capacity: Capacity | None = None
     checkpoint: Checkpoint | None = None
     utilization: Share | None = default(None, "what the traffic, run or schedule implies")
-    managed: Literal["sagemaker", "vertex", "cloud-run", "azureml", "raw", "auto"] = default(
-        "auto", "by price and team"
-    )
+    managed: Annotated[
+        Literal["sagemaker", "hyperpod", "vertex", "cloud-run", "azureml", "raw", "auto"],
+        BeforeValidator(_managed),
+    ] = default("auto", "by price and team")
     scheduler: Literal["kubernetes", "ray", "slurm", "none", "auto"] = default("auto", "by kind and number of nodes")
     budget: Budget | None = None
     idle: Idle | None = None

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MACHINE_ENDPOINTS: Final = ("ssm", "ssmmessages", "monitoring", "sts", "ec2", "ecr.api", "ecr.dkr")
 KUBERNETES_ENDPOINTS: Final = ("eks", "eks-auth", "autoscaling", "elasticloadbalancing", "logs")
 SAGEMAKER_ENDPOINTS: Final = ("sagemaker.api", "sagemaker.runtime", "logs")
+HYPERPOD_ENDPOINTS: Final = (*KUBERNETES_ENDPOINTS, "sagemaker.api")
+ON_EKS: Final = ("kubernetes", "hyperpod")  # targets whose machines an EKS cluster schedules
 WITH_CLUSTER: Final = ("kubernetes", "ray")  # schedulers that run in a cluster of our own
 AML_PRIVATE_ZONES: Final = 4  # of an Azure ML workspace: files, registry, workspace, notebooks
 AML_PRIVATE_ENDPOINTS: Final = 4  # blob and files, registry, workspace
@@ -37,7 +39,7 @@ class Footing:
     cloud: str
     region: str
     environment: str
-    target: str  # machines | fleet | kubernetes | sagemaker | vertex | cloud-run | azureml
+    target: str  # machines | fleet | kubernetes | sagemaker | hyperpod | vertex | cloud-run | azureml
     zones: tuple[str, ...] = ()  # (): the component takes the region's first
     two_zones: bool = False  # spot machines that work alone stand in two zones
     windows: int = 0  # of working hours
@@ -157,6 +159,7 @@ def endpoint_services(targets: Sequence[str]) -> tuple[str, ...]:
     """Interface endpoints that pools need: those of all machines, and those of who runs them."""
     wanted = [*MACHINE_ENDPOINTS]
     wanted += KUBERNETES_ENDPOINTS if "kubernetes" in targets else ()
+    wanted += HYPERPOD_ENDPOINTS if "hyperpod" in targets else ()
     wanted += SAGEMAKER_ENDPOINTS if "sagemaker" in targets else ()
     return tuple(dict.fromkeys(wanted))
 
@@ -178,7 +181,7 @@ def aws_zones(footings: Sequence[Footing]) -> tuple[str, ...]:
         letters = "ab" if footing.two_zones else "a"
         found += footing.zones or tuple(f"{region}{letter}" for letter in letters)
     zones = list(dict.fromkeys(found))
-    spread = {footing.target for footing in footings} & {"kubernetes", "sagemaker"}
+    spread = {footing.target for footing in footings} & {*ON_EKS, "sagemaker"}
     if spread and len(zones) < 2:
         zones.append(f"{region}b" if zones[0].endswith("a") else f"{region}a")
     return tuple(zones)
@@ -194,17 +197,17 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
         _monthly(network, "encryption key", "kms.key"),
         _hours(network, f"{services} interface endpoints", "vpc_endpoint.hour", services * places),
     ]
-    if "kubernetes" in targets:
+    if not {*ON_EKS}.isdisjoint(targets):
         found += _cluster("aws", first.region, first.environment)
     for footing in footings:
         alarms = (2 if footing.stops else 1) if footing.guarded else 0
-        if footing.target in ("machines", "fleet", "kubernetes") and alarms:
+        if footing.target in ("machines", "fleet", *ON_EKS) and alarms:
             found.append(
                 _monthly(footing.name, f"{alarms} alarms" if alarms > 1 else "alarm", "cloudwatch.alarm", alarms)
             )
         if footing.target == "sagemaker" and footing.kind == "inference" and footing.from_zero:
             found.append(_monthly(footing.name, "alarm", "cloudwatch.alarm"))
-        if footing.target in ("fleet", "kubernetes") or footing.waits:
+        if footing.target in ("fleet", *ON_EKS) or footing.waits:
             found.append(_monthly(footing.name, "encryption key of notices", "kms.key"))
         if footing.checkpoints:
             found.append(_monthly(footing.name, "encryption key of checkpoints", "kms.key"))

@@ -452,6 +452,8 @@ def choices(chosen: Option) -> list[str]:
             )
     elif need.team.care_counts:
         said.append("machines of one's own: a service's premium would cost more than their care")
+    if chosen.managed in services.STANDING:
+        said.append(f"{title}: machines that fail are replaced; all of them bill from creation to the stack's end")
     if chosen.served == "async":
         said.append("requests are rare and may wait: they queue until a machine has started")
     started = orchestration.reason(

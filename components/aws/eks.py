@@ -23,6 +23,8 @@ class EksCluster(Owned):
 
     cluster_name: pulumi.Output[str]
     """Name of the cluster."""
+    cluster_arn: pulumi.Output[str]
+    """ARN of the cluster."""
     cluster_security_group_id: pulumi.Output[str]
     """Security group that EKS made for the cluster."""
     kubeconfig: pulumi.Output[str]
@@ -53,6 +55,7 @@ class EksCluster(Owned):
         self._addons(name, args, cluster, system)
 
         self.cluster_name = cluster.name
+        self.cluster_arn = cluster.arn
         self.cluster_security_group_id = cluster.vpc_config.apply(
             lambda network: getattr(network, "cluster_security_group_id", None) or ""
         )
@@ -67,6 +70,7 @@ class EksCluster(Owned):
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
+                "clusterArn": self.cluster_arn,
                 "clusterSecurityGroupId": self.cluster_security_group_id,
                 "kubeconfig": self.kubeconfig,
             }

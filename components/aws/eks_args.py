@@ -117,6 +117,8 @@ class EksDevicePluginsArgs(OwnedArgs):
     """Kinds of accelerator in the cluster: cuda, neuron."""
     efa: NotRequired[bool]
     """Whether machines have EFA."""
+    hyperpod: NotRequired[bool]
+    """Whether machines are HyperPod's, which tests them while nothing else may run there."""
     region: NotRequired[str]
     """AWS region, whose own registry then has EFA's plug-in."""
     registry: NotRequired[pulumi.Input[str]]

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pulumi
-from pulumi_aws import autoscaling, cloudwatch, ec2, eks, sns
+from pulumi_aws import autoscaling, ec2, eks
 
-from components.aws import eks_plans, eks_scaling, parts, plans, stopping
+from components.aws import eks_parts, eks_plans, eks_scaling, parts, plans, stopping
 from components.aws.eks import NODE_POLICIES
 from components.aws.eks_args import EksNodeGroupArgs
 from components.aws.eks_checks import check_eks_pool
@@ -72,7 +72,7 @@ class EksNodeGroup(Owned):
 
         self.node_group_name = group.node_group_name
         self.role_arn = role.arn
-        self.writer_role_arn = self._writer(name, args)
+        self.writer_role_arn = eks_parts.pod_writer(self, name, args, args["cluster"])
         self.register_outputs(
             {
                 "nodeGroupName": self.node_group_name,
@@ -157,34 +157,6 @@ class EksNodeGroup(Owned):
             **types,
         )
 
-    def _writer(self, name: str, args: EksNodeGroupArgs) -> pulumi.Output[str]:
-        """Pods of the workload's service account put and get checkpoints; the machines' own role cannot."""
-        if "writer" not in args:
-            return pulumi.Output.from_input("")
-        writer = args["writer"]
-        role = parts.role(
-            self,
-            f"{name}-writer",
-            trust=parts.pod_trust(),
-            description=f"Pods of {name} that write checkpoints",
-            inline={
-                "checkpoints": plans.writer_policy(
-                    region=args["region"], bucket=writer["bucket"], key_alias=writer["key_alias"]
-                )
-            },
-            region=args["region"],
-        )
-        eks.PodIdentityAssociation(
-            f"{name}-writer",
-            cluster_name=args["cluster"],
-            namespace=args.get("namespace", "default"),
-            service_account=args.get("service_account", name),
-            role_arn=role.arn,
-            tags=self.tags_of(eks.PodIdentityAssociation, f"{name}-writer"),
-            opts=self.child(),
-        )
-        return role.arn
-
     def _group_tags(self, name: str, args: EksNodeGroupArgs, shape: Shape, scaled: pulumi.Output[str]) -> None:
         """EKS hands a node group's tags on to nothing: the autoscaler and the hard end find the group by these."""
         tags = eks_scaling.group_tags(
@@ -234,40 +206,31 @@ class EksNodeGroup(Owned):
         guard, runtime = args.get("guard"), plans.runtime_of(shape)
         if guard is None or runtime not in eks_plans.METRICS:
             return
-        region = args["region"]
-        key = parts.service_key(
-            self, f"{name}-notices", account=account, region=region, services=("cloudwatch.amazonaws.com",)
-        )
-        topic = sns.Topic(
-            f"{name}-notices",
-            name=self.physical(f"{name}-notices", 256),
-            kms_master_key_id=key.arn,
-            tags=self.tags_of(sns.Topic, f"{name}-notices"),
-            opts=self.child(),
-        )
+        topic = eks_parts.notices(self, name, args, account)
         alarms: dict[str, tuple[int, Any]] = {"idle": (guard["window_s"], topic.arn)}
         if guard["action"] == "scale-to-zero":
             action = self._to_least(name, args, scaled) if args["nodes_min"] else topic.arn
             alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], action)
         for alarm, (seconds, action) in alarms.items():
-            cloudwatch.MetricAlarm(
-                f"{name}-{alarm}",
-                name=self.physical(f"{name}-{alarm}", 255),
-                alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
-                alarm_actions=[action],
-                tags=self.tags_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
-                opts=self.child(),
-                **eks_plans.idle_alarm(runtime=runtime, guard=guard, cluster=args["cluster"], seconds=seconds),
+            eks_parts.idle_alarm(
+                self,
+                name,
+                alarm=alarm,
+                action=action,
+                seconds=seconds,
+                guard=guard,
+                runtime=runtime,
+                cluster=args["cluster"],
             )
         if guard["action"] == "scale-to-zero" and not args["nodes_min"]:
             stopping.stop_on_alarm(
                 self,
                 name,
-                region=region,
+                region=args["region"],
                 account=account,
                 alarm=self.physical(f"{name}-idle-stop", 255),
                 content=eks_scaling.hold_document(),
-                may={"group": eks_scaling.hold_policy(region=region, group=self.physical(name, 63))},
+                may={"group": eks_scaling.hold_policy(region=args["region"], group=self.physical(name, 63))},
                 inputs={"Group": scaled},
             )
 

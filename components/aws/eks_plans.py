@@ -190,12 +190,23 @@ def image(release: str, registry: str) -> dict[str, str]:
     return {"repository": f"{registry}/{name.partition('/')[2]}" if registry else name, "tag": tag}
 
 
-def charts(*, runtimes: Sequence[str], efa: bool, registry: str, region: str = "") -> dict[str, dict[str, Any]]:
+TESTED = {  # on machines that HyperPod is testing; its tests count devices as well
+    "key": "sagemaker.amazonaws.com/node-health-status",
+    "operator": "Equal",
+    "value": "Unschedulable",
+    "effect": "NoSchedule",
+}
+
+
+def charts(
+    *, runtimes: Sequence[str], efa: bool, registry: str, region: str = "", hyperpod: bool = False
+) -> dict[str, dict[str, Any]]:
     """Pinned Helm charts by release name; each tolerates the taints of the machines that it is for.
 
     EFA's plug-in goes by the label of our pools, not by the chart's list of types, which lacks the newest.
     """
     tolerated = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in TAINT_KEYS.values()]
+    tested = [TESTED] if hyperpod else []
     found: dict[str, dict[str, Any]] = {}
     if "cuda" in runtimes:
         found["nvidia-device-plugin"] = {
@@ -205,7 +216,7 @@ def charts(*, runtimes: Sequence[str], efa: bool, registry: str, region: str = "
             "values": {
                 "image": image("nvidia-device-plugin", registry),
                 "nodeSelector": {"nvidia.com/gpu.present": "true"},
-                "tolerations": tolerated[:1],
+                "tolerations": [*tolerated[:1], *tested],
             },
         }
     if "neuron" in runtimes:
@@ -218,7 +229,7 @@ def charts(*, runtimes: Sequence[str], efa: bool, registry: str, region: str = "
                 "devicePlugin": {
                     "image": image("neuron", registry),
                     "nodeSelector": {"aws.amazon.com/neuron.present": "true"},
-                    "tolerations": tolerated[1:],
+                    "tolerations": [*tolerated[1:], *tested],
                 },
             },
         }
@@ -227,7 +238,7 @@ def charts(*, runtimes: Sequence[str], efa: bool, registry: str, region: str = "
         values: dict[str, Any] = {
             "nodeSelector": {present: "true"},
             "supportedInstanceLabels": {"keys": [present], "values": ["true"]},
-            "tolerations": tolerated,
+            "tolerations": [*tolerated, *tested],
         }
         if region:
             values["image"] = {"repository": f"{eks_registry(region)}/eks/aws-efa-k8s-device-plugin"}

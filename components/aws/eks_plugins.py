@@ -32,7 +32,11 @@ class EksDevicePlugins(Owned):
 
         def charts(mirror: str) -> dict[str, dict[str, Any]]:
             return eks_plans.charts(
-                runtimes=args["runtimes"], efa=args.get("efa", False), registry=mirror, region=region
+                runtimes=args["runtimes"],
+                efa=args.get("efa", False),
+                registry=mirror,
+                region=region,
+                hyperpod=args.get("hyperpod", False),
             )
 
         releases = []

@@ -3,15 +3,18 @@
 import pulumi
 from pulumi_aws import cloudcontrol
 
-from components.aws import hyperpod_plans, parts, plans, sagemaker_plans
+from components.aws import eks_parts, eks_plans, hyperpod_plans, parts, plans, sagemaker_plans
 from components.aws.hyperpod_plans import HyperPodClusterArgs, check_hyperpod
+from components.machines import find_shape
 from components.owned import Owned
+from sizing.registration import Registration
 
 
 class HyperPodCluster(Owned):
     """Groups of machines under EKS that HyperPod tests, watches and replaces; they bill from creation to the end.
 
-    Machines of a training plan are paid with the plan. HyperPod's Helm chart has to be in the EKS cluster before.
+    Machines of a training plan are paid with the plan. HyperPodAgents have to be in the EKS cluster before. The guard
+    tells and does not stop.
     """
 
     cluster_name: pulumi.Output[str]
@@ -20,6 +23,8 @@ class HyperPodCluster(Owned):
     """Role of the machines."""
     security_group_id: pulumi.Output[str]
     """Security group of the machines, beside that of the EKS cluster."""
+    writer_role_arn: pulumi.Output[str]
+    """Role of the pods that write checkpoints; empty without a checkpoint store."""
 
     def __init__(self, name: str, args: HyperPodClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_hyperpod(name, args)
@@ -28,17 +33,20 @@ class HyperPodCluster(Owned):
             "sizewell-aws:index:HyperPodCluster",
             name,
             args,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
+            _statement(name, args),
             opts,
         )
-        bucket = hyperpod_plans.scripts_bucket(args["lifecycle_scripts"])
+        inline = {}
+        if scripts := args.get("lifecycle_scripts"):
+            bucket = hyperpod_plans.scripts_bucket(scripts)
+            inline["scripts"] = sagemaker_plans.read_policy(region=region, buckets=[bucket])
         role = parts.role(
             self,
             f"{name}-machines",
             trust=plans.assume_role("sagemaker.amazonaws.com"),
             description=f"Machines of {name}",
             managed=("AmazonSageMakerClusterInstanceRolePolicy", "AmazonEC2ContainerRegistryPullOnly"),
-            inline={"scripts": sagemaker_plans.read_policy(region=region, buckets=[bucket])},
+            inline=inline,
             region=region,
         )
         account = parts.account_of(args, role)
@@ -75,6 +83,9 @@ class HyperPodCluster(Owned):
             ),
             opts=self.child(),
         )
+        eks_cluster = parts.told(lambda arn: arn.rpartition("/")[2], args["eks_cluster_arn"])
+        self._guard(name, args, account, eks_cluster)
+        self.writer_role_arn = eks_parts.pod_writer(self, name, args, eks_cluster)
         self.cluster_name = cluster.type_name.apply(lambda _: physical)
         self.role_arn = role.arn
         self.security_group_id = group.id
@@ -83,5 +94,49 @@ class HyperPodCluster(Owned):
                 "clusterName": self.cluster_name,
                 "roleArn": self.role_arn,
                 "securityGroupId": self.security_group_id,
+                "writerRoleArn": self.writer_role_arn,
             }
         )
+
+    def _guard(
+        self, name: str, args: HyperPodClusterArgs, account: pulumi.Input[str], cluster: pulumi.Input[str]
+    ) -> None:
+        guard, shapes = args.get("guard"), [find_shape("aws", group["instance_type"]) for group in args["groups"]]
+        runtimes = [plans.runtime_of(shape) for shape in shapes if shape is not None]
+        runtime = next((one for one in runtimes if one in eks_plans.METRICS), None)
+        if guard is None or runtime is None:
+            return
+        eks_parts.idle_alarm(
+            self,
+            name,
+            alarm="idle",
+            action=eks_parts.notices(self, name, args, account).arn,
+            seconds=guard["window_s"],
+            guard=guard,
+            runtime=runtime,
+            cluster=cluster,
+        )
+
+
+def _statement(name: str, args: HyperPodClusterArgs) -> Registration:
+    """What the component registers about itself: of one group also its machines."""
+    said: Registration = {
+        "kind": "cluster",
+        "name": name,
+        "environment": args["environment"],
+        "cloud": "aws",
+        "region": args["region"],
+    }
+    group, shape = args["groups"][0], find_shape("aws", args["groups"][0]["instance_type"])
+    if len(args["groups"]) > 1 or shape is None:
+        return said
+    return {
+        **said,
+        "instanceType": shape.instance_type,
+        "accelerator": shape.accelerator,
+        "acceleratorsPerNode": shape.accelerators,
+        "market": "on-demand",
+        "nodesMin": group["instances"],
+        "nodesInitial": group["instances"],
+        "nodesMax": group["instances"],
+    }

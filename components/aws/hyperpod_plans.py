@@ -7,17 +7,23 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from components.aws import plans
-from components.aws.checks import check_place, check_sold
-from components.faults import Faults, check_owned
-from components.machines import find_shape
-from components.owned import OwnedArgs
+from components.aws import eks_plans, plans
+from components.aws.args import WriterArgs, pool_args
+from components.aws.checks import check_place, check_region, check_sold
+from components.facts import guard_args
+from components.faults import Faults, check_guard, check_owned
+from components.machines import find_shape, pool_name
+from components.owned import GuardArgs, OwnedArgs
+from components.settings import Settings
 from sizing.catalog.records import Shape
+from sizing.decision import Decision, Pool, Workload
 
 DEEP_CHECKS = ("InstanceStress", "InstanceConnectivity")
 _GROUP = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 _PLAN = re.compile(r"arn:aws[\w-]*:sagemaker:[\w-]+:\d{12}:training-plan/[\w-]+")
 _SCRIPTS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(/[^\s]*)?")
+LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_CHART = re.compile(r"oci://[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)+|\S+\.tgz")
 _EKS = re.compile(r"arn:aws[\w-]*:eks:[\w-]+:\d{12}:cluster/[\w-]+")
 
 
@@ -32,6 +38,10 @@ class HyperPodGroupArgs(TypedDict):
     """Machines; HyperPod keeps as many, and replaces those that fail."""
     zone: str
     """One of the cluster's zones: machines of one job stand in one."""
+    labels: NotRequired[dict[str, str]]
+    """Kubernetes labels of the machines."""
+    taints: NotRequired[list[str]]
+    """Keys of taints that keep other pods off the machines, as nvidia.com/gpu."""
     training_plan_arn: NotRequired[str]
     """Training plan that is bought already, whose machines these are."""
     deep_health_checks: NotRequired[list[str]]
@@ -65,12 +75,70 @@ class HyperPodClusterArgs(OwnedArgs):
     """Security group that EKS made for the cluster; without it the machines cannot join."""
     groups: list[HyperPodGroupArgs]
     """Groups of machines."""
-    lifecycle_scripts: str
-    """s3:// folder of the scripts that run on each new machine."""
+    lifecycle_scripts: NotRequired[str]
+    """s3:// folder of scripts that run on each new machine; none unless told."""
     first_script: NotRequired[str]
     """Script in that folder that runs first; on_create.sh unless told."""
     continuous: NotRequired[bool]
     """Start with the machines that there are and add the others as they come; on unless told."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload; pods of the service account may write to it."""
+    namespace: NotRequired[str]
+    """Kubernetes namespace of the workload; default unless told."""
+    service_account: NotRequired[str]
+    """Kubernetes service account of the workload; the name of the component unless told."""
+    guard: NotRequired[GuardArgs]
+    """Idle guard; it tells and does not stop: HyperPod keeps the machines that it was asked for."""
+
+
+class HyperPodAgentsArgs(OwnedArgs):
+    """AWS's own Helm chart for HyperPod, in an EKS cluster."""
+
+    region: str
+    """AWS region."""
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    chart: str
+    """The packed chart, as oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart, or a .tgz file."""
+    version: NotRequired[str]
+    """Version of the chart in its registry."""
+
+
+def check_agents(name: str, args: HyperPodAgentsArgs) -> None:
+    faults = Faults(f"HyperPodAgents {name}")
+    faults.unknown_keys(args, HyperPodAgentsArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    chart = str(args.get("chart", ""))
+    faults.must(
+        bool(_CHART.fullmatch(chart)),
+        "chart",
+        f"must be an oci:// address or a .tgz file, got {chart!r}",
+        fix="pack helm_chart/HyperPodHelmChart of github.com/aws/sagemaker-hyperpod-cli and push it to ECR",
+    )
+    faults.must(
+        not chart.startswith("oci://") or bool(args.get("version")),
+        "version",
+        "is missing: without it every update takes the newest chart in the registry",
+    )
+    faults.done()
+
+
+def agent_values(region: str) -> dict[str, Any]:
+    """Resilience, and nothing that other components bring: no device plugins, no operators of jobs."""
+    off = {"devicePlugin": {"enabled": False}}
+    return {
+        "global": {"region": region},
+        "health-monitoring-agent": {"enabled": True, "region": region},
+        "deep-health-check": {"enabled": True},
+        "job-auto-restart": {"enabled": True},
+        "hyperpod-patching": {"enabled": True},
+        "nvidia-device-plugin": off,
+        "neuron-device-plugin": off,
+        "aws-efa-k8s-device-plugin": off,
+        "trainingOperators": {"enabled": False},
+        "mpi-operator": {"enabled": False},
+    }
 
 
 def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
@@ -84,12 +152,27 @@ def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
         "eks_cluster_arn",
         f"must be the ARN of an EKS cluster, got {cluster!r}",
     )
-    scripts = str(args.get("lifecycle_scripts", ""))
+    scripts = args.get("lifecycle_scripts")
     faults.must(
-        bool(_SCRIPTS.fullmatch(scripts)),
+        scripts is None or bool(_SCRIPTS.fullmatch(str(scripts))),
         "lifecycle_scripts",
         f"must be an s3:// folder, got {scripts!r}: each new machine runs its scripts",
     )
+    faults.must(
+        scripts is not None or "first_script" not in args,
+        "first_script",
+        "is given without lifecycle_scripts, the folder that it lies in",
+    )
+    check_guard(faults, args)
+    faults.must(
+        (args.get("guard") or {}).get("action") in (None, "notify"),
+        "guard.action",
+        "must be notify: HyperPod keeps the machines that it was asked for",
+        fix="end the cluster with its stack (ttl in the spec), or use an EksNodeGroup",
+    )
+    for key in ("namespace", "service_account"):
+        value = args.get(key, "default")
+        faults.must(bool(LABEL.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
     first = str(args.get("first_script", "on_create.sh"))
     faults.must(
         bool(re.fullmatch(r"[\w.-]+\.sh", first)),
@@ -184,15 +267,16 @@ def desired_state(
             "InstanceType": f"ml.{group['instance_type']}",
             "InstanceCount": group["instances"],
             "ExecutionRole": role_arn,
-            "LifeCycleConfig": {
-                "SourceS3Uri": args["lifecycle_scripts"],
-                "OnCreate": args.get("first_script", "on_create.sh"),
-            },
             "InstanceStorageConfigs": [
                 {"EbsVolumeConfig": {"VolumeSizeInGB": group.get("disk_gib", 500), "VolumeKmsKeyId": key_arn}}
             ],
             "OverrideVpcConfig": {**place, "Subnets": [by_zone[group["zone"]]]},
         }
+        if scripts := args.get("lifecycle_scripts"):
+            first = args.get("first_script", "on_create.sh")
+            one["LifeCycleConfig"] = {"SourceS3Uri": scripts, "OnCreate": first}
+        if marks := _marks(group):
+            one["KubernetesConfig"] = marks
         if checks := deep_checks(group, find_shape("aws", group["instance_type"])):
             one["OnStartDeepHealthChecks"] = checks
         if "training_plan_arn" in group:
@@ -209,6 +293,32 @@ def desired_state(
     if args.get("continuous", True):
         state["NodeProvisioningMode"] = "Continuous"
     return json.dumps(state, sort_keys=True)
+
+
+def _marks(group: HyperPodGroupArgs) -> dict[str, Any]:
+    """Labels and taints of a group's machines, where it has some."""
+    taints = [{"Key": key, "Value": "present", "Effect": "NoSchedule"} for key in group.get("taints", [])]
+    found = {"Labels": dict(group.get("labels", {})), "Taints": taints}
+    return {key: value for key, value in found.items() if value}
+
+
+def hyperpod_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Arguments of the one group of a pool, all but the network's and the EKS cluster's ids."""
+    known, shape = pool_args(decision, workload, pool, settings), find_shape("aws", pool.instance_type)
+    assert shape is not None  # noqa: S101  (a decision names a type of the catalog)
+    efa, name = eks_plans.has_efa(shape, gang=known["gang"]), pool_name(workload, pool)
+    group = {
+        "name": name,
+        "instance_type": pool.instance_type,
+        "instances": pool.nodes_max,
+        "zone": known["zones"][0],
+        "disk_gib": known["disk_gib"],
+        "labels": eks_plans.labels(shape, pool=name, efa=efa),
+        "taints": [one["key"] for one in eks_plans.taints(shape)],
+    }
+    kept = ("environment", "owner", "cost_center", "expires", "facts", "region", "writer")
+    held = {key: known[key] for key in kept if key in known}
+    return {**held, **guard_args(workload, prepaid=True), "groups": [group]}
 
 
 def scripts_bucket(location: str) -> str:

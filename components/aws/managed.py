@@ -7,6 +7,7 @@ import pulumi
 
 from components import containers
 from components.aws.args import pool_args
+from components.facts import owned_args
 from components.machines import pool_name
 from components.settings import Settings
 from sizing import standing
@@ -17,7 +18,7 @@ Subnets = Callable[[Sequence[str]], dict[str, Any]]  # zones -> the argument `su
 
 
 def target_of(workload: Workload, pool: Pool) -> str:
-    """Who runs the pool: sagemaker, kubernetes, fleet or machines."""
+    """Who runs the pool: sagemaker, hyperpod, kubernetes, fleet or machines."""
     return standing.target_of(pool.managed, workload.scheduler, cloud="aws", fleet=pool.provision == "fleet")
 
 
@@ -37,7 +38,7 @@ def network_zones(region: str, zones: Sequence[str], pools: Sequence[Pair]) -> l
     ['us-east-1b']
     """
     found = list(dict.fromkeys(zones))
-    if not {target_of(workload, pool) for workload, pool in pools} & {"kubernetes", "sagemaker"}:
+    if not {target_of(workload, pool) for workload, pool in pools} & {*standing.ON_EKS, "sagemaker"}:
         return found
     by_id = any("-az" in zone for zone in found)
     spare = [f"{region}{letter}" for letter in "abc"]
@@ -169,7 +170,14 @@ def build_kubernetes(
     cluster = EksCluster(name, {**args, **place, **subnets(two)}, options)  # type: ignore[typeddict-item]
     outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
     modes: dict[str, str] = {}
+    resilient = [pair for pair in pairs if target_of(*pair) == "hyperpod"]
+    if resilient:
+        outputs |= _build_hyperpod(
+            decision, region, resilient, settings, cluster, place=place, subnets=subnets, options=options
+        )
     for workload, pool in pairs:
+        if (workload, pool) in resilient:
+            continue
         pool_here = eks_pool_args(decision, workload, pool, settings)
         pool_here |= {**place, **subnets(pool_here["zones"]), "cluster": cluster.cluster_name}
         pool_here["cluster_security_group_id"] = cluster.cluster_security_group_id
@@ -178,6 +186,7 @@ def build_kubernetes(
         outputs[pool_name(workload, pool)] = {"nodeGroup": group.node_group_name, "role": group.role_arn}
     movable = {pool: mode for pool, mode in modes.items() if mode != "capacity-block"}
     plugins: Any = {**plugin_args(decision, pairs), "kubeconfig": cluster.kubeconfig}
+    plugins |= {"hyperpod": True} if resilient else {}
     if plugins["runtimes"]:
         EksDevicePlugins(f"plugins-{region}", plugins)
     if movable:
@@ -194,6 +203,51 @@ def build_kubernetes(
         kubeconfig=cluster.kubeconfig,
         target=lambda workload, pool: target(decision, workload, pool, settings),
     )
+
+
+HYPERPOD_KEYS = ("chart", "version", "scripts")
+PACKED = "oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart"
+PACK = "AWS publishes HyperPod's Helm chart in a git repository only (docs/howto/managed-or-own.md says how to pack it)"
+
+
+def _build_hyperpod(
+    decision: Decision,
+    region: str,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    cluster: Any,
+    *,
+    place: dict[str, Any],
+    subnets: Subnets,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """HyperPod's agents in the EKS cluster of a region, and a HyperPod cluster for each pool."""
+    from components.aws.hyperpod import HyperPodCluster
+    from components.aws.hyperpod_agents import HyperPodAgents
+    from components.aws.hyperpod_plans import hyperpod_args
+
+    told = {
+        pool_name(*pair): containers.container_of(
+            "hyperpod", pool_name(*pair), allowed=HYPERPOD_KEYS, example=PACKED, needs="chart", why=PACK
+        )
+        for pair in pairs
+    }
+    chart = {key: value for key, value in next(iter(told.values())).items() if key != "scripts"}
+    agents: Any = {**owned_args(decision), "region": region, "kubeconfig": cluster.kubeconfig, **chart}
+    first = HyperPodAgents(f"hyperpod-{region}", agents, options)
+    after = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[first]))
+    outputs = {}
+    for workload, pool in pairs:
+        name = pool_name(workload, pool)
+        args = hyperpod_args(decision, workload, pool, settings)
+        zones = [args["groups"][0]["zone"]]
+        args |= {**place, "zones": zones, **subnets(zones), "eks_cluster_arn": cluster.cluster_arn}
+        args["cluster_security_group_id"] = cluster.cluster_security_group_id
+        if scripts := told[name].get("scripts"):
+            args["lifecycle_scripts"] = scripts
+        made = HyperPodCluster(name, args, after)  # type: ignore[arg-type]
+        outputs[name] = {"hyperpod": made.cluster_name, "role": made.role_arn}
+    return outputs
 
 
 def build_storage(

@@ -63,7 +63,7 @@ def _build_here(
     """The pools of one region, each by who runs it, then the file systems that they read from."""
     outputs: dict[str, Any] = {}
     clients: dict[str, dict[str, Any]] = {}
-    kubernetes = [pair for pair in pools if managed.target_of(*pair) == "kubernetes"]
+    kubernetes = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
     there: dict[str, Any] = {"place": place, "zones": zones, "subnets": subnets, "options": options}
     for workload, pool in pools:
         name, target = pool_name(workload, pool), managed.target_of(workload, pool)

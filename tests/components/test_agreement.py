@@ -84,6 +84,8 @@ CASES = {  # stack, spec, what the decision has to say: who runs the machines, w
     "training on SageMaker": ("dev-aws", {**TUNE, **US, "managed": "sagemaker"}, ("sagemaker", "none")),
     "an endpoint of SageMaker": ("prod-aws", {**CHAT, **US, "managed": "sagemaker"}, ("sagemaker", "none")),
     "a queue before SageMaker": ("dev-aws", {**RARE, **US, "managed": "sagemaker"}, ("sagemaker", "none")),
+    "a HyperPod cluster": ("dev-aws", {**PAIR, **US, "managed": "hyperpod", "ttl": "30d"}, ("hyperpod", "kubernetes")),
+    "ray on HyperPod": ("prod-aws", {**PAIR, **US, "managed": "hyperpod", "scheduler": "ray"}, ("hyperpod", "ray")),
     "a spot fleet": ("prod-aws", {**NIGHT, **US, "resources": {"accelerators": ["L4", "A10G", "T4"]}}, ("raw", "none")),
     "a file system": ("prod-aws", {**PHOTOS, **US}, ("raw", "none")),
     "Cloud Run": ("staging-gcp", {**RARE, **US, "ttl": "30d"}, ("cloud-run", "none")),
@@ -111,6 +113,8 @@ BUILDS = {  # the components that the program of the decision makes of it
     "training on SageMaker": {"TrainingPipeline", "CheckpointStore"},
     "an endpoint of SageMaker": {"RealtimeEndpoint"},
     "a queue before SageMaker": {"AsyncEndpoint"},
+    "a HyperPod cluster": {"EksCluster", "EksDevicePlugins", "HyperPodAgents", "HyperPodCluster", "TtlGuard"},
+    "ray on HyperPod": {"EksCluster", "HyperPodAgents", "HyperPodCluster", "CheckpointStore"},
     "a spot fleet": {"SpotFleet"},
     "a file system": {"SharedStorage", "GpuNodeGroup"},
     "Cloud Run": {"CloudRunGpu", "TtlGuard"},
@@ -190,6 +194,9 @@ def test_every_way_to_run_a_workload_costs_what_was_decided(name):
     vertex = {"model": "google/gemma-3-27b-it"} if workload.kind == "inference" else REGISTRY
     config = {
         "sizewell:sagemaker": json.dumps({"w": QUEUE if pool.served else ECR}),
+        "sizewell:hyperpod": json.dumps(
+            {"w": {"chart": f"oci://{ECR['image'].partition('/')[0]}/hyperpod", "version": "0.1.0"}}
+        ),
         "sizewell:cloudRun": json.dumps({"w": REGISTRY}),
         "sizewell:vertex": json.dumps({"w": vertex}),
         "sizewell:azureml": json.dumps({"w": {"image": "petsnap.azurecr.io/serve:1"}}),

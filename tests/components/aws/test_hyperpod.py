@@ -4,13 +4,15 @@ import json
 from datetime import date
 
 import pytest
-from aws_recording import OWNED, PLACE, PROD, ROOT, check_right, golden, only, record, refusals
+from aws_recording import GUARD, OWNED, PLACE, PROD, ROOT, check_right, golden, only, plain, record, refusals
 from hypothesis import given
 from hypothesis import strategies as st
 
 import resources
 from components.aws import hyperpod_plans
+from components.aws.eks_plugins import EksDevicePlugins
 from components.aws.hyperpod import HyperPodCluster
+from components.aws.hyperpod_agents import HyperPodAgents
 from components.aws.places import places_of
 from preview.evaluate import evaluate
 from sizing import catalog
@@ -23,7 +25,15 @@ EKS = {
 }
 GROUP = {"name": "workers", "instance_type": "g5.12xlarge", "instances": 2, "zone": "us-east-1b"}
 PLAN = "arn:aws:sagemaker:us-east-1:123456789012:training-plan/pretrain-2026"
-DEV = {**OWNED, **PLACE, **EKS, "groups": [GROUP]}
+BARE = {key: value for key, value in EKS.items() if key != "lifecycle_scripts"}
+DEV = {
+    **OWNED,
+    **PLACE,
+    **BARE,
+    "groups": [{**GROUP, "labels": {"sizewell/pool": "train"}, "taints": ["nvidia.com/gpu"]}],
+    "writer": {"bucket": "store", "key_alias": "alias/store"},
+    "guard": {**GUARD, "action": "notify"},
+}
 LIVE = {
     **PROD,
     **PLACE,
@@ -42,12 +52,28 @@ LIVE = {
         {**GROUP, "name": "evaluate", "deep_health_checks": ["InstanceStress"]},
     ],
 }
+CHART = "oci://123456789012.dkr.ecr.us-east-1.amazonaws.com/hyperpod-helm-chart"
+AGENTS = {**OWNED, "region": "us-east-1", "kubeconfig": "{}", "chart": CHART, "version": "0.1.0"}
+PROD_AGENTS = {
+    **{key: value for key, value in PROD.items() if key != "account"},
+    "region": "us-east-1",
+    "kubeconfig": "{}",
+    "chart": "charts/hyperpod-helm-chart-0.1.0.tgz",
+}
 CONTROLLED = "aws:cloudcontrol/resource:Resource"
 
 
-@pytest.mark.parametrize(("form", "args"), [("hyperpod-dev", DEV), ("hyperpod-prod", LIVE)])
-def test_makes_what_is_written_down(form, args):
-    found = record(lambda: HyperPodCluster("train", args), stack="prod-aws" if "prod" in form else "dev-aws")
+@pytest.mark.parametrize(
+    ("form", "cls", "args"),
+    [
+        ("hyperpod-dev", HyperPodCluster, DEV),
+        ("hyperpod-prod", HyperPodCluster, LIVE),
+        ("hyperpod-agents-dev", HyperPodAgents, AGENTS),
+        ("hyperpod-agents-prod", HyperPodAgents, PROD_AGENTS),
+    ],
+)
+def test_makes_what_is_written_down(form, cls, args):
+    found = record(lambda: cls("train", args), stack="prod-aws" if "prod" in form else "dev-aws")
     check_right(found)
     golden(form, found)
 
@@ -83,6 +109,52 @@ def test_each_group_stands_in_the_subnet_of_its_own_zone():
     pretrain, evaluation = state(LIVE)["InstanceGroups"]
     assert pretrain["OverrideVpcConfig"] == {"SecurityGroupIds": ["sg-cluster", "sg-own"], "Subnets": ["subnet-1"]}
     assert evaluation["OverrideVpcConfig"]["Subnets"] == ["subnet-2"]
+
+
+def test_pods_find_their_machines_by_label_and_others_stay_off():
+    (group,) = state(DEV)["InstanceGroups"]
+    assert group["KubernetesConfig"] == {
+        "Labels": {"sizewell/pool": "train"},
+        "Taints": [{"Key": "nvidia.com/gpu", "Value": "present", "Effect": "NoSchedule"}],
+    }
+    assert "LifeCycleConfig" not in group
+    assert "KubernetesConfig" not in state(LIVE)["InstanceGroups"][0]
+
+
+def test_pods_write_checkpoints_and_the_guard_tells():
+    found = record(lambda: HyperPodCluster("train", DEV))
+    writer = only(found, "aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs
+    assert (writer["clusterName"], writer["serviceAccount"]) == ("sizewell-dev-aws-eks", "train")
+    alarm = only(found, "aws:cloudwatch/metricAlarm:MetricAlarm").inputs
+    assert alarm["dimensions"] == {"ClusterName": "sizewell-dev-aws-eks"}
+    assert alarm["treatMissingData"] == "notBreaching"
+
+
+def test_plug_ins_count_devices_where_hyperpod_is_testing():
+    args = {**OWNED, "kubeconfig": "{}", "runtimes": ["cuda", "neuron"], "efa": True, "hyperpod": True}
+    charts = [one.inputs["values"] for one in record(lambda: EksDevicePlugins("p", args)) if "Release" in one.type]
+    text = json.dumps([plain(values) for values in charts])
+    assert text.count("sagemaker.amazonaws.com/node-health-status") == 3
+
+
+def test_the_agents_bring_nothing_that_other_components_bring():
+    values = only(record(lambda: HyperPodAgents("h", AGENTS)), "kubernetes:helm.sh/v3:Release").inputs["values"]
+    on = {key for key, value in values.items() if value.get("enabled")}
+    assert on == {"health-monitoring-agent", "deep-health-check", "job-auto-restart", "hyperpod-patching"}
+    assert values["nvidia-device-plugin"] == {"devicePlugin": {"enabled": False}}
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "sentence"),
+    [
+        ({"chart": "hyperpod"}, "chart", "must be an oci:// address or a .tgz file, got 'hyperpod'"),
+        ({"version": ""}, "version", "every update takes the newest chart"),
+        ({"region": "us-east-9"}, "region", "is none that AWS has"),
+    ],
+)
+def test_the_agents_refuse(change, path, sentence):
+    found = refusals(HyperPodAgents, {**AGENTS, **change})
+    assert any(at == path and sentence in text for at, text in found), found
 
 
 def test_a_group_is_priced_and_one_of_a_plan_is_paid_already():
@@ -131,6 +203,9 @@ def test_its_machines_change_addresses_in_their_own_network_only():
         ({"groups": [{**GROUP, "disk_gib": 0}]}, "groups[0].disk_gib", "1 to 16384, got 0"),
         ({"lifecycle_scripts": "/scripts"}, "lifecycle_scripts", "must be an s3:// folder, got '/scripts'"),
         ({"first_script": "rm -rf /"}, "first_script", "must be the name of a shell script"),
+        ({"first_script": "setup.sh"}, "first_script", "is given without lifecycle_scripts"),
+        ({"guard": GUARD}, "guard.action", "must be notify: HyperPod keeps the machines"),
+        ({"service_account": "My Account"}, "service_account", "must be a DNS label"),
         ({"eks_cluster_arn": "training"}, "eks_cluster_arn", "must be the ARN of an EKS cluster, got 'training'"),
     ],
 )
