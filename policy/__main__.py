@@ -6,6 +6,4 @@ gc.disable()  # what is imported stays: looking for garbage among it takes a ten
 
 from policy.adapter import serve  # noqa: E402
 
-gc.freeze()
-gc.enable()
 serve()

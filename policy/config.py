@@ -7,17 +7,17 @@ resource, reason, last day). `policy/config.yaml` is the file that is used where
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from policy.rule import LEVELS, Level, Rule
+from policy.announced import LEVELS, Announcement, Level
 from sizing.errors import ConfigError, Fault
+from sizing.registration import ENVIRONMENTS
 
-ENVIRONMENTS: Final = ("dev", "staging", "prod")
 DEFAULT_FILE: Final = Path(__file__).parent / "config.yaml"
 _SECTIONS: Final = ("levels", "undetermined", "parameters", "waivers")
 _WAIVER_KEYS: Final = ("rule", "resource", "reason", "expires", "stack")
@@ -46,20 +46,20 @@ class Config:
     undetermined: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
 
-    def level(self, rule: Rule, environment: str) -> Level:
+    def level(self, rule: Announcement, environment: str) -> Level:
         stated = self.levels.get(rule.id, {})
         return stated.get(environment) or stated.get("") or rule.level_in(environment)
 
-    def level_undetermined(self, rule: Rule, environment: str) -> Level:
+    def level_undetermined(self, rule: Announcement, environment: str) -> Level:
         """The level of a result that cannot be judged yet: the rule's own, unless the file allows less."""
         stated = self.undetermined.get(rule.id, {})
         return stated.get(environment) or stated.get("") or self.level(rule, environment)
 
-    def parameters(self, rule: Rule) -> dict[str, Any]:
+    def parameters(self, rule: Announcement) -> dict[str, Any]:
         return {**rule.defaults(), **self.settings.get(rule.id, {})}
 
 
-def read_config(path: Path, rules: Sequence[Rule] | None = None) -> Config:
+def read_config(path: Path, rules: Sequence[Announcement] | None = None) -> Config:
     """Read a file; ConfigError with every fault."""
     import yaml
 
@@ -73,7 +73,9 @@ def read_config(path: Path, rules: Sequence[Rule] | None = None) -> Config:
     return parse_config({} if data is None else data, str(path), rules)
 
 
-def parse_config(data: Any, origin: str = "policy configuration", rules: Sequence[Rule] | None = None) -> Config:
+def parse_config(
+    data: Any, origin: str = "policy configuration", rules: Sequence[Announcement] | None = None
+) -> Config:
     """Check the content of a configuration; ConfigError with every fault."""
     if rules is None:
         from policy.rules import RULES
@@ -93,7 +95,9 @@ def parse_config(data: Any, origin: str = "policy configuration", rules: Sequenc
     return Config(levels=levels, settings=settings, undetermined=undetermined, waivers=waivers)
 
 
-def _levels(section: str, data: Any, rules: Mapping[str, Rule], faults: list[Fault]) -> dict[str, dict[str, Level]]:
+def _levels(
+    section: str, data: Any, rules: Mapping[str, Announcement], faults: list[Fault]
+) -> dict[str, dict[str, Level]]:
     found: dict[str, dict[str, Level]] = {}
     if not isinstance(data, Mapping):
         faults.append(Fault(path=section, found=data, allowed="a mapping of rules to levels"))
@@ -115,7 +119,7 @@ def _levels(section: str, data: Any, rules: Mapping[str, Rule], faults: list[Fau
     return found
 
 
-def _settings(data: Any, rules: Mapping[str, Rule], faults: list[Fault]) -> dict[str, dict[str, Any]]:
+def _settings(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     if not isinstance(data, Mapping):
         faults.append(Fault(path="parameters", found=data, allowed="a mapping of rules to their parameters"))
@@ -137,6 +141,17 @@ def _settings(data: Any, rules: Mapping[str, Rule], faults: list[Fault]) -> dict
             else:
                 found.setdefault(str(rule), {})[str(name)] = value
     return found
+
+
+def unknown_rules(names: Iterable[str], rules: Sequence[Announcement]) -> list[Fault]:
+    """A fault for each name that no rule has.
+
+    >>> from policy.announced import announced
+    >>> [fault.fix for fault in unknown_rules(["idle-exposur", "expired"], announced())]
+    ['did you mean idle-exposure?']
+    """
+    known = {rule.id: rule for rule in rules}
+    return [_unknown("", name, known, "rule") for name in names if name not in known]
 
 
 def mismatch(value: Any, schema: Mapping[str, Any]) -> str:
@@ -170,7 +185,7 @@ def mismatch(value: Any, schema: Mapping[str, Any]) -> str:
     return "" if good else words
 
 
-def _waivers(data: Any, rules: Mapping[str, Rule], faults: list[Fault]) -> tuple[Waiver, ...]:
+def _waivers(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) -> tuple[Waiver, ...]:
     found: list[Waiver] = []
     if not isinstance(data, Sequence) or isinstance(data, str):
         faults.append(Fault(path="waivers", found=data, allowed="a list"))
@@ -225,7 +240,7 @@ def _unknown(path: str, name: str, allowed: Mapping[str, Any] | Sequence[str], w
     return Fault(path=f"{path}.{name}" if path else name, message=f"unknown {what}", fix=hint)
 
 
-def schema(rules: Sequence[Rule] | None = None) -> dict[str, Any]:
+def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
     """The JSON Schema of the configuration, for editors."""
     if rules is None:
         from policy.rules import RULES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from policy.announced import written
 from policy.config import ENVIRONMENTS, schema
 from policy.rule import Rule
 from policy.rules import RULES
@@ -75,5 +76,6 @@ def reference() -> dict[str, str]:
         lines.append("")
     return {
         "docs/reference/policies.md": "\n".join(lines).rstrip() + "\n",
+        "policy/announced.json": written(RULES),
         "policy/config.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
     }

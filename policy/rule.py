@@ -8,15 +8,30 @@ A rule of a whole stack gets `StackFacts` and returns a list of (urn, verdict).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from policy.announced import LEVELS, Announcement, Level, Parameter
 from resources.recorded import Unknown
 from resources.stackfacts import StackFacts
 from resources.values import Flag
 
-Level = Literal["mandatory", "advisory", "disabled"]
-LEVELS: tuple[Level, ...] = ("mandatory", "advisory", "disabled")
+__all__ = [
+    "LEVELS",
+    "Area",
+    "Level",
+    "Parameter",
+    "Parameters",
+    "Rule",
+    "StackJudge",
+    "StackVerdicts",
+    "Undetermined",
+    "Verdict",
+    "Violation",
+    "forbid",
+    "require",
+]
+
 Area = Literal["spend", "correctness", "safety", "ownership"]
 
 
@@ -40,38 +55,13 @@ Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """A setting of a rule: its default and the JSON Schema of its values."""
+class Rule(Announcement):
+    """A rule: what it announces, and what a reader of `sizewell policy --list` learns about it."""
 
-    default: Any
-    schema: Mapping[str, Any]
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """A rule and what a reader of `sizewell policy --list` learns about it.
-
-    `subject` is the field of `StackFacts` whose entries the rule judges one by one, or "stack" for all at once.
-    """
-
-    id: str
     area: Area
-    subject: str
-    prevents: str  # the money or failure, in a few words
     judge: Callable[..., Any]
-    level: Level = "mandatory"
-    levels: Mapping[str, Level] = field(default_factory=dict)  # by environment, where it differs
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
     clouds: tuple[str, ...] = ("aws", "gcp", "azure")
     types: tuple[str, ...] = ()  # canonical type tokens, where only these are judged
-    evaluator_only: bool = False  # needs what a policy process cannot see
-
-    def defaults(self) -> dict[str, Any]:
-        return {name: parameter.default for name, parameter in self.parameters.items()}
-
-    def level_in(self, environment: str) -> Level:
-        return self.levels.get(environment, self.level)
 
 
 def require(condition: Flag, *, message: str, fix: str, unknown: str) -> Verdict:

@@ -11,8 +11,8 @@ from resources.graph import Graph
 from resources.recorded import UNKNOWN, RecordedResource, Unknown
 from resources.stackfacts import Tags
 from resources.values import Count, Text, canonical, cloud_of, get, items, text
+from sizing.registration import normal_environment, stack_environment
 
-ENVIRONMENTS: Final = ("dev", "staging", "prod")
 _ACCELERATED: Final = {
     "aws": re.compile(r"^(ml\.)?(p|g|gr|dl|inf|trn)\d"),
     "gcp": re.compile(r"^(a[234]|g[24]|ct)\w*-"),
@@ -77,26 +77,6 @@ def environment_of(graph: Graph, registration: Mapping[str, Any] | None, tags: T
     if isinstance(stated, str) and stated:
         return normal_environment(stated)
     return stack_environment(graph.plan.stack)
-
-
-def normal_environment(stated: str) -> str:
-    """One of dev, staging and prod, where a name means one of them.
-
-    >>> normal_environment("Production"), normal_environment("development")
-    ('prod', 'dev')
-    """
-    lower = stated.lower()
-    return next((name for name in ENVIRONMENTS if lower.startswith(name[:4])), lower)
-
-
-def stack_environment(stack: str) -> str:
-    """What a stack's name says about its environment, "" where it says nothing.
-
-    >>> stack_environment("checkpoints-prod-aws"), stack_environment("main")
-    ('prod', '')
-    """
-    parts = re.split(r"[-_./]", stack.lower())
-    return next((name for name in ENVIRONMENTS if any(part.startswith(name[:4]) for part in parts)), "")
 
 
 def tags_of(resource: RecordedResource) -> Tags:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -214,6 +215,92 @@ def test_a_wrong_configuration_stops_the_pack_and_says_why(tmp_path: Path) -> No
     assert running.port == ""
     assert "did you mean idle-exposure?" in running.stop()
     assert running.process.returncode == 64
+
+
+def test_a_level_for_a_rule_that_is_none_stops_the_pack_too(pack: Pack) -> None:
+    import grpc
+
+    request = pack.proto.ConfigureAnalyzerRequest(policyConfig={"idle-exposur": pack.proto.PolicyConfig()})
+    with pytest.raises(grpc.RpcError) as refused:
+        pack.stub.Configure(request)
+    assert "idle-exposur: unknown rule\n  fix: did you mean idle-exposure?" in str(refused.value.details())
+
+
+def test_what_the_rules_announced_is_what_they_are() -> None:
+    from policy.announced import announced, differing
+    from policy.rules import RULES
+
+    assert differing(announced(), RULES) == [], "refresh: make generate"
+    assert announced() != list(RULES), "the file was not read"
+
+
+def test_rules_that_stand_beside_the_announced_ones_speak_for_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from policy import announced
+    from policy.rules import RULES
+
+    (tmp_path / "announced.json").write_text(announced.written(RULES[1:]), encoding="utf-8")
+    monkeypatch.setattr(announced, "FILE", tmp_path / "announced.json")
+    assert announced.announced() is RULES
+    monkeypatch.setattr(announced, "FILE", tmp_path / "nothing.json")
+    assert announced.announced() is RULES
+
+
+class RefusedError(Exception):
+    pass
+
+
+class Context:
+    def abort(self, code: Any, words: str) -> None:
+        raise RefusedError(f"{code.name}: {words}")
+
+
+def asked(prepare: Any, **changes: Any) -> str:
+    """What the engine hears when it wants a judgement of a pack whose loading went as `prepare` has it."""
+    from policy import adapter
+    from policy.announced import announced
+    from policy.config import Config
+
+    said = [replace(rule, **changes) if rule.id == "expired" else rule for rule in announced()]
+    opening = adapter.Opening(said=said, config=Config())
+    proto, services, plugin = adapter._protocol()
+    servant = adapter.servicer(opening, proto, services, plugin)
+    prepare(opening)
+    assert not opening.heard.is_set()
+    with pytest.raises(RefusedError) as refused:
+        servant.Analyze(proto.AnalyzeRequest(type="aws:ec2/eip:Eip", name="ip", urn="urn:ip"), Context())
+    assert opening.heard.is_set(), "a judgement that nobody prepared is prepared when it is asked for"
+    return str(refused.value)
+
+
+def test_a_pack_that_cannot_be_loaded_refuses_and_says_why() -> None:
+    words = asked(lambda opening: opening.session.set_exception(SyntaxError("unmatched ')' (expired.py, line 44)")))
+    assert words == (
+        "FAILED_PRECONDITION: policy pack sizewell: it failed itself, so nothing was judged "
+        "(SyntaxError: unmatched ')' (expired.py, line 44))"
+    )
+
+
+def test_a_pack_that_announced_something_else_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    from policy import adapter
+
+    monkeypatch.setattr(adapter.gc, "freeze", lambda: None)
+    words = asked(adapter._load, prevents="nothing")
+    assert "policy/announced.json: does not say what expired is today\n  fix: make generate" in words
+
+
+def test_the_start_leaves_out_what_the_pack_does_not_need(tmp_path: Path) -> None:
+    """The language host asks for the SDK's runner, then runs the pack inside of it: the SDK would be imported twice."""
+    python, program = PACK / "start" / "bin" / "python", tmp_path / "program.py"
+    program.write_text("import sys; print(sys.argv[1:], 'pulumi' in sys.modules, sys.prefix)", encoding="utf-8")
+
+    def run(*arguments: str) -> str:
+        return subprocess.run([python, *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+    assert run("-c", "import pulumi.run.plugin") == ""
+    assert run("-u", "-m", "pulumi.policy", "127.0.0.1:1", str(program)) == f"['127.0.0.1:1'] False {sys.prefix}"
+    assert run("-c", "print(6 * 7)") == "42"
 
 
 PROGRAM = """
