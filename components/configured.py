@@ -24,6 +24,7 @@ ACCOUNTS = {  # cloud -> how an account is written, in a pattern and in words
     "gcp": (r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "Google Cloud project ids"),
     "azure": (r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "Azure subscription ids"),
 }
+ONE_ACCOUNT = {"gcp": "gcp:project", "azure": "azure-native:subscriptionId"}  # a provider there works in exactly one
 REGION_KEYS = {"aws:region": "aws", "gcp:region": "gcp", "azure-native:location": "azure"}
 
 
@@ -34,7 +35,7 @@ def check_config(decision: Decision, settings: Settings) -> None:
         *_unknown(stated),
         *_unnamed(decision),
         *_places(decision, settings, stated),
-        *_accounts(decision, settings),
+        *_accounts(decision, settings, stated),
     ]
     if faults:
         raise ConfigError(faults, subject=f"configuration of {pulumi.get_stack()}")
@@ -99,13 +100,25 @@ def _places(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -
     return faults
 
 
-def _accounts(decision: Decision, settings: Settings) -> list[Fault]:
+def _accounts(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -> list[Fault]:
+    """Every account is one of the cloud's; where a stack works in one, exactly one is named, in one place."""
     clouds = {pool.cloud for workload in decision.workloads for pool in workload.pools}
     if len(clouds) != 1:
         return []
-    pattern, words = ACCOUNTS[clouds.pop()]
-    return [
+    cloud = clouds.pop()
+    pattern, words = ACCOUNTS[cloud]
+    faults = [
         Fault(path=f"sizewell:accounts[{number}]", found=account, allowed=f"one of your {words}")
         for number, account in enumerate(settings.accounts)
         if not re.fullmatch(pattern, account)
     ]
+    key = ONE_ACCOUNT.get(cloud, "")
+    if key and len(settings.accounts) > 1:
+        found, one = ", ".join(settings.accounts), words.removesuffix("s")
+        message = f"names {found}: a stack works, and bills, in exactly one"
+        faults.append(Fault(path="sizewell:accounts", message=message, fix=f"leave the one {one} of this stack"))
+    if key and (account := stated.get(key)) and account not in settings.accounts[:1]:
+        message = f"is {account}, sizewell:accounts says {', '.join(settings.accounts) or 'none'}: nothing else is read"
+        fix = f"pulumi config rm {key}; pulumi config set --path 'sizewell:accounts[0]' with the right one"
+        faults.append(Fault(path=key, message=message, fix=fix))
+    return faults

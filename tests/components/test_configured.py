@@ -25,6 +25,9 @@ WRONG = {
     "no account": ("dev-aws", "sizewell:accounts", '["12345"]', "must be one of your AWS account ids of twelve digits"),
     "no subscription": ("dev-azure", "sizewell:accounts", '["nope"]', "must be one of your Azure subscription ids"),
     "no project": ("dev-gcp", "sizewell:accounts", '["No_Project"]', "must be one of your Google Cloud project ids"),
+    "another project": ("dev-gcp", "gcp:project", "strangers", "is strangers, sizewell:accounts says petsnap-dev"),
+    "another subscription": ("dev-azure", "azure-native:subscriptionId", "1", "is 1, sizewell:accounts says 00000000"),
+    "two projects": ("dev-gcp", "sizewell:accounts", '["petsnap-dev", "petsnap-prod"]', "in exactly one"),
     "an account as a number": ("dev-aws", "sizewell:accounts", "[123456789012]", "each quoted as a string"),
     "a container of no pool": (
         "dev-aws",

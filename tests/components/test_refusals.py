@@ -10,6 +10,7 @@ from components.azure import checks as azure
 from components.gcp import checks as gcp
 from components.gcp import limits_plans as gcp_limits
 from components.gcp import service_checks
+from components.kubernetes import run_args, run_checks
 from components.machines import find_shape, find_slices
 from sizing.errors import ArgsError
 
@@ -234,6 +235,19 @@ def named(check):
     return lambda args: check("x", args)
 
 
+def pods(args):
+    """What runs on a cluster; `args` are its machines alone."""
+    whole = {**OWNED, "kubeconfig": "{}", "machines": args, "container": {"image": "train:2.8"}}
+    run_checks.check_run("TrainingRun", "x", whole, run_args.TrainingRunArgs)
+
+
+PODS = {
+    "cloud": "gcp",
+    "instance_type": "a3-megagpu-8g",
+    "nodes": 2,
+    "selector": {"sizewell-workload": "train"},
+    "fabric": "gpudirect-tcpxo",
+}
 CHECKS = {
     "aws pool": (aws_pool, AWS),
     "aws network": (named(aws.check_network), AWS_NETWORK),
@@ -262,6 +276,7 @@ CHECKS |= {
     "operators": (named(aks_checks.check_operators), OPERATORS),
     "aml": (aml, AML),
     "lustre": (named(storage_plans.check_storage), LUSTRE),
+    "pods": (pods, PODS),
 }
 ALONE = {"machine_type": "g2-standard-4", "gang": False, "zones": ["us-central1-a", "us-central1-b"]}
 BLOCKED = {"capacity_mode": "capacity-block", "capacity_block": BLOCK}
@@ -585,6 +600,26 @@ CASES = [
     ("aml", {"idle_s": 7200}, "idle_s", "must be 60 to 1800"),
     ("aml", {"capacity_mode": "reservation"}, "capacity_mode", "Azure ML takes no reservation"),
     ("lustre", {"zone": ""}, "zone", "zone"),
+    # pods speak the protocol that their machines have, and that alone
+    (
+        "pods",
+        {"fabric": "gpudirect-tcpx"},
+        "machines.fabric",
+        "the machines' own (gpudirect-tcpxo), got 'gpudirect-tcpx'",
+    ),
+    ("pods", {"instance_type": "a3-ultragpu-8g"}, "machines.fabric", "(gpudirect-rdma), got 'gpudirect-tcpxo'"),
+    ("pods", {"instance_type": "a4-highgpu-8g"}, "machines.fabric", "(gpudirect-rdma)"),
+    ("pods", {"instance_type": "a3-highgpu-8g"}, "machines.fabric", "(gpudirect-tcpx), got 'gpudirect-tcpxo'"),
+    ("pods", {"instance_type": "a3-highgpu-4g"}, "machines.fabric", "(they have no GPUDirect)"),
+    ("pods", {"instance_type": "a2-highgpu-8g"}, "machines.fabric", "(they have no GPUDirect)"),
+    ("pods", {"cloud": "aws", "instance_type": "p5.48xlarge", "fabric": "efa"}, "machines.fabric", "no GPUDirect"),
+    (
+        "pods",
+        {"cloud": "azure", "instance_type": "Standard_ND96isr_H100_v5", "fabric": "infiniband"},
+        "machines.fabric",
+        "no GPUDirect",
+    ),
+    ("pods", {"rdma_resource": "rdma/ib", "rdma_count": 8}, "machines.rdma_resource", "of no use beside fabric"),
 ]
 
 
