@@ -10,16 +10,17 @@ import asyncio
 import contextlib
 import gc
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pulumi
-from pulumi.output import _OutputData
 from pulumi.runtime import resource as pulumi_resource
 from pulumi.runtime import rpc as pulumi_rpc
 from pulumi.runtime import stack as pulumi_stack
 from pulumi.runtime.proto import source_pb2
+
+from preview.evaluate import outputs
 
 _frozen = {"modules": 0}  # how many modules were loaded when the heap was last frozen
 
@@ -44,29 +45,10 @@ def quick() -> Iterator[None]:
             gc.enable()
 
 
-def _transfer(resource: Any, properties: Iterable[str], custom: bool) -> dict[str, Callable[..., None]]:
-    """An output for each property and what resolves it: one future each, where the SDK makes four and a task."""
-    resolvers: dict[str, Callable[..., None]] = {}
-    for name in properties:
-        if name == "urn" or (name == "id" and custom):
-            continue
-        future: asyncio.Future[Any] = asyncio.Future()
-        resolvers[name] = _resolver(resource, future)
-        resource.__dict__[name] = pulumi.Output._from_data(future)  # noqa: SLF001
-    return resolvers
-
-
-def _resolver(resource: Any, future: asyncio.Future[Any]) -> Callable[..., None]:
-    def resolve(
-        value: Any, is_known: bool, is_secret: bool, deps: Collection[Any] | None, failed: Exception | None
-    ) -> None:
-        if failed is not None:
-            future.set_exception(failed)
-            return
-        of = {*(deps or ()), resource}
-        future.set_result(_OutputData(resources=of, value=value, is_known=is_known, is_secret=is_secret))
-
-    return resolve
+async def _serialize_properties(inputs: Any, *arguments: Any, **named: Any) -> Any:
+    """The SDK's own, without inputs that are not stated: it serializes each of them to leave it out after that."""
+    # Not `inputs.items()`: a mapping of inputs may have an input of that name.
+    return await _SERIALIZE({key: inputs[key] for key in inputs if inputs[key] is not None}, *arguments, **named)
 
 
 class Unlike(Exception):  # noqa: N818 - a signal to the evaluation, which tells the cause
@@ -91,10 +73,14 @@ async def _wait(tasks: Collection[asyncio.Future[Any]], **_: Any) -> tuple[set[A
 
 
 _RESOLVE: Final = pulumi_rpc.resolve_outputs
+_SERIALIZE: Final = pulumi_rpc.serialize_properties
 _INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (pulumi_resource, "_get_stack_trace", source_pb2.StackTrace),
     (pulumi.log, "debug", lambda *_, **__: None),
-    (pulumi_rpc, "transfer_properties", _transfer),
+    (pulumi_resource, "create_urn", outputs.create_urn),
+    (pulumi_rpc, "transfer_properties", outputs.transfer_properties),
+    (pulumi_rpc, "resolve_properties", outputs.resolve_properties),
     (pulumi_rpc, "resolve_outputs", _resolve_outputs),
+    (pulumi_rpc, "serialize_properties", _serialize_properties),
     (pulumi_stack, "asyncio", SimpleNamespace(**{**vars(asyncio), "wait": _wait})),
 )

@@ -139,8 +139,7 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
 def _run_program(loop: asyncio.AbstractEventLoop, monitor: Monitor, engine: Engine, case: _Case) -> None:
     project = case.project
     asyncio.set_event_loop(loop)
-    executor = _Executor(monitor)
-    loop.set_default_executor(executor)
+    executor = _Executor(monitor, loop)
     pulumi_settings.configure(
         pulumi_settings.Settings(
             project=project.name,
@@ -174,12 +173,16 @@ class _Executor(ThreadPoolExecutor):
     With transforms registered they go to threads, because the monitor then waits for the program's loop.
     """
 
-    def __init__(self, monitor: Monitor) -> None:
+    def __init__(self, monitor: Monitor, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(max_workers=32, thread_name_prefix="evaluate")
         self._monitor = monitor
+        self._loop = loop
+        self._in_a_thread = loop.run_in_executor
         self._numbers = count()
         self._local = threading.local()
         monitor.sequence = lambda: int(self._local.number)
+        loop.set_default_executor(self)
+        loop.run_in_executor = self._run_in_executor  # type: ignore[method-assign, assignment]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         number = next(self._numbers)
@@ -188,13 +191,19 @@ class _Executor(ThreadPoolExecutor):
             self._local.number = number
             return fn(*args, **kwargs)
 
-        if self._monitor.callbacks.in_use or getattr(fn, "__module__", "") != "pulumi.runtime._context":
-            return super().submit(numbered)
-        future: Future[Any] = Future()
+        return super().submit(numbered)
+
+    def _run_in_executor(self, executor: Any, fn: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+        """The loop's method: what is run in place is done at once; whoever awaits it lets the others go on first."""
+        theirs = getattr(fn, "__module__", "") != "pulumi.runtime._context"
+        if executor is not None or theirs or self._monitor.callbacks.in_use:
+            return self._in_a_thread(executor, fn, *args)
+        future = self._loop.create_future()
+        self._local.number = next(self._numbers)
         try:
-            future.set_result(numbered())
+            self._loop.call_soon(future.set_result, fn(*args))
         except BaseException as error:  # noqa: BLE001 - handed on
-            future.set_exception(error)
+            self._loop.call_soon(future.set_exception, error)
         return future
 
 
