@@ -199,6 +199,7 @@ def _configs(root: Path) -> Iterator[Finding]:
 
 def _decision(path: Path, root: Path, today: date) -> Finding:
     from sizing.decision import Decision
+    from sizing.standing import pulls_from_a_mirror
 
     about = f"stack {path.stem}"
     again = f"run: sizewell size --stack {path.stem}, and commit the file"
@@ -218,6 +219,9 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
     if decision.expires_at and not (root / f"stacks/config/Pulumi.ttl-{path.stem}.yaml").exists():
         detail = f"expires on {decision.expires_at}, and nothing ends it then: there is no ttl-{path.stem}"
         return Finding(about, "note", detail, f"pulumi stack init ttl-{path.stem}, and bring it up first")
+    if pulls_from_a_mirror(decision) and not (root / f"stacks/config/Pulumi.images-{path.stem}.yaml").exists():
+        detail = f"its EKS cluster has no way out, and no images-{path.stem} holds what it pulls"
+        return Finding(about, "note", detail, f"pulumi stack init images-{path.stem}, unless its network is adopted")
     nodes = sum(pool.nodes_max for workload in decision.workloads for pool in workload.pools)
     workloads = len(decision.workloads)
     counts = f"{workloads} workload{'s' * (workloads != 1)}, up to {nodes} machine{'s' * (nodes != 1)}"

@@ -144,9 +144,13 @@ def _print(answers: Sequence[Answer], args: argparse.Namespace, target: Path | N
 
 def _end(decision: Decision) -> str:
     """When the stack ends, and what has to be up before it."""
+    from sizing.standing import pulls_from_a_mirror
+
+    images = f"its cluster pulls from a registry that is filled before: `pulumi up -s images-{decision.stack}`"
+    before = f"\n{images}" if pulls_from_a_mirror(decision) else ""
     if decision.expires_at is None:
-        return "it never expires: a ttl in every spec of a stack is its end"
-    return f"it expires on {decision.expires_at}: bring up its end first, `pulumi up -s ttl-{decision.stack}`"
+        return f"it never expires: a ttl in every spec of a stack is its end{before}"
+    return f"it expires on {decision.expires_at}: bring up its end first, `pulumi up -s ttl-{decision.stack}`{before}"
 
 
 def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:

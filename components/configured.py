@@ -43,10 +43,11 @@ def check_config(decision: Decision, settings: Settings) -> None:
 
 def say_when_nothing_is_to_do(decision: Decision, kind: str, made: Mapping[str, Any]) -> None:
     """A stack of checkpoints or of an end that has nothing to build says so, and why."""
-    if made or kind not in ("ttl", "checkpoints"):
+    if made or kind not in ("ttl", "checkpoints", "images"):
         return
     why = {
         "ttl": "the decision never expires, so nothing ends it; for an end write ttl into every spec of the stack",
+        "images": "no EKS cluster of the decision stands in a network without a way out",
         "checkpoints": "no workload of the decision writes checkpoints",
     }[kind]
     pulumi.log.warn(f"{kind}-{decision.stack} builds nothing: {why}")

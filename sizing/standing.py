@@ -18,6 +18,7 @@ from sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 if TYPE_CHECKING:
     from sizing.catalog import Catalog
+    from sizing.decision import Decision
 
 # Services that machines without a way out reach over an interface endpoint, each billed by the hour and zone.
 MACHINE_ENDPOINTS: Final = ("ssm", "ssmmessages", "monitoring", "sts", "ec2", "ecr.api", "ecr.dkr")
@@ -71,6 +72,17 @@ def target_of(managed: str, scheduler: str, *, cloud: str, fleet: bool) -> str:
     if scheduler in WITH_CLUSTER or cloud == "gcp":
         return "kubernetes"
     return "fleet" if fleet else "machines"
+
+
+def pulls_from_a_mirror(decision: Decision) -> bool:
+    """Whether machines of a decision run containers in a network of ours that has no way out: EKS clusters on AWS."""
+    pools = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
+    targets = [
+        target_of(pool.managed, workload.scheduler, cloud=pool.cloud, fleet=pool.provision == "fleet")
+        for workload, pool in pools
+        if pool.cloud == "aws"
+    ]
+    return not {*ON_EKS}.isdisjoint(targets)
 
 
 def parts(footings: Sequence[Footing], *, ends: bool = False) -> tuple[Part, ...]:

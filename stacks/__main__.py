@@ -1,7 +1,8 @@
 """Every stack of the project: its name finds the decision, the decision's clouds find the components.
 
 `dev-aws` builds what `decisions/dev-aws.json` says; `checkpoints-dev-aws` builds the checkpoint stores of that
-decision, so that a cluster's destroy cannot reach them; `ttl-dev-aws` builds its hard end, and comes up first.
+decision, so that a cluster's destroy cannot reach them; `ttl-dev-aws` builds its hard end, and comes up first;
+`images-dev-aws` builds the registry of what an EKS cluster without a way out runs, to be filled before it.
 """
 
 import importlib
@@ -34,6 +35,8 @@ for cloud in clouds:
         outputs = program.build(decision, workloads, settings)
     elif stack.startswith("ttl-"):
         outputs = program.build_ttl(decision, settings)
+    elif stack.startswith("images-"):
+        outputs = program.build_images(decision, workloads, settings) if cloud == "aws" else {}
     else:
         outputs = program.build_checkpoints(decision, [w for w in workloads if w.checkpoint], settings)
     say_when_nothing_is_to_do(decision, stack.removesuffix(f"-{cluster}"), outputs)

@@ -9,6 +9,22 @@ from components.aws.eks_args import ImageMirrorArgs
 from components.aws.eks_checks import check_mirror
 from components.aws.parts import told
 from components.owned import Owned
+from components.tags import physical_name
+
+
+def prefix_of(stack: str, name: str) -> str:
+    """What the names of a mirror's repositories begin with."""
+    return physical_name("sizewell", stack, name, limit=60)
+
+
+def registry_of(account: str, region: str, prefix: str) -> str:
+    """Where the images of a mirror are pulled from.
+
+    >>> registry_of("123456789012", "cn-north-1", "sizewell-images-dev-aws-images-cn-north-1")
+    '123456789012.dkr.ecr.cn-north-1.amazonaws.com.cn/sizewell-images-dev-aws-images-cn-north-1'
+    """
+    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return f"{account}.dkr.ecr.{region}.{suffix}/{prefix}"
 
 
 class ImageMirror(Owned):
@@ -33,7 +49,7 @@ class ImageMirror(Owned):
             opts,
         )
         account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
-        prefix = self.physical(name, 60)
+        prefix = prefix_of(pulumi.get_stack(), name)
         key: dict[str, Any] = {"encryption_type": "KMS"}
         if "kms_key_arn" in args:
             key["kms_key"] = args["kms_key_arn"]
@@ -50,9 +66,7 @@ class ImageMirror(Owned):
                 tags=self.tags_of(ecr.Repository, at),
                 opts=self.child(),
             )
-        suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-        registry = told(f"{{}}.dkr.ecr.{region}.{suffix}/{prefix}".format, account)
-        self.registry = pulumi.Output.from_input(registry)
+        self.registry = pulumi.Output.from_input(told(lambda number: registry_of(number, region, prefix), account))
         self.copies = self.registry.apply(
             lambda at: [f"{image} {at}/{image.partition('/')[2]}" for image in args["images"]]
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pulumi
+from pulumi_aws import get_caller_identity_output
 
 from components import containers
 from components.aws.args import pool_args
@@ -185,14 +186,18 @@ def build_kubernetes(
         group = EksNodeGroup(pool_name(workload, pool), pool_here, options)  # type: ignore[arg-type]
         outputs[pool_name(workload, pool)] = {"nodeGroup": group.node_group_name, "role": group.role_arn}
     movable = {pool: mode for pool, mode in modes.items() if mode != "capacity-block"}
-    plugins: Any = {**plugin_args(decision, pairs), "kubeconfig": cluster.kubeconfig}
+    registry = registry_here(decision, region, settings, options)
+    if not settings.network:
+        _say_what_cannot_be_pulled(pairs, settings)
+    mirror = {"registry": registry} if registry != "" else {}
+    plugins: Any = {**plugin_args(decision, pairs), "kubeconfig": cluster.kubeconfig, "region": region, **mirror}
     plugins |= {"hyperpod": True} if resilient else {}
     if plugins["runtimes"]:
         EksDevicePlugins(f"plugins-{region}", plugins)
     if movable:
         from components.aws.eks_autoscaler import EksAutoscaler
 
-        scaler: Any = {**autoscaler_args(decision, region, movable), "kubeconfig": cluster.kubeconfig}
+        scaler: Any = {**autoscaler_args(decision, region, movable), "kubeconfig": cluster.kubeconfig, **mirror}
         scaler["cluster"] = cluster.cluster_name
         EksAutoscaler(f"autoscaler-{region}", scaler, options)
     return outputs | build_runs(
@@ -202,7 +207,54 @@ def build_kubernetes(
         where=region,
         kubeconfig=cluster.kubeconfig,
         target=lambda workload, pool: target(decision, workload, pool, settings),
+        registry=registry,
     )
+
+
+def registry_here(
+    decision: Decision, region: str, settings: Settings, options: pulumi.ResourceOptions
+) -> pulumi.Input[str]:
+    """Where the public images of a region's cluster lie: in the mirror of the stack `images-<stack>`, since the network
+    that we build has no way out; "" in an adopted network, which may have one.
+
+    `sizewell:registry` names another mirror, in either case.
+    """
+    from components.aws.images import prefix_of, registry_of
+
+    if given := pulumi.Config("sizewell").get("registry"):
+        return given
+    if settings.network:
+        return ""
+    prefix = prefix_of(f"images-{decision.stack}", f"images-{region}")
+    if len(settings.accounts) == 1:
+        return registry_of(settings.accounts[0], region, prefix)
+    provider = options.provider if isinstance(options.provider, pulumi.ProviderResource) else None
+    account = get_caller_identity_output(opts=pulumi.InvokeOptions(provider=provider)).account_id
+    return account.apply(lambda number: registry_of(number, region, prefix))
+
+
+def _say_what_cannot_be_pulled(pairs: Sequence[Pair], settings: Settings) -> None:
+    """Images of runs that lie outside of ECR, which is all that a network without a way out reaches."""
+    for workload in dict.fromkeys(workload.spec.name for workload, _ in pairs):
+        run = settings.runs.get(workload)
+        if run is not None and ".dkr.ecr." not in run.image:
+            pulumi.log.warn(
+                f"{workload}: the network has no way out, so its machines cannot pull {run.image}: "
+                f"push it to ECR and name it there (sizewell:run.{workload}.image)"
+            )
+
+
+def build_mirror(
+    decision: Decision, region: str, pairs: Sequence[Pair], account: dict[str, str], options: pulumi.ResourceOptions
+) -> dict[str, Any]:
+    """The mirror of the public images that a region's EKS cluster runs."""
+    from components.aws.images import ImageMirror
+    from components.aws.mirrored import images_of
+
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
+    args: Any = {**owned, **account, "region": region, "images": images_of(decision, pairs)}
+    made = ImageMirror(f"images-{region}", args, options)
+    return {f"images-{region}": {"registry": made.registry, "copies": made.copies}}
 
 
 HYPERPOD_KEYS = ("chart", "version", "scripts")

@@ -115,6 +115,18 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     return outputs
 
 
+def build_images(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the mirror of the public images of each EKS cluster whose network has no way out; filled before it."""
+    outputs: dict[str, Any] = {}
+    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
+    pools = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
+    for region in dict.fromkeys(pool.region for _, pool in pools if not settings.network):
+        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        options = pulumi.ResourceOptions(provider=provider(region, settings))
+        outputs |= managed.build_mirror(decision, region, here, account(settings), options)
+    return outputs
+
+
 def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
     """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
     from components.aws.checkpoints import CheckpointStore

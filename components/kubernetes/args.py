@@ -54,3 +54,5 @@ class OperatorsArgs(OwnedArgs):
     """How the cluster is reached; kept secret."""
     operators: list[str]
     """jobset, kuberay, lws, keda."""
+    registry: NotRequired[pulumi.Input[str]]
+    """Mirror of their public images, for a network without a way out."""

@@ -21,12 +21,39 @@ OPERATORS: Final[dict[str, dict[str, str]]] = {
     "lws": {"chart": "oci://registry.k8s.io/lws/charts/lws", "version": "0.8.0", "repository": ""},
     "keda": {"chart": "keda", "version": "2.18.1", "repository": "https://kedacore.github.io/charts"},
 }
+OPERATOR_IMAGES: Final[dict[str, tuple[str, ...]]] = {  # what the charts above run, as their projects publish it
+    "jobset": ("registry.k8s.io/jobset/jobset:v0.11.1",),
+    "kuberay": ("quay.io/kuberay/operator:v1.4.2",),
+    "lws": ("registry.k8s.io/lws/lws:v0.8.0",),
+    "keda": (
+        "ghcr.io/kedacore/keda:2.18.1",
+        "ghcr.io/kedacore/keda-metrics-apiserver:2.18.1",
+        "ghcr.io/kedacore/keda-admission-webhooks:2.18.1",
+    ),
+}
 GKE_TOPOLOGY: Final = (
     "cloud.google.com/gce-topology-block",
     "cloud.google.com/gce-topology-subblock",
     "cloud.google.com/gce-topology-host",
     "kubernetes.io/hostname",
 )
+
+
+def mirrored(operator: str, registry: str) -> dict[str, Any]:
+    """Values of an operator's chart by which its images come from the mirror `registry`.
+
+    >>> mirrored("lws", "1.dkr.ecr/mirror")
+    {'image': {'manager': {'repository': '1.dkr.ecr/mirror/lws/lws', 'tag': 'v0.8.0'}}}
+    """
+    path, _, tag = OPERATOR_IMAGES[operator][0].partition("/")[2].rpartition(":")
+    image = {"repository": f"{registry}/{path}", "tag": tag}
+    shapes: dict[str, dict[str, Any]] = {
+        "jobset": {"image": {"registry": registry, "repository": path, "tag": tag}},
+        "kuberay": {"image": image},
+        "lws": {"image": {"manager": image}},
+        "keda": {"global": {"image": {"registry": registry}}},
+    }
+    return shapes[operator]
 
 
 def manifests(args: QueueingArgs) -> list[dict[str, Any]]:

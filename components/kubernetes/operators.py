@@ -29,7 +29,8 @@ class Operators(Owned):
         )
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
-        made = [release(self, name, one, provider) for one in args["operators"]]
+        registry = args.get("registry", "")
+        made = [release(self, name, one, provider, registry=registry) for one in args["operators"]]
         self.releases = pulumi.Output.all(*[one.name for one in made])
         self.register_outputs({"releases": self.releases})
 
@@ -39,11 +40,17 @@ def release(
     name: str,
     operator: str,
     provider: kubernetes.Provider,
+    *,
     after: list[Any] | None = None,
+    registry: pulumi.Input[str] = "",
 ) -> kubernetes.helm.v3.Release:
     """One operator in a namespace of its own, at the version that the manifests are written for."""
     settings = objects.OPERATORS[operator]
-    source = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
+    source: dict[str, Any] = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
+    if isinstance(registry, str) and registry:
+        source["values"] = objects.mirrored(operator, registry)
+    elif not isinstance(registry, str):
+        source["values"] = pulumi.Output.from_input(registry).apply(lambda at: objects.mirrored(operator, at))
     return kubernetes.helm.v3.Release(
         f"{name}-{operator}",
         name=operator,

@@ -27,11 +27,13 @@ def build_runs(
     target: Callable[[Workload, Pool], Target],
     queued: bool = False,
     installed: Sequence[str] = (),
+    registry: pulumi.Input[str] = "",
     options: pulumi.ResourceOptions | None = None,
 ) -> dict[str, Any]:
     """What runs of each pool that `sizewell:run` names an image for, and the operators that it needs.
 
     `where` names the operators' component; `queued`: a queue has installed JobSet already; `installed` are there too.
+    `registry`: a mirror of the operators' images, for a network without a way out.
     """
     named = [
         (setting(decision, *pair, settings.runs[pair[0].spec.name], target(*pair)), pair)
@@ -46,6 +48,7 @@ def build_runs(
         from components.kubernetes.operators import Operators
 
         args: Any = {**owned_args(decision), "kubeconfig": kubeconfig, "operators": missing}
+        args |= {"registry": registry} if registry != "" else {}
         after = [Operators(f"operators-{where}", args, options)]
     held = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=after))
     return {f"{of.target.pool}-run": _build(decision, of, kubeconfig, held) for of, _ in named}

@@ -36,7 +36,7 @@ class Queueing(Owned):
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
         jobs = [release(self, name, one, provider) for one in args.get("operators", ["jobset"])]
-        queue = release(self, name, "kueue", provider, jobs)  # it looks for the kinds of jobs when it starts
+        queue = release(self, name, "kueue", provider, after=jobs)  # it looks for the kinds of jobs when it starts
         before: list[pulumi.Resource] = [queue]
         for manifest in objects.manifests(args):
             made = self._custom(name, manifest, provider, before)

@@ -1,5 +1,6 @@
 """From a decision to SageMaker, EKS, shared storage, budget and hard end."""
 
+import dataclasses
 import json
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from components.aws import managed, plans, program
 from components.settings import Settings
+from launch.run import Run
+from sizing.decision import Task
 from sizing.errors import ConfigError
 
 
@@ -104,6 +107,60 @@ def test_an_adopted_network_is_used_as_it_is():
     assert not [one for one in resources if one.type == "aws:ec2/vpc:Vpc"]
     cluster = only(resources, "aws:eks/cluster:Cluster").inputs
     assert cluster["vpcConfig"]["subnetIds"] == ["subnet-1", "subnet-2"]
+
+
+REGISTRY = "123456789012.dkr.ecr.us-east-1.amazonaws.com"
+
+
+def pulled(value):
+    """Every image that values of charts name: whole, or in parts."""
+    if isinstance(value, dict) or hasattr(value, "items"):
+        if "repository" in value:
+            yield "/".join(value[key] for key in ("registry", "repository") if value.get(key))
+        for one in value.values():
+            yield from pulled(one)
+
+
+def test_a_cluster_without_a_way_out_pulls_from_the_mirror_that_was_filled_before():
+    runs = {name: Run(image=f"{REGISTRY}/{name}:1") for name in ("pretrain", "chat")}
+    settings = Settings(project="sizewell", stack=KUBERNETES.stack, accounts=("123456789012",), runs=runs)
+    task = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
+    works = tuple(one.model_copy(update={"task": task}) for one in KUBERNETES.workloads)
+    what = KUBERNETES.model_copy(update={"workloads": works})
+    stack = f"images-{what.stack}"
+    mirror = record(lambda: program.build_images(what, what.workloads, settings), stack=stack)
+    check_right([one for one in mirror if not one.type.startswith("pulumi:providers")])
+    held = {one.inputs["name"] for one in mirror if one.type == "aws:ecr/repository:Repository"}
+    releases = [one for one in built(what, settings) if one.type.endswith("Release")]
+    assert {one.inputs["name"] for one in releases} >= {"jobset", "nvidia-device-plugin", "cluster-autoscaler"}
+    found = {image for one in releases for image in pulled(one.inputs["values"])}
+    assert all(image.partition("/")[0].endswith(".dkr.ecr.us-east-1.amazonaws.com") for image in found), found
+    ours = {image.partition("/")[2] for image in found if image.startswith(f"{REGISTRY}/")}
+    assert ours
+    assert ours <= held
+    assert all("expires" not in one.inputs.get("tags", {}) for one in mirror)  # a destroyed cluster finds it again
+
+
+def test_an_adopted_network_may_have_a_way_out():
+    settings = Settings(project="sizewell", stack="staging-aws", network={"vpc_id": "vpc-1", "vpc_cidr": "10.0.0.0/16"})
+    assert program.build_images(KUBERNETES, KUBERNETES.workloads, settings) == {}
+    there = {**settings.network, "subnet_ids": ["subnet-1", "subnet-2"]}
+    resources = built(KUBERNETES, dataclasses.replace(settings, network=there))
+    assert "registry" not in component(resources, "sizewell-aws:index:EksDevicePlugins").inputs
+    named = built(
+        KUBERNETES, dataclasses.replace(settings, network=there), {**CONFIG, "sizewell:registry": "r.example/m"}
+    )
+    assert component(named, "sizewell-aws:index:EksAutoscaler").inputs["registry"] == "r.example/m"
+
+
+def test_images_that_machines_cannot_pull_are_named(monkeypatch):
+    said = []
+    monkeypatch.setattr("pulumi.log.warn", lambda text, *_, **__: said.append(text))
+    runs = {"chat": Run(image="vllm/vllm-openai:v0.11.0"), "pretrain": Run(image=f"{REGISTRY}/train:1")}
+    settings = Settings(project="sizewell", stack=KUBERNETES.stack, runs=runs)
+    managed._say_what_cannot_be_pulled([(one, one.pools[0]) for one in KUBERNETES.workloads], settings)
+    assert len(said) == 1
+    assert "chat: the network has no way out, so its machines cannot pull vllm/vllm-openai:v0.11.0" in said[0]
 
 
 def test_a_budget_stands_where_every_workload_has_one():
