@@ -216,6 +216,9 @@ class Pods(Fact):
     pinned: Flag = False  # every image by a digest or a tag that is not "latest"
     token: Flag = True  # the service account's token is mounted
     service_account: Text = "default"
+    serves: Flag = False  # runs until somebody stops it, and answers: a port is named, or a service chooses it
+    readiness: Flag = False  # some container says when it is ready
+    liveness: Flag = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
-from policy.rule import Parameters, Rule, Verdict, forbid
+from typing import Final
+
+from policy.rule import Parameters, Rule, Verdict, Violation, forbid
 from resources.stackfacts import Notebook
+
+_INSTANCE: Final = "aws:sagemaker/notebookInstance:NotebookInstance"
 
 
 def notebook_public(notebook: Notebook, _: Parameters) -> Verdict:
@@ -11,6 +15,11 @@ def notebook_public(notebook: Notebook, _: Parameters) -> Verdict:
     >>> notebook_public(notebook(public=True), {}).fix
     'put it in a private subnet without direct internet access'
     """
+    if notebook.public is False and notebook.type == _INSTANCE and notebook.inputs.get("subnetId") is None:
+        return Violation(
+            "without a subnet it cannot be closed to the internet: AWS refuses it and the notebook is never there",
+            "set subnetId and securityGroups",
+        )
     return forbid(
         notebook.public,
         message="a notebook with the team's rights stands on the internet",

@@ -34,11 +34,13 @@ ACCELERATORS: Final = (
 _OTHERS: Final = ("kubernetes:helm.sh/", "kubernetes:kueue.", "kubernetes:rbac.", "kubernetes:apiextensions.")
 _WORKLOADS: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "JobSet")
 _JOB: Final = "kubernetes:batch/v1:Job"
+_SERVICE: Final = "kubernetes:core/v1:Service"
+_SERVERS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet")  # their pods do not end by themselves
 
 
 def pods(graph: Graph) -> tuple[Pods, ...]:
     return tuple(
-        Pods(**base(graph, resource), path=path, **_pod(spec))
+        Pods(**base(graph, resource), path=path, **_pod(spec), **_server(graph, resource, path, spec))
         for resource in _resources(graph)
         for path, spec in _all(resource)
     )
@@ -145,6 +147,46 @@ def _pod(spec: Any) -> dict[str, Any]:
         "token": flag(get(spec, "automountServiceAccountToken"), default=True),
         "service_account": text(account),
     }
+
+
+def _server(graph: Graph, resource: RecordedResource, path: str, spec: Any) -> dict[str, Any]:
+    """Whether somebody sends the pod requests, and what its containers tell of themselves."""
+    if resource.type.rsplit(":", 1)[-1] not in _SERVERS:
+        return {"serves": False}
+    own = items(get(spec, "containers"))
+    if isinstance(own, Unknown):
+        return {"serves": UNKNOWN, "readiness": UNKNOWN, "liveness": UNKNOWN}
+    named = either(*(_some(get(container, "ports")) for container in own))
+    labels: Any = resource.inputs
+    for step in path.split(".")[:-1]:
+        labels = get(labels, int(step) if step.isdigit() else step)
+    labels = get(labels, "metadata", "labels")
+    chosen = [_chooses(service.inputs.get("spec"), labels) for service in graph.of(_SERVICE)]
+    return {
+        "serves": either(named, *chosen),
+        "readiness": either(*(_stated(get(container, "readinessProbe")) for container in own)),
+        "liveness": either(*(_stated(get(container, "livenessProbe")) for container in own)),
+    }
+
+
+def _some(listed: Any) -> Flag:
+    found = items(listed)
+    return UNKNOWN if isinstance(found, Unknown) else bool(found)
+
+
+def _chooses(service: Any, labels: Any) -> Flag:
+    """Whether a service sends requests to pods with these labels; one without an address only names them."""
+    selector, address = get(service, "selector"), get(service, "clusterIP")
+    if address == "None":
+        return False
+    if UNKNOWN in (selector, address):
+        return UNKNOWN
+    wanted = selector.items() if isinstance(selector, Mapping) else ()
+    flags: list[Flag] = []
+    for key, value in wanted:
+        label = get(labels, key)
+        flags.append(UNKNOWN if label is UNKNOWN or value is UNKNOWN else label == value)
+    return every(*flags) if flags else False
 
 
 def _stated(value: Any) -> Flag:
