@@ -78,6 +78,7 @@ def variables(of: Setting) -> dict[str, str]:
     task, layout, keep = of.task, of.workload.parallelism, of.workload.checkpoint
     found: dict[str, Any] = {
         "CHECKPOINT_URI": checkpoint_uri(of),
+        "LOCK_DAYS": lock_days(of) if of.target.store.startswith("gs://") else None,
         "CHECKPOINT_INTERVAL_S": int(keep.interval_s) if keep else None,
         "KEEP": keep.keep if keep else None,
         "GRACE_S": of.grace,
@@ -111,6 +112,11 @@ def variables(of: Setting) -> dict[str, str]:
 def checkpoint_uri(of: Setting) -> str:
     """Where this run's state goes: the decision's store, and below it the run's own prefix."""
     return f"{of.target.store.rstrip('/')}/{of.run.prefix}" if of.target.store else ""
+
+
+def lock_days(of: Setting) -> int:
+    """For so long nobody deletes what a run saves, by mistake or not: as the stores of all clouds have it."""
+    return 30 if getattr(of.decision, "environment", "") == "prod" else 7
 
 
 def deadline_s(of: Setting) -> int:

@@ -16,8 +16,8 @@ class CheckpointStore(Owned):
     """A versioned, encrypted, private bucket that no destroy reaches, and an account to write but not delete.
 
     Google Cloud has no lock for a whole bucket beside versions: what is deleted comes back for the soft-delete days,
-    and the writer may lock single objects (`gcloud storage objects update --retain-until=TIME`), for longer, never for
-    less.
+    and the writer locks each object that it saves (training scripts by themselves, for 7 days, 30 in prod), for longer,
+    never for less.
     """
 
     bucket: pulumi.Output[str]

@@ -372,7 +372,9 @@ def setting_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Set
         storage=Storage(kind="object", bytes=0, location=args["data"]) if "data" in args else None,
         **{key: model(**args[key]) for key, model in RECORDS.items() if key in args},
     )
-    decision = Decision.model_construct(stack=stack, expires_at=_day(args.get("expires")), workloads=(work,))
+    decision = Decision.model_construct(
+        stack=stack, environment=args["environment"], expires_at=_day(args.get("expires")), workloads=(work,)
+    )
     target = Target(
         cluster="other",
         pool=name,

@@ -36,6 +36,7 @@ class Settings:
     """Every setting of a run: `--name-of-it`, or SIZEWELL_NAME_OF_IT in the environment."""
 
     checkpoint_uri: str = _setting("", "where this run's checkpoints go; the same prefix resumes it")
+    lock_days: int = _setting(0, "on gs://: nothing saved is deleted sooner; other stores lock by themselves")
     checkpoint_interval_s: float = _setting(900.0, "seconds between saves")
     checkpoint_steps: int = _setting(0, "also save every so many steps; 0: by time only")
     grace_s: float = _setting(30.0, "seconds from SIGTERM or notice to the end of the machine")
@@ -343,7 +344,7 @@ def main(body: Callable[[Settings, Store, Stop], int]) -> int:
     try:
         settings = read_settings()
         stop = Stop(settings)
-        code = body(settings, connect(settings.checkpoint_uri), stop)
+        code = body(settings, connect(settings.checkpoint_uri, lock_days=settings.lock_days), stop)
     except (WrongInputError, RefusedError) as error:
         return _ends(error, WRONG_INPUT)
     except StoreError as error:

@@ -21,6 +21,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -68,8 +69,11 @@ class Store(Protocol):
         """Make or replace an object; only where `overwrites`."""
 
 
-def connect(uri: str) -> Store:
+def connect(uri: str, *, lock_days: int = 0) -> Store:
     """The store at a URI; RefusedError says what is wrong with it.
+
+    `lock_days`: nothing that is put is deleted sooner. Only Google Cloud Storage needs to be told with each object: its
+    buckets lock by themselves without versions only, and those of S3 and Azure have a lock for all that comes.
 
     >>> connect("s3:/bucket/run")
     Traceback (most recent call last):
@@ -99,7 +103,9 @@ def connect(uri: str) -> Store:
         return AzureStore(uri, parts.netloc, container, path)
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]", parts.netloc):
         raise RefusedError(f"checkpoint URI {uri!r}: {parts.netloc!r} is no name of a bucket; write {form}")
-    return (S3Store if parts.scheme == "s3" else GoogleStore)(uri, parts.netloc, path)
+    if parts.scheme == "s3":
+        return S3Store(uri, parts.netloc, path)
+    return GoogleStore(uri, parts.netloc, path, lock_days)
 
 
 class _Below:
@@ -285,8 +291,9 @@ class GoogleStore(_Below):
 
     overwrites = False
 
-    def __init__(self, uri: str, bucket: str, prefix: str) -> None:
+    def __init__(self, uri: str, bucket: str, prefix: str, lock_days: int = 0) -> None:
         super().__init__(uri, prefix)
+        self._lock_days = lock_days
         storage = _client("google.cloud.storage", "gs")
         with self._translated(""):
             self._client = storage.Client()
@@ -319,9 +326,14 @@ class GoogleStore(_Below):
             raise StoreError(f"{where}: {error}") from None
 
     def put(self, name: str, data: bytes) -> None:
+        blob = self._bucket.blob(self._key(name))
+        if self._lock_days:  # unlocked: who may override a lock can lift it, the writer cannot
+            lock = blob.retention
+            lock.mode = "Unlocked"
+            lock.retain_until_time = datetime.now(UTC) + timedelta(days=self._lock_days)
         try:
             with self._translated(name):  # generation 0: only where there is none; crc32c is checked by the store
-                self._bucket.blob(self._key(name)).upload_from_string(
+                blob.upload_from_string(
                     data, content_type="application/octet-stream", if_generation_match=0, checksum="crc32c", timeout=120
                 )
         except TakenError:

@@ -19,6 +19,7 @@ from xml.sax.saxutils import escape
 OBJECTS: dict[str, bytes] = {}
 CALLS: list[str] = []
 BLOCKS: dict[str, bytes] = {}
+LOCKS: dict[str, dict[str, str] | None] = {}  # of Google's objects, as their uploads state them
 SESSIONS: dict[str, str] = {}
 
 
@@ -86,7 +87,9 @@ class Google(_Handler):
             if kind == "multipart":
                 boundary = self.headers["Content-Type"].split("boundary=")[1].strip("\"'").encode()
                 parts = body.split(b"--" + boundary)
-                name = json.loads(parts[1].split(b"\r\n\r\n", 1)[1])["name"]
+                stated = json.loads(parts[1].split(b"\r\n\r\n", 1)[1])
+                name = stated["name"]
+                LOCKS[f"gs/{bucket}/{name}"] = stated.get("retention")
                 body = parts[2].split(b"\r\n\r\n", 1)[1][:-2]
             else:
                 name = json.loads(body)["name"]

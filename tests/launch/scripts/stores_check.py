@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,11 @@ def s3() -> dict[str, list[str]]:
 def gs() -> dict[str, list[str]]:
     os.environ["STORAGE_EMULATOR_HOST"] = f"http://127.0.0.1:{stand_in_stores.serve(stand_in_stores.Google)}"
     found = checked("gs://ckpt/runs/one", "gs://closed/x", "gs://nowhere/x", 9 * 2**20)
-    return found | {"made once": outcome(lambda: _once("gs/"))}
+    connect("gs://ckpt/runs/two", lock_days=7).put("x", b"x")
+    lock, open_ = (stand_in_stores.LOCKS[f"gs/ckpt/runs/{name}"] for name in ("two/x", "one/a/b.bin"))
+    days = (datetime.fromisoformat(lock["retainUntilTime"]) - datetime.now(UTC)) / timedelta(days=1)
+    locked = lock["mode"] == "Unlocked" and 6.9 < days <= 7 and open_ is None
+    return found | {"made once": outcome(lambda: _once("gs/")), "locked": outcome(lambda: locked)}
 
 
 def az() -> dict[str, list[str]]:

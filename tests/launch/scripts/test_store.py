@@ -136,6 +136,10 @@ def test_no_object_is_made_twice(clouds: Outcomes, cloud: str) -> None:
     assert clouds[cloud]["made once"] == ["", "True"]
 
 
+def test_google_s_objects_are_locked_for_as_long_as_is_told(clouds: Outcomes) -> None:
+    assert clouds["gs"]["locked"] == ["", "True"]
+
+
 def test_the_writer_of_these_tests_may_not_delete(clouds: Outcomes) -> None:
     assert clouds["s3"]["delete"][0] == "AccessDenied"
 
