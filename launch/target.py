@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -132,11 +132,20 @@ def eks_target(workload: Workload, pool: Pool, *, name: str, queue: str = "", st
 
 
 def gke_target(
-    pool: Pool, *, name: str, label: str, writer: str = "", queue: str = "", store: str = "", fabric: str = ""
+    pool: Pool,
+    *,
+    name: str,
+    label: str,
+    writer: str = "",
+    queue: str = "",
+    levels: Sequence[str] = (),
+    store: str = "",
+    fabric: str = "",
 ) -> Target:
     """Our GKE node pools; `label` is the pools' sizewell-workload, `writer` the e-mail that may write checkpoints.
 
-    `fabric` is the GPUDirect protocol that the pool's machines and the cluster are made for.
+    `fabric` is the GPUDirect protocol that the pool's machines and the cluster are made for, `levels` are the topology
+    labels that the queue packs by.
     """
     machine = machine_of(pool)
     selector = {"sizewell-workload": label}
@@ -156,6 +165,7 @@ def gke_target(
         selector=selector,
         taints=tuple(taints),
         queue=queue,
+        levels=tuple(levels),
         store=store,
         fabric=fabric,
     )

@@ -89,7 +89,12 @@ class AksCluster(Owned):
     def _rights(
         self, name: str, args: AksClusterArgs, control: managedidentity.UserAssignedIdentity
     ) -> list[authorization.RoleAssignment]:
-        """The control plane joins its subnets, and reads the key of secrets; nothing else."""
+        """The control plane joins its subnets, reads keys, and takes machines from reservations; nothing else.
+
+        For reservations Azure asks for Contributor of their resource group, for disks under one key of the key's group
+        (learn.microsoft.com/azure/aks/use-capacity-reservation-groups, azure-disk-customer-managed-keys): what of it is
+        used are these actions.
+        """
         subnets: dict[str, Any] = {"nodes": args["subnet_id"]}
         if "api_subnet_id" in args:
             subnets["api"] = args["api_subnet_id"]
@@ -105,6 +110,28 @@ class AksCluster(Owned):
             )
             for which, subnet in subnets.items()
         ]
+        for number, group in enumerate(args.get("reservations", [])):
+            held.append(
+                parts.own_role(
+                    self,
+                    f"{name}-reserved-{number}",
+                    scope=group,
+                    principal=control.principal_id,
+                    description="Takes machines from one capacity reservation group",
+                    actions=aks_plans.RESERVED_ACTIONS,
+                )
+            )
+        if "disk_encryption_set_id" in args:
+            held.append(
+                parts.own_role(
+                    self,
+                    f"{name}-disks",
+                    scope=args["disk_encryption_set_id"],
+                    principal=control.principal_id,
+                    description="Makes disks under one key",
+                    actions=["Microsoft.Compute/diskEncryptionSets/read"],
+                )
+            )
         if key := args.get("secrets_key"):
             for what, role in (
                 ("key", aks_plans.KEY_CRYPTO_USER),

@@ -61,6 +61,8 @@ class AksClusterArgs(OwnedArgs):
     """Disk encryption set with a key of one's own, for all disks of the cluster."""
     secrets_key: NotRequired[SecretsKeyArgs]
     """Key of one's own for Kubernetes secrets; wants api_subnet_id."""
+    reservations: NotRequired[list[str]]
+    """Ids of the capacity reservation groups that pools take machines from: the control plane may then."""
     maintenance_day: NotRequired[str]
     """Day on which Azure may change the cluster; Sunday unless told."""
     maintenance_start: NotRequired[str]
@@ -146,7 +148,9 @@ class AksOperatorsArgs(OwnedArgs):
 def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], settings: Settings) -> dict[str, Any]:
     """Arguments of the one cluster of a region, all but the network's ids."""
     zones = [zone for pool in pools for zone in zones_of(pool, preferred=settings.zones)]
-    return {**owned_args(decision), "region": region, "zones": list(dict.fromkeys(zones))}
+    groups = [pool.capacity.reservation for pool in pools if pool.capacity.reservation]
+    reserved = {"reservations": list(dict.fromkeys(groups))} if groups else {}
+    return {**owned_args(decision), "region": region, "zones": list(dict.fromkeys(zones)), **reserved}
 
 
 def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from components.azure.checks import (
     check_gang,
     check_place,
     check_rack,
+    check_reservation,
     check_windows_zone,
     is_guid,
 )
@@ -48,6 +49,8 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
     )
     if "system_nodes" in args:
         faults.whole_number(args, "system_nodes", 2, 20, fix="two machines keep DNS up while one is replaced")
+    for number, reserved in enumerate(args.get("reservations") or []):
+        check_reservation(faults, reserved, f"reservations[{number}]")
     if "log_days" in args:
         faults.whole_number(args, "log_days", 30, 730, fix="a month is what an inquiry needs at the least")
     for number, group in enumerate(args.get("admin_groups") or []):

@@ -26,6 +26,12 @@ MONITORING_READER = "b0d8363b-8ddd-447d-831f-62ca05bff136"  # Monitoring Data Re
 CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"  # Azure Kubernetes Service RBAC Cluster Admin
 KEY_CRYPTO_USER = "12338af0-0e69-4776-bea7-57ae8d297424"  # Key Vault Crypto User
 KEY_VAULT_CONTRIBUTOR = "f25e0fa2-a7c8-4377-a976-54943a77a395"  # links the API server to the vault; reads no key
+RESERVED_ACTIONS = (
+    "Microsoft.Compute/capacityReservationGroups/read",
+    "Microsoft.Compute/capacityReservationGroups/deploy/action",
+    "Microsoft.Compute/capacityReservationGroups/capacityReservations/read",
+    "Microsoft.Compute/capacityReservationGroups/capacityReservations/deploy/action",
+)
 ENTRA_SERVER = "6dae42f8-4368-4678-94ff-3960e28e3630"  # AKS's application in every Entra tenant
 SCRAPE_S = 30
 
@@ -133,8 +139,8 @@ def idle_query(guard: GuardArgs, *, cluster: str, pool: str, seconds: int) -> st
 def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: str) -> dict[str, dict[str, Any]]:
     """Pinned Helm charts by release name.
 
-    NFD comes once: from the network operator where there is one. The values follow Microsoft's own
-    (github.com/Azure/aks-rdma-infiniband, configs/values).
+    NFD comes once: from the network operator where there is one, else from the first GPU operator. The values follow
+    Microsoft's own (github.com/Azure/aks-rdma-infiniband, configs/values).
     """
     own = driver == "operator"
     found: dict[str, dict[str, Any]] = {}
@@ -189,7 +195,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
             "version": AMD_OPERATOR,
             "repository": "https://rocm.github.io/gpu-operator",
             "values": {
-                "node-feature-discovery": {"enabled": not infiniband, "worker": worker},
+                "node-feature-discovery": {"enabled": not infiniband and "cuda" not in runtimes, "worker": worker},
                 "kmm": {"enabled": True},
                 "crds": {"defaultCR": {"install": False}},
             },

@@ -14,6 +14,10 @@ from sizing.catalog.records import Shape
 CAPACITY_MODES = ("on-demand", "spot", "reservation")
 SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|AccountKey=|(?i:password|client_secret|token)\s*=\s*\S")
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_RESERVATION = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+",
+    re.IGNORECASE,
+)
 RACKS = ("GB200", "GB300")  # github.com/Azure/ai-infrastructure-on-azure, infrastructure_references/aks
 ONE_PLACEMENT_GROUP = 100  # most machines in it
 
@@ -166,11 +170,7 @@ def check_capacity(faults: Faults, args: Mapping[str, Any], shape: Shape) -> Non
         return
     mode, reservation = args["capacity_mode"], args.get("reservation")
     if mode == "reservation":
-        faults.must(
-            "/capacityReservationGroups/" in str(reservation or ""),
-            "reservation",
-            f"must be the id of a capacity reservation group, got {reservation!r}",
-        )
+        check_reservation(faults, reservation, "reservation")
     else:
         faults.must(
             not reservation,
@@ -185,6 +185,15 @@ def check_capacity(faults: Faults, args: Mapping[str, Any], shape: Shape) -> Non
             "capacity_mode",
             f"{args['vm_size']} is not sold as {needed}; it is sold as {', '.join(sorted(shape.markets))}",
         )
+
+
+def check_reservation(faults: Faults, reservation: object, at: str) -> None:
+    faults.must(
+        bool(_RESERVATION.fullmatch(str(reservation or ""))),
+        at,
+        f"must be the id of a capacity reservation group, got {reservation!r}",
+        fix="as /subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Compute/capacityReservationGroups/NAME",
+    )
 
 
 def check_gang(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:

@@ -175,6 +175,11 @@ def network_args(decision: Decision, region: str, fabric: str = "", fabric_zone:
     return args
 
 
+def protection(decision: Decision, settings: Settings) -> bool:
+    """Whether the cloud refuses deletions: in prod, until the configuration says otherwise."""
+    return decision.environment == "prod" and settings.deletion_protection
+
+
 def cluster_args(decision: Decision, region: str, zones: Sequence[str], settings: Settings) -> dict[str, Any]:
     """Arguments of the cluster of one region, all but the network's ids."""
     return {
@@ -182,7 +187,7 @@ def cluster_args(decision: Decision, region: str, zones: Sequence[str], settings
         "region": region,
         "zones": list(dict.fromkeys(zones)),
         "system_machine_type": "e2-standard-2" if decision.environment == "dev" else "e2-standard-4",
-        "deletion_protection": decision.environment == "prod" and settings.deletion_protection,
+        "deletion_protection": protection(decision, settings),
         "maintenance_from": decision.decided_on.isoformat(),
     }
 
@@ -197,7 +202,7 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
         "region": pool.region,
         "zones": _pool_zones(workload, pool, settings),
         "machine_type": pool.instance_type,
-        "nodes_min": 0 if scheduled else pool.nodes_min,
+        "nodes_min": 0 if scheduled else pool.nodes_max if _stands(workload, pool) else pool.nodes_min,
         "nodes_initial": 0 if mode == "queued" else pool.nodes_initial,
         "nodes_max": pool.nodes_max,
         "capacity_mode": mode,
@@ -219,6 +224,12 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
             "namespace": "default",
         }
     return {**args, **guard_args(workload, prepaid=mode == "reservation"), **schedule_args(workload)}
+
+
+def _stands(workload: Workload, pool: Pool) -> bool:
+    """Reserved machines of one job stand all the time: gone they bill on, and a queue packs those that are there."""
+    whole = pool.nodes_initial == pool.nodes_max
+    return pool.capacity.mode == "reservation" and is_gang(workload, pool) and whole
 
 
 def _pool_zones(workload: Workload, pool: Pool, settings: Settings) -> list[str]:

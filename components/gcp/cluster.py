@@ -64,9 +64,10 @@ class GkeCluster(Owned):
         agents = ("container-engine-robot", "compute-system")  # secrets in etcd, boot disks
         key, users = parts.key_of(self, name, args, service="container.googleapis.com", agents=agents)
         cluster = self._cluster(name, args, account, workload_pool=workload_pool, key=key, after=users)
-        self._system_pool(name, args, cluster, account, key=key, after=grants)
+        system = self._system_pool(name, args, cluster, account, key=key, after=grants)
 
-        self.cluster_name = cluster.name
+        # a cluster takes one change of its pools at a time: others hear its name after the first one stands
+        self.cluster_name = pulumi.Output.all(cluster.name, system.name).apply(lambda known: known[0])
         self.node_service_account = account.email
         self.workload_pool = workload_pool
         self.kms_key_name = key
@@ -169,9 +170,9 @@ class GkeCluster(Owned):
         *,
         key: pulumi.Output[str],
         after: Sequence[pulumi.Resource],
-    ) -> None:
+    ) -> container.NodePool:
         """Where the cluster's own pods run, so that accelerator machines can all go: on demand, without a taint."""
-        container.NodePool(
+        return container.NodePool(
             f"{name}-system",
             name="system",
             cluster=cluster.name,

@@ -1,5 +1,6 @@
 """Where a workload's pods run and write on our GKE clusters. Pure."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from components.gcp.args import bucket_name, is_gang, writer_account
@@ -28,9 +29,19 @@ def own_network(settings: Settings) -> bool:
 
 
 def target(
-    decision: Decision, workload: Workload, pool: Pool, settings: Settings, *, queue: str = "", writer: Any = ""
+    decision: Decision,
+    workload: Workload,
+    pool: Pool,
+    settings: Settings,
+    *,
+    queue: str = "",
+    writer: Any = "",
+    levels: Sequence[str] = (),
 ) -> Target:
-    """The pool as its pods see it; `writer` is the account that they act as, else the store's own."""
+    """The pool as its pods see it; `writer` is the account that they act as, else the store's own.
+
+    `levels` are the topology labels that the queue packs by.
+    """
     if workload.checkpoint and not writer and settings.accounts:
         writer = f"{writer_account(decision, workload)}@{settings.accounts[0]}.iam.gserviceaccount.com"
     return gke_target(
@@ -39,6 +50,7 @@ def target(
         label=physical_name(workload.spec.name, limit=63),
         writer=writer,
         queue=queue,
+        levels=levels,
         store=store_uri(decision, workload, settings),
         fabric=pool_fabric(workload, pool) if own_network(settings) else "",
     )

@@ -8,7 +8,7 @@ import pulumi
 from components import containers
 from components.facts import owned_args, pool_facts
 from components.gcp import limits_plans
-from components.gcp.args import bucket_name, writer_account
+from components.gcp.args import bucket_name, protection, writer_account
 from components.machines import find_shape, pool_name
 from components.settings import Settings
 from sizing import services, standing
@@ -38,7 +38,7 @@ def build_managed(
         if target_of(workload, pool) == "cloud-run":
             from components.gcp.run import CloudRunGpu
 
-            run = CloudRunGpu(name, {**run_args(decision, workload, pool), "project": project}, options)  # type: ignore[typeddict-item]
+            run = CloudRunGpu(name, {**run_args(decision, workload, pool, settings), "project": project}, options)  # type: ignore[typeddict-item]
             outputs[name] = {"service": run.service_name, "uri": run.uri, "account": run.service_account}
         elif workload.kind == "inference":
             from components.gcp.vertex import VertexEndpoint
@@ -77,7 +77,7 @@ def project_of(settings: Settings) -> str:
     raise ConfigError([fault], subject=f"configuration of {pulumi.get_stack()}")
 
 
-def run_args(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+def run_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
     """A service on Cloud Run as a decision says it: the CPUs and memory of the G2 machine that it was sized as."""
     shape, replicas = find_shape("gcp", pool.instance_type), workload.replicas
     container = containers.container_of("cloudRun", pool_name(workload, pool), allowed=RUN_KEYS, example=EXAMPLE)
@@ -87,6 +87,7 @@ def run_args(decision: Decision, workload: Workload, pool: Pool) -> dict[str, An
         "region": pool.region,
         "instances_min": pool.nodes_min,
         "instances_max": pool.nodes_max,
+        "deletion_protection": protection(decision, settings),
     }
     if shape is not None:
         args |= {"cpus": shape.vcpus, "memory_gib": services.run_gib(shape)}

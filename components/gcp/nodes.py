@@ -96,7 +96,8 @@ class AcceleratorPool(Owned):
             cluster=args["cluster"],
             location=args["region"],
             node_locations=args["zones"],
-            management={"auto_repair": mode != "flex-start", "auto_upgrade": True},
+            # machines of flex-start are neither repaired nor asked for again behind their queue
+            management={"auto_repair": mode not in ("flex-start", "queued"), "auto_upgrade": True},
             network_config=network,
             node_config={
                 "machine_type": machine_type,

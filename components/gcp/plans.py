@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from components.gcp.args import AcceleratorPoolArgs
+from components.kubernetes.objects import GKE_TOPOLOGY
 from components.owned import ScheduleArgs
 from sizing.catalog.records import Shape, Slice
 
@@ -192,7 +193,20 @@ def queue_flavor(args: AcceleratorPoolArgs, shape: Shape, *, queue: str, pools: 
         "memory_gib_per_machine": (shape.memory_bytes or UNCOUNTED * 2**30) // 2**30,
         "machines": args["nodes_max"],
     }
+    if levels := topology_levels(args, shape):
+        flavor["topology_levels"] = levels
     return {**flavor, "provisioning_class": QUEUED_CLASS} if args["capacity_mode"] == "queued" else flavor
+
+
+def topology_levels(args: AcceleratorPoolArgs, shape: Shape) -> list[str]:
+    """Labels by which a queue packs a job's machines: those of GPUs with GPUDirect that stand all the time.
+
+    A queue that packs counts the machines that are there: behind an autoscaler that starts from none it would admit
+    nothing, and Google's own queue for queued machines does not pack (github.com/GoogleCloudPlatform/cluster-toolkit,
+    examples/gke-a3-ultragpu against gke-consumption-options/dws-flex-start-queued-provisioning).
+    """
+    stands = args["nodes_min"] == args["nodes_max"] and args["capacity_mode"] in ("on-demand", "reservation")
+    return list(GKE_TOPOLOGY) if stands and args.get("gang") and shape.fabric in FABRIC_NETWORKS else []
 
 
 def hours(schedule: ScheduleArgs) -> dict[str, dict[str, str]]:

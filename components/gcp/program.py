@@ -12,8 +12,10 @@ from components.gcp.args import (
     NODES_CIDR,
     checkpoint_store_args,
     cluster_args,
+    is_gang,
     network_args,
     pool_args,
+    protection,
     writer_account,
     zones_of,
 )
@@ -92,21 +94,26 @@ def _build_cluster(
         inside_first.append(direct)
         outputs[f"gpudirect-{region}"] = {"networks": direct.networks, "installers": direct.installers}
     flavors: list[dict[str, Any]] = []
+    named = cluster.cluster_name
     for workload, pool in here:
         name = pool_name(workload, pool)
         args = pool_args(decision, workload, pool, settings)
-        args |= {"project": place["project"], "cluster": cluster.cluster_name}
+        args |= {"project": place["project"], "cluster": named}
         args |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
         if pool_fabric(workload, pool) and fabric_networks:
             args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
         made = AcceleratorPool(name, args, options)  # type: ignore[arg-type]
+        # a cluster takes one change of its pools at a time: the next one hears its name after this one stands
+        named = pulumi.Output.all(cluster.cluster_name, made.pool_names).apply(lambda known: known[0])
         outputs[name] = {"cluster": cluster.cluster_name, "pools": made.pool_names}
         if shape := find_shape("gcp", pool.instance_type):
             queue = physical_name(name, limit=40)
             flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))  # type: ignore[arg-type]
     there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
+    there["deletion_protection"] = protection(decision, settings)
     outputs |= _build_storage(decision, here, settings, place=there, options=options)
-    if any(pool.capacity.mode == "queued" for _, pool in here):  # nothing else would ask for the machines
+    # nothing else would ask for queued machines; jobs of several machines get all of them or none
+    if any(pool.capacity.mode == "queued" or is_gang(workload, pool) for workload, pool in here):
         from components.kubernetes.queueing import Queueing
 
         queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors}
@@ -118,9 +125,10 @@ def _build_cluster(
 
     def target(workload: Workload, pool: Pool) -> Target:
         queue = physical_name(pool_name(workload, pool), limit=40) if queued else ""
+        levels = next((one.get("topology_levels", []) for one in flavors if one["name"] == queue), [])
         account = writer_account(decision, workload)
         writer = pulumi.Output.concat(account, "@", project, ".iam.gserviceaccount.com") if workload.checkpoint else ""
-        return launching.target(decision, workload, pool, settings, queue=queue, writer=writer)
+        return launching.target(decision, workload, pool, settings, queue=queue, writer=writer, levels=levels)
 
     kubeconfig = cluster.kubeconfig
     held = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there

@@ -94,7 +94,7 @@ class CloudRunGpu(Owned):
             location=args["region"],
             project=args["project"],
             ingress="INGRESS_TRAFFIC_INTERNAL_ONLY",
-            deletion_protection=args["environment"] == "prod",
+            deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
             binary_authorization={"use_default": True},
             labels=self.tags_of(cloudrunv2.Service, f"{name}-service"),
             template={

@@ -43,6 +43,8 @@ class CloudRunGpuArgs(OwnedArgs):
     """Environment of the container; no secrets."""
     kms_key_name: NotRequired[pulumi.Input[str]]
     """Key for the image and the instances; one is made unless given."""
+    deletion_protection: NotRequired[bool]
+    """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
 
 
 class VertexEndpointArgs(OwnedArgs):
@@ -122,6 +124,8 @@ class SharedStorageArgs(OwnedArgs):
     """Bytes of data that have to fit; the size that Filestore sells follows from it."""
     kms_key_name: NotRequired[pulumi.Input[str]]
     """Key for the data; one is made unless given."""
+    deletion_protection: NotRequired[bool]
+    """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
 
 
 class BudgetAlarmsArgs(OwnedArgs):

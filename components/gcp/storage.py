@@ -54,7 +54,7 @@ class SharedStorage(Owned):
             },
             networks=[{"network": args["network"], "modes": ["MODE_IPV4"], "connect_mode": "DIRECT_PEERING"}],
             kms_key_name=key,
-            deletion_protection_enabled=args["environment"] == "prod",
+            deletion_protection_enabled=args.get("deletion_protection", args["environment"] == "prod"),
             labels=self.tags_of(filestore.Instance, f"{name}-files"),
             opts=self.child(depends_on=users),
         )

@@ -581,6 +581,13 @@ CASES = [
     ("azure pool", {"capacity_mode": "flex-start"}, "capacity_mode", "one of on-demand, spot, reservation"),
     ("azure pool", {"disk_gib": 8}, "disk_gib", "64 to 4095"),
     ("azure store", {"soft_delete_days": 3}, "soft_delete_days", "below a week nobody notices"),
+    ("aks cluster", {"reservations": ["h100"]}, "reservations[0]", "must be the id of a capacity reservation group"),
+    (
+        "azure pool",
+        {"capacity_mode": "reservation", "reservation": "h100"},
+        "reservation",
+        "must be the id of a capacity",
+    ),
     ("aks cluster", {"version": "1.28"}, "version", "from 1.31 on"),
     ("aks cluster", {"authorized_ranges": ["0.0.0.0/0"]}, "authorized_ranges[0]", "wider is the whole internet"),
     ("aks cluster", {"system_nodes": 1}, "system_nodes", "2 to 20"),

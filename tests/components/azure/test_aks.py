@@ -33,6 +33,7 @@ from sizing.errors import ArgsError
 
 SHAPES = [one for one in catalog.load().shapes if one.cloud == "azure" and one.accelerators]
 
+GROUP = "/subscriptions/0000/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/h100"
 CLUSTER = {**OWNED, **PLACE, "zones": ["1"]}
 LIVE_CLUSTER = {
     **PROD,
@@ -44,6 +45,7 @@ LIVE_CLUSTER = {
     "secrets_key": {"key_url": "https://keys.vault.azure.net/keys/secrets/1", "vault_id": VAULT},
     "system_nodes": 3,
     "defender": True,
+    "reservations": [GROUP],
 }
 METRICS = {
     "workspace_id": "/subscriptions/0000/resourceGroups/network/providers/Microsoft.Monitor/accounts/metrics",
@@ -64,7 +66,6 @@ POOL = {
     "metrics": METRICS,
     "schedule": HOURS,
 }
-GROUP = "/subscriptions/0000/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/h100"
 TRAINING = {
     **PROD,
     **PLACE,
@@ -112,6 +113,30 @@ def stack_of(form):
 def test_makes_what_is_written_down(form):
     cls, args = FORMS[form]
     golden(form, made(cls, form, args, stack_of(form)))
+
+
+@pytest.mark.parametrize("runtimes", [["cuda"], ["rocm"], ["cuda", "rocm"]])
+@pytest.mark.parametrize("infiniband", [True, False])
+def test_features_of_machines_are_found_once(runtimes, infiniband):
+    charts = aks_plans.charts(runtimes=runtimes, driver="operator", infiniband=infiniband, registry="nvcr.io")
+    values = {name: one["values"] for name, one in charts.items()}
+    finders = {
+        "network-operator": "network-operator" in values,  # unless told its own
+        "gpu-operator": values.get("gpu-operator", {}).get("nfd", {}).get("enabled", False),
+        "amd-gpu-operator": values.get("amd-gpu-operator", {}).get("node-feature-discovery", {}).get("enabled", False),
+    }
+    assert sum(finders.values()) == 1, finders
+
+
+def test_the_control_plane_may_take_reserved_machines_and_make_disks_under_the_key():
+    roles = {
+        one.name: one.inputs["permissions"][0]["actions"]
+        for one in made(AksCluster, "cluster", LIVE_CLUSTER, stack="prod-azure")
+        if one.type == "azure-native:authorization:RoleDefinition"
+    }
+    assert "Microsoft.Compute/capacityReservationGroups/deploy/action" in roles["cluster-reserved-0"]
+    assert roles["cluster-disks"] == ["Microsoft.Compute/diskEncryptionSets/read"]
+    assert not [action for actions in roles.values() for action in actions if action.endswith(("*", "write", "delete"))]
 
 
 def test_the_driver_has_one_owner_and_infiniband_the_one_that_loads_peermem():

@@ -137,7 +137,8 @@ def test_a_gang_s_cluster_names_the_networks_that_the_pool_has():
     resources = built(GANG)
     nodes = next(one for one in resources if one.type.endswith(":NodePool") and one.name == "pretrain-nodes")
     given = nodes.inputs["networkConfig"]["additionalNodeNetworkConfigs"]
-    sets = [one.inputs["spec"] for one in resources if one.type.endswith(":GKENetworkParamSet")]
+    named = {one.inputs["metadata"]["name"]: one.inputs["spec"] for one in resources if one.type.endswith("ParamSet")}
+    sets = [named[name] for _, name in gpudirect.INTERFACES["gpudirect-tcpxo"]]
     assert [(one["vpc"], one["vpcSubnet"]) for one in sets] == [(one["network"], one["subnetwork"]) for one in given]
     assert [one["vpc"] for one in sets] == [one["vpc"].rpartition("/")[2] for one in sets]
 

@@ -1,13 +1,19 @@
 """From a decision to a cluster's queues."""
 
+import dataclasses
+
+import pytest
 from aws_recording import ROOT, component, only
 from decisions import decision, pool, serving, training
 from gcp_recording import golden
 
 from components.gcp import program
+from components.kubernetes import objects
 from components.settings import Settings
+from launch.jobs import PREFERRED
+from launch.run import read_run
 from preview.evaluate import evaluate
-from sizing.decision import Storage
+from sizing.decision import Capacity, Storage, Task
 
 SETTINGS = Settings(project="sizewell", stack="staging-gcp", organization="petsnap", accounts=("petsnap-staging",))
 
@@ -30,6 +36,45 @@ def test_queued_machines_come_with_the_queue_that_asks_for_them():
     assert said[1]["nodeLabels"] == {"sizewell-workload": "tune"}
 
 
+def test_a_job_of_several_machines_gets_all_of_them_or_none_and_reserved_ones_close_together():
+    kept = Capacity(mode="reservation", reservation="h200")
+    held = pool("gcp", "a3-ultragpu-8g", "h200-sxm", 8, nodes=(0, 4, 4), mode="reservation", capacity=kept)
+    run = {"pretrain": read_run({"image": "train:2.8"}, "pretrain")}
+    one = decision(
+        "staging-gcp",
+        training("pretrain", held, task=Task(model="meta-llama/Llama-3.1-8B", method="full", precision="bf16")),
+    )
+    settings = dataclasses.replace(SETTINGS, runs=run)
+    resources = evaluate(ROOT, "staging-gcp", program=lambda: program.build(one, one.workloads, settings)).resources
+    made = {one.inputs["kind"]: one.inputs for one in resources if "kueue" in one.type}
+    assert made["Topology"]["spec"]["levels"] == [{"nodeLabel": level} for level in objects.GKE_TOPOLOGY]
+    assert made["ResourceFlavor"]["spec"]["topologyName"] == "pretrain"
+    nodes = next(one.inputs for one in resources if one.name == "pretrain-nodes")
+    assert nodes["nodeCount"] == 4, "a queue that packs counts machines that are there"
+    (job,) = [one.inputs for one in resources if one.type.endswith(":JobSet")]
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "pretrain"
+    pod = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    assert pod["metadata"]["annotations"][PREFERRED] == objects.GKE_TOPOLOGY[0]
+
+
+@pytest.mark.parametrize("mode", ["spot", "queued", "flex-start"])
+def test_machines_that_come_and_go_are_queued_but_not_packed_by_labels(mode):
+    low = 0 if mode == "queued" else 2
+    made = built(training("pretrain", pool("gcp", "a3-megagpu-8g", "h100-sxm", 8, nodes=(0, low, 2), mode=mode)))
+    found = {one.inputs["kind"] for one in made if "kueue" in one.type}
+    assert "ClusterQueue" in found
+    assert "Topology" not in found
+
+
+def test_pools_of_several_workloads_come_one_after_the_other():
+    """A cluster refuses two operations at a time."""
+    made = built(*(serving(name, pool("gcp", "g2-standard-8", "l4", 1)) for name in ("chat", "search")))
+    pools = {one.name: one for one in made if one.type == "gcp:container/nodePool:NodePool"}
+    system = next(one.urn for name, one in pools.items() if name.endswith("-system"))
+    assert system in pools["chat-nodes"].dependencies
+    assert pools["chat-nodes"].urn in pools["search-nodes"].dependencies
+
+
 def test_without_queued_machines_there_is_no_queue():
     resources = built(serving("chat", pool("gcp", "g2-standard-8", "l4", 1)))
     assert not [one for one in resources if "Queueing" in one.type]
@@ -41,6 +86,26 @@ def test_data_stands_in_the_zone_of_the_machines_that_read_it():
     assert files["location"] == "us-central1-a"
     assert files["fileShares"]["capacityGb"] == 2304
     assert files["fileShares"]["nfsExportOptions"][0]["ipRanges"] == ["10.80.0.0/16"]
+
+
+@pytest.mark.parametrize(("environment", "stated"), [("dev", True), ("prod", True), ("prod", False)])
+def test_prod_alone_is_protected_and_one_word_of_the_configuration_ends_all_of_it(environment, stated):
+    files = Storage(kind="filestore", bytes=2 * 10**12)
+    tune = training("tune", pool("gcp", "g2-standard-8", "l4", 1), storage=files)
+    asked = serving("chat", pool("gcp", "g2-standard-8", "l4", 1, nodes=(0, 0, 1), managed="cloud-run"))
+    one = decision(f"{environment}-gcp", tune, asked)
+    stack = dataclasses.replace(SETTINGS, stack=one.stack, deletion_protection=stated)
+    image = {"sizewell:cloudRun": f'{{"chat": {{"image": "a.b/c@sha256:{"0" * 64}"}}}}'}
+    build = lambda: program.build(one, one.workloads, stack)  # noqa: E731
+    resources = evaluate(ROOT, one.stack, program=build, config=image).resources
+    said = {
+        one.type: one.inputs.get("deletionProtection", one.inputs.get("deletionProtectionEnabled"))
+        for one in resources
+        if {"deletionProtection", "deletionProtectionEnabled"} & one.inputs.keys()
+    }
+    assert said.pop("gcp:workflows/workflow:Workflow", False) is False
+    assert set(said.values()) == {environment == "prod" and stated}
+    assert len(said) == 6, "a cluster, a file system and a service, each with its component"
 
 
 def budgets(config, **budget):
