@@ -69,6 +69,8 @@ class HyperPodClusterArgs(OwnedArgs):
     """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for disks; one is made unless given."""
+    kms_key_alias: NotRequired[str]
+    """Alias of that key, as alias/name: who may use it can then be read, and judged, before the key is there."""
     eks_cluster_arn: pulumi.Input[str]
     """EKS cluster that schedules the work; HyperPod's own Helm chart has to be in it."""
     cluster_security_group_id: pulumi.Input[str]

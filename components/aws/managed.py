@@ -64,6 +64,7 @@ def build_sagemaker(
 
     workload, pool = pair
     name = pool_name(workload, pool)
+    place = {**place, **key_named(pool.region, settings)}
     if workload.kind == "notebook":
         from components.aws.sagemaker_notebooks import Notebook
 
@@ -92,6 +93,13 @@ def build_sagemaker(
     args = to.endpoint_args(decision, workload, pool, container["image"]) | container
     endpoint = RealtimeEndpoint(name, {**args, **place, "zones": two, **subnets(two)}, options)  # type: ignore[typeddict-item]
     return {"endpoint": endpoint.endpoint_name, "role": endpoint.role_arn}
+
+
+def key_named(region: str, settings: Settings) -> dict[str, str]:
+    """How the key of a network that we build is called; what is adopted names its key itself."""
+    from components.aws.network import key_alias
+
+    return {} if settings.network else {"kms_key_alias": key_alias(f"network-{region}")}
 
 
 def build_fleet(
@@ -293,7 +301,8 @@ def _build_hyperpod(
         name = pool_name(workload, pool)
         args = hyperpod_args(decision, workload, pool, settings)
         zones = [args["groups"][0]["zone"]]
-        args |= {**place, "zones": zones, **subnets(zones), "eks_cluster_arn": cluster.cluster_arn}
+        args |= {**place, **key_named(region, settings), "zones": zones, **subnets(zones)}
+        args["eks_cluster_arn"] = cluster.cluster_arn
         args["cluster_security_group_id"] = cluster.cluster_security_group_id
         if scripts := told[name].get("scripts"):
             args["lifecycle_scripts"] = scripts

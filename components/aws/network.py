@@ -9,6 +9,7 @@ from components.aws import plans
 from components.aws.args import NetworkArgs
 from components.aws.checks import check_network
 from components.owned import Owned
+from components.tags import physical_name
 
 
 class Network(Owned):
@@ -219,8 +220,13 @@ def encryption_key(owner: Owned, name: str, *, region: str, account: pulumi.Inpu
     )
     kms.Alias(
         f"{name}-key",
-        name=f"alias/{owner.physical(name, 200)}",
+        name=key_alias(name),
         target_key_id=key.key_id,
         opts=owner.child(),
     )
     return key
+
+
+def key_alias(name: str) -> str:
+    """The alias of the encryption key of component `name` in this stack."""
+    return f"alias/{physical_name('sizewell', pulumi.get_stack(), name, limit=200)}"

@@ -95,16 +95,21 @@ def key_arn(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.In
 
 
 def key_use(args: Mapping[str, Any], key: pulumi.Input[str]) -> pulumi.Input[str]:
-    """A policy to use `key`; one that the component made itself is named by its stack's tag, so a preview knows it."""
-    if "kms_key_arn" in args:
-        return told(key_use_policy, key)
-    own = f"arn:{plans.partition(args['region'])}:kms:{args['region']}:*:key/*"
-    return key_use_policy(own, {"aws:ResourceTag/sizewell-stack": legal(pulumi.get_stack())})
+    """A policy to use `key`. One that the component made itself is named by its stack's tag, another by its alias where
+    the caller tells it: a preview knows both before the key is there.
+    """
+    every = f"arn:{plans.partition(args['region'])}:kms:{args['region']}:*:key/*"
+    if "kms_key_arn" not in args:
+        tag = {"aws:ResourceTag/sizewell-stack": legal(pulumi.get_stack())}
+        return key_use_policy(every, {"StringEquals": tag})
+    if alias := args.get("kms_key_alias"):
+        return key_use_policy(every, {"ForAnyValue:StringEquals": {"kms:ResourceAliases": alias}})
+    return told(key_use_policy, key)
 
 
-def key_use_policy(arn: str, tags: Mapping[str, str] | None = None) -> str:
+def key_use_policy(arn: str, condition: Mapping[str, Mapping[str, str]] | None = None) -> str:
     """A role that may use a key, and hand it to the disks of its machines."""
-    mine = {"Condition": {"StringEquals": dict(tags)}} if tags else {}
+    mine: dict[str, Any] = {"Condition": dict(condition)} if condition else {}
     grant = {**mine.get("Condition", {}), "Bool": {"kms:GrantIsForAWSResource": "true"}}
     use = ["kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
     return plans.policy(

@@ -33,6 +33,8 @@ class PlacedArgs(OwnedArgs):
     """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for disks and results; one is made unless given."""
+    kms_key_alias: NotRequired[str]
+    """Alias of that key, as alias/name: who may use it can then be read, and judged, before the key is there."""
 
 
 class TrainingPipelineArgs(PlacedArgs):

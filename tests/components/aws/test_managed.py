@@ -16,6 +16,8 @@ from launch.run import Run
 from sizing.decision import Task
 from sizing.errors import ConfigError
 
+ADOPTED = {"vpc_id": "vpc-1", "vpc_cidr": "10.0.0.0/16", "subnet_ids": ["subnet-1", "subnet-2"]}
+
 
 def built(what, settings=SETTINGS, config=CONFIG):
     return record(lambda: program.build(what, what.workloads, settings), stack=what.stack, config=config)
@@ -70,6 +72,17 @@ def test_sagemaker_takes_each_kind_of_work_as_it_is():
     assert pipeline["sizewell"]["decisionDigest"] == SAGEMAKER.digest()
     endpoint = component(resources, "sizewell-aws:index:RealtimeEndpoint").inputs
     assert endpoint["zones"] == ["us-east-1a", "us-east-1b"]
+
+
+def test_who_may_use_the_network_s_key_is_known_before_the_key_is_there():
+    resources = built(SAGEMAKER)
+    aliases = {one.inputs["name"] for one in resources if one.type == "aws:kms/alias:Alias"}
+    policies = {one.name: one.inputs["policy"] for one in resources if one.type == "aws:iam/rolePolicy:RolePolicy"}
+    for name in ("lab-notebook-key", "tune-job-key"):
+        for statement in json.loads(policies[name])["Statement"]:
+            assert statement["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"] in aliases
+    adopted = built(SAGEMAKER, dataclasses.replace(SETTINGS, network={**ADOPTED, "kms_key_arn": "arn:k"}))
+    assert "kmsKeyAlias" not in component(adopted, "sizewell-aws:index:Notebook").inputs
 
 
 @pytest.mark.parametrize(
