@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli import judging, output, project
 from cli.answers import iso_date
-from sizing.errors import SizewellError, UsageError
+from sizing.errors import SizewellError
 
 if TYPE_CHECKING:
     from policy.config import Config
@@ -47,9 +47,7 @@ def run(args: argparse.Namespace) -> int:
     from preview.run import stacks_of
 
     known = stacks_of(root)
-    for name in args.stack:
-        if name not in known:
-            raise UsageError(f"no stack '{name}'\n  fix: name one of {', '.join(known) or 'none yet'}")
+    project.must_be_stacks(args.stack, known)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     reports: dict[str, Report | SizewellError] = {}
     with output.progress("evaluating") as tell:

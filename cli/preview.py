@@ -62,11 +62,8 @@ def run(args: argparse.Namespace) -> int:
     from preview.run import Request, run_preview, stacks_of
 
     root = Path.cwd() if args.plan else project.root()
-    if not args.plan:
-        known = stacks_of(root)
-        for name in args.stack:
-            if name not in known and args.base is None:
-                raise UsageError(f"no stack '{name}'\n  fix: name one of {', '.join(known) or 'none yet'}")
+    if not args.plan and args.base is None:
+        project.must_be_stacks(args.stack, stacks_of(root))
     for flag in ("base_state", "usage", "discounts"):
         path = getattr(args, flag)
         if path is not None and not path.is_file():

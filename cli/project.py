@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from sizing.errors import UsageError
@@ -17,6 +19,16 @@ def root() -> Path:
         if (folder / "Pulumi.yaml").is_file():
             return folder
     raise UsageError(f"{here} lies in no Pulumi project\n  fix: change to the folder with Pulumi.yaml")
+
+
+def must_be_stacks(names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise UsageError for the first name that is no stack's."""
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            listed = ", ".join(known) or "none yet"
+            fix = f"did you mean {close[0]}?" if close else f"name one of {listed}"
+            raise UsageError(f"no stack '{name}'\n  fix: {fix}")
 
 
 def decisions(project: Path) -> list[Path]:
