@@ -149,6 +149,30 @@ class TtlGuard(Owned):
             },
             opts=self.child(depends_on=[workflow]),
         )
+        self._alarm(name, args)
         self.workflow_name = workflow.name
         self.job_name = job.name
         self.register_outputs({"workflowName": self.workflow_name, "jobName": self.job_name})
+
+    def _alarm(self, name: str, args: TtlGuardArgs) -> None:
+        """An end that fails has to be heard of: the machines bill on."""
+        failed = {
+            "filter": limits_plans.failures(self.physical(f"{name}-end", 64)),
+            "comparison": "COMPARISON_GT",
+            "threshold_value": 0.0,
+            "duration": "0s",
+            "aggregations": [
+                {"alignment_period": "3600s", "per_series_aligner": "ALIGN_SUM", "cross_series_reducer": "REDUCE_SUM"}
+            ],
+        }
+        monitoring.AlertPolicy(
+            f"{name}-failed",
+            display_name=f"The end of {args['stack']} fails; its machines bill on",
+            project=args["project"],
+            combiner="OR",
+            severity="CRITICAL",
+            conditions=[{"display_name": "runs failed", "condition_threshold": failed}],
+            notification_channels=[parts.notices(self, name, args)],
+            user_labels=self.tags_of(monitoring.AlertPolicy, f"{name}-failed"),
+            opts=self.child(),
+        )

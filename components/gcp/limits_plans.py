@@ -8,7 +8,7 @@ import pulumi
 from components.facts import owned_args
 from components.faults import Faults, check_owned
 from components.gcp.checks import check_region
-from components.gcp.workflow_plans import call, each, source
+from components.gcp.workflow_plans import attempt, call, each, source
 from components.owned import OwnedArgs
 from components.tags import legal, physical_name
 from sizing.decision import Decision
@@ -91,6 +91,7 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
 
     Pools stop following load (an autoscaler would bring machines back) and go to zero, the cluster's own system pool
     with them; Cloud Run services are deleted, jobs on Vertex AI cancelled, models taken off their endpoints. Data stay.
+    What fails stops nothing else: the run goes on to the rest and fails at its end, and the next hour's tries again.
     """
     label = legal(stack)
     prefix = physical_name("sizewell", stack, limit=60)
@@ -102,126 +103,82 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
         {"empty": call("post", f'{pool} + ":setSize"}}', body={"nodeCount": 0})},
         {"emptied": {"assign": [{"ended": "${list.concat(ended, pool.name)}"}]}},
     ]
-    mine = f'${{default(map.get(cluster, ["resourceLabels", "{LABEL}"]), "") == "{label}"}}'
-    service = f'${{default(map.get(service, ["labels", "{LABEL}"]), "") == "{label}"}}'
-    steps: list[dict[str, Any]] = [
-        {"start": {"assign": [{"ended": []}]}},
-        {
-            "early": {
-                "switch": [
-                    {
-                        "condition": f'${{sys.now() < time.parse("{ends}T00:00:00Z")}}',
-                        "return": f"{stack} ends on {ends}",
-                    }
-                ]
-            }
-        },
+    clusters = [
         {"clusters": call("get", f"{gke}/{here}/clusters")},
-        {
-            "each_cluster": each(
-                "cluster",
-                '${default(map.get(answer.body, "clusters"), [])}',
-                [
-                    {
-                        "own_cluster": {
-                            "switch": [
-                                {
-                                    "condition": mine,
-                                    "steps": [{"each_pool": each("pool", "${cluster.nodePools}", pools)}],
-                                }
-                            ]
-                        }
-                    }
-                ],
-            )
-        },
+        _of_each(
+            "cluster",
+            "clusters",
+            [{"each_pool": each("pool", "${cluster.nodePools}", [attempt("pool", pools)])}],
+            only=f'${{default(map.get(cluster, ["resourceLabels", "{LABEL}"]), "") == "{label}"}}',
+        ),
+    ]
+    services = [
         {"services": call("get", f"https://run.googleapis.com/v2/{here}/services")},
-        {
-            "each_service": each(
-                "service",
-                '${default(map.get(answer.body, "services"), [])}',
-                [
-                    {
-                        "own_service": {
-                            "switch": [
-                                {
-                                    "condition": service,
-                                    "steps": [
-                                        {
-                                            "delete": call(
-                                                "delete", '${"https://run.googleapis.com/v2/" + service.name}'
-                                            )
-                                        },
-                                        {"deleted": {"assign": [{"ended": "${list.concat(ended, service.name)}"}]}},
-                                    ],
-                                }
-                            ]
-                        }
-                    }
-                ],
-            )
-        },
-        {
-            "jobs": call(
-                "get",
-                f"{vertex}/{here}/customJobs",
-                query={
-                    "filter": f'labels.{LABEL}="{label}" AND (state="JOB_STATE_RUNNING" OR state="JOB_STATE_PENDING")'
-                },
-            )
-        },
-        {
-            "each_job": each(
-                "job",
-                '${default(map.get(answer.body, "customJobs"), [])}',
-                [
-                    {"cancel": call("post", f'${{"{vertex}/" + job.name + ":cancel"}}')},
-                    {"cancelled": {"assign": [{"ended": "${list.concat(ended, job.name)}"}]}},
-                ],
-            )
-        },
+        _of_each(
+            "service",
+            "services",
+            [
+                {"delete": call("delete", '${"https://run.googleapis.com/v2/" + service.name}')},
+                {"deleted": {"assign": [{"ended": "${list.concat(ended, service.name)}"}]}},
+            ],
+            only=f'${{default(map.get(service, ["labels", "{LABEL}"]), "") == "{label}"}}',
+        ),
+    ]
+    busy = f'labels.{LABEL}="{label}" AND (state="JOB_STATE_RUNNING" OR state="JOB_STATE_PENDING")'
+    jobs = [
+        {"jobs": call("get", f"{vertex}/{here}/customJobs", query={"filter": busy})},
+        _of_each(
+            "job",
+            "customJobs",
+            [
+                {"cancel": call("post", f'${{"{vertex}/" + job.name + ":cancel"}}')},
+                {"cancelled": {"assign": [{"ended": "${list.concat(ended, job.name)}"}]}},
+            ],
+        ),
+    ]
+    undeploy = call(
+        "post", f'${{"{vertex}/" + endpoint.name + ":undeployModel"}}', body={"deployedModelId": "${model.id}"}
+    )
+    models = [
+        {"undeploy": undeploy},
+        {"undeployed": {"assign": [{"ended": "${list.concat(ended, endpoint.name)}"}]}},
+    ]
+    endpoints = [
         {"endpoints": call("get", f"{vertex}/{here}/endpoints")},
-        {
-            "each_endpoint": each(
-                "endpoint",
-                '${default(map.get(answer.body, "endpoints"), [])}',
-                [
-                    {
-                        "own_endpoint": {
-                            "switch": [
-                                {
-                                    "condition": f'${{text.match_regex(endpoint.displayName, "^{prefix}-")}}',
-                                    "steps": [
-                                        {
-                                            "each_model": each(
-                                                "model",
-                                                '${default(map.get(endpoint, "deployedModels"), [])}',
-                                                [
-                                                    {
-                                                        "undeploy": call(
-                                                            "post",
-                                                            f'${{"{vertex}/" + endpoint.name + ":undeployModel"}}',
-                                                            body={"deployedModelId": "${model.id}"},
-                                                        )
-                                                    },
-                                                    {
-                                                        "undeployed": {
-                                                            "assign": [
-                                                                {"ended": "${list.concat(ended, endpoint.name)}"}
-                                                            ]
-                                                        }
-                                                    },
-                                                ],
-                                            )
-                                        }
-                                    ],
-                                }
-                            ]
-                        }
-                    }
-                ],
-            )
-        },
+        _of_each(
+            "endpoint",
+            "endpoints",
+            [{"each_model": each("model", '${default(map.get(endpoint, "deployedModels"), [])}', models)}],
+            only=f'${{text.match_regex(endpoint.displayName, "^{prefix}-")}}',
+        ),
+    ]
+    early = {"condition": f'${{sys.now() < time.parse("{ends}T00:00:00Z")}}', "return": f"{stack} ends on {ends}"}
+    told = '${"not all ended, asked again in an hour: " + json.encode_to_string(failed)}'
+    steps: list[dict[str, Any]] = [
+        {"start": {"assign": [{"ended": []}, {"failed": []}]}},
+        {"early": {"switch": [early]}},
+        attempt("all_clusters", clusters),
+        attempt("all_services", services),
+        attempt("all_jobs", jobs),
+        attempt("all_endpoints", endpoints),
+        {"heard_of": {"switch": [{"condition": "${len(failed) > 0}", "steps": [{"fail": {"raise": told}}]}]}},
         {"report": {"return": "${ended}"}},
     ]
     return source(steps)
+
+
+def failures(workflow: str) -> str:
+    """Monitoring filter: runs of one workflow that failed."""
+    kind = "workflows.googleapis.com/Workflow"
+    return (
+        f'metric.type="workflows.googleapis.com/finished_execution_count" AND metric.labels.status="FAILED" '
+        f'AND resource.type="{kind}" AND resource.labels.workflow_id="{workflow}"'
+    )
+
+
+def _of_each(one: str, listed: str, steps: list[dict[str, Any]], *, only: str = "") -> dict[str, Any]:
+    """A step for each of what the last call listed, for those that `only` holds of; each fails for itself."""
+    does = attempt(one, steps)
+    if only:
+        does = {f"own_{one}": {"switch": [{"condition": only, "steps": [does]}]}}
+    return {f"each_{one}": each(one, f'${{default(map.get(answer.body, "{listed}"), [])}}', [does])}

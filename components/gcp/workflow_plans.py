@@ -44,6 +44,14 @@ def each(value: str, among: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
     return {"for": {"value": value, "in": among, "steps": steps}}
 
 
+def attempt(name: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """Steps whose failure is written down in `failed` and stops nothing else; an API that is off has nothing to end."""
+    off = 'text.match_regex(json.encode_to_string(error), "SERVICE_DISABLED")'
+    noted = {f"{name}_noted": {"assign": [{"failed": "${list.concat(failed, json.encode_to_string(error))}"}]}}
+    heard = {f"{name}_heard": {"switch": [when(f"not({off})", [noted])]}}
+    return {f"{name}_tried": {"try": {"steps": steps}, "except": {"as": "error", "steps": [heard]}}}
+
+
 def when(condition: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
     return {"condition": f"${{{condition}}}", "steps": steps}
 

@@ -1,10 +1,11 @@
 """The workflow that fills and empties a pool, run step by step: what it asks, what it takes for idleness, what it does."""
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import pytest
 from gcp_recording import GUARD, HOURS
-from workflow_run import names_of, run
+from workflow_run import Failed, names_of, run
 
 from components.gcp import limits_plans, plans, workflow_plans
 
@@ -160,3 +161,36 @@ def test_the_hard_end_empties_what_has_the_label_and_nothing_else(early):
     run(end, answer=answer, now=day)
     pool = "projects/petsnap/locations/us-central1/clusters/c1/nodePools/train"
     assert done == ([] if early else [f"post {pool}:setAutoscaling", f"post {pool}:setSize"])
+
+
+def fails(url, code, body):
+    def answer(method, at, query, _):
+        if at.endswith(url):
+            raise Failed(code, body)
+        if at.endswith("/clusters"):
+            pools = [{"name": "stuck"}, {"name": "train"}]
+            return {"clusters": [{"name": "c", "resourceLabels": {"sizewell-stack": "dev-gcp"}, "nodePools": pools}]}
+        if at.endswith("/customJobs"):
+            return {"customJobs": [{"name": "projects/p/customJobs/1"}]}
+        done.append(at.rpartition("/")[2])
+        return {}
+
+    done = []
+    return answer, done
+
+
+def test_an_end_that_fails_in_one_place_goes_on_in_all_others_and_is_heard_of():
+    end = limits_plans.end_workflow(project="p", region="us-central1", stack="dev-gcp", ends="2026-09-22")
+    answer, done = fails("/stuck:setAutoscaling", 400, {"message": "no"})
+    with pytest.raises(Failed, match="asked again in an hour"):
+        run(end, answer=answer, now=datetime(2026, 9, 22, tzinfo=UTC).timestamp())
+    assert done == ["train:setAutoscaling", "train:setSize", "services", "1:cancel", "endpoints"]
+
+
+@pytest.mark.parametrize(("reason", "heard"), [("SERVICE_DISABLED", False), ("IAM_PERMISSION_DENIED", True)])
+def test_an_api_that_is_off_has_nothing_to_end(reason, heard):
+    end = limits_plans.end_workflow(project="p", region="us-central1", stack="dev-gcp", ends="2026-09-22")
+    answer, done = fails("/services", 403, {"error": {"details": [{"reason": reason}]}})
+    with pytest.raises(Failed) if heard else nullcontext():
+        run(end, answer=answer, now=datetime(2026, 9, 22, tzinfo=UTC).timestamp())
+    assert done[-1] == "endpoints"

@@ -12,6 +12,10 @@ class Fields(dict):
     __getattr__ = dict.__getitem__
 
 
+class Failed(Exception):  # noqa: N818  (a way out of steps)
+    """What a call answered that did not work: `Failed(403, {...})`."""
+
+
 class Returned(Exception):  # noqa: N818  (a way out of steps, not an error)
     pass
 
@@ -37,6 +41,8 @@ def run(text, *, answer, now, argument=None):
         "text": SimpleNamespace(match_regex=lambda value, pattern: re.search(pattern, value) is not None),
         "default": lambda value, other: other if value is None else value,
         "int": int,
+        "len": len,
+        "json": SimpleNamespace(encode_to_string=json.dumps),
         "null": None,
     }
 
@@ -59,7 +65,18 @@ def run(text, *, answer, now, argument=None):
     def steps(found, names):
         for step in found:
             ((_, does),) = step.items()
+            if "except" in does:
+                try:
+                    steps([{"try": does["try"]}], names)
+                except Failed as failure:
+                    code, body = failure.args
+                    names[does["except"]["as"]] = Fields(code=code, body=body)
+                    steps(does["except"]["steps"], names)
+                continue
             does = does.get("try", does)
+            steps(does.get("steps", ()), names)
+            if "raise" in does:
+                raise Failed(0, value_of(does["raise"], names))
             for assignment in does.get("assign", ()):
                 for key, value in assignment.items():
                     names[key] = value_of(value, names)
