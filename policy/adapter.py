@@ -191,7 +191,7 @@ def servicer(opening: Opening, proto: Any, services: Any, plugin: Any) -> Any:
             info.policies.add(
                 name=TOTAL,
                 displayName=TOTAL,
-                description="What the stack costs, in one line; disable it where the line is not wanted",
+                description="What the stack costs, in one line, and what is waived; disable it where it is not wanted",
                 enforcementLevel=proto.ADVISORY,
                 policy_type=proto.POLICY_TYPE_STACK,
             )
@@ -218,12 +218,13 @@ def servicer(opening: Opening, proto: Any, services: Any, plugin: Any) -> Any:
                 report = session.whole(request.resources)
                 found = [diagnostic(result) for result in report.results if result.outcome != "waived"]
                 if session.total:
+                    waived = [f"waived: {r.rule} for {r.resource or 'the stack'}: {r.reason}" for r in report.waived]
                     line = proto.AnalyzeDiagnostic(
                         policyName=TOTAL,
                         policyPackName=NAME,
                         policyPackVersion=VERSION,
                         description="what the stack costs",
-                        message=session.bill,
+                        message="\n".join([session.bill, *waived]),
                         enforcementLevel=proto.ADVISORY,
                     )
                     found.append(line)

@@ -208,6 +208,28 @@ def test_only_a_missing_environment_tag_is_mended_by_itself() -> None:
         running.stop()
 
 
+def test_a_waiver_holds_and_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    waiver = "{rule: owner-and-expiry-tags, resource: ip, reason: moved by hand, expires: 2099-12-31}"
+    gone = "{rule: unused-address, resource: elsewhere, reason: gone, expires: 2099-12-31}"
+    file.write_text(f"waivers: [{waiver}, {gone}]\n", encoding="utf-8")
+    running = Pack({"SIZEWELL_POLICY_CONFIG": str(file)})
+    try:
+        running.configure()
+        address = running.resource("aws:ec2/eip:Eip", "ip", {"domain": "vpc"})
+        assert "owner-and-expiry-tags" not in names(running.analyze(address))
+        said = {d.policyName: d for d in running.analyze_stack(address)}
+        assert said["cost-total"].message.endswith(
+            "\nwaived: owner-and-expiry-tags for ip: moved by hand (until 2099-12-31)"
+        )
+        assert said["unused-address"].message.startswith(
+            "the waiver of unused-address names elsewhere, which is not in"
+        )
+        assert said["unused-address"].enforcementLevel == running.proto.MANDATORY
+    finally:
+        running.stop()
+
+
 def test_a_wrong_configuration_stops_the_pack_and_says_why(tmp_path: Path) -> None:
     wrong = tmp_path / "policy.yaml"
     wrong.write_text("levels: {idle-exposur: advisory}\n", encoding="utf-8")
