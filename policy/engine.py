@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Final, Literal
 
 from policy.config import Config, Waiver
 from policy.rule import Level, Rule, Undetermined, Verdict, Violation
@@ -110,6 +110,10 @@ def evaluate(
     return Report(results=tuple(results), passed=passed, rules=ran)
 
 
+_NOW: Final = "state it in the program, or waive the rule for this resource"
+_LATER: Final = "state it in the program, or let `pulumi up` judge it with the cloud's answers"  # as the file allows
+
+
 def _verdicts(rule: Rule, facts: StackFacts, parameters: dict[str, object]) -> Iterable[tuple[str, Verdict]]:
     if rule.subject == "stack":
         yield from rule.judge(facts, parameters)
@@ -145,9 +149,7 @@ def _results(
                 message=f"cannot be judged before {verdict.what} is known"
                 if isinstance(verdict, Undetermined)
                 else verdict.message,
-                fix="state it in the program, or waive the rule for this resource"
-                if isinstance(verdict, Undetermined)
-                else verdict.fix,
+                fix=(_LATER if unsure != level else _NOW) if isinstance(verdict, Undetermined) else verdict.fix,
                 prevents=rule.prevents,
             )
         )

@@ -69,6 +69,7 @@ def test_a_configuration_may_let_an_undetermined_result_warn() -> None:
     settings = parse_config({"undetermined": {"idle-exposure": "advisory"}})
     report = evaluate(FACTS, settings, on=ON, rules=[rule(lambda *_: Undetermined("the size"))])
     assert [(r.outcome, r.level) for r in report.results] == [("undetermined", "advisory")]
+    assert report.results[0].fix == "state it in the program, or let `pulumi up` judge it with the cloud's answers"
     assert report.ok
 
 
