@@ -20,6 +20,14 @@ KUBERNETES = decision(
     ),
     serving("chat", pool("aws", "g6.xlarge", "l4", 1, role="replicas"), scheduler="kubernetes"),
 )
+HYPERPOD = decision(
+    "dev-pretrain-aws",
+    training(
+        "pretrain",
+        pool("aws", "p4d.24xlarge", "a100-40gb-sxm", 8, nodes=(2, 2, 2), managed="hyperpod"),
+        scheduler="kubernetes",
+    ),
+)
 SAGEMAKER = decision(
     "dev-aws",
     serving("chat", pool("aws", "g6.12xlarge", "l4", 4, role="replicas", nodes=(0, 1, 2), managed="sagemaker")),
@@ -29,7 +37,10 @@ SAGEMAKER = decision(
 CONFIG = {
     "sizewell:sagemaker": json.dumps(
         {"chat": {"image": IMAGE, "model_data": "s3://models/chat.tar.gz"}, "tune": {"image": IMAGE}}
-    )
+    ),
+    "sizewell:hyperpod": json.dumps(
+        {"pretrain": {"chart": f"oci://{IMAGE.partition('/')[0]}/hyperpod-helm-chart", "version": "0.1.0"}}
+    ),
 }
 MACHINES = decision(
     "prod-aws",

@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 import pytest
-from aws_decisions import CONFIG, IMAGE, KUBERNETES, MACHINES, SAGEMAKER, SETTINGS
+from aws_decisions import CONFIG, HYPERPOD, IMAGE, KUBERNETES, MACHINES, SAGEMAKER, SETTINGS
 from aws_recording import check_right, children, component, golden, only, record
 from decisions import decision, pool, serving
 from hypothesis import given
@@ -48,6 +48,27 @@ def test_kubernetes_is_one_cluster_with_a_pool_for_each_workload_and_its_data():
     assert len(subnets) == 2  # the machines stand in one zone, the control plane in two
     files = component(resources, "sizewell-aws:index:SharedStorage").inputs
     assert (files["zone"], files["bytesNeeded"]) == ("us-east-1a", 12 * 10**12)
+
+
+def test_hyperpod_is_machines_of_an_eks_cluster_that_its_agents_watch():
+    resources = built(HYPERPOD)
+    check_right([one for one in resources if not one.type.startswith("pulumi:providers")])
+    assert outline(resources) == {
+        ("Network", "network-us-east-1"),
+        ("EksCluster", "cluster-us-east-1"),
+        ("EksDevicePlugins", "plugins-us-east-1"),
+        ("HyperPodAgents", "hyperpod-us-east-1"),
+        ("HyperPodCluster", "pretrain"),
+    }
+    told = component(resources, "sizewell-aws:index:HyperPodCluster").inputs
+    (group,) = told["groups"]
+    assert (group["instanceType"], group["instances"], group["zone"]) == ("p4d.24xlarge", 2, "us-east-1a")
+    assert group["labels"]["vpc.amazonaws.com/efa.present"] == "true"
+    assert told["guard"]["action"] == "notify"  # HyperPod keeps the machines that it was asked for
+    assert component(resources, "sizewell-aws:index:EksDevicePlugins").inputs["hyperpod"] is True
+    assert "network-us-east-1-sagemaker-api" in {one.name for one in children(resources)}
+    with pytest.raises(ConfigError, match="AWS publishes HyperPod's Helm chart in a git repository only"):
+        built(HYPERPOD, config={})
 
 
 def test_the_name_of_each_component_s_resources_is_its_own():
