@@ -93,6 +93,7 @@ def serve() -> None:
         while True:
             time.sleep(3600)
     except KeyboardInterrupt:
+        opening.session.cancel()  # nobody waits for it any more
         server.stop(0)
 
 

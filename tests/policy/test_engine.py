@@ -204,6 +204,12 @@ def test_the_shipped_configuration_is_right_and_matches_its_schema() -> None:
     jsonschema.validate(yaml.safe_load(path.read_text()) or {}, schema())
 
 
+def test_the_guide_s_configuration_is_right() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "howto" / "set-the-policies.md"
+    stated = parse_config(yaml.safe_load(guide.read_text().partition("```yaml\n")[2].partition("```")[0]))
+    assert [each.stack for each in stated.waivers] == ["", "staging-aws"]
+
+
 def test_every_rule_says_what_it_prevents_and_where_it_stands() -> None:
     for each in RULES:
         module = each.judge.__module__.rsplit(".", 1)[-1]
