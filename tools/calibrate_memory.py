@@ -29,6 +29,7 @@ from sizing.validation.predict import MEMORY, predict
 
 CONTEXT_ELSEWHERE = {"rocm": 6e8, "tpu": 4e8, "neuron": 6e8, "gaudi": 6e8, "other": 6e8}
 WIDTHS = {"vision": (0.6, 1.6)}  # no published case: an estimate, as wide as it sounds
+PARTS = {"weights-text": "weights"}  # a group whose cases also count for the band of the group that holds it
 NARROWEST = 0.005
 NORMAL = 1.9  # 80 % of a normal error lies within 1.9 times its median
 NOISE = 0.1  # log error of a case that costs as much as 1.4 widths of a prior
@@ -78,6 +79,9 @@ def fit_memory(cases: Iterable[Case], date: str) -> dict[str, Any]:
     usable = [case for case in cases if case.gradeable and case.metric in MEMORY and case.metric != "fits"]
     fitted = fit(usable, START)
     inside, outside = points(usable, fitted), left_out(usable, START)
+    for found in (inside, outside):
+        for part, whole in PARTS.items():
+            found[whole] = found.get(whole, []) + found.get(part, [])
     groups = sorted(set(inside) - {"sequence"})
     return {
         "about": "Constants of the memory model, written by tools/calibrate_memory.py from the carried cases",

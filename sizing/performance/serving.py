@@ -169,9 +169,8 @@ def _sample_bottleneck(server: SampleServer, load: Load) -> str:
 
 
 def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> ServingEstimate:
-    groups = band_groups(job.architecture.kind, cluster.accelerator.family, language=is_language_model(job))
     c = constants()
-    low, high = c.band(groups)
+    low, high = c.band(band_groups(job, limit))
     rests_on = {"compute", "memory"} if is_language_model(job) else {"samples"}
     fitted = c.family(cluster.accelerator.family).fitted
     grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
@@ -192,7 +191,29 @@ def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> Serv
     )
 
 
-def band_groups(kind: str, family: str, *, language: bool) -> tuple[str, ...]:
-    """The groups of published cases whose error may be the band, the narrowest first: kind and device family, kind."""
-    name = "language" if language else kind
-    return (f"{name}|{family}", name)
+def band_groups(job: ServingJob, limit: str) -> tuple[str, ...]:
+    """The groups of published cases whose errors may be the band of a prediction, the narrowest first.
+
+    Language models by whether they have experts and by what limits them: products of a prompt are known better than
+    reading weights for few tokens. Models that answer in one go by their kind, and whether a compiler fuses them.
+
+    >>> from sizing.catalog.records import Architecture
+    >>> band_groups(ServingJob(architecture=Architecture(key="x"), output_tokens=1), "prefill compute")
+    ('dense|prefill compute', 'dense', 'language', '*')
+    """
+    if is_language_model(job):
+        group = f"{'experts' if job.architecture.experts else 'dense'}|{limit}"
+    else:
+        group = f"{job.architecture.kind}|{'eager' if job.engine == 'eager' else 'compiled'}"
+    return wider_groups(group)
+
+
+def wider_groups(group: str) -> tuple[str, ...]:
+    """The group and those that hold it, the narrowest first; "*" holds all.
+
+    >>> wider_groups("vision|eager"), wider_groups("experts")
+    (('vision|eager', 'vision', 'samples', '*'), ('experts', 'language', '*'))
+    """
+    whole = group.partition("|")[0]
+    own = (group,) if group != whole else ()
+    return (*own, whole, "language" if whole in ("dense", "experts") else "samples", "*")

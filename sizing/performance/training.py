@@ -191,4 +191,5 @@ def band_keys(job: TrainingJob, cluster: Cluster) -> tuple[str, ...]:
     method = "adapters" if job.method in ("lora", "qlora") else "full"
     width = job.precision if job.precision in ("fp8", "fp4") else "16bit"
     family = cluster.accelerator.family.lower()
-    return (f"{family}/{kind}/{method}/{width}", f"{kind}/{method}/{width}", f"{kind}/{method}", kind)
+    whole = f"{kind}/{method}"
+    return (f"{family}/{whole}/{width}", f"{family}/{whole}", f"{whole}/{width}", whole, kind)

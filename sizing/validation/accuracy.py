@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 
 from sizing import calibration
+from sizing.performance.serving_constants import FILE as SERVING_CONSTANTS
 from sizing.validation import targets
 from sizing.validation.cases import Case, read
 from sizing.validation.notes import note
@@ -152,8 +154,18 @@ def _left_out() -> str:
         f"{_markdown(Table(title='', header=header, rows=rows))}\n\n"
         "Each source is left out of the fit in turn and its cases are predicted with what the others gave; the bands "
         f"come from these errors. Time has {free} fitted constants, each held by a prior (`tools/calibrate.py`, "
-        f"{fitted['fitted']}), memory six (`tools/calibrate_memory.py`); time counts core cases, memory all graded. "
-        "A group with one source has nothing left to be fitted to when that is left out: its constants are then priors."
+        f"{fitted['fitted']}), memory six (`tools/calibrate_memory.py`), serving {_serving_constants()} "
+        "(`tools/calibrate_serving.py`); time counts core cases, memory and serving all graded. A group with one "
+        "source has nothing left to be fitted to when that is left out: its constants are then priors. In serving a "
+        "case's model is left out in place of its source where fewer than five cases of others tell of a constant."
+    )
+
+
+def _serving_constants() -> int:
+    """Shares, latencies and engine times that serving is fitted with, those at their priors among them."""
+    c = json.loads(SERVING_CONSTANTS.read_text(encoding="utf-8"))
+    return sum(len(row) for part in ("families", "links", "engines") for row in c[part].values()) + len(
+        ("encoder", "diffusion", "occupancy", "eager")
     )
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sizing.catalog.records import Accelerator
+from sizing.catalog.records import Accelerator, Architecture
 from sizing.jobs import Grade, MemoryEstimate, ServingJob
 from sizing.memory import kv_cache_tokens, serving_memory, serving_parts, training_memory, usable_bytes
 from sizing.memory.constants import constants
@@ -136,9 +136,10 @@ def _serving(case: Case) -> Prediction:
     parts = serving_parts(job, tensor=tensor, accelerator=device, pipeline=pipeline)
     low, high = constants().bands["serving"]
     if case.metric == "weights_per_device" or case.kind == "weights_only" or w.get("phase") == "model allocated":
-        low, high = constants().bands["weights"]
+        group = weights_group(job.architecture)
+        low, high = constants().bands.get(group, constants().bands["weights"])
         value = parts.weights / unit_bytes(case)
-        return Prediction(value=value, low=value * low, high=value * high, grade="calibrated", group="weights")
+        return Prediction(value=value, low=value * low, high=value * high, grade="calibrated", group=group)
     if case.metric in ("kv_cache_tokens", "kv_cache_per_device"):
         tokens = kv_cache_tokens(job, tensor=tensor, accelerator=device, pipeline=pipeline)
         value = tokens if case.metric == "kv_cache_tokens" else tokens * parts.kv_per_token / unit_bytes(case)
@@ -163,6 +164,13 @@ def _serving(case: Case) -> Prediction:
         group="serving",
         fits=fits,
     )
+
+
+def weights_group(a: Architecture) -> str:
+    """Whose errors the band of a model's weights rests on: a text model is counted tensor by tensor, the vision tower
+    of another one is a lump that its source states or leaves out.
+    """
+    return "weights" if a.extra_params else "weights-text"
 
 
 def serving_job(case: Case) -> ServingJob:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sizing.errors import SizewellError
 from sizing.jobs import Cluster, ServingEstimate, ServingJob
-from sizing.performance.serving import ServingRefusal, is_language_model, largest_rate, serving
+from sizing.performance.serving import ServingRefusal, band_groups, is_language_model, largest_rate, serving
 from sizing.performance.serving_level import ServiceLevel
 from sizing.validation.cases import Case
 from sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
@@ -75,7 +75,13 @@ def predict_serving(case: Case) -> Prediction:
     low, high = estimate.low / estimate.requests_per_s, estimate.high / estimate.requests_per_s
     if case.unit.startswith("ms"):
         low, high = 1 / high, 1 / low
-    return Prediction(value=value, low=value * low, high=value * high, grade=estimate.grade, group="serving speed")
+    return Prediction(
+        value=value,
+        low=value * low,
+        high=value * high,
+        grade=estimate.grade,
+        group=band_groups(job, estimate.bottleneck)[0],
+    )
 
 
 def _run(

@@ -217,7 +217,6 @@ def test_the_targets_that_are_reached_stay_so_and_the_others_have_a_reason():
         "time, source left out: 8 or 4 bits and mixture of experts",
         "time, source left out: MLPerf time to train",
         "band: serving",
-        "band: serving memory",
         "band: MLPerf time to train, LoRA",
         "band: MLPerf time to train, vision",
         "band: mixture of experts",
