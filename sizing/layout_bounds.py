@@ -54,9 +54,7 @@ def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float
     at = tp.astype(np.intp)
     sizes = np.flatnonzero(np.bincount(at))
     kept = _kept(job, sizes, at, again) * tokens * (1.0 / cp if job.attention == "eager" else 1.0)
-    by_size = np.zeros(sizes[-1] + 1)
-    by_size[sizes] = [loss_bytes_per_token(job, Layout(tensor=int(size))) for size in sizes]
-    logits = by_size[at]
+    logits = loss_bytes_per_token(job) / tp
     caching = 1.0 if job.framework == "jax" else 1.0 + constants().caching
     vp = column["vp"]
     in_flight = np.minimum(pp, batches) * np.where((vp > 1) & (pp > 1), 1 + (pp - 1) / (pp * vp), 1.0)

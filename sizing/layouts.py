@@ -8,6 +8,7 @@ until `best` of them fit.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,8 +17,9 @@ import numpy as np
 from sizing import calibration
 from sizing.jobs import Cluster, Layout, MemoryEstimate, TrainingEstimate, TrainingJob
 from sizing.layout_bounds import ComputeBound
-from sizing.layout_hunt import Hunt, Index, LayoutRefusal, Predictions, Region
+from sizing.layout_hunt import Device, Hunt, Index, LayoutRefusal, Region
 from sizing.layout_space import Column, Space, space
+from sizing.memory import Layouts, Runtimes, peak_bytes, training_memories
 from sizing.performance.training import estimates, step_s
 from sizing.performance.training_rows import cluster_facts, job_facts, rows
 
@@ -68,7 +70,10 @@ def search_all(
     """`search` for many clusters at once, in their order; much faster than one after the other."""
     k = calibration.values("training")
     facts = job_facts(job)
-    memory = Predictions(job, at_high_edge=at_high_edge)
+    devices = {
+        id(one): Device.of(job, one, at_high_edge=at_high_edge)
+        for one in {id(c.accelerator): c.accelerator for c in clusters}.values()
+    }
     machines: dict[tuple[object, ...], dict[str, float]] = {}
     alike = [_alike(cluster) for cluster in clusters]
     different = dict(zip(alike, clusters, strict=True))
@@ -81,8 +86,8 @@ def search_all(
     for key, some in members.items():
         legal = space(job, *key)
         legal = matching(legal, known) if known else legal
-        region = Region(job, legal, facts, memory, at_high_edge=at_high_edge)
-        hunt_of |= {id(cluster): Hunt(cluster, region, best) for cluster in some}
+        region = Region(job, legal, facts)
+        hunt_of |= {id(c): Hunt(c, region, best, devices[id(c.accelerator)]) for c in some}
         if chances := region.narrow([hunt_of[id(cluster)] for cluster in some]):
             could.append((region, chances))
     for _, chances in could:
@@ -97,10 +102,13 @@ def search_all(
     few = FIRST_LOOK
     while asking := [hunt for hunt in hunts if hunt.open]:
         for asked in _batches((hunt, hunt.ask(few)) for hunt in asking):
-            seconds = np.asarray(step_s(rows({**facts, **_columns(asked)}), k))
+            columns = _columns(asked)
+            seconds = np.asarray(step_s(rows({**facts, **columns}), k))
+            needs = _needs(job, asked, columns)
             start = 0
             for hunt, index in asked:
-                hunt.tell(index, seconds[start : start + len(index)])
+                part = slice(start, start + len(index))
+                hunt.tell(index, seconds[part], needs[part])
                 start += len(index)
         few *= 16
     answers = dict(zip(different, _answers(job, facts, hunts, k), strict=True))
@@ -151,30 +159,31 @@ def _columns(asked: Sequence[tuple[Hunt, Index]]) -> dict[str, Column]:
     return {**dict(zip(names, layout, strict=True)), **dict(zip(facts, machine, strict=True))}
 
 
+def _needs(job: TrainingJob, asked: Sequence[tuple[Hunt, Index]], columns: Mapping[str, Column]) -> Column:
+    """Bytes of each row at the edge of the band that counts."""
+    counts = [len(index) for _, index in asked]
+    of_device = [(h.device.adds.context_bytes, h.device.adds.collective_bytes, h.device.edge) for h, _ in asked]
+    context, collective, edge = np.repeat(np.array(of_device).T, counts, axis=1)
+    adds = Runtimes(context_bytes=context, collective_bytes=collective)
+    return np.asarray(np.rint(peak_bytes(job, Layouts.of_space(columns), adds) * edge))
+
+
 def _answers(
     job: TrainingJob, facts: Mapping[str, float], hunts: Sequence[Hunt], k: Mapping[str, float]
 ) -> tuple[Answer, ...]:
     chosen = [(hunt, np.array(hunt.found, dtype=np.intp)) for hunt in hunts if hunt.found]
-    timed: list[TrainingEstimate] = []
+    plans: Iterator[Plan] = iter(())
     if chosen:
         owners = [hunt.cluster for hunt, index in chosen for _ in index]
+        layouts = [hunt.region.legal.layout(row) for hunt, index in chosen for row in index.tolist()]
+        needed = training_memories(job, layouts, [owner.accelerator for owner in owners])
         timed = estimates(job, owners, {**facts, **_columns(chosen)}, k)
-    answers: list[Answer] = []
-    start = 0
-    for hunt in hunts:
-        if not hunt.found:
-            answers.append(hunt.refusal())
-            continue
-        answers.append(
-            tuple(
-                Plan(
-                    layout=hunt.region.layout(row), memory=hunt.region.memory(row, hunt.cluster), time=timed[start + i]
-                )
-                for i, row in enumerate(hunt.found)
-            )
-        )
-        start += len(hunt.found)
-    return tuple(answers)
+        plans = map(_plan, layouts, needed, timed)
+    return tuple(tuple(itertools.islice(plans, len(hunt.found))) if hunt.found else hunt.refusal() for hunt in hunts)
+
+
+def _plan(layout: Layout, memory: MemoryEstimate, time: TrainingEstimate) -> Plan:
+    return Plan(layout=layout, memory=memory, time=time)
 
 
 def matching(legal: Space, known: Mapping[str, float]) -> Space:

@@ -1,5 +1,6 @@
 """Memory per device, predicted: of a training step and of a serving replica, and what a device has to give."""
 
+from sizing.memory.columns import Layouts
 from sizing.memory.device import usable_bytes
 from sizing.memory.serving import (
     ServingParts,
@@ -10,10 +11,12 @@ from sizing.memory.serving import (
     weight_bytes,
 )
 from sizing.memory.states import ModelStates, adapter_params
-from sizing.memory.training import edges, model_states, peak_bytes, training_memory, work_items
+from sizing.memory.training import Runtimes, edges, model_states, peak_bytes, training_memories, training_memory
 
 __all__ = [
+    "Layouts",
     "ModelStates",
+    "Runtimes",
     "ServingParts",
     "adapter_params",
     "edges",
@@ -23,8 +26,8 @@ __all__ = [
     "serving_budget_bytes",
     "serving_memory",
     "serving_parts",
+    "training_memories",
     "training_memory",
     "usable_bytes",
     "weight_bytes",
-    "work_items",
 ]

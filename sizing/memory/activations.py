@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sizing.architecture import expert_layers
+import numpy as np
+
 from sizing.jobs import Layout, TrainingJob
+from sizing.memory.columns import MODES, Column, Layouts, Stages
 from sizing.memory.states import MEGATRON, QUANTIZED, TRANSFORMER_ENGINE, lora_targets
 
 FUSED_ENGINES = MEGATRON | TRANSFORMER_ENGINE | {"unsloth", "liger", "flash-attention"}
@@ -129,29 +131,42 @@ def _layer_activations(
     )
 
 
-def stage_activations(job: TrainingJob, layout: Layout, layers: range) -> tuple[float, float]:
+def stage_activations(job: TrainingJob, layouts: Layouts, stage: Stages) -> tuple[Column, Column]:
     """(kept between forward and backward, live while one layer runs) in bytes per token, for the layers of a stage."""
-    a = job.architecture
-    with_experts = expert_layers(a, layers)
-    dense = layer_activations(job, layout, with_experts=False)
-    moe = layer_activations(job, layout, with_experts=True) if with_experts else dense
-    of = {
-        "none": (dense.kept, moe.kept),
-        "selective": (dense.selective, moe.selective),
-        "full": (dense.boundary, moe.boundary),
-    }[job.checkpointing or layout.checkpointing]
-    kept = of[0] * (len(layers) - with_experts) + of[1] * with_experts
-    largest = moe if with_experts and moe.kept >= dense.kept else dense
-    recomputed = {"none": 0.0, "selective": largest.kept - largest.selective, "full": largest.kept}[
-        job.checkpointing or layout.checkpointing
-    ]
+    dense, expert = _by_layout(job, layouts)
+    has_experts = stage.with_experts > 0
+    mode = (2 * modes(job, layouts)).astype(np.intp)
+    of_dense, of_experts = (np.choose(mode, table[:3]) for table in (dense, expert))
+    kept = of_dense * (stage.layers - stage.with_experts) + of_experts * stage.with_experts
+    largest = np.where(has_experts & (expert[0] >= dense[0]), expert, dense)
+    recomputed = np.where(mode == 0, 0.0, np.where(mode == 1, largest[0] - largest[1], largest[0]))
     if job.activation_offload:  # two layers' worth stays while the rest travels
-        kept = min(kept, 2 * max(of))
-    return kept, recomputed + largest.gradients
+        kept = np.minimum(kept, 2 * np.maximum(of_dense, np.where(has_experts, of_experts, of_dense)))
+    return np.asarray(kept), recomputed + largest[3]
 
 
-def loss_bytes_per_token(job: TrainingJob, layout: Layout) -> float:
-    """Peak bytes per token of logits and loss, at the start of the backward pass.
+def modes(job: TrainingJob, layouts: Layouts) -> Column:
+    """What is recomputed, of `MODES`; what the job says stands over the layouts."""
+    return layouts.recompute if job.checkpointing is None else np.full_like(layouts.recompute, MODES[job.checkpointing])
+
+
+def _by_layout(job: TrainingJob, layouts: Layouts) -> tuple[Column, Column]:
+    """Bytes per token of a dense layer and of one with experts: (kept, selective, boundary, gradients) x layouts."""
+    context = layouts.context if job.attention == "eager" else 1.0
+    code = ((2.0 * layouts.tensor + layouts.sequence_parallel) * 65536.0 + context).astype(np.int64)
+    every, at = np.unique(code, return_inverse=True)
+    tables = []
+    for with_experts in (False, True) if job.architecture.experts else (False,):
+        found = [
+            _layer_activations(job, value >> 17, value & 0xFFFF, bool(value >> 16 & 1), with_experts)
+            for value in every.tolist()
+        ]
+        tables.append(np.array([(one.kept, one.selective, one.boundary, one.gradients) for one in found]).T[:, at])
+    return tables[0], tables[-1]
+
+
+def loss_bytes_per_token(job: TrainingJob) -> float:
+    """Peak bytes per token of logits and loss, at the start of the backward pass, before tensor parallelism divides.
 
     Written out, an entry takes 14: 16-bit logits, fp32 log-probabilities, two fp32 gradients. Compiled 10. A chunked
     loss keeps the 16-bit logits and works on a chunk at a time. Engines with a loss of their own: `LOSS_BYTES`.
@@ -167,4 +182,4 @@ def loss_bytes_per_token(job: TrainingJob, layout: Layout) -> float:
         per_value = LOSS_BYTES[job.engine]
     else:
         per_value = 10.0 if is_fused(job) else 14.0
-    return per_value * a.vocab / layout.tensor
+    return per_value * a.vocab

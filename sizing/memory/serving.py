@@ -22,7 +22,7 @@ from sizing.architecture import (
 )
 from sizing.catalog.records import Accelerator, Architecture
 from sizing.errors import Fault, SpecError
-from sizing.jobs import Layout, MemoryEstimate, ServingJob
+from sizing.jobs import MemoryEstimate, ServingJob
 from sizing.memory.constants import constants
 from sizing.memory.device import usable_bytes
 from sizing.memory.states import QUANTISES_HEAD, REPLICATES_TABLES, bytes_of, largest_quantised
@@ -226,7 +226,7 @@ def _step_bytes(job: ServingJob, tensor: int) -> float:
     prompt = job.input_tokens or 1
     work = prompt * forward_bytes_per_token(a, size) / tensor + 2 * 4.0 * a.vocab
     if job.weights in ("nf4", "nf4-dq"):
-        work += 2 * 2.0 * largest_quantised(a, Layout(tensor=tensor), head=job.engine in QUANTISES_HEAD)
+        work += 2 * 2.0 * (largest_quantised(a, head=job.engine in QUANTISES_HEAD) / tensor)
     return work
 
 

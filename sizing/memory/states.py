@@ -8,15 +8,18 @@ parallelism divides matrices and vocabulary, pipeline parallelism layers, expert
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import Any
 
-from sizing.architecture import attention_params, expert_layers, feed_forward_params, params_total, stage_params
+import numpy as np
+
+from sizing.architecture import attention_params, feed_forward_params, params_total, stage_params
 from sizing.catalog.records import Architecture
 from sizing.errors import Fault, SpecError
 from sizing.jobs import Layout, TrainingJob
+from sizing.memory.columns import Column, Layouts, Stages
 
 # Bytes per stored value. NF4: QLoRA (Dettmers et al. 2023): 4 bits, one fp32 scale per 64 values; with double
 # quantisation the scales are 8-bit with an fp32 scale per 256 of them.
@@ -86,15 +89,15 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStates:
-    """Bytes on one device, after every division."""
+    """Bytes on one device, after every division; of many layouts, as columns."""
 
-    weights: float
-    adapters: float
-    gradients: float
-    optimizer: float
+    weights: Any
+    adapters: Any
+    gradients: Any
+    optimizer: Any
 
     @property
-    def total(self) -> float:
+    def total(self) -> Any:
         return self.weights + self.adapters + self.gradients + self.optimizer
 
 
@@ -122,6 +125,17 @@ def recipe(job: TrainingJob, layout: Layout) -> Recipe:
     """
     wide = layout.zero_stage >= 3 or job.framework == "jax"
     return _recipe(job.optimizer, job.precision, job.method, job.weights, job.engine, wide=wide)
+
+
+def recipes(job: TrainingJob, layouts: Layouts) -> Recipe:
+    """`recipe` of each layout: columns where sharding matters."""
+    plain, sharded = recipe(job, Layout()), recipe(job, Layout(zero_stage=3))
+    if plain == sharded:
+        return plain
+    wide = layouts.zero_stage >= 3
+    names = [field.name for field in fields(Recipe)]
+    found: dict[str, Any] = {name: np.where(wide, getattr(sharded, name), getattr(plain, name)) for name in names}
+    return Recipe(**found)
 
 
 @lru_cache(maxsize=1024)
@@ -160,113 +174,53 @@ def bytes_of(precision: str) -> float:
     return BYTES[precision]
 
 
-def stages(a: Architecture, layout: Layout) -> tuple[range, ...]:
-    """Layers of each pipeline stage; where the layers do not divide, the first stages have one more.
+def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStates:
+    """Model states of one device of a pipeline stage of each layout."""
+    per, zero = recipes(job, layouts), layouts.zero_stage
+    dense, expert = device_params(layouts, stage)
+    group = layouts.shard
+    expert_group = np.maximum(1.0, group // np.maximum(1.0, layouts.expert))
 
-    >>> stages(Architecture(key="x", layers=7), Layout(pipeline=3))
-    (range(0, 3), range(3, 5), range(5, 7))
-    """
-    return _stages(a.layers, layout.pipeline)
-
-
-@lru_cache(maxsize=1024)
-def _stages(layers: int, pipeline: int) -> tuple[range, ...]:
-    base, more = divmod(layers, pipeline)
-    bounds = [0]
-    for stage in range(pipeline):
-        bounds.append(bounds[-1] + base + (1 if stage < more else 0))
-    return tuple(range(bounds[i], bounds[i + 1]) for i in range(pipeline))
-
-
-def peak_stages(a: Architecture, layout: Layout) -> tuple[int, ...]:
-    """Stages of which one has the highest peak: the first, the last, and those between that hold more than the first.
-
-    Stages that hold as many layers, and as many of them with experts, differ only in how many micro-batches are in
-    flight, and the earlier one has more; the first has the embedding too. So stages between matter where the leading
-    layers are dense and the rest have experts.
-
-    >>> peak_stages(Architecture(key="x", layers=32), Layout(pipeline=8))
-    (0, 7)
-    >>> peak_stages(Architecture(key="x", layers=32, experts=8, dense_layers=3), Layout(pipeline=8))
-    (0, 1, 7)
-    """
-    return _peak_stages(a, layout.pipeline)
-
-
-@lru_cache(maxsize=4096)
-def _peak_stages(a: Architecture, pipeline: int) -> tuple[int, ...]:
-    every = _stages(a.layers, pipeline)
-    kinds: dict[tuple[int, int], int] = {}  # (dense layers, layers with experts): the first stage of that kind
-    for stage, layers in enumerate(every[: pipeline - 1]):
-        with_experts = expert_layers(a, layers)
-        kinds.setdefault((len(layers) - with_experts, with_experts), stage)
-    dense, with_experts = next(iter(kinds), (0, 0))
-    more = [stage for (d, e), stage in kinds.items() if d > dense or e > with_experts]
-    return tuple(sorted({0, pipeline - 1, *more}))
-
-
-def shard_count(layout: Layout) -> int:
-    """Devices that ZeRO or FSDP shards over: context-parallel ranks hold the same weights and count too."""
-    return max(
-        1, min(layout.shard_group, layout.data * layout.context) if layout.shard_group else layout.data * layout.context
-    )
-
-
-def stage_states(job: TrainingJob, layout: Layout, stage: int) -> ModelStates:
-    """Model states of one device of pipeline stage `stage`."""
-    a = job.architecture
-    per = recipe(job, layout)
-    dense, expert = device_params(a, layout, stage)
-    group = shard_count(layout)
-    expert_group = max(1, group // max(1, layout.expert))
-    adapters = adapter_params(job) / (layout.tensor * layout.pipeline) if job.method in ("lora", "qlora") else 0.0
-
-    def held(bytes_per_param: float, from_stage: int) -> float:
-        sharded = layout.zero_stage >= from_stage
-        return bytes_per_param * (dense / (group if sharded else 1) + expert / (expert_group if sharded else 1))
+    def held(bytes_per_param: Any, from_stage: int) -> Column:
+        sharded = zero >= from_stage
+        return np.asarray(
+            bytes_per_param * (dense / np.where(sharded, group, 1.0) + expert / np.where(sharded, expert_group, 1.0))
+        )
 
     if job.method in ("lora", "qlora"):
-        weights = _frozen_bytes(job, layout, stage) / (group if layout.zero_stage >= 3 else 1)
-        shard = [group if layout.zero_stage >= stage_ else 1 for stage_ in (3, 2, 1)]
+        adapters = adapter_params(job) / (layouts.tensor * layouts.pipeline)
+        shards = [np.where(zero >= from_stage, group, 1.0) for from_stage in (3, 2, 1)]
         return ModelStates(
-            weights=weights,
-            adapters=per.adapters * adapters / shard[0],
-            gradients=per.gradients * adapters / shard[1],
-            optimizer=0.0 if job.cpu_offload else per.optimizer * adapters / shard[2],
+            weights=_frozen_bytes(job, layouts, stage, per) / shards[0],
+            adapters=per.adapters * adapters / shards[0],
+            gradients=per.gradients * adapters / shards[1],
+            optimizer=0.0 * adapters if job.cpu_offload else per.optimizer * adapters / shards[2],
         )
     gradients = held(per.gradients, 2)
     optimizer = held(per.optimizer, 1)
     if job.cpu_offload:
-        optimizer = 0.0
-        gradients = min(gradients, held(2.0, 2))
-    return ModelStates(weights=held(per.weights, 3), adapters=0.0, gradients=gradients, optimizer=optimizer)
+        optimizer = 0.0 * optimizer
+        gradients = np.minimum(gradients, held(2.0, 2))
+    return ModelStates(weights=held(per.weights, 3), adapters=0.0 * gradients, gradients=gradients, optimizer=optimizer)
 
 
-def device_params(a: Architecture, layout: Layout, stage: int) -> tuple[float, float]:
+def device_params(layouts: Layouts, stage: Stages) -> tuple[Column, Column]:
     """(dense, routed expert) parameters of one device of a stage, before ZeRO divides them."""
-    if not a.layers or not a.hidden:
-        return params_total(a) / (layout.tensor * layout.pipeline), 0.0
-    dense, expert = _stage_params(a, layout.pipeline, stage)
-    return dense / layout.tensor, expert / (layout.tensor * layout.expert)
+    return stage.dense / layouts.tensor, stage.experts / (layouts.tensor * layouts.expert)
 
 
-@lru_cache(maxsize=4096)
-def _stage_params(a: Architecture, pipeline: int, stage: int) -> tuple[int, int]:
-    return stage_params(a, _stages(a.layers, pipeline)[stage], first=stage == 0, last=stage == pipeline - 1)
-
-
-def _frozen_bytes(job: TrainingJob, layout: Layout, stage: int) -> float:
+def _frozen_bytes(job: TrainingJob, layouts: Layouts, stage: Stages, per: Recipe) -> Column:
     """Bytes of frozen base weights: embeddings and output head stay 16-bit when the matrices are quantised."""
-    per = recipe(job, layout)
-    dense, expert = device_params(job.architecture, layout, stage)
+    dense, expert = device_params(layouts, stage)
     if per.weights >= 2.0:
         return per.weights * (dense + expert)
     a = job.architecture
-    table = (a.vocab + a.learned_positions) * a.hidden / layout.tensor
-    has_head = stage == layout.pipeline - 1 and not a.tied_embeddings and a.kind == "decoder"
-    head = a.vocab * a.hidden / layout.tensor if has_head and job.engine not in QUANTISES_HEAD else 0.0
-    unquantised = min((table if stage == 0 else 0.0) + head, dense)
-    return (4.0 if job.engine in CASTS_UP else 2.0) * unquantised + per.weights * (dense - unquantised + expert)
+    table = (a.vocab + a.learned_positions) * a.hidden / layouts.tensor
+    has_head = not a.tied_embeddings and a.kind == "decoder" and job.engine not in QUANTISES_HEAD
+    head = np.where(stage.last & has_head, a.vocab * a.hidden / layouts.tensor, 0.0)
+    unquantised = np.minimum(np.where(stage.number == 0, table, 0.0) + head, dense)
+    kept = (4.0 if job.engine in CASTS_UP else 2.0) * unquantised
+    return np.asarray(kept + per.weights * (dense - unquantised + expert))
 
 
 _TARGETS_ATTENTION = ("q", "k", "v", "o")
@@ -318,25 +272,23 @@ def lora_widths(a: Architecture, *, experts: int) -> dict[str, int]:
     }
 
 
-def largest_matrix(a: Architecture, layout: Layout) -> float:
-    """Parameters of the largest single matrix on a device: the head or a feed-forward matrix."""
-    return max(a.vocab * a.hidden, a.hidden * max(a.ffn, a.expert_ffn)) / layout.tensor
+def largest_matrix(a: Architecture) -> int:
+    """Parameters of the largest single matrix: the head or a feed-forward matrix."""
+    return max(a.vocab * a.hidden, a.hidden * max(a.ffn, a.expert_ffn))
 
 
-def largest_quantised(a: Architecture, layout: Layout, *, head: bool = False) -> float:
+def largest_quantised(a: Architecture, *, head: bool = False) -> int:
     """Parameters of the largest matrix that quantisation covers: feed-forward or attention, the head where stated."""
     widest = max(a.ffn, a.expert_ffn, a.heads * a.head_dim)
-    return a.hidden * max(widest, a.vocab if head else 0) / layout.tensor
+    return a.hidden * max(widest, a.vocab if head else 0)
 
 
-def layer_params(a: Architecture, layout: Layout) -> float:
+def layer_params(a: Architecture, layouts: Layouts) -> Column:
     """Parameters of one layer on a device, before ZeRO divides them: the largest unit that FSDP gathers."""
     if not a.layers:
-        return params_total(a) / max(1, 50 * layout.tensor)
-    if a.experts:
-        dense, expert = _last_layer_params(a)
-        return (dense + expert / layout.expert) / layout.tensor
-    return _last_layer_params(a)[0] / layout.tensor
+        return params_total(a) / np.maximum(1.0, 50 * layouts.tensor)
+    dense, expert = _last_layer_params(a)
+    return (dense + expert / layouts.expert) / layouts.tensor
 
 
 @lru_cache(maxsize=1024)
@@ -347,6 +299,6 @@ def _last_layer_params(a: Architecture) -> tuple[int, int]:
     return attention_params(a) + feed_forward_params(a), 0
 
 
-def micro_batches(job: TrainingJob, layout: Layout) -> int:
+def micro_batches(job: TrainingJob, layouts: Layouts) -> Column:
     """Micro-batches of one optimizer step on one data-parallel rank."""
-    return max(1, math.ceil(job.global_batch / (layout.micro_batch * layout.data)))
+    return np.maximum(1.0, np.ceil(job.global_batch / (layouts.micro_batch * layouts.data)))

@@ -7,6 +7,10 @@ there yet unless they are accumulated) and its end (all gradients, almost no act
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from sizing.architecture import (
     assumptions,
@@ -19,7 +23,8 @@ from sizing.architecture import (
 from sizing.catalog.records import Accelerator
 from sizing.errors import Fault, SpecError
 from sizing.jobs import Grade, Layout, MemoryEstimate, TrainingJob
-from sizing.memory.activations import loss_bytes_per_token, stage_activations, value_bytes
+from sizing.memory.activations import loss_bytes_per_token, modes, stage_activations, value_bytes
+from sizing.memory.columns import Column, Layouts, Stages, fullest_stages
 from sizing.memory.constants import constants
 from sizing.memory.states import (
     MEGATRON,
@@ -29,10 +34,8 @@ from sizing.memory.states import (
     largest_quantised,
     layer_params,
     micro_batches,
-    peak_stages,
-    recipe,
+    recipes,
     stage_states,
-    stages,
 )
 
 # Estimate: 16-bit activations of a model without layers to count are FLOPs x this / sqrt(parameters): wider models do
@@ -43,40 +46,55 @@ OPTIMIZER_IN_PLACE = MEGATRON - {"megatron-deepspeed"}  # gathers weights and re
 _BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
 
 
-Items = Mapping[str, float]  # bytes by cause
-
-
-def training_memory(
-    job: TrainingJob, layout: Layout, accelerator: Accelerator, *, work: Sequence[Items] | None = None
-) -> MemoryEstimate:
+def training_memory(job: TrainingJob, layout: Layout, accelerator: Accelerator) -> MemoryEstimate:
     """Peak bytes per device of `job` split by `layout`; the worst pipeline stage counts.
 
-    `work` is `work_items(job, layout)` where the caller has it, for other devices. Raises SpecError for an unknown
-    optimizer or precision and for negative or missing tokens.
+    Raises SpecError for an unknown optimizer or precision and for negative or missing tokens.
     """
-    _check(job, layout)
-    items = _fullest(layout, accelerator, work_items(job, layout) if work is None else work)
-    breakdown = tuple([(name, round(size)) for name, size in items.items() if size >= 1])
-    total = sum([size for _, size in breakdown])
-    low, high, grade = edges(job, accelerator)
-    return MemoryEstimate(
-        breakdown=breakdown,
-        low_bytes=round(total * low),
-        high_bytes=round(total * high),
-        grade=grade,
-        assumptions=tuple(_assumptions(job, layout)),
-    )
+    return training_memories(job, [layout], [accelerator])[0]
 
 
-def peak_bytes(layout: Layout, accelerator: Accelerator, work: Sequence[Items]) -> int:
+def training_memories(
+    job: TrainingJob, layouts: Sequence[Layout], accelerators: Sequence[Accelerator]
+) -> list[MemoryEstimate]:
+    """`training_memory` of each layout on the accelerator beside it."""
+    for layout in layouts:
+        _check(job, layout)
+    items = _fullest(job, Layouts.of(layouts), _runtimes(accelerators))
+    table = np.stack(np.broadcast_arrays(*items.values()))
+    found = []
+    for layout, accelerator, sizes in zip(layouts, accelerators, table.T.tolist(), strict=True):
+        breakdown = tuple([(name, round(size)) for name, size in zip(items, sizes, strict=True) if size >= 1])
+        total = sum([size for _, size in breakdown])
+        low, high, grade = edges(job, accelerator)
+        found.append(
+            MemoryEstimate(
+                breakdown=breakdown,
+                low_bytes=round(total * low),
+                high_bytes=round(total * high),
+                grade=grade,
+                assumptions=tuple(_assumptions(job, layout)),
+            )
+        )
+    return found
+
+
+def peak_bytes(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Column:
     """`total_bytes` of `training_memory` alone, for a search that asks for thousands."""
-    return sum([round(size) for size in _fullest(layout, accelerator, work).values() if size >= 1])
+    sizes = _fullest(job, layouts, runtimes).values()
+    return np.asarray(sum(np.where(size >= 1, np.rint(size), 0.0) for size in sizes))
 
 
-def _fullest(layout: Layout, accelerator: Accelerator, work: Sequence[Items]) -> Items:
-    runtime = _runtime_items(layout, accelerator)
-    candidates = [{**found, **runtime} for found in work]
-    return candidates[0] if len(candidates) == 1 else max(candidates, key=lambda found: sum(found.values()))
+def _fullest(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Mapping[str, Column]:
+    """Bytes by cause, of the stage that needs most of each layout."""
+    runtime = _runtime_items(layouts, runtimes)
+    first, *others = [
+        _stage_items(job, layouts, stage) | runtime for stage in fullest_stages(job.architecture, layouts)
+    ]
+    for items in others:
+        more = sum(items.values()) > sum(first.values())
+        first = {name: np.where(more, items[name], size) for name, size in first.items()}
+    return first
 
 
 def edges(job: TrainingJob, accelerator: Accelerator) -> tuple[float, float, Grade]:
@@ -91,10 +109,12 @@ def edges(job: TrainingJob, accelerator: Accelerator) -> tuple[float, float, Gra
 
 def model_states(job: TrainingJob, layout: Layout) -> ModelStates:
     """Weights, gradients and optimizer state of the fullest device."""
-    return max(
-        (stage_states(job, layout, stage) for stage in peak_stages(job.architecture, layout)),
-        key=lambda states: states.total,
-    )
+    layouts = Layouts.of([layout])
+    found = [stage_states(job, layouts, stage) for stage in fullest_stages(job.architecture, layouts)]
+    fullest = max(found, key=lambda states: float(states.total[0]))
+    kept = (fullest.weights, fullest.adapters, fullest.gradients, fullest.optimizer)
+    weights, adapters, gradients, optimizer = (float(size[0]) for size in kept)
+    return ModelStates(weights=weights, adapters=adapters, gradients=gradients, optimizer=optimizer)
 
 
 def _check(job: TrainingJob, layout: Layout) -> None:
@@ -122,123 +142,135 @@ def _group(job: TrainingJob) -> str:
     return "training" if job.architecture.layers else "vision"
 
 
-def work_items(job: TrainingJob, layout: Layout) -> tuple[Items, ...]:
-    """What the work itself keeps, the same on every device, for each stage that may be the fullest."""
-    return tuple([_stage_items(job, layout, stage) for stage in peak_stages(job.architecture, layout)])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtimes:
+    """What devices of a runtime add, one entry per row or one for all: context, and communicators per group."""
+
+    context_bytes: Any
+    collective_bytes: Any
+
+    @staticmethod
+    def of(runtime: str) -> Runtimes:
+        fitted = constants()
+        return Runtimes(
+            context_bytes=fitted.context_bytes.get(runtime, fitted.context_bytes["other"]),
+            collective_bytes=0.0 if runtime == "tpu" else fitted.collective_bytes,
+        )
 
 
-def _runtime_items(layout: Layout, accelerator: Accelerator) -> dict[str, float]:
-    """What the driver and the communication library keep beside it."""
-    fitted = constants()
-    groups = (layout.tensor > 1) + (layout.pipeline > 1) + (layout.context > 1) + (layout.data > 1)
-    return {
-        "communicators": 0.0 if accelerator.runtime == "tpu" else fitted.collective_bytes * groups,
-        "context": fitted.context_bytes.get(accelerator.runtime, fitted.context_bytes["other"]),
-    }
+def _runtimes(accelerators: Sequence[Accelerator]) -> Runtimes:
+    every = [Runtimes.of(accelerator.runtime) for accelerator in accelerators]
+    return Runtimes(
+        context_bytes=np.array([one.context_bytes for one in every]),
+        collective_bytes=np.array([one.collective_bytes for one in every]),
+    )
 
 
-def _stage_items(job: TrainingJob, layout: Layout, stage: int) -> dict[str, float]:
-    states = stage_states(job, layout, stage)
-    kept, working, loss = _activation_bytes(job, layout, stage)
-    buffers = _buffer_bytes(job, layout, states)
-    accumulated = _gradients_stay(job, layout)
-    present = states.gradients if accumulated else min(states.gradients, _head_gradient_bytes(job, layout))
-    early = kept + max(loss, working) + present
-    late = working + states.gradients
+def _runtime_items(layouts: Layouts, runtimes: Runtimes) -> dict[str, Column]:
+    """What the driver and the communication library keep beside the work."""
+    kinds = (layouts.tensor, layouts.pipeline, layouts.context, layouts.data)
+    groups = sum((size > 1).astype(np.float64) for size in kinds)
+    return {"communicators": runtimes.collective_bytes * groups, "context": runtimes.context_bytes + 0.0 * groups}
+
+
+def _stage_items(job: TrainingJob, layouts: Layouts, stage: Stages) -> dict[str, Column]:
+    states = stage_states(job, layouts, stage)
+    kept, working, loss = _activation_bytes(job, layouts, stage)
+    buffers = _buffer_bytes(job, layouts, states)
+    of_head = np.minimum(states.gradients, _head_gradient_bytes(job, layouts))
     if job.optimizer_in_backward:
-        present = min(states.gradients, _head_gradient_bytes(job, layout))
-        early, late = kept + max(loss, working) + present, working + 2.0 * largest_matrix(job.architecture, layout)
+        present, late = of_head, working + 2.0 * (largest_matrix(job.architecture) / layouts.tensor)
+    else:
+        present, late = np.where(_gradients_stay(job, layouts), states.gradients, of_head), working + states.gradients
+    early = kept + np.maximum(loss, working) + present
+    starts, at_loss = early >= late, loss >= working  # which moment, and what is on top of what is kept
     items = {
         "weights": states.weights,
         "adapters": states.adapters,
         "optimizer": states.optimizer,
+        "gradients": np.where(starts, present, late - working),
+        "activations": np.where(starts, np.where(at_loss, kept, kept + working), working),
+        "logits and loss": np.where(starts & at_loss, loss, 0.0),
+        "buffers": buffers,
     }
-    if early >= late:
-        at_loss = loss >= working
-        items |= {
-            "gradients": present,
-            "activations": kept if at_loss else kept + working,
-            "logits and loss": loss if at_loss else 0.0,
-        }
-    else:
-        items |= {"gradients": late - working, "activations": working, "logits and loss": 0.0}
-    items["buffers"] = buffers
     planned = job.framework == "jax"  # XLA plans memory before it runs
     dynamic = items["activations"] + items["logits and loss"] + buffers
-    items["allocator"] = 0.0 if planned else constants().caching * dynamic
+    items["allocator"] = 0.0 * dynamic if planned else constants().caching * dynamic
     return items
 
 
-def _gradients_stay(job: TrainingJob, layout: Layout) -> bool:
+def _gradients_stay(job: TrainingJob, layouts: Layouts) -> Any:
     """Whether gradients exist throughout the step: accumulated over micro-batches or in a buffer of their own."""
-    if job.method in ("lora", "qlora"):
-        return True  # small, and allocated between activations: what they free is not reused
-    return micro_batches(job, layout) > 1 or job.engine in MEGATRON or layout.pipeline > 1 or layout.zero_stage >= 3
+    if job.method in ("lora", "qlora") or job.engine in MEGATRON:
+        return True  # adapters' are small, and allocated between activations: what they free is not reused
+    return (micro_batches(job, layouts) > 1) | (layouts.pipeline > 1) | (layouts.zero_stage >= 3)
 
 
-def _head_gradient_bytes(job: TrainingJob, layout: Layout) -> float:
+def _head_gradient_bytes(job: TrainingJob, layouts: Layouts) -> Any:
     """The gradient of the output matrix: the first that the backward pass makes, with every activation still there."""
     a = job.architecture
-    return recipe(job, layout).gradients * a.vocab * a.hidden / layout.tensor if a.kind == "decoder" else 0.0
+    return recipes(job, layouts).gradients * a.vocab * a.hidden / layouts.tensor if a.kind == "decoder" else 0.0
 
 
-def _activation_bytes(job: TrainingJob, layout: Layout, stage: int) -> tuple[float, float, float]:
+def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tuple[Column, Column, Column]:
     """(kept, working, loss) bytes of a stage, micro-batches in flight counted."""
     a = job.architecture
-    last = stage == layout.pipeline - 1
     if not a.layers:
         per_flop = _BYTES_PER_FLOP / max(1.0, params_total(a)) ** 0.5 * value_bytes(job) / 2
-        kept = forward_flop_per_sample(a) * layout.micro_batch * per_flop / layout.tensor
-        kept *= {"none": 1.0, "selective": 0.5, "full": 0.2}[job.checkpointing or layout.checkpointing]
-        return kept, kept * 0.05, 0.0
-    tokens = layout.micro_batch * (job.sequence_length or _patches(job)) / layout.context
-    kept, working = stage_activations(job, layout, stages(a, layout)[stage])
-    if layout.pipeline > 1 and not last:  # what was sent on is kept until its gradient comes back
-        kept += a.hidden * value_bytes(job) / (layout.tensor if layout.sequence_parallel else 1)
-    in_flight = _in_flight(job, layout, stage)
-    loss = loss_bytes_per_token(job, layout) * tokens if last else 0.0
-    return kept * tokens * in_flight, working * tokens, loss
+        kept = forward_flop_per_sample(a) * layouts.micro_batch * per_flop / layouts.tensor
+        kept = kept * np.choose((2 * modes(job, layouts)).astype(np.intp), (1.0, 0.5, 0.2))
+        return kept, kept * 0.05, 0.0 * kept
+    tokens = layouts.micro_batch * (job.sequence_length or _patches(job)) / layouts.context
+    kept, working = stage_activations(job, layouts, stage)
+    # What was sent on is kept until its gradient comes back.
+    sent = a.hidden * value_bytes(job) / np.where(layouts.sequence_parallel > 0, layouts.tensor, 1.0)
+    kept = kept + np.where((layouts.pipeline > 1) & ~stage.last, sent, 0.0)
+    loss = np.where(stage.last, loss_bytes_per_token(job) / layouts.tensor * tokens, 0.0)
+    return kept * tokens * _in_flight(job, layouts, stage), working * tokens, loss
 
 
 def _patches(job: TrainingJob) -> int:
     return max(1, (job.architecture.resolution // 16) ** 2 + 1)
 
 
-def _in_flight(job: TrainingJob, layout: Layout, stage: int) -> float:
+def _in_flight(job: TrainingJob, layouts: Layouts, stage: Stages) -> Column:
     """Micro-batches whose activations a stage holds under 1F1B (Narayanan et al. 2021); interleaving adds a share."""
-    depth = float(
-        min(layout.pipeline - stage, micro_batches(job, layout)) if job.global_batch > 1 else layout.pipeline - stage
-    )
-    if layout.virtual_pipeline > 1 and layout.pipeline > 1:
-        depth *= 1 + (layout.pipeline - 1) / (layout.pipeline * layout.virtual_pipeline)
-    return depth
+    pipeline, virtual = layouts.pipeline, layouts.virtual_pipeline
+    depth = pipeline - stage.number
+    if job.global_batch > 1:
+        depth = np.minimum(depth, micro_batches(job, layouts))
+    share = np.where((virtual > 1) & (pipeline > 1), 1 + (pipeline - 1) / (pipeline * virtual), 1.0)
+    return np.asarray(depth * share)
 
 
-def _buffer_bytes(job: TrainingJob, layout: Layout, held: ModelStates) -> float:
+def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Column:
     """Gathered layers, gradient buckets, dequantised matrices and casts."""
-    a = job.architecture
-    per = recipe(job, layout)
+    a, per, zero = job.architecture, recipes(job, layouts), layouts.zero_stage
     frozen = job.method in ("lora", "qlora")
-    buffers = 0.0
-    layer = layer_params(a, layout)
-    table = max(embedding_params(a), output_params(a)) / layout.tensor
-    if layout.zero_stage >= 3 and job.framework == "jax":  # XLA gathers a matrix at a time, this one and the next
-        matrix = largest_matrix(a, layout) if not a.experts else a.experts * a.hidden * a.expert_ffn / layout.tensor
-        buffers += (2 * 2.0 + 2.0) * matrix / (layout.expert if a.experts else 1)
-    elif layout.zero_stage >= 3 and layout.data * layout.context > 1:
+    layer = layer_params(a, layouts)
+    table = max(embedding_params(a), output_params(a)) / layouts.tensor
+    gathers = zero >= 3
+    if job.framework == "jax":  # XLA gathers a matrix at a time, this one and the next
+        matrix = a.experts * a.hidden * a.expert_ffn if a.experts else largest_matrix(a)
+        gathered = (2 * 2.0 + 2.0) * (matrix / layouts.tensor) / (layouts.expert if a.experts else 1.0)
+    else:
+        gathers = gathers & (layouts.data * layouts.context > 1)
         unit = per.weights if frozen and per.weights < 2 else 2.0
-        buffers += 2 * unit * layer + 2.0 * 2 * table  # this layer, the next, and the root's tables
+        gathered = 2 * unit * layer + 2.0 * 2 * table  # this layer, the next, and the root's tables
         if not frozen:
-            buffers += per.gradients * max(layer, table)  # gradients of one unit before they are scattered
-    elif layout.zero_stage >= 1 and layout.data > 1 and not frozen and job.engine not in OPTIMIZER_IN_PLACE:
-        buffers += 2 * 2.0 * min(_BUCKET_VALUES, held.weights / per.weights) + held.optimizer / 3
-    elif layout.data > 1 and not frozen and job.engine not in MEGATRON and job.framework == "pytorch":
-        buffers += held.gradients  # DDP's buckets are a second copy
-    if per.gathered and layout.zero_stage < 3:  # autocast keeps its 16-bit copies until the backward pass
-        buffers += per.gathered * held.weights / per.weights
+            gathered = gathered + per.gradients * np.maximum(layer, table)  # of one unit before they are scattered
+    beside = 0.0 * layer
+    if not frozen and job.engine not in MEGATRON and job.framework == "pytorch":
+        beside = np.where(layouts.data > 1, held.gradients, 0.0)  # DDP's buckets are a second copy
+    if not frozen and job.engine not in OPTIMIZER_IN_PLACE:
+        buckets = 2 * 2.0 * np.minimum(_BUCKET_VALUES, held.weights / per.weights) + held.optimizer / 3
+        beside = np.where((zero >= 1) & (layouts.data > 1), buckets, beside)
+    buffers = np.where(gathers, gathered, beside)
+    # Autocast keeps its 16-bit copies until the backward pass.
+    buffers = buffers + np.where(zero < 3, per.gathered * held.weights / per.weights, 0.0)
     if frozen and per.weights < 2.0:  # a matrix as dequantised, forward or backward, and its transpose
-        buffers += 2 * 2.0 * largest_quantised(a, layout, head=job.engine in QUANTISES_HEAD)
-    return buffers
+        buffers = buffers + 2 * 2.0 * (largest_quantised(a, head=job.engine in QUANTISES_HEAD) / layouts.tensor)
+    return np.asarray(buffers)
 
 
 def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:

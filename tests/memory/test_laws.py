@@ -9,16 +9,20 @@ from sizing.catalog import load
 from sizing.catalog.records import Architecture
 from sizing.jobs import Layout, ServingJob, TrainingJob
 from sizing.memory import (
+    Layouts,
+    Runtimes,
     kv_cache_tokens,
     model_states,
+    peak_bytes,
     serving_budget_bytes,
     serving_memory,
     serving_parts,
+    training_memories,
     training_memory,
     usable_bytes,
 )
 
-H100 = load().accelerator("h100-sxm")
+H100, TPU = (load().accelerator(name) for name in ("h100-sxm", "tpu-v5p"))
 ENGINES = ("", "megatron", "nemo", "torchtitan", "torchtune", "transformers", "llm-foundry", "maxtext", "unsloth")
 POWERS = st.sampled_from([1, 2, 4, 8])
 
@@ -84,6 +88,15 @@ def layouts(draw):
 
 def needed(job, layout):
     return training_memory(job, layout, H100).total_bytes
+
+
+@given(jobs(), st.lists(layouts(), min_size=1, max_size=6), st.sampled_from([H100, TPU]))
+@settings(max_examples=40, deadline=None)
+def test_many_layouts_at_once_need_what_each_needs_alone(job, some, device):
+    together = training_memories(job, some, [device] * len(some))
+    assert together == [training_memory(job, layout, device) for layout in some]
+    peaks = peak_bytes(job, Layouts.of(some), Runtimes.of(device.runtime))
+    assert peaks.tolist() == [memory.total_bytes for memory in together]
 
 
 @given(jobs(), layouts())

@@ -10,7 +10,8 @@ from sizing.errors import SpecError
 from sizing.jobs import Layout, ServingJob, TrainingJob
 from sizing.memory import kv_cache_tokens, model_states, serving_memory, serving_parts, training_memory, usable_bytes
 from sizing.memory.activations import layer_activations
-from sizing.memory.states import adapter_params, optimizer_name, stages
+from sizing.memory.columns import stages
+from sizing.memory.states import adapter_params, optimizer_name
 from sizing.validation.cases import read
 from sizing.validation.training_cases import training_case
 
@@ -57,7 +58,7 @@ def test_expert_parallelism_divides_experts_and_nothing_else():
 
 def test_pipeline_stages_share_the_layers_out():
     a = Architecture(key="x", layers=10)
-    assert [len(stage) for stage in stages(a, Layout(pipeline=4))] == [3, 3, 2, 2]
+    assert [len(stage) for stage in stages(a.layers, 4)] == [3, 3, 2, 2]
 
 
 def test_activations_of_a_layer_are_those_of_korthikanti():

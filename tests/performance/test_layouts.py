@@ -13,7 +13,7 @@ from sizing import calibration
 from sizing.layout_bounds import ComputeBound, memory_floor_bytes, runtime_bytes
 from sizing.layout_space import FIELDS, space
 from sizing.layouts import LayoutRefusal, matching, search, search_all
-from sizing.memory import training_memory, usable_bytes
+from sizing.memory import training_memories, training_memory, usable_bytes
 from sizing.performance.training import step_s, training_time
 from sizing.performance.training_rows import cluster_facts, job_facts, rows
 from tests.performance.training_machines import DEEPSEEK, LLAMA_8B, LLAMA_70B, MIXTRAL, RESNET, cluster, job
@@ -49,14 +49,13 @@ def domains(c):
 
 
 def by_hand(j, c, best=2):
-    """Every legal layout through the scalar functions, one after the other."""
+    """Every legal layout, nothing bounded or left out; times through the scalar function, one after the other."""
     legal = space(j, *domains(c))
-    fits = []
-    for row in range(len(legal)):
-        layout = legal.layout(row)
-        if training_memory(j, layout, c.accelerator).high_bytes <= usable_bytes(c.accelerator):
-            fits.append((training_time(j, layout, c).step_s, row))
-    return sorted(fits)[:best]
+    layouts = [legal.layout(row) for row in range(len(legal))]
+    needed = training_memories(j, layouts, [c.accelerator] * len(layouts))
+    usable = usable_bytes(c.accelerator)
+    fits = [row for row, memory in enumerate(needed) if memory.high_bytes <= usable]
+    return sorted((training_time(j, layouts[row], c).step_s, row) for row in fits)[:best]
 
 
 @pytest.mark.parametrize(
