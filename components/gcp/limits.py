@@ -2,7 +2,7 @@
 
 A budget counts everything with the stack's label. The end stands in a stack of its own (`ttl-<stack>`): it comes up
 before the stack that it ends, so that it is armed before anything bills, and nothing that goes wrong in the one can
-disarm the other.
+disarm the other. The other stack looks the end's account up before it builds what bills, and ends there without it.
 """
 
 import pulumi

@@ -86,6 +86,20 @@ def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
     return {**owned, "region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
 
 
+def guard_name(region: str) -> str:
+    """The name of the guard's component in its stack."""
+    return f"end-{region}"
+
+
+def hand(stack: str, region: str) -> str:
+    """The account that ends a stack in one region: the same in both stacks, neither asks the other.
+
+    >>> hand("dev-gcp", "us-central1")
+    'sizewell-ttl-dev-gcp-b6960c93'
+    """
+    return physical_name("sizewell", f"ttl-{stack}", f"{guard_name(region)}-end", limit=30)
+
+
 def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
     """The workflow that ends a stack: before its date it returns at once; then it may run every hour, to the same end.
 

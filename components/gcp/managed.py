@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pulumi
+from pulumi_gcp import serviceaccount
 
 from components import containers
 from components.facts import owned_args, pool_facts
@@ -34,7 +35,7 @@ def build_managed(
     """The pools of a region that a service runs; they need no network and no cluster of ours."""
     outputs: dict[str, Any] = {}
     for workload, pool in pairs:
-        name, project = pool_name(workload, pool), project_of(settings)
+        name, project = pool_name(workload, pool), armed(decision, pool.region, project_of(settings), options)
         if target_of(workload, pool) == "cloud-run":
             from components.gcp.run import CloudRunGpu
 
@@ -52,6 +53,23 @@ def build_managed(
             training = VertexTraining(name, args, options)  # type: ignore[arg-type]
             outputs[name] = {"workflow": training.workflow_name, "launcher": training.launcher}
     return outputs
+
+
+def armed(
+    decision: Decision, region: str, project: pulumi.Input[str], options: pulumi.ResourceOptions
+) -> pulumi.Input[str]:
+    """The project's id, once the hard end of the stack is there; at once for a stack without an end.
+
+    Everything that bills is told its project: without `ttl-NAME` the update ends before anything of it is made.
+    """
+    if decision.expires_at is None:
+        return project
+    ender = serviceaccount.get_account_output(
+        account_id=limits_plans.hand(decision.stack, region),
+        project=project,
+        opts=pulumi.InvokeOptions(provider=options.provider),
+    )
+    return pulumi.Output.all(project, ender.email).apply(lambda known: known[0])
 
 
 def build_budget(decision: Decision, region: str, settings: Settings, *, options: pulumi.ResourceOptions) -> None:

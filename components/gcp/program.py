@@ -78,6 +78,7 @@ def _build_cluster(
             "pods_range": PODS_RANGE,
             "services_range": SERVICES_RANGE,
         }
+    place["project"] = managed.armed(decision, region, place["project"], options)
     cluster_place = {**place, "multi_networking": bool(fabric_networks)}
     cluster = GkeCluster(
         f"cluster-{region}",
@@ -163,7 +164,7 @@ def _build_storage(
 def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
     from components.gcp.limits import TtlGuard
-    from components.gcp.limits_plans import ttl_args
+    from components.gcp.limits_plans import guard_name, ttl_args
 
     outputs: dict[str, Any] = {}
     regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "gcp"]
@@ -172,8 +173,9 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
         if args is not None:
             options = pulumi.ResourceOptions(provider=provider(region, settings))
             project = managed.project_of(settings)
-            guard = TtlGuard(f"end-{region}", {**args, "project": project}, options)  # type: ignore[typeddict-item]
-            outputs[f"end-{region}"] = {"workflow": guard.workflow_name, "job": guard.job_name}
+            name = guard_name(region)
+            guard = TtlGuard(name, {**args, "project": project}, options)  # type: ignore[typeddict-item]
+            outputs[name] = {"workflow": guard.workflow_name, "job": guard.job_name}
     return outputs
 
 

@@ -52,7 +52,7 @@ class VertexEndpointArgs(OwnedArgs):
 
     region: str
     """Google Cloud region."""
-    project: str
+    project: pulumi.Input[str]
     """Project id that may call it."""
     model: str
     """publishers/google/models/gemma3@gemma-3-27b-it, or google/gemma-3-27b-it of Hugging Face."""

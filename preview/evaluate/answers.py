@@ -34,6 +34,7 @@ _STRINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "gcp:compute/getImage:getImage": ("id", "name", "selfLink", "imageId", "family"),
     "gcp:compute/getNetwork:getNetwork": ("id", "name", "selfLink"),
     "gcp:compute/getSubnetwork:getSubnetwork": ("id", "ipCidrRange", "network", "selfLink"),
+    "gcp:serviceaccount/getAccount:getAccount": ("accountId", "email", "id", "member", "name", "uniqueId"),
     "gcp:storage/getProjectServiceAccount:getProjectServiceAccount": ("emailAddress", "id", "member"),
     "azure-native:authorization:getClientConfig": ("clientId", "objectId", "subscriptionId", "tenantId"),
     "azure-native:resources:getResourceGroup": ("id", "location", "name"),

@@ -258,6 +258,15 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
         stated = plain(request.args)
         if request.tok == "azure-native:containerservice:listManagedClusterUserCredentials":
             answers[request.tok] = kubeconfig_of(stated)
+        if request.tok == "gcp:serviceaccount/getAccount:getAccount":
+            name = stated.get("accountId", "")
+            answers[request.tok] = {
+                "id": name,
+                "name": name,
+                "email": f"{name}@stand-in",
+                "member": name,
+                "uniqueId": "1",
+            }
         if request.tok == "azure-native:managedidentity:getUserAssignedIdentity":
             name = stated.get("resourceName", "")
             answers[request.tok] = {"id": name, "name": name, "principalId": f"principal-{name}", "clientId": name}

@@ -14,6 +14,7 @@ from launch.jobs import PREFERRED
 from launch.run import read_run
 from preview.evaluate import evaluate
 from sizing.decision import Capacity, Storage, Task
+from sizing.errors import ServiceError
 
 SETTINGS = Settings(project="sizewell", stack="staging-gcp", organization="petsnap", accounts=("petsnap-staging",))
 
@@ -106,6 +107,26 @@ def test_prod_alone_is_protected_and_one_word_of_the_configuration_ends_all_of_i
     assert said.pop("gcp:workflows/workflow:Workflow", False) is False
     assert set(said.values()) == {environment == "prod" and stated}
     assert len(said) == 6, "a cluster, a file system and a service, each with its component"
+
+
+def test_both_stacks_find_the_same_hand_and_nothing_that_bills_comes_before_it(monkeypatch):
+    one = decision("dev-gcp", serving("chat", pool("gcp", "g2-standard-8", "l4", 1)))
+    ends = evaluate(ROOT, "ttl-dev-gcp", program=lambda: program.build_ttl(one, SETTINGS)).resources
+    accounts = {made.inputs["accountId"] for made in ends if made.type == "gcp:serviceaccount/account:Account"}
+    asked = []
+
+    def nobody(account_id, project, opts):
+        asked.append((account_id, project, opts.provider is not None))
+        raise LookupError("no such account")
+
+    monkeypatch.setattr(program.managed.serviceaccount, "get_account_output", nobody)
+    with pytest.raises(ServiceError, match="no such account"):
+        evaluate(ROOT, "dev-gcp", program=lambda: program.build(one, one.workloads, SETTINGS))
+    assert asked == [(asked[0][0], "petsnap-staging", True)]
+    assert asked[0][0] in accounts
+    forever = decision("prod-gcp", *one.workloads)
+    evaluate(ROOT, "prod-gcp", program=lambda: program.build(forever, forever.workloads, SETTINGS))
+    assert len(asked) == 1
 
 
 def budgets(config, **budget):
