@@ -250,6 +250,9 @@ def _capacity(spec: WorkloadSpec) -> list[Fault]:
         if block.purchase == "confirmed" and block.max_price_usd is None and block.id is None:
             found = "is missing; a confirmed purchase needs the most that it may cost"
             faults.append(_fault("capacity.block.max_price", found, "add max_price: 9100 USD"))
+        if block.id is not None and block.start is None:
+            found = "is missing; machines of a block that is bought come when it begins and are drained before its end"
+            faults.append(_fault("capacity.block.start", found, "add start: 2026-12-01T11:30Z, as the purchase says"))
         if spec.kind == "inference":
             found = "ends, a service does not; kind: inference cannot live in it"
             faults.append(_fault("capacity.block", found, "use savings_plan or reservation"))

@@ -215,6 +215,18 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
         having(TRAINING, capacity="{block: {duration: 72h, purchase: confirmed}}"),
         ("capacity.block.max_price: is missing", "add max_price"),
     ),
+    "a block whose start nobody knows": (
+        having(TRAINING, capacity="{block: {duration: 72h, id: cr-0123456789abcdef0}}"),
+        ("capacity.block.start: is missing", "drained before its end", "add start"),
+    ),
+    "serverless inference": (
+        having(TRAINING, managed="serverless"),
+        ("managed: must be a service that decisions can name", "no accelerators", "use managed: sagemaker"),
+    ),
+    "HyperPod without its cluster": (
+        having(TRAINING, managed="hyperpod", scheduler="slurm"),
+        ("scheduler: slurm contradicts managed: hyperpod", "use scheduler: auto, kubernetes or ray"),
+    ),
     "two ways to capacity": (
         having(TRAINING, capacity="{reservation: cr-1, savings_plan: 1y}"),
         ("capacity: states reservation and savings_plan", "exactly one"),
