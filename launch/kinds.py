@@ -285,9 +285,15 @@ class Selector(_Kind):
     matchExpressions: list[dict[str, Any]] | None = None
 
 
+class Preemption(_Kind):
+    withinClusterQueue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] | None = None
+    reclaimWithinCohort: Literal["Never", "LowerPriority", "Any"] | None = None
+
+
 class ClusterQueue(_Kind):
     namespaceSelector: Selector | None = None
     queueingStrategy: Literal["StrictFIFO", "BestEffortFIFO"] | None = None
+    preemption: Preemption | None = None
     resourceGroups: Annotated[list[ResourceGroup], Field(max_length=16)] = []
     admissionChecksStrategy: Checks | None = None
     stopPolicy: Literal["None", "Hold", "HoldAndDrain"] | None = None

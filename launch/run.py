@@ -41,7 +41,9 @@ class Run:
     restarts: int = 10  # failures of its own that a training run survives; reclaimed machines do not count
     root: bool = False  # the image's own user, where it insists on root
     suspend: bool = False  # made, but not started
-    priority: str = ""  # a PriorityClass that is there: who goes first, and whose machines it may take
+    # a PriorityClass that is there: who goes first, and whose machines it may take; a queue of ours brings
+    # sizewell-low, -medium and -high
+    priority: str = ""
 
 
 def read_run(data: object, at: str) -> Run:

@@ -31,6 +31,7 @@ OPERATOR_IMAGES: Final[dict[str, tuple[str, ...]]] = {  # what the charts above 
         "ghcr.io/kedacore/keda-admission-webhooks:2.18.1",
     ),
 }
+PRIORITIES: Final = {"sizewell-low": 100, "sizewell-medium": 500, "sizewell-high": 1000}  # without one: 0
 GKE_TOPOLOGY: Final = (
     "cloud.google.com/gce-topology-block",
     "cloud.google.com/gce-topology-subblock",
@@ -95,6 +96,7 @@ def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, 
     queue: dict[str, Any] = {
         "namespaceSelector": {},
         "queueingStrategy": "BestEffortFIFO",
+        "preemption": {"withinClusterQueue": "LowerPriority"},
         "resourceGroups": [group],
     }
     before: list[dict[str, Any]] = []

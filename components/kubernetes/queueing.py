@@ -15,7 +15,8 @@ from components.owned import Owned
 class Queueing(Owned):
     """Jobs wait until all of their machines are free, or are there at all; no queue admits more than the pool has.
 
-    A quota follows the pool's most machines, so the autoscaler starts none that the queue never fills.
+    A quota follows the pool's most machines, so the autoscaler starts none that the queue never fills. A job that names
+    sizewell-low, sizewell-medium or sizewell-high goes before those below it, and takes their machines if it has to.
     """
 
     queues: pulumi.Output[list[str]]
@@ -37,6 +38,15 @@ class Queueing(Owned):
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
         jobs = [release(self, name, one, provider) for one in args.get("operators", ["jobset"])]
         queue = release(self, name, "kueue", provider, after=jobs)  # it looks for the kinds of jobs when it starts
+        for priority, value in objects.PRIORITIES.items():
+            kubernetes.scheduling.v1.PriorityClass(
+                f"{name}-{priority}",
+                metadata={"name": priority},
+                value=value,
+                global_default=False,
+                description="Who goes first in a queue; above 0, the value of jobs without one",
+                opts=self.child(provider=provider),
+            )
         before: list[pulumi.Resource] = [queue]
         for manifest in objects.manifests(args):
             made = self._custom(name, manifest, provider, before)

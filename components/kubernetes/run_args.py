@@ -102,7 +102,8 @@ class ContainerArgs(TypedDict):
     suspend: NotRequired[bool]
     """Made, but not started."""
     priority: NotRequired[str]
-    """A PriorityClass that is there: who goes first, and whose machines it may take."""
+    """A PriorityClass that is there (a queue of ours brings sizewell-low, -medium, -high): who goes first, and whose
+    machines it may take."""
 
 
 class IdentityArgs(TypedDict):

@@ -63,6 +63,16 @@ def test_the_kubeconfig_is_told_to_nobody():
     assert secret not in listing([one for one in resources if not one.type.startswith("pulumi:providers")])
 
 
+def test_priorities_stand_and_the_queue_goes_by_them():
+    resources = record(lambda: Queueing("queues", DEV))
+    values = {
+        one.inputs["metadata"]["name"]: one.inputs["value"] for one in resources if one.type.endswith(":PriorityClass")
+    }
+    assert 0 < values["sizewell-low"] < values["sizewell-medium"] < values["sizewell-high"] < 10**9, "the system's own"
+    queue = next(one.inputs["spec"] for one in resources if one.type.endswith(":ClusterQueue"))
+    assert queue["preemption"] == {"withinClusterQueue": "LowerPriority"}, "one that goes first may take machines"
+
+
 def test_queued_machines_are_asked_for_before_a_job_starts():
     kinds = {one["kind"]: one["spec"] for one in objects.manifests({**LIVE, "flavors": LIVE["flavors"][:1]})}
     assert kinds["ProvisioningRequestConfig"]["provisioningClassName"] == "queued-provisioning.gke.io"
