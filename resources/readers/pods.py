@@ -161,9 +161,9 @@ def _server(graph: Graph, resource: RecordedResource, path: str, spec: Any) -> d
     for step in path.split(".")[:-1]:
         labels = get(labels, int(step) if step.isdigit() else step)
     labels = get(labels, "metadata", "labels")
-    chosen = [_chooses(service.inputs.get("spec"), labels) for service in graph.of(_SERVICE)]
+    services = () if named is True else graph.of(_SERVICE)
     return {
-        "serves": either(named, *chosen),
+        "serves": either(named, *(_chooses(service.inputs.get("spec"), labels) for service in services)),
         "readiness": either(*(_stated(get(container, "readinessProbe")) for container in own)),
         "liveness": either(*(_stated(get(container, "livenessProbe")) for container in own)),
     }
