@@ -31,7 +31,9 @@ def project(folder: Path) -> harness.Engine:
     (source / "Pulumi.dev.yaml").write_text("config: {aws:region: us-east-1}\n")
     (source / "__main__.py").write_text((ROOT / "tests/policy/good/aws.py").read_text(encoding="utf-8") + PROGRAM)
     (source / ".venv").symlink_to(Path(sys.prefix), target_is_directory=True)
-    engine = harness.Engine(project=source, environment=harness.environment(folder), clouds=folder / "clouds")
+    engine = harness.Engine(
+        project=source, environment=harness.environment(folder, warm=False), clouds=folder / "clouds"
+    )
     engine.run("stack", "init", "dev")
     return engine
 

@@ -96,14 +96,14 @@ def _literal(value: Any, one: RecordedResource, key: str, variables: Mapping[str
 
 
 def compared(stack: str, folder: Path) -> bool:
-    ours = harness.project(folder / "ours")
+    ours = harness.project(folder / "ours", warm=False)
     plan = evaluate(ours.project, stack)
     source = folder / "source"
     (source / "stacks").mkdir(parents=True)
     shutil.copy(ROOT / "Pulumi.yaml", source)
     shutil.copytree(ROOT / "stacks" / "config", source / "stacks" / "config")
     (source / "stacks" / "__main__.py").write_text(written_out(plan), encoding="utf-8")
-    theirs = harness.project(folder / "theirs", source=source)
+    theirs = harness.project(folder / "theirs", source=source, warm=False)
     seen = []
     for engine in (ours, theirs):
         engine.run("stack", "init", stack)

@@ -5,6 +5,7 @@ decision, so that a cluster's destroy cannot reach them; `ttl-dev-aws` builds it
 `images-dev-aws` builds the registry of what an EKS cluster without a way out runs, to be filled before it.
 """
 
+import gc
 import importlib
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from components.configured import check_config, say_when_nothing_is_to_do
 from components.kubernetes.program import check_names
 from components.settings import read_settings
 from sizing.decision import Decision, cluster_of
+
+gc.disable()  # the SDKs' modules are a million objects that stay; looking through them takes a sixth of a preview
 
 stack = pulumi.get_stack()
 cluster = cluster_of(stack)

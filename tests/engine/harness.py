@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +75,7 @@ class Engine:
         (self.clouds / "orders.json").write_text(json.dumps(orders))
 
 
-def project(folder: Path, *, source: Path = ROOT) -> Engine:
+def project(folder: Path, *, source: Path = ROOT, warm: bool = True) -> Engine:
     """A copy of the project's Pulumi side in `folder`, ready for `pulumi`; nothing is written to `source`."""
     work = folder / "project"
     work.mkdir(parents=True)
@@ -79,16 +83,37 @@ def project(folder: Path, *, source: Path = ROOT) -> Engine:
     text = (source / "Pulumi.yaml").read_text(encoding="utf-8")
     (work / "Pulumi.yaml").write_text(text, encoding="utf-8")
     (work / ".venv").symlink_to(Path(sys.prefix), target_is_directory=True)
-    return Engine(project=work, environment=environment(folder), clouds=folder / "clouds")
+    return Engine(project=work, environment=environment(folder, warm=warm), clouds=folder / "clouds")
 
 
-def environment(folder: Path) -> dict[str, str]:
+@functools.cache
+def _warm() -> Path:
+    """Where the process listens that is forked into stand-ins; it lives as long as this one."""
+    path = Path(tempfile.mkdtemp(prefix="sizewell-standins-")) / "socket"
+    process = subprocess.Popen([sys.executable, HERE / "warm.py", "serve", path], stdin=subprocess.PIPE)
+    atexit.register(_end, process, path)
+    while not path.exists():
+        assert process.poll() is None, "the process of the stand-ins ended"
+        time.sleep(0.01)
+    return path
+
+
+def _end(process: subprocess.Popen[bytes], path: Path) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
+    shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def environment(folder: Path, *, warm: bool = True) -> dict[str, str]:
+    """For `pulumi` commands in `folder`; `warm`: the stand-ins start from a process that has all loaded."""
     plugins, backend, clouds = folder / "plugins", folder / "backend", folder / "clouds"
     for path in (plugins, backend, clouds, folder / "home"):
         path.mkdir(parents=True, exist_ok=True)
     for package in PACKAGES:
         script = plugins / f"pulumi-resource-{package}"
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "standin.py"}" {package}\n', encoding="utf-8")
+        words = f"-I -S {HERE / 'warm.py'} ask {package} {_warm()}" if warm else f"{HERE / 'standin.py'} {package}"
+        script.write_text(f"#!/bin/sh\nexec {sys.executable} {words}\n", encoding="utf-8")
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return {
         **{

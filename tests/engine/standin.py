@@ -404,9 +404,8 @@ def _end_with(parent: int) -> None:
     os._exit(0)
 
 
-def main() -> None:
-    package = sys.argv[1]
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+def serve(package: str) -> None:
+    """Say the port and answer on it until the process ends."""
     server = grpc.server(
         futures.ThreadPoolExecutor(max_workers=32), options=[("grpc.max_receive_message_length", 1 << 28)]
     )
@@ -419,4 +418,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    serve(sys.argv[1])
