@@ -195,7 +195,10 @@ def queue_flavor(args: AcceleratorPoolArgs, shape: Shape, *, queue: str, pools: 
     }
     if levels := topology_levels(args, shape):
         flavor["topology_levels"] = levels
-    return {**flavor, "provisioning_class": QUEUED_CLASS} if args["capacity_mode"] == "queued" else flavor
+    if args["capacity_mode"] != "queued":
+        return flavor
+    topology = {"tpu_topology": args["tpu_topology"]} if args.get("tpu_topology") else {}
+    return {**flavor, "provisioning_class": QUEUED_CLASS, **topology}
 
 
 def topology_levels(args: AcceleratorPoolArgs, shape: Shape) -> list[str]:

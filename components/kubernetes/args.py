@@ -28,6 +28,8 @@ class FlavorArgs(TypedDict):
     """Node labels from the widest block to the host, for machines that are packed closely."""
     provisioning_class: NotRequired[str]
     """Class of the provisioning request that gets the machines, for queued capacity."""
+    tpu_topology: NotRequired[str]
+    """Topology of the TPU slice that queued capacity comes as, as 4x4."""
     tolerations: NotRequired[list[dict[str, str]]]
     """Taints of the machines beside that of the accelerator: jobs that the queue admits tolerate them."""
 

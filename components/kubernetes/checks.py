@@ -78,6 +78,11 @@ def _check_flavor(faults: Faults, flavor: FlavorArgs, at: str) -> None:
             f"{at}.{key}",
             f"must be a plain whole number from 1 on, got {value!r}",
         )
+    faults.must(
+        "tpu_topology" not in flavor or flavor.get("resource") == "google.com/tpu",
+        f"{at}.tpu_topology",
+        f"is only for google.com/tpu, the resource is {flavor.get('resource')}",
+    )
     levels = flavor.get("topology_levels", [])
     faults.must(
         not levels or levels[-1] == "kubernetes.io/hostname",

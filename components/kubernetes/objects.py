@@ -105,16 +105,19 @@ def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, 
         before.append(_object("Topology", name, {"levels": [{"nodeLabel": level} for level in levels]}))
     if wanted := flavor.get("provisioning_class"):
         tolerations.append({"key": "cloud.google.com/gke-queued", "operator": "Exists", "effect": "NoSchedule"})
+        parameters = {"maxRunDurationSeconds": str(max_run_seconds)}
+        if topology := flavor.get("tpu_topology"):
+            parameters["tpu-topology"] = topology  # a slice is asked for whole
         config = {
             "provisioningClassName": wanted,
-            "parameters": {"maxRunDurationSeconds": str(max_run_seconds)},
+            "parameters": parameters,
             "managedResources": [flavor["resource"]],
             "retryStrategy": {"backoffLimitCount": 10, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
         }
-        parameters = {"apiGroup": KUEUE, "kind": "ProvisioningRequestConfig", "name": name}
+        told_by = {"apiGroup": KUEUE, "kind": "ProvisioningRequestConfig", "name": name}
         before += [
             _object("ProvisioningRequestConfig", name, config),
-            _object("AdmissionCheck", name, {"controllerName": CONTROLLER, "parameters": parameters}),
+            _object("AdmissionCheck", name, {"controllerName": CONTROLLER, "parameters": told_by}),
         ]
         queue["admissionChecksStrategy"] = {"admissionChecks": [{"name": name, "onFlavors": [name]}]}
     return [*before, _object("ResourceFlavor", name, spec), _object("ClusterQueue", name, queue)]

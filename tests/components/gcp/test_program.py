@@ -67,6 +67,13 @@ def test_machines_that_come_and_go_are_queued_but_not_packed_by_labels(mode):
     assert "Topology" not in found
 
 
+def test_a_queued_slice_is_asked_for_whole():
+    one = pool("gcp", "ct5p-hightpu-4t", "tpu-v5p", 4, nodes=(0, 0, 4), mode="queued", tpu_topology="2x2x4")
+    made = {found.inputs["kind"]: found.inputs for found in built(training("tune", one)) if "kueue" in found.type}
+    parameters = made["ProvisioningRequestConfig"]["spec"]["parameters"]
+    assert parameters == {"maxRunDurationSeconds": "604800", "tpu-topology": "2x2x4"}
+
+
 def test_pools_of_several_workloads_come_one_after_the_other():
     """A cluster refuses two operations at a time."""
     made = built(*(serving(name, pool("gcp", "g2-standard-8", "l4", 1)) for name in ("chat", "search")))
