@@ -50,21 +50,15 @@ class HyperPodCluster(Owned):
             region=region,
         )
         account = parts.account_of(args, role)
-        vpc_arn = parts.told(
-            f"arn:{plans.partition(region)}:ec2:{region}:{{}}:vpc/{{}}".format, account, args["vpc_id"]
-        )
-        addresses = parts.told(
-            lambda arn, cluster: hyperpod_plans.machine_policy(vpc_arn=arn, cluster_arn=cluster),
-            vpc_arn,
-            args["eks_cluster_arn"],
-        )
+        vpc, cluster = (one if isinstance(one, str) else "" for one in (args["vpc_id"], args["eks_cluster_arn"]))
+        addresses = hyperpod_plans.machine_policy(region=region, vpc=vpc, cluster_arn=cluster, stack=pulumi.get_stack())
         parts.inline_policy(self, f"{name}-machines-addresses", role, addresses)
         key = parts.key_arn(self, name, args, account)
         parts.inline_policy(self, f"{name}-machines-key", role, parts.key_use(args, key))
         group = parts.closed_group(self, f"{name}-machines", args, what=f"Machines of {name}", lustre=True)
         physical = self.physical(name, 63)
         tags = self.tags_of(cloudcontrol.Resource, f"{name}-cluster")
-        cluster = cloudcontrol.Resource(
+        made = cloudcontrol.Resource(
             f"{name}-cluster",
             type_name="AWS::SageMaker::Cluster",
             desired_state=pulumi.Output.all(
@@ -86,7 +80,7 @@ class HyperPodCluster(Owned):
         eks_cluster = parts.told(lambda arn: arn.rpartition("/")[2], args["eks_cluster_arn"])
         self._guard(name, args, account, eks_cluster)
         self.writer_role_arn = eks_parts.pod_writer(self, name, args, eks_cluster)
-        self.cluster_name = cluster.type_name.apply(lambda _: physical)
+        self.cluster_name = made.type_name.apply(lambda _: physical)
         self.role_arn = role.arn
         self.security_group_id = group.id
         self.register_outputs(

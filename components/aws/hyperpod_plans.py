@@ -15,6 +15,7 @@ from components.faults import Faults, check_guard, check_owned
 from components.machines import find_shape, pool_name
 from components.owned import GuardArgs, OwnedArgs
 from components.settings import Settings
+from components.tags import legal
 from sizing.catalog.records import Shape
 from sizing.decision import Decision, Pool, Workload
 
@@ -332,11 +333,13 @@ def scripts_bucket(location: str) -> str:
     return location.removeprefix("s3://").partition("/")[0]
 
 
-def machine_policy(*, vpc_arn: str, cluster_arn: str) -> str:
+def machine_policy(*, region: str, vpc: str, cluster_arn: str, stack: str) -> str:
     """What a HyperPod machine does beside AWS's own policy for it: its pods' addresses, and their identities.
 
-    Interfaces are made and changed in the cluster's VPC only, identities are those of its EKS cluster; what AWS lets
-    nobody restrict is reading.
+    Interfaces are made and changed in the VPC `vpc` only; where that stands in the same update ("") they are made in
+    subnets of the stack only, and nothing of another stack is changed. Identities are those of its EKS cluster, of any
+    of this region where its ARN is not known yet (""). The policy is known at preview in either case, and reaches the
+    role's own account alone. What AWS lets nobody restrict is reading.
     """
     look = [
         "ec2:DescribeDhcpOptions",
@@ -359,18 +362,25 @@ def machine_policy(*, vpc_arn: str, cluster_arn: str) -> str:
         "ec2:ModifyNetworkInterfaceAttribute",
         "ec2:UnassignPrivateIpAddresses",
     ]
-    arn = vpc_arn.partition(":vpc/")[0]
-    own = [f"{arn}:{kind}/*" for kind in ("network-interface", "subnet", "security-group")]
+    arn = f"arn:{plans.partition(region)}:ec2:{region}:*"
+    pods = cluster_arn or f"arn:{plans.partition(region)}:eks:{region}:*:cluster/*"
+    interfaces, subnets, groups = (f"{arn}:{kind}/*" for kind in ("network-interface", "subnet", "security-group"))
+    mine = {"aws:ResourceTag/sizewell-stack": legal(stack)}
+    where: list[dict[str, Any]] = [
+        {"Resource": [interfaces, subnets, groups], "Condition": {"ArnLikeIfExists": {"ec2:Vpc": f"{arn}:vpc/{vpc}"}}}
+    ]
+    if not vpc:  # the cluster's own group and the interfaces have no tag of ours
+        where = [
+            {"Resource": [interfaces, groups], "Condition": {"StringEqualsIfExists": mine}},
+            {"Resource": subnets, "Condition": {"StringEquals": mine}},
+        ]
     return plans.policy(
         [
             {"Sid": "Look", "Effect": "Allow", "Action": [*look, "ecr:GetAuthorizationToken"], "Resource": "*"},
-            {
-                "Sid": "Addresses",
-                "Effect": "Allow",
-                "Action": change,
-                "Resource": own,
-                "Condition": {"ArnEqualsIfExists": {"ec2:Vpc": vpc_arn}},
-            },
+            *[
+                {"Sid": f"Addresses{number or ''}", "Effect": "Allow", "Action": change, **one}
+                for number, one in enumerate(where)
+            ],
             {
                 "Sid": "Attach",
                 "Effect": "Allow",
@@ -383,6 +393,6 @@ def machine_policy(*, vpc_arn: str, cluster_arn: str) -> str:
                 "Action": "ec2:CreateTags",
                 "Resource": f"{arn}:network-interface/*",
             },
-            {"Sid": "Pods", "Effect": "Allow", "Action": "eks-auth:AssumeRoleForPodIdentity", "Resource": cluster_arn},
+            {"Sid": "Pods", "Effect": "Allow", "Action": "eks-auth:AssumeRoleForPodIdentity", "Resource": pods},
         ]
     )

@@ -7,6 +7,7 @@ import pulumi
 from pulumi_aws import get_caller_identity_output
 
 from components import containers
+from components.aws import parts
 from components.aws.args import pool_args
 from components.facts import owned_args
 from components.machines import pool_name
@@ -303,6 +304,9 @@ def _build_hyperpod(
         zones = [args["groups"][0]["zone"]]
         args |= {**place, **key_named(region, settings), "zones": zones, **subnets(zones)}
         args["eks_cluster_arn"] = cluster.cluster_arn
+        if "account" in place:  # known at preview, where rules judge who may be whom
+            path = f"cluster/{cluster.physical(f'cluster-{region}', 100)}"
+            args["eks_cluster_arn"] = parts.arn_of(place["account"], region, "eks", path)
         args["cluster_security_group_id"] = cluster.cluster_security_group_id
         if scripts := told[name].get("scripts"):
             args["lifecycle_scripts"] = scripts

@@ -1,11 +1,12 @@
 """Decisions for what AWS offers beside plain machines: EKS, SageMaker, FSx; used here and under the engine."""
 
 import json
+from decimal import Decimal
 
 from decisions import GUARD, decision, pool, serving, training, workload
 
 from components.settings import Settings
-from sizing.decision import Storage
+from sizing.decision import Bounds, Storage
 
 IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.7.1-gpu-py312"
 SETTINGS = Settings(project="sizewell", stack="dev-aws", organization="petsnap", accounts=("123456789012",))
@@ -24,7 +25,15 @@ HYPERPOD = decision(
     "dev-pretrain-aws",
     training(
         "pretrain",
-        pool("aws", "p4d.24xlarge", "a100-40gb-sxm", 8, nodes=(2, 2, 2), managed="hyperpod"),
+        pool(
+            "aws",
+            "p4d.24xlarge",
+            "a100-40gb-sxm",
+            8,
+            nodes=(2, 2, 2),
+            managed="hyperpod",
+            node_hours_per_month=Bounds(floor=Decimal(1460), expected=Decimal(1460), ceiling=Decimal(1460)),
+        ),
         scheduler="kubernetes",
     ),
 )
