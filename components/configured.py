@@ -16,7 +16,7 @@ from sizing.errors import ConfigError, Fault
 KEYS = (
     "accounts", "organization", "zones", "network", "deletionProtection", "kubeconfig", "cluster", "run", "images",
     "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts",
-    "billingAccount",
+    "billingAccount", "fileAdmins",
 )  # fmt: skip
 BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
 ACCOUNTS = {  # cloud -> how an account is written, in a pattern and in words

@@ -112,7 +112,7 @@ def _build_cluster(
             flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))  # type: ignore[arg-type]
     there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
     there["deletion_protection"] = protection(decision, settings)
-    outputs |= _build_storage(decision, here, settings, place=there, options=options)
+    outputs |= _build_storage(decision, here, settings, place=there, kubeconfig=cluster.kubeconfig, options=options)
     # nothing else would ask for queued machines; jobs of several machines get all of them or none
     if any(pool.capacity.mode == "queued" or is_gang(workload, pool) for workload, pool in here):
         from components.kubernetes.queueing import Queueing
@@ -144,20 +144,31 @@ def _build_storage(
     settings: Settings,
     *,
     place: dict[str, Any],
+    kubeconfig: pulumi.Output[str],
     options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
-    """The file systems that the workloads of a region read from, each in the zone of its machines."""
+    """The file systems that the workloads of a region read from, each in the zone of its machines, with its claim."""
     outputs: dict[str, Any] = {}
     for workload, pool in pools:
         name = f"{workload.spec.name}-data"
         if workload.storage is None or workload.storage.kind != "filestore" or name in outputs:
             continue
         from components.gcp.service_args import storage_args
+        from components.gcp.service_plans import capacity_gib
         from components.gcp.storage import SharedStorage
+        from components.gcp.volumes import FilesVolume
 
         zone = zones_of(pool, preferred=settings.zones)[0]
-        files = SharedStorage(name, {**storage_args(decision, workload, zone), **place}, options)  # type: ignore[typeddict-item]
-        outputs[name] = {"address": files.address}
+        wanted = {**storage_args(decision, workload, zone), **place}
+        if admins := pulumi.Config("sizewell").get_object("fileAdmins"):
+            wanted["admins"] = admins
+        files = SharedStorage(name, wanted, options)  # type: ignore[arg-type]
+        claim = {"kubeconfig": kubeconfig, "address": files.address, "claim": physical_name(name, limit=63)}
+        claim["capacity_gib"] = capacity_gib(wanted["bytes_needed"])
+        if run := settings.runs.get(workload.spec.name):
+            claim["namespace"] = run.namespace
+        made = FilesVolume(name, {**owned_args(decision), **claim}, options)  # type: ignore[typeddict-item]
+        outputs[name] = {"address": files.address, "claim": made.claim_name}
     return outputs
 
 

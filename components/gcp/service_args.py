@@ -122,10 +122,30 @@ class SharedStorageArgs(OwnedArgs):
     """IPv4 range of the machines that may mount."""
     bytes_needed: int
     """Bytes of data that have to fit; the size that Filestore sells follows from it."""
+    admins: NotRequired[list[str]]
+    """IPv4 addresses or ranges, outside of cidr, of machines whose root is root there: the top folder is root's, so one
+    of them fills it or says once who else may. Without any the file system stays empty."""
     kms_key_name: NotRequired[pulumi.Input[str]]
     """Key for the data; one is made unless given."""
     deletion_protection: NotRequired[bool]
     """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
+
+
+class FilesVolumeArgs(OwnedArgs):
+    """A Filestore file system for pods of one namespace."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    address: pulumi.Input[str]
+    """Address of the file system."""
+    capacity_gib: int
+    """Its size; Filestore does not let pods take more, whatever they ask for."""
+    namespace: NotRequired[str]
+    """Namespace of the pods; default unless told."""
+    claim: NotRequired[str]
+    """Name of the claim that pods mount; data unless told."""
+    read_only: NotRequired[bool]
+    """Whether pods may only read."""
 
 
 class BudgetAlarmsArgs(OwnedArgs):

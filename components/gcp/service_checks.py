@@ -11,6 +11,7 @@ from components.gcp.checks import check_region
 from components.gcp.service_args import (
     BudgetAlarmsArgs,
     CloudRunGpuArgs,
+    FilesVolumeArgs,
     SharedStorageArgs,
     VertexEndpointArgs,
     VertexTrainingArgs,
@@ -18,6 +19,7 @@ from components.gcp.service_args import (
 from sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
+_DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\"private_key\"|AIza[\w-]{30,}|hf_[A-Za-z0-9]{30,}")
 _SECRET_NAME = re.compile(r"(?i)(password|secret|token|api_?key)$")
@@ -142,12 +144,35 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
             f"needs {size} GiB; zonal Filestore ends at {service_plans.LARGEST_GIB} GiB",
             fix="keep the data in a bucket and read it through Cloud Storage FUSE",
         )
-    cidr = args.get("cidr")
+    machines = _check_range(faults, args.get("cidr"), "cidr")
+    for number, value in enumerate(args.get("admins") or []):
+        at = f"admins[{number}]"
+        admin = _check_range(faults, value, at)
+        if machines and admin:
+            apart = not admin.overlaps(machines)
+            faults.must(apart, at, f"overlaps cidr: {value} and {machines}; Filestore takes each address once")
+    faults.done()
+
+
+def _check_range(faults: Faults, value: object, at: str) -> ipaddress.IPv4Network | None:
     try:
-        private = ipaddress.ip_network(str(cidr)).is_private
-        faults.must(private, "cidr", f"must be a private range, got {cidr}: it says who may mount")
+        found = ipaddress.IPv4Network(str(value))
     except ValueError:
-        faults.add("cidr", f"must be an IPv4 range, got {cidr!r}")
+        faults.add(at, f"must be an IPv4 range, got {value!r}")
+        return None
+    faults.must(found.is_private, at, f"must be a private range, got {value}: it says who may mount")
+    return found
+
+
+def check_volume(name: str, args: FilesVolumeArgs) -> None:
+    faults = Faults(f"FilesVolume {name}")
+    faults.unknown_keys(args, FilesVolumeArgs)
+    check_owned(faults, args)
+    largest = service_plans.LARGEST_GIB
+    faults.whole_number(args, "capacity_gib", 1024, largest, fix="the size of the file system, in GiB")
+    for key in ("namespace", "claim"):
+        value = args.get(key, "default")
+        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
     faults.done()
 
 

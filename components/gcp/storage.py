@@ -1,5 +1,7 @@
 """Shared storage for data on Google Cloud: zonal Filestore."""
 
+from typing import Any
+
 import pulumi
 from pulumi_gcp import filestore
 
@@ -12,7 +14,10 @@ SHARE = "data"
 
 
 class SharedStorage(Owned):
-    """A file system in the machines' zone, mounted over NFS; it bills by its size, used or not."""
+    """A file system in the machines' zone, mounted over NFS; it bills by its size, used or not.
+
+    Its top folder is root's, and root of the machines that mount it is nobody there: `admins` fill it.
+    """
 
     address: pulumi.Output[str]
     """Address that it is mounted from: `mount -t nfs ADDRESS:/data /data`."""
@@ -39,6 +44,9 @@ class SharedStorage(Owned):
         )
         key, users = parts.key_of(self, name, args, service="file.googleapis.com", agents=("cloud-filer",))
         export = {"ip_ranges": [args["cidr"]], "access_mode": "READ_WRITE", "squash_mode": "ROOT_SQUASH"}
+        exports: list[dict[str, Any]] = [{**export, "anon_uid": 65534, "anon_gid": 65534}]
+        if admins := args.get("admins"):
+            exports.append({"ip_ranges": admins, "access_mode": "READ_WRITE", "squash_mode": "NO_ROOT_SQUASH"})
         made = filestore.Instance(
             f"{name}-files",
             name=self.physical(name, 63),
@@ -50,7 +58,7 @@ class SharedStorage(Owned):
             file_shares={
                 "name": SHARE,
                 "capacity_gb": gib,
-                "nfs_export_options": [{**export, "anon_uid": 65534, "anon_gid": 65534}],
+                "nfs_export_options": exports,
             },
             networks=[{"network": args["network"], "modes": ["MODE_IPV4"], "connect_mode": "DIRECT_PEERING"}],
             kms_key_name=key,

@@ -575,6 +575,8 @@ CASES = [
     ("vertex", {"max_run_hours": 169}, "max_run_hours", "1 to 168, got 169"),
     ("files", {"zone": "us-east1-b"}, "zone", "must be one zone of us-central1"),
     ("files", {"cidr": "8.8.8.0/24"}, "cidr", "must be a private range"),
+    ("files", {"admins": ["10.80.0.7"]}, "admins[0]", "Filestore takes each address once"),
+    ("files", {"admins": ["8.8.8.8"]}, "admins[0]", "must be a private range"),
     ("files", {"bytes_needed": 2**60}, "bytes_needed", "zonal Filestore ends at"),
     ("azure pool", {"vm_size": "Standard_ND128isr_NDR_GB200_v6"}, "vm_size", "is an Arm machine of an NVLink rack"),
     ("azure pool", {"vm_size": "Standard_ND96isr_MI300X_v5"}, "region", "does not sell Standard_ND96isr_MI300X_v5"),

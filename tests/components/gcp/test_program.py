@@ -94,6 +94,8 @@ def test_data_stands_in_the_zone_of_the_machines_that_read_it():
     assert files["location"] == "us-central1-a"
     assert files["fileShares"]["capacityGb"] == 2304
     assert files["fileShares"]["nfsExportOptions"][0]["ipRanges"] == ["10.80.0.0/16"]
+    claim = only(built(work), "kubernetes:core/v1:PersistentVolumeClaim").inputs
+    assert (claim["metadata"]["name"], claim["spec"]["resources"]["requests"]["storage"]) == ("tune-data", "2304Gi")
 
 
 @pytest.mark.parametrize(("environment", "stated"), [("dev", True), ("prod", True), ("prod", False)])

@@ -15,6 +15,7 @@ from components.gcp.limits import BudgetAlarms
 from components.gcp.run import CloudRunGpu
 from components.gcp.storage import SharedStorage
 from components.gcp.vertex import VertexEndpoint, VertexTraining
+from components.gcp.volumes import FilesVolume
 from components.machines import find_shape
 from preview.evaluate import evaluate
 from sizing import catalog
@@ -86,7 +87,10 @@ SHARE = {
     "bytes_needed": 2 * TB,
 }
 FILES = {**OWNED, **SHARE}
-FILES_PROD = {**PROD, **SHARE, **KEY, "bytes_needed": 12 * TB}
+FILES_PROD = {**PROD, **SHARE, **KEY, "bytes_needed": 12 * TB, "admins": ["10.1.0.4"]}
+VOLUME = {**OWNED, "kubeconfig": "{}", "address": "10.81.0.2", "capacity_gib": 2304}
+VOLUME_PROD = {**PROD, **{key: VOLUME[key] for key in ("kubeconfig", "address")}, "capacity_gib": 12800}
+VOLUME_PROD |= {"namespace": "training", "claim": "images", "read_only": True}
 MONEY = {**PLACE, "billing_account": "01ABCD-234567-89EF01", "stack": "dev-gcp", "monthly_usd": 400.0}
 BUDGET = {**OWNED, **MONEY}
 BUDGET_PROD = {**PROD, **MONEY, "stack": "prod-gcp", "monthly_usd": 9000.0, "emails": ["ml@petsnap.example"]}
@@ -99,6 +103,8 @@ FORMS = {
     "vertex-training-prod": (VertexTraining, TRAIN_PROD),
     "storage-dev": (SharedStorage, FILES),
     "storage-prod": (SharedStorage, FILES_PROD),
+    "volume-dev": (FilesVolume, VOLUME),
+    "volume-prod": (FilesVolume, VOLUME_PROD),
     "budget-dev": (BudgetAlarms, BUDGET),
     "budget-prod": (BudgetAlarms, BUDGET_PROD),
 }
@@ -157,6 +163,9 @@ def test_only_the_machines_may_mount_and_nobody_as_root():
     options = export["nfsExportOptions"][0]
     assert options["ipRanges"] == ["10.80.0.0/16"]
     assert options["squashMode"] == "ROOT_SQUASH"
+    filled = only(made(SharedStorage, "data", FILES_PROD), "gcp:filestore/instance:Instance").inputs["fileShares"]
+    assert filled["nfsExportOptions"][0] == options
+    assert filled["nfsExportOptions"][1]["ipRanges"] == ["10.1.0.4"], "nobody else may fill it"
 
 
 def test_a_budget_counts_one_stack_and_looks_ahead():
