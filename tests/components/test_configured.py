@@ -82,3 +82,11 @@ def test_a_stack_of_checkpoints_without_any_says_so(monkeypatch):
     monkeypatch.setattr(pulumi.log, "warn", lambda text, *_, **__: said.append(text))
     evaluate(ROOT, "checkpoints-dev-azure")
     assert said == ["checkpoints-dev-azure builds nothing: no workload of the decision writes checkpoints"]
+
+
+@pytest.mark.parametrize("stack", ["images-dev-aws", "images-dev-gcp"])
+def test_a_stack_of_images_where_every_machine_has_its_own_says_so(stack, monkeypatch):
+    said = []
+    monkeypatch.setattr(pulumi.log, "warn", lambda text, *_, **__: said.append(text))
+    evaluate(ROOT, stack)
+    assert said == [f"{stack} builds nothing: no EKS cluster of the decision stands in a network without a way out"]
