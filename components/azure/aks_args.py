@@ -119,7 +119,7 @@ class AksGpuPoolArgs(OwnedArgs):
     service_account: NotRequired[str]
     """Kubernetes service account of the workload; the name of the component unless told."""
     guard: NotRequired[GuardArgs]
-    """Idle guard; it reads what DCGM says about the pool's machines."""
+    """Idle guard; it reads what the exporter of the GPUs' operator says about the pool's machines."""
     metrics: NotRequired[MetricsArgs]
     """Where the cluster's metrics are, for the guard."""
     notify: NotRequired[list[str]]

@@ -175,7 +175,7 @@ def _check_pods(faults: Faults, args: Mapping[str, Any]) -> None:
     faults.must(
         args.get("guard") is None or "metrics" in args,
         "metrics",
-        "is missing: the guard reads what DCGM says, and would be blind",
+        "is missing: the guard reads what the exporter of the GPUs says, and would be blind",
         fix="take AksCluster.metrics_workspace_id and metrics_query_url, or drop the guard",
     )
     check_emails(faults, args, "notify")

@@ -12,7 +12,7 @@ from components.owned import Owned
 
 
 class AksOperators(Owned):
-    """What makes GPUs and InfiniBand countable for the scheduler, and DCGM's metrics readable for the guard.
+    """What makes GPUs and InfiniBand countable for the scheduler, and their exporters' metrics readable for the guard.
 
     The network operator comes first where machines have InfiniBand: the GPU operator's driver is built against its.
     """

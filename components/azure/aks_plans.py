@@ -34,6 +34,9 @@ RESERVED_ACTIONS = (
 )
 ENTRA_SERVER = "6dae42f8-4368-4678-94ff-3960e28e3630"  # AKS's application in every Entra tenant
 SCRAPE_S = 30
+# Percent of time that a GPU works, and the label with its machine: NVIDIA's DCGM exporter, AMD's metrics exporter
+# (github.com/ROCm/device-metrics-exporter, docs/configuration/metricslist.md).
+BUSY = {"cuda": ("DCGM_FI_DEV_GPU_UTIL", "Hostname"), "rocm": ("gpu_gfx_activity", "hostname")}
 
 
 def runtime_of(shape: Shape) -> str:
@@ -124,13 +127,14 @@ def kubeconfig(given: str, *, cluster: str) -> str:
     )
 
 
-def idle_query(guard: GuardArgs, *, cluster: str, pool: str, seconds: int) -> str:
+def idle_query(guard: GuardArgs, *, cluster: str, pool: str, seconds: int, runtime: str = "cuda") -> str:
     """True when every GPU of the pool stayed under the limit for `seconds`, and was seen all that time.
 
-    Without 95 % of the samples of each machine nothing is idle: a machine that just came, or that DCGM lost, counts
-    as busy, and an empty pool has no samples at all.
+    Without 95 % of the samples of each machine nothing is idle: a machine that just came, or that its exporter lost,
+    counts as busy, and an empty pool has no samples at all.
     """
-    chosen = f'DCGM_FI_DEV_GPU_UTIL{{cluster="{cluster}",Hostname=~"aks-{pool}-.+"}}[{seconds}s]'
+    metric, host = BUSY[runtime]
+    chosen = f'{metric}{{cluster="{cluster}",{host}=~"aks-{pool}-.+"}}[{seconds}s]'
     seen = int(seconds / SCRAPE_S * 0.95)
     busiest = f"max(max_over_time({chosen})) < {guard['min_utilization_percent']:g}"
     return f"{busiest} and min(count_over_time({chosen})) >= {seen}"
@@ -216,16 +220,7 @@ def objects(
     if infiniband:
         found["nic-cluster-policy"] = {"after": "network-operator", "namespace": "", **_nic_cluster_policy(registry)}
     if "cuda" in runtimes:
-        found["dcgm"] = {
-            "after": "gpu-operator",
-            "namespace": "gpu-operator",
-            "api_version": "azmonitoring.coreos.com/v1",  # the kind that Azure's managed Prometheus reads
-            "kind": "PodMonitor",
-            "spec": {
-                "selector": {"matchLabels": {"app": "nvidia-dcgm-exporter"}},
-                "podMetricsEndpoints": [{"port": "metrics", "interval": f"{SCRAPE_S}s"}],
-            },
-        }
+        found["dcgm"] = _monitor("gpu-operator", labels={"app": "nvidia-dcgm-exporter"}, port="metrics")
     if "rocm" in runtimes:
         found["amd"] = {
             "after": "amd-gpu-operator",
@@ -244,7 +239,24 @@ def objects(
                 "selector": {"feature.node.kubernetes.io/amd-gpu": "true"},
             },
         }
+        found["amd-metrics"] = _monitor(
+            "amd-gpu-operator", labels={"app.kubernetes.io/name": "metrics-exporter"}, port="exporter-port"
+        )
     return found
+
+
+def _monitor(release: str, *, labels: dict[str, str], port: str) -> dict[str, Any]:
+    """What lets Azure's managed Prometheus read an operator's exporter."""
+    return {
+        "after": release,
+        "namespace": release,
+        "api_version": "azmonitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "podMetricsEndpoints": [{"port": port, "interval": f"{SCRAPE_S}s"}],
+        },
+    }
 
 
 def _nic_cluster_policy(registry: str) -> dict[str, Any]:

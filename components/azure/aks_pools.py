@@ -54,6 +54,7 @@ class AksGpuPool(Owned):
             },
             opts,
         )
+        self._runtime = aks_plans.runtime_of(shape)
         pool = self._pool(name, args, shape)
         if "guard" in args or "schedule" in args:
             self._clocks(name, args, pool)
@@ -143,7 +144,7 @@ class AksGpuPool(Owned):
         guard, metrics = args.get("guard"), args.get("metrics")
         if guard is None or metrics is None:
             return
-        within = {"pool": aks_plans.agent_pool_name(name)}
+        within = {"pool": aks_plans.agent_pool_name(name), "runtime": self._runtime}
         seconds = guard["window_s"]
         told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
         alertsmanagement.PrometheusRuleGroup(

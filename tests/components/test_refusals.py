@@ -601,7 +601,7 @@ CASES = [
     ("aks pool", {"capacity_mode": "spot", "max_price": 3.0}, "max_price", "must be -1"),
     ("aks pool", {"eviction": "Delete"}, "eviction", "only spot machines are evicted"),
     ("aks pool", {"disk_gib": 4096}, "disk_gib", "64 to 2048"),
-    ("aks pool", {"guard": GUARD}, "metrics", "the guard reads what DCGM says, and would be blind"),
+    ("aks pool", {"guard": GUARD}, "metrics", "the guard reads what the exporter of the GPUs says, and would be blind"),
     ("aks pool", {"vm_size": "Standard_D4s_v5"}, "vm_size", "has no accelerator"),
     ("operators", {"driver": "aks"}, "driver", "must be operator with infiniband"),
     ("operators", {"runtimes": ["rocm"]}, "amd_driver_image", "AMD's operator builds its driver there"),

@@ -28,6 +28,7 @@ from components.azure import aks_checks, aks_plans
 from components.azure.aks import AksCluster
 from components.azure.aks_operators import AksOperators
 from components.azure.aks_pools import AksGpuPool
+from components.machines import find_shape
 from sizing import catalog
 from sizing.errors import ArgsError
 
@@ -196,6 +197,21 @@ def test_the_guard_looks_at_the_pool_alone_and_wants_to_have_seen_it():
     assert 'Hostname=~"aks-chat-.+"' in query
     assert "max(max_over_time(" in query
     assert query.endswith(">= 199")  # 95 % of 210 samples
+
+
+@pytest.mark.parametrize(
+    ("size", "metric"),
+    [("Standard_ND96isr_MI300X_v5", 'gpu_gfx_activity{cluster="cluster",hostname=~'),
+     ("Standard_ND96isr_H100_v5", 'DCGM_FI_DEV_GPU_UTIL{cluster="cluster",Hostname=~')],
+)  # fmt: skip
+def test_the_guard_asks_the_exporter_that_the_machines_have(size, metric):
+    region = {"Standard_ND96isr_MI300X_v5": "eastus2"}.get(size, "eastus")
+    one = made(AksGpuPool, "x", {**POOL, "vm_size": size, "region": region, "capacity_mode": "on-demand"})
+    rule = only(one, "azure-native:alertsmanagement:PrometheusRuleGroup").inputs["rules"][0]
+    assert metric in rule["expression"]
+    runtime = aks_plans.runtime_of(find_shape("azure", size))
+    found = aks_plans.objects(runtimes=[runtime], infiniband=False, registry="nvcr.io", amd_driver_image="a.b/c")
+    assert [item["kind"] for item in found.values()].count("PodMonitor") == 1, "somebody reads it"
 
 
 def test_kubeconfig_holds_nothing_that_lasts():
