@@ -52,7 +52,7 @@ class Catalog:
     region_facts: Mapping[tuple[str, str], Region]
     sagemaker_premiums: Mapping[str, SagemakerPremium]
     digest: str
-    as_of: str  # newest date of a price that is no estimate, ISO
+    as_of: str  # newest date of an accelerator machine's price that is no estimate, ISO
     all_offers: tuple[Offer, ...]
     offers_by_type: Mapping[tuple[str, str], tuple[Offer, ...]]
     shapes_by_type: Mapping[tuple[str, str], Shape]
@@ -280,6 +280,8 @@ def _read(directory: Path) -> Catalog:
     for offer in offers:
         by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)
     shapes.sort(key=lambda s: (s.cloud, s.instance_type))
+    plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
+    dated = (o for key, of_type in by_type.items() if key not in plain for o in of_type)
     return Catalog(
         accelerators=MappingProxyType({a.key: a for a in sorted(accelerators, key=lambda a: a.key)}),
         shapes=tuple(shapes),
@@ -293,7 +295,7 @@ def _read(directory: Path) -> Catalog:
         region_facts=MappingProxyType({(r.cloud, r.region): r for r in regions}),
         sagemaker_premiums=MappingProxyType({p.instance_type: p for p in premiums}),
         digest=digest,
-        as_of=max((o.effective_from for o in offers if o.confidence in ("high", "medium")), default=""),
+        as_of=max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default=""),
         all_offers=tuple(offers),
         offers_by_type=MappingProxyType({key: tuple(value) for key, value in by_type.items()}),
         shapes_by_type=MappingProxyType({(s.cloud, s.instance_type): s for s in shapes}),

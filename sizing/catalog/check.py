@@ -279,6 +279,7 @@ CHECKS: dict[str, Check] = {
     "regions and zones are known": _regions,
     "Azure's list is not taken at its word": check_prices.azure,
     "fees have tiers from zero": check_prices.fees,
+    "fees are steady": check_prices.steady_fees,
     "SageMaker's premium follows its size rule": check_prices.sagemaker,
     "quotas are listed": _quotas,
     "models are sound": _models,

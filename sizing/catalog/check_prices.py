@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from sizing.catalog.catalog import EVERYWHERE, Catalog
-from sizing.catalog.records import Offer
+from sizing.catalog.records import Fee, Offer
 
 NOT_ON_DEMAND = (
     *("p5e.48xlarge", "p6e-gb200.36xlarge", "u-p6e-gb200x72", "trn3-gen1-ultraserver", "trn3-gen2-ultraserver"),
@@ -123,6 +123,18 @@ def fees(catalog: Catalog) -> Iterator[str]:
     for f in catalog.fees:
         if f.usd == 0 and f.key not in FREE and len(tiers[f.cloud, f.key, f.region]) == 1:
             yield f"{f.cloud}/{f.key}: 0 is not a price; leave an unknown fee out"
+
+
+def steady_fees(catalog: Catalog) -> Iterator[str]:
+    """A fee is within a factor of three of what the cloud takes in its other regions, tier by tier."""
+    known: dict[tuple[str, str, Decimal], list[Fee]] = defaultdict(list)
+    for f in catalog.fees:
+        if f.usd > 0:
+            known[f.cloud, f.key, f.from_quantity].append(f)
+    for (cloud, key, _), same in known.items():
+        least, most = min(same, key=lambda f: f.usd), max(same, key=lambda f: f.usd)
+        if most.usd > 3 * least.usd:
+            yield f"{cloud}/{key}: {most.usd} in {most.region}, {least.usd} in {least.region}"
 
 
 def sagemaker(catalog: Catalog) -> Iterator[str]:

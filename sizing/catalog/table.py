@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from sizing.errors import Fault
 
@@ -40,7 +40,7 @@ class Row:
         return self.cells[column]
 
     def required(self, column: str) -> str:
-        text = self.text(column)
+        text = self.cells[column]
         if not text:
             raise CellError(column, "must not be empty")
         return text
@@ -60,7 +60,12 @@ class Row:
         return float(self._number(column, text, float)) if text else None
 
     def money(self, column: str) -> Decimal:
-        return cast("Decimal", self._number(column, self.required(column), Decimal))
+        text = self.required(column)
+        try:
+            amount = Decimal(text)
+        except InvalidOperation:
+            amount = None
+        return amount if amount is not None and amount.is_finite() else self._number(column, text, Decimal)
 
     def words(self, column: str) -> tuple[str, ...]:
         """A list, separated by " | " (names may hold spaces and commas)."""

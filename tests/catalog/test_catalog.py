@@ -20,6 +20,7 @@ from sizing.catalog import load, rows
 from sizing.money import Priced, Unpriced
 
 ON = date(2026, 9, 20)
+LATER = date(2026, 11, 20)
 
 
 @pytest.fixture(scope="module")
@@ -213,10 +214,51 @@ def _with_offers(offers, shape):
 
 def test_a_fee_of_another_region_is_not_guessed(catalog):
     assert catalog.fee("aws", "nat.hour", "us-east-1", ON).amount == Decimal("0.045")
-    unknown = catalog.fee("aws", "nat.hour", "eu-west-1", ON)
-    assert unknown == Unpriced("aws nat.hour: no price for eu-west-1; known for us-east-1")
+    unknown = catalog.fee("aws", "efs.standard", "eu-west-1", ON)
+    assert unknown == Unpriced("aws efs.standard: no price for eu-west-1; known for us-east-1")
     assert catalog.fee("aws", "ipv4.hour", "eu-west-1", ON).amount == Decimal("0.005")  # one price for all regions
     assert catalog.fee("azure", "managed_disk", "eastus", ON) == Unpriced("azure managed_disk: no price in the catalog")
+
+
+@pytest.mark.parametrize(
+    ("cloud", "regions", "keys", "machine"),
+    [
+        (
+            "aws",
+            "us-east-1 us-east-2 us-west-2 eu-west-1 eu-west-2 eu-central-1 ap-northeast-1 ap-south-1 ap-southeast-1",
+            "ebs.gp3.gb_month kms.key vpc_endpoint.hour eks.control_plane cloudwatch.alarm s3.standard nat.hour ipv4.hour",
+            "m7i.large",
+        ),
+        (
+            "gcp",
+            "us-central1 us-east1 us-east4 us-east5 us-west1 us-west4 europe-west1 europe-west4 asia-southeast1 asia-south1",
+            "pd.balanced hyperdisk.balanced gcs.standard kms.key gke.control_plane scheduler.job ipv4.hour nat.gb",
+            "e2-standard-4",
+        ),
+        (
+            "azure",
+            "eastus eastus2 westeurope northeurope swedencentral francecentral",
+            "disk.premium_lrs.p10 disk.premium_lrs.p15 blob.hot_lrs blob.hot_zrs nat.hour ipv4.hour private_endpoint.hour",
+            "Standard_D4s_v5",
+        ),
+    ],
+)
+def test_what_a_stack_bills_beside_its_machines_has_a_price_where_most_offers_are(
+    catalog, cloud, regions, keys, machine
+):
+    """Else the cheapest region loses to one that is fully priced, over a boot disk."""
+    unpriced = [
+        (region, key)
+        for region in regions.split()
+        for key in keys.split()
+        if not isinstance(catalog.fee(cloud, key, region, LATER), Priced)
+    ]
+    unpriced += [
+        (region, machine)
+        for region in regions.split()
+        if not isinstance(catalog.price(cloud, machine, region, "on-demand", LATER), Priced)
+    ]
+    assert unpriced == []
 
 
 def test_egress_has_tiers(catalog):

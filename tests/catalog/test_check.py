@@ -169,6 +169,8 @@ CASES = [
     ("fees have tiers from zero", "fees.csv", {"key": "nat.hour", "cloud": "azure"}, {"usd": "0"}, "0 is not a price"),
     ("fees have tiers from zero", "fees.csv", {"key": "nat.hour", "cloud": "azure"}, {"usd": "-1"}, "-1"),
     ("fees have tiers from zero", "fees.csv", {"key": "vertex.training"}, {"usd": "1500"}, "percent"),
+    ("fees are steady", "fees.csv", {"key": "ebs.gp3.gb_month", "region": "us-west-2"}, {"usd": "0.008"}, "us-west-2"),
+    ("fees are steady", "fees.csv", {"key": "pd.balanced", "region": "us-east4"}, {"usd": "0.44"}, "in us-east4"),
     (
         "SageMaker's premium follows its size rule",
         "sagemaker.csv",

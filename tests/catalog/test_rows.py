@@ -75,7 +75,7 @@ def test_wrong_columns_are_named():
 
 def test_all_wrong_cells_of_all_files_are_told_at_once(tmp_path):
     shutil.copytree(whole.DATA, tmp_path, dirs_exist_ok=True)
-    for file, old, new in (("fees.csv", "0.045", "free"), ("shapes/aws.csv", ",8,96,", ",eight,96,")):
+    for file, old, new in (("fees.csv", ",0.045,", ",free,"), ("shapes/aws.csv", ",8,96,", ",eight,96,")):
         path = tmp_path / file
         path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(CatalogError) as raised:
