@@ -220,6 +220,13 @@ UNKNOWN_KIND = "architecture "
 """How the note starts that a configuration's own kind is not known: counted as a transformer of its dimensions."""
 
 
+def writes_after_hearing(a: Architecture) -> bool:
+    """Whether a decoder as deep as the encoder stands behind it (speech recognition): the one kind of encoder whose
+    work per sample is stated and not counted from tokens.
+    """
+    return a.kind == "encoder" and bool(a.layers and a.forward_flop_per_sample)
+
+
 def is_guess(a: Architecture) -> bool:
     """Whether only the dimensions are known: what is predicted of it has the lowest grade and twice the band."""
     return any(note.startswith(UNKNOWN_KIND) for note in a.assumed)

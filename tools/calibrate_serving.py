@@ -30,9 +30,11 @@ from typing import Any
 
 import numpy as np
 
+from sizing.architecture import writes_after_hearing
 from sizing.performance.serving import wider_groups
 from sizing.performance.serving_constants import FILE, from_json, trying
 from sizing.validation.cases import Case, read
+from sizing.validation.describe import architecture_of
 from sizing.validation.memory_predictions import Prediction
 from sizing.validation.predict import MEMORY, SERVING, predict
 from sizing.validation.serving_predictions import described
@@ -77,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="fit nothing; report whether the shipped bands hold")
     parser.add_argument("--bands", action="store_true", help="keep the constants and make the bands anew")
     chosen = parser.parse_args(arguments)
-    cases = [case for case in read() if case.kind in SERVING and case.metric not in MEMORY and case.gradeable]
+    cases = [case for case in read() if case.kind in SERVING and case.metric not in MEMORY and _usable(case)]
     if chosen.check or chosen.bands:
         data = json.loads(FILE.read_text(encoding="utf-8"))
     if chosen.check:
@@ -90,6 +92,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     FILE.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     report(cases, data)
     return 0
+
+
+def _usable(case: Case) -> bool:
+    """Speech recognition is predicted and graded, not fitted: its published unit is read, not known."""
+    return case.gradeable and not writes_after_hearing(architecture_of(case))
 
 
 def fit(cases: Sequence[Case]) -> dict[str, Any]:

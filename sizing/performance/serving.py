@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sizing.architecture import is_guess
+from sizing.architecture import is_guess, writes_after_hearing
 from sizing.jobs import Cluster, Grade, ServingEstimate, ServingJob
 from sizing.memory import serving_budget_bytes, serving_parts
 from sizing.performance.serving_constants import constants
 from sizing.performance.serving_level import ServiceLevel
 from sizing.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
 from sizing.performance.serving_replica import Replica, replica
-from sizing.performance.serving_samples import SampleServer, sample_server, samples_arriving, samples_saturated
+from sizing.performance.serving_samples import (
+    SampleServer,
+    heard_bytes,
+    sample_server,
+    samples_arriving,
+    samples_saturated,
+)
 
 GIB = 2**30
 SAMPLES_MAX = 256  # images or sequences in one batch; activations are small beside the weights up to there
@@ -39,6 +45,8 @@ def sequences_that_fit(job: ServingJob, cluster: Cluster, *, tensor: int, pipeli
         return 0
     most = c.sequences_max.get(job.engine, c.sequences_max["*"])
     each = parts.kv_per_token * (job.max_sequence_length or job.input_tokens + job.output_tokens)
+    if writes_after_hearing(job.architecture):
+        return min(most, SAMPLES_MAX, int(room / heard_bytes(job.architecture)))
     if not is_language_model(job) or each <= 0:
         return min(most, SAMPLES_MAX)
     return min(most, int(room / each))
@@ -165,7 +173,7 @@ def _language_load(
 
 
 def _sample_bottleneck(server: SampleServer, load: Load) -> str:
-    return "compute" if load.sequences * server.sample_s >= server.fixed_s else "engine"
+    return server.limit if load.sequences * server.sample_s >= server.fixed_s else "engine"
 
 
 def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> ServingEstimate:
@@ -174,7 +182,7 @@ def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> Serv
     rests_on = {"compute", "memory"} if is_language_model(job) else {"samples"}
     fitted = c.family(cluster.accelerator.family).fitted
     grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
-    if is_guess(job.architecture):
+    if is_guess(job.architecture) or writes_after_hearing(job.architecture):  # no published case stands behind these
         grade, low, high = "roofline", low**2, high**2
     rate = load.requests_per_s
     return ServingEstimate(

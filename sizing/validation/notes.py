@@ -66,6 +66,10 @@ _NOTES: tuple[tuple[str, str], ...] = (
     ),
     ("aic-tpot-2026_04_06_gpt_oss", "16 sequences on 4 devices: fused 4-bit expert kernels of a later release"),
     ("mlpi51-llama2-70b-99.9-mi300x", "vLLM on ROCm under a limit of 40 ms per token; predicted with CUDA's overheads"),
+    (
+        "mlpi51-whisper",
+        "stated in samples, read as tokens (else ten times the peak); from dimensions alone, nothing is fitted to it",
+    ),
     ("mlpi41-gptj", "answers by beam search of four, which shares the prompt's cache; predicted as one answer"),
     ("mlpi41-mixtral", "a third of the requests are mathematics and code with long answers; lengths are their mean"),
     ("mlpi51-mixtral", "a third of the requests are mathematics and code with long answers; lengths are their mean"),
