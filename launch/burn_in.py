@@ -1,4 +1,4 @@
-"""Trying machines out before they are trusted: an all-reduce over their links, a load on the served model. Pure.
+"""Trying machines out before they are trusted: their links, the file systems that they mount, the served model. Pure.
 
 The threshold of the all-reduce follows from the catalog's figure for the slowest link on its way. How much of a figure
 is a pass is an estimate, below what healthy machines of each kind were published to reach and above what a machine with
@@ -75,6 +75,28 @@ def all_reduce(of: Setting) -> list[Manifest]:
     test = jobset(of, pod, pods=of.nodes, deadline_s=1800, keep_s=3600)
     test["spec"]["failurePolicy"] = {"maxRestarts": 0}  # a slow link is an answer, not a failure to repeat
     return [pods.account(of), pods.scripts(of, mine), pods.among_themselves(of), test]
+
+
+def reads(of: Setting) -> list[Manifest]:
+    """The volumes that a run mounts: every machine reads at once; a job fails where one gets less than its share."""
+    storage, found = of.workload.storage, []
+    least = (storage.bytes_per_s or 0.0) / of.nodes if storage else 0.0
+    for claim, path in of.run.claims:
+        one = _alone(of, f"{of.name}-reads-{claim}")
+        mine = {"read_files.py": files.script("read_files.py")}
+        line = ["python3", f"{pods.SCRIPTS}/read_files.py", "--folder", path, "--least", f"{least:.4g}"]
+        pod = pods.template(
+            one,
+            devices=one.machine.devices,  # a machine to each
+            command=line,
+            own_command=False,
+            files=pods.scripts_name(one.name, mine),
+            grace=30,
+        )
+        test = jobset(one, pod, pods=one.nodes, deadline_s=1800, keep_s=3600)
+        test["spec"]["failurePolicy"] = {"maxRestarts": 0}
+        found += [pods.account(one), pods.scripts(one, mine), test]
+    return found
 
 
 def load_test(of: Setting) -> list[Manifest]:

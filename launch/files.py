@@ -12,6 +12,7 @@ ALONE: Final = (
     "batch_infer.py",
     "load_test.py",
     "ray_start.py",
+    "read_files.py",
     "until_idle.py",
 )  # the others train, together
 

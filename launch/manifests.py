@@ -26,8 +26,10 @@ def manifests(of: Setting) -> list[Manifest]:
 
 
 def trials(of: Setting) -> list[Manifest]:
-    """The burn-in of a workload: a load for what is served, an all-reduce for everything else."""
-    return checked(burn_in.load_test(of) if of.workload.kind == "inference" else burn_in.all_reduce(of))
+    """The burn-in of a workload: a load for what is served; for everything else an all-reduce, and reads of volumes."""
+    if of.workload.kind == "inference":
+        return checked(burn_in.load_test(of))
+    return checked([*burn_in.all_reduce(of), *burn_in.reads(of)])
 
 
 def checked(found: Sequence[Manifest]) -> list[Manifest]:

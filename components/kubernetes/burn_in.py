@@ -9,7 +9,10 @@ from launch.manifests import trials
 
 
 class BurnIn(Owned):
-    """An all-reduce over all links of the machines, or a load on the served model; fails where it is slow."""
+    """An all-reduce over all links of the machines and reads of their volumes, or a load on the served model.
+
+    It fails where one is slow.
+    """
 
     objects: pulumi.Output[list[str]]
     """What was made in the cluster, as Kind/name."""

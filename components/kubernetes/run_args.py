@@ -310,6 +310,8 @@ def args_of(of: Setting, shape: type) -> dict[str, Any]:
     figures = dict(work.performance.figures)
     if work.performance.metric == "run_time_s":
         figures |= {"run_time_s": work.performance.value, "run_time_s_at_most": work.performance.high}
+    if work.storage and work.storage.bytes_per_s:
+        figures["data_bytes_per_s"] = work.storage.bytes_per_s
     found: dict[str, Any] = {
         "machines": _told(machines),
         "container": _container(of.run),
@@ -351,7 +353,8 @@ def setting_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Set
         nodes_initial=machines["nodes"],
         nodes_max=machines.get("nodes_max", machines["nodes"]),
     )
-    run_s = figures.pop("run_time_s", None)
+    run_s, reads = figures.pop("run_time_s", None), figures.pop("data_bytes_per_s", None)
+    data = args.get("data")
     work = Workload.model_construct(
         spec=SpecRef(name=name, digest=""),
         kind=kind,
@@ -370,7 +373,7 @@ def setting_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Set
         guard=Guard(**args["guard"]) if "guard" in args else None,
         schedule=_schedule(args["schedule"]) if "schedule" in args else None,
         checkpoint=_checkpoint(args),
-        storage=Storage(kind="object", bytes=0, location=args["data"]) if "data" in args else None,
+        storage=Storage(kind="object", bytes=0, location=data, bytes_per_s=reads) if data or reads else None,
         **{key: model(**args[key]) for key, model in RECORDS.items() if key in args},
     )
     decision = Decision.model_construct(

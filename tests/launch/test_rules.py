@@ -16,7 +16,7 @@ from launch.run import read_run
 from launch.setting import setting
 from launch.target import eks_target, machine_of
 from sizing import catalog
-from sizing.decision import Parallelism, Schedule
+from sizing.decision import Parallelism, Schedule, Storage
 from sizing.errors import ConfigError
 
 
@@ -321,6 +321,23 @@ def test_the_load_is_the_decision_s_and_so_are_the_limits():
     assert (word(command, "--ttft"), word(command, "--tpot"), word(command, "--percentile")) == ("2", "0.05", "0.95")
     assert (word(command, "--input-tokens"), word(command, "--output-tokens")) == ("1000", "250")
     assert word(command, "--url") == "http://chat.default.svc"
+
+
+def test_volumes_are_read_by_every_machine_for_its_share():
+    one_case = cases.coreweave()
+    storage = Storage(kind="fsx-lustre", bytes=10**12, bytes_per_s=8e9)
+    of = dataclasses.replace(
+        one_case,
+        workload=one_case.workload.model_copy(update={"storage": storage}),
+        run=dataclasses.replace(one_case.run, claims=(("data", "/data"),)),
+    )
+    jobs = [item for item in trials(of) if item["kind"] == "JobSet"]
+    assert len(jobs) == 2
+    (pod,) = judging.pods(jobs[1])
+    command = pod["spec"]["containers"][0]["command"]
+    assert (word(command, "--folder"), float(word(command, "--least"))) == ("/data", 8e9 / of.nodes)
+    assert jobs[1]["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == of.nodes
+    assert len([item for item in trials(one_case) if item["kind"] == "JobSet"]) == 1, "nothing is mounted"
 
 
 def test_no_all_reduce_of_ours_for_tpu():

@@ -30,7 +30,7 @@ def load(name):
     return module
 
 
-load_test, all_reduce = load("load_test"), load("all_reduce")
+load_test, all_reduce, read_files = load("load_test"), load("all_reduce"), load("read_files")
 
 
 class Model:
@@ -292,3 +292,22 @@ def test_a_notebook_that_ends_by_itself_scales_its_set_down(tmp_path, command, c
         assert path == "/apis/apps/v1/namespaces/research/statefulsets/lab/scale"
         assert (token, kind) == ("Bearer secret", "application/merge-patch+json")
         assert body == {"spec": {"replicas": 0}}
+
+
+def test_a_folder_is_read_from_its_files_and_is_too_slow_for_what_it_is_asked(tmp_path, capsys):
+    for number in range(5):
+        (tmp_path / f"part-{number}").write_bytes(bytes(100_000))
+    (tmp_path / f"{read_files.OURS}half").write_bytes(b"x")
+    assert read_files.main(["--folder", str(tmp_path), "--readers", "3"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["bytes"], found["files"], found["passed"]) == (500_000, 5, True)
+    assert read_files.main(["--folder", str(tmp_path), "--least", "1e18"]) == 1
+    assert json.loads(capsys.readouterr().out)["passed"] is False
+
+
+def test_an_empty_folder_is_written_read_and_left_as_it_was(tmp_path, capsys):
+    assert read_files.main(["--folder", str(tmp_path), "--bytes", "80000", "--readers", "4"]) == 0
+    assert json.loads(capsys.readouterr().out)["bytes"] == 80_000
+    assert list(tmp_path.iterdir()) == []
+    assert read_files.main(["--folder", str(tmp_path / "nowhere"), "--bytes", "8"]) == 2
+    assert "takes nothing" in capsys.readouterr().out
