@@ -90,11 +90,14 @@ def _report(parts: Iterable[Mapping[str, Any]]) -> Report:
 def skip_of(failed: Failed) -> int | None:
     """Position of the documented skip that speaks of a failed check."""
     for position, skip in enumerate(SKIPS):
-        scopes = [skip["scope"]] if isinstance(skip["scope"], str) else skip["scope"]
         if (
             skip["check"] == failed.check
-            and any(fnmatchcase(failed.resource, scope) for scope in scopes)
-            and fnmatchcase(failed.plan.partition("--")[2] or failed.plan, skip.get("plans", "*"))
+            and _fits(failed.resource, skip["scope"])
+            and _fits(failed.plan.partition("--")[2] or failed.plan, skip.get("plans", "*"))
         ):
             return position
     return None
+
+
+def _fits(name: str, patterns: str | list[str]) -> bool:
+    return any(fnmatchcase(name, one) for one in ([patterns] if isinstance(patterns, str) else patterns))
