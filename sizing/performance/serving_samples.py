@@ -63,7 +63,7 @@ def heard_bytes(a: Architecture) -> float:
     >>> whisper = Architecture(key="x", kind="encoder", layers=64, hidden=1280, kv_heads=20, heads=20, head_dim=64,
     ...     ffn=5120, gated=False, vocab=51866, tied_embeddings=True, forward_flop_per_sample=2.5e12)
     >>> round(heard_bytes(whisper) / 1e6)
-    312
+    309
     """
     positions = (a.forward_flop_per_sample or 0.0) / max(1, params_total(a))
     return 2 * 2.0 * a.layers / 2 * a.kv_heads * a.head_dim * positions
