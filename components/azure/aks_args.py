@@ -107,7 +107,7 @@ class AksGpuPoolArgs(OwnedArgs):
     gang: NotRequired[bool]
     """Whether all machines work on one job: one pool, one zone, one InfiniBand partition."""
     driver: NotRequired[str]
-    """Who owns the GPU driver: operator (the GPU operator) unless told, or aks. Never both."""
+    """Who owns the GPU driver: operator (the GPU operator), or aks, which A10 sizes have and others may. Never both."""
     disk_gib: int
     """OS disk of each machine; ephemeral where the machine's own disk holds it."""
     writer: NotRequired[WriterArgs]
@@ -160,7 +160,7 @@ def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: 
 
 def operators_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> dict[str, Any]:
     """Which operators the pools need."""
-    from components.azure.aks_plans import runtime_of
+    from components.azure.aks_plans import driver_of, runtime_of
     from components.azure.args import is_gang
 
     shapes = [
@@ -170,4 +170,6 @@ def operators_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -
     ]
     runtimes = sorted({runtime_of(shape) for shape, _ in shapes} - {""})
     infiniband = any(gang and shape.fabric == "infiniband" for shape, gang in shapes)
-    return {**owned_args(decision), "runtimes": runtimes, "infiniband": infiniband}
+    owners = {driver_of(shape) for shape, _ in shapes}
+    driver = {"driver": "aks"} if owners == {"aks"} else {}  # where some want the operator's, labels say which do not
+    return {**owned_args(decision), "runtimes": runtimes, "infiniband": infiniband, **driver}

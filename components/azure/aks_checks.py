@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.azure.aks_args import SYSTEM_SIZE, AksClusterArgs, AksGpuPoolArgs, AksOperatorsArgs
-from components.azure.aks_plans import runtime_of
+from components.azure.aks_plans import driver_of, is_virtual, runtime_of
 from components.azure.checks import (
     check_capacity,
     check_gang,
@@ -101,7 +101,7 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
     check_schedule(faults, args)
     check_windows_zone(faults, args)
     faults.whole_number(args, "disk_gib", 64, 2048, fix="the OS disk holds the driver and the container images")
-    driver = args.get("driver", "operator")
+    driver = args.get("driver", driver_of(shape) if shape else "operator")
     faults.must(
         driver in DRIVERS,
         "driver",
@@ -137,6 +137,12 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
             driver == "operator" or runtime_of(shape) == "cuda",
             "driver",
             f"must be operator for {shape.instance_type}: AKS installs no driver for AMD GPUs",
+        )
+        faults.must(
+            driver == "aks" or not is_virtual(shape),
+            "driver",
+            f"must be aks for {shape.instance_type}: a virtual GPU wants the GRID driver that AKS installs",
+            fix="leave driver out",
         )
     _check_spot(faults, args)
     _check_pods(faults, args)

@@ -46,6 +46,24 @@ def runtime_of(shape: Shape) -> str:
     return "rocm" if "MI300X" in shape.instance_type else "cuda"
 
 
+def is_virtual(shape: Shape) -> bool:
+    """Whether the machine has its GPU, or a part of one, from a hypervisor: A10 sizes, which want NVIDIA's GRID driver.
+
+    AKS installs that one; the GPU operator's driver finds no device there (github.com/Azure/AgentBaker/pull/7986,
+    github.com/Azure/azhpc-extensions, NvidiaGPU/Nvidia-GPU-Linux-Resources.json).
+
+    >>> from sizing.catalog import load
+    >>> [is_virtual(load().shape("azure", f"Standard_{size}")) for size in ("NV36ads_A10_v5", "NC24ads_A100_v4")]
+    [True, False]
+    """
+    return "_A10_v" in shape.instance_type
+
+
+def driver_of(shape: Shape) -> str:
+    """Who owns the driver unless told."""
+    return "aks" if is_virtual(shape) else "operator"
+
+
 def agent_pool_name(name: str) -> str:
     """AKS takes 12 lower-case letters and digits, beginning with a letter.
 
@@ -78,6 +96,8 @@ def taints(mode: str) -> list[str]:
 
 def labels(shape: Shape, *, pool: str, mode: str) -> dict[str, str]:
     known = {"sku": "gpu", "sizewell/pool": pool, "sizewell/accelerator": shape.accelerator}
+    if is_virtual(shape):
+        known["nvidia.com/gpu.deploy.driver"] = "false"  # beside others whose driver is the operator's
     return {**known, SPOT: "spot"} if mode == "spot" else known
 
 

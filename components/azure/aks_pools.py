@@ -64,7 +64,7 @@ class AksGpuPool(Owned):
 
     def _pool(self, name: str, args: AksGpuPoolArgs, shape: Shape) -> containerservice.AgentPool:
         mode = args["capacity_mode"]
-        owned_by_aks = args.get("driver", "operator") == "aks"
+        owned_by_aks = args.get("driver", aks_plans.driver_of(shape)) == "aks"
         return containerservice.AgentPool(
             f"{name}-nodes",
             agent_pool_name=aks_plans.agent_pool_name(name),

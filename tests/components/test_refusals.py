@@ -596,6 +596,12 @@ CASES = [
     ("aks pool", {"vm_size": "Standard_NC24ads_A100_v4"}, "vm_size", "has no InfiniBand"),
     ("aks pool", {"zones": ["1", "2"]}, "zones", "InfiniBand does not cross zones"),
     ("aks pool", {"driver": "aks"}, "driver", "leaves nvidia-peermem out"),
+    (
+        "aks pool",
+        {"vm_size": "Standard_NV36ads_A10_v5", "driver": "operator", "gang": False},
+        "driver",
+        "wants the GRID driver that AKS installs",
+    ),
     ("aks pool", {"driver": "both"}, "driver", "the driver has exactly one owner"),
     ("aks pool", {"capacity_mode": "spot", "eviction": "Deallocate"}, "eviction", "must be Delete"),
     ("aks pool", {"capacity_mode": "spot", "max_price": 3.0}, "max_price", "must be -1"),

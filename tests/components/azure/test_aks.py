@@ -214,6 +214,14 @@ def test_the_guard_asks_the_exporter_that_the_machines_have(size, metric):
     assert [item["kind"] for item in found.values()].count("PodMonitor") == 1, "somebody reads it"
 
 
+@pytest.mark.parametrize(("size", "owner"), [("NV36ads_A10_v5", "Install"), ("NC24ads_A100_v4", "None")])
+def test_virtual_gpus_have_the_driver_that_aks_installs(size, owner):
+    one = made(AksGpuPool, "x", {**POOL, "vm_size": f"Standard_{size}", "capacity_mode": "on-demand"})
+    nodes = only(one, "azure-native:containerservice:AgentPool").inputs
+    assert nodes["gpuProfile"] == {"driver": owner}
+    assert nodes["nodeLabels"].get("nvidia.com/gpu.deploy.driver") == ("false" if owner == "Install" else None)
+
+
 def test_kubeconfig_holds_nothing_that_lasts():
     given = yaml.safe_dump(
         {"clusters": [{"name": "x", "cluster": {"server": "https://a", "certificate-authority-data": "Yg=="}}]}
