@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ELSEWHERE_MARKETS = ("on-demand", "purchase")  # other sellers and own hardware: alternatives, whatever is asked for
 
 KEPT_ELSEWHERE = 2
-AHEAD = 24  # shapes whose layouts are searched together
+AHEAD = 24  # shapes that are worked out together, whatever the bound says of the later ones
 KEPT = 3  # buildable candidates that are worked out whatever the bound says: the choice and its runners-up
 
 
@@ -108,6 +108,7 @@ class _Context:
     slices: Mapping[str, tuple[Slice, ...]]
     memo: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)
     shared: Memo = field(default_factory=Memo)
+    drafts: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)  # found before asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +160,27 @@ def try_all(
         else:
             outcomes[index] = admitted
     found: dict[str, list[float]] = {}  # totals of the best few, by where a component can build them
-    queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
-    for position, item in enumerate(queue):
+
+    def rivals(item: _Open) -> tuple[list[float], int]:
+        """What the best of its kind cost, and how many of them are kept."""
         cloud = item.shape.cloud
         buildable = cloud in PROVISIONABLE
         same = found.setdefault((cloud if apart else "any") if buildable else "elsewhere", [])
-        kept = KEPT if buildable else KEPT_ELSEWHERE
-        if len(same) >= kept and item.floor_usd > same[kept - 1] and item.machine.key not in context.memo:
-            outcomes[item.index] = _dearer(item, same[0])
-            continue
-        if need.training is not None and item.machine.key not in context.memo:
-            _work_ahead(queue[position : position + AHEAD], context)
+        return same, KEPT if buildable else KEPT_ELSEWHERE
+
+    def beaten(item: _Open) -> bool:
+        same, kept = rivals(item)
+        return len(same) >= kept and item.floor_usd > same[kept - 1]
+
+    queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
+    for position, item in enumerate(queue):
+        same, _ = rivals(item)
+        if item.machine.key not in context.memo:
+            if beaten(item):
+                outcomes[item.index] = _dearer(item, same[0])
+                continue
+            if need.training is not None:
+                _work_ahead(queue[position:], beaten, context)
         outcome = _work_out(item, context)
         outcomes[item.index] = outcome
         if appraise is not None and item.floor_usd and isinstance(outcome, Candidate):
@@ -242,13 +253,25 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     return _Open(index, shape, accelerator, machine, deals, floor)
 
 
-def _work_ahead(items: Iterable[_Open], context: _Context) -> None:
-    """Lay runs out on the next machines together: many at once cost little more than one."""
+def _work_ahead(queue: Sequence[_Open], beaten: Callable[[_Open], bool], context: _Context) -> None:
+    """Lay runs out on the next machines of the queue together.
+
+    As far as is known by now some of those after them will be asked for as well: they are searched in the same go.
+    """
     from sizing.fleets_training import training_fleets
 
-    machines = {item.machine.key: item.machine for item in items if item.machine.key not in context.memo}
-    found = training_fleets(tuple(machines.values()), context.need, context.shared)
-    context.memo.update(zip(machines, found, strict=True))
+    memo, drafts = context.memo, context.drafts
+    ahead = {item.machine.key: item.machine for item in queue[:AHEAD] if item.machine.key not in memo}
+    if not ahead.keys() <= drafts.keys():
+        likely = dict(ahead)
+        for position in range(AHEAD, len(queue) if memo else 0):
+            item = queue[position]
+            if item.machine.key not in memo and item.machine.key not in likely and not beaten(item):
+                likely |= {item.machine.key: item.machine for item in queue[position : position + AHEAD]}
+        missing = {key: machine for key, machine in likely.items() if key not in memo and key not in drafts}
+        found = training_fleets(tuple(missing.values()), context.need, context.shared)
+        drafts.update(zip(missing, found, strict=True))
+    memo.update({key: drafts[key] for key in ahead})
 
 
 def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:

@@ -115,7 +115,8 @@ class Memo:
     replicas: dict[tuple[object, ...], Replicas | None] = field(default_factory=dict)  # None: no room for a request
     loaded: dict[tuple[object, ...], tuple[ServingEstimate, MemoryEstimate]] = field(default_factory=dict)
     offline: dict[tuple[object, ...], ServingEstimate | ServingRefusal] = field(default_factory=dict)
-    plans: dict[tuple[object, ...], Any] = field(default_factory=dict)  # layouts; one node alone has no network
+    found: dict[tuple[object, ...], Any] = field(default_factory=dict)  # layouts; one node alone has no network
+    plans: dict[tuple[object, ...], Any] = field(default_factory=dict)  # those of them that fleets have, itemised
     least_device_s: dict[str, float] = field(default_factory=dict)  # of a run, by accelerator: a lower bound
 
 

@@ -7,36 +7,48 @@ at once is answered together, since laying out many clusters costs little more t
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sizing.catalog.records import Accelerator
 from sizing.fleets import GIB, START_UP_S, Fleet, FleetRefusal, Machine, Memo, within
-from sizing.jobs import Cluster, TrainingEstimate, TrainingJob
+from sizing.jobs import Cluster, TrainingJob
 from sizing.memory import usable_bytes
 from sizing.requirements import Requirements
+
+if TYPE_CHECKING:
+    from sizing.layouts import Plan
 
 NODES_MAX = 128
 NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
 COMPUTE = ("matrix products", "attention", "memory-bound", "recompute")  # of a step's waterfall
+LIKELY_STATE = 3.0  # what a run is likely to need in all, over the least that any layout keeps
 BOUND_SHARE = 0.98  # products of other sizes may fill a device's last wave a little better
 
 Ask = tuple[tuple[object, ...], Cluster]
 """A cluster whose best layout is wanted, and the key under which the answer is kept."""
 
 
+class Draft(NamedTuple):
+    """A number of nodes that does, and the key under which its layout is kept."""
+
+    key: tuple[object, ...]
+    nodes: int
+    topology: str
+
+
 def training_fleets(
     machines: Sequence[Machine], need: Requirements, memo: Memo
 ) -> list[tuple[Fleet, ...] | FleetRefusal]:
     """The fleets of each machine, in their order. Layouts are searched for many clusters at once, round by round."""
-    from sizing.layouts import search_all
+    from sizing.layouts import find_all, plans
 
     job = need.training
     assert job is not None  # noqa: S101 - asked only for training
-    done: dict[int, tuple[Fleet, ...] | FleetRefusal] = {}
+    done: dict[int, tuple[Draft, ...] | FleetRefusal] = {}
     hunts = {index: _hunt(machine, need, job, memo) for index, machine in enumerate(machines)}
     asks: dict[int, Ask] = {}
 
@@ -46,21 +58,63 @@ def training_fleets(
         except StopIteration as end:
             done[index] = end.value
 
+    def search(some: Iterable[Ask]) -> None:
+        wanted = {key: cluster for key, cluster in some if key not in memo.found}
+        if wanted:
+            memo.found.update(zip(wanted, find_all(job, tuple(wanted.values()), best=1), strict=True))
+
+    search(ask for machine in machines for ask in _foreseen(machine, need, job, memo))
     for index in hunts:
         go_on(index, None)
     while asks:
-        now, wanted = dict(asks), {key: cluster for key, cluster in asks.values() if key not in memo.plans}
+        now = dict(asks)
+        search(asks.values())
         asks.clear()
-        if wanted:
-            memo.plans.update(zip(wanted, search_all(job, tuple(wanted.values()), best=1), strict=True))
         for index, (key, _) in now.items():
-            go_on(index, memo.plans[key])
-    return [done[index] for index in range(len(machines))]
+            go_on(index, memo.found[key])
+    drafts = [draft for drafted in done.values() if not isinstance(drafted, FleetRefusal) for draft in drafted]
+    missing = {draft.key: memo.found[draft.key][0] for draft in drafts if draft.key not in memo.plans}
+    memo.plans.update(zip(missing, plans(job, tuple(missing.values())), strict=True))
+    return [
+        drafted
+        if isinstance(drafted, FleetRefusal)
+        else tuple(_fleet(draft, job, machine, memo.plans[draft.key]) for draft in drafted)
+        for machine, drafted in ((machine, done[index]) for index, machine in enumerate(machines))
+    ]
+
+
+def _foreseen(machine: Machine, need: Requirements, job: TrainingJob, memo: Memo) -> Iterator[Ask]:
+    """What `_hunt` will ask for up to the number of nodes that is likely to do: a guess that only saves rounds."""
+    usable, state, run_s = usable_bytes(machine.accelerator), least_state_bytes(job), least_run_s(machine, job, memo)
+    for nodes, topology in node_counts(machine, need):
+        room, late = nodes * machine.count * usable, need.deadline_s is not None and run_s / nodes > need.deadline_s
+        if state > room or late:
+            continue
+        yield _ask(machine, nodes, topology)
+        if LIKELY_STATE * state <= room:
+            break
+
+
+def _fleet(draft: Draft, job: TrainingJob, machine: Machine, plan: Plan) -> Fleet:
+    return Fleet(
+        nodes=draft.nodes,
+        memory=plan.memory,
+        usable_bytes=usable_bytes(machine.accelerator),
+        topology=draft.topology,
+        layout=plan.layout,
+        training=plan.time,
+        run_s=run_time_s(job, plan.time.step_s) + START_UP_S,
+    )
+
+
+def _ask(machine: Machine, nodes: int, topology: str) -> Ask:
+    alike = (machine.accelerator.key, machine.count, machine.scale_up, machine.host_vcpus)
+    return (*alike, nodes, topology, *machine.outside(nodes)), machine.cluster(nodes, topology)
 
 
 def _hunt(
     machine: Machine, need: Requirements, job: TrainingJob, memo: Memo
-) -> Generator[Ask, Any, tuple[Fleet, ...] | FleetRefusal]:
+) -> Generator[Ask, Any, tuple[Draft, ...] | FleetRefusal]:
     """The numbers of nodes worth looking at, each with its best layout; those that miss the deadline are left out.
 
     More nodes only add communication, so for objective `cost` the smallest that does is enough; one more is looked at
@@ -69,7 +123,7 @@ def _hunt(
     from sizing.layouts import LayoutRefusal
 
     usable = usable_bytes(machine.accelerator)
-    found: list[Fleet] = []
+    found: list[Draft] = []
     refusals: list[FleetRefusal] = []
     for nodes, topology in node_counts(machine, need):
         devices = nodes * machine.count
@@ -81,33 +135,22 @@ def _hunt(
         if least > usable:
             refusals.append(_no_room(least, usable, devices, machine.accelerator))
             continue
-        alike = (machine.accelerator.key, machine.count, machine.scale_up, machine.host_vcpus)
-        key = (*alike, nodes, topology, *machine.outside(nodes))
-        plans = yield key, machine.cluster(nodes, topology)
-        if isinstance(plans, LayoutRefusal):
-            shortfall = plans.need_bytes / plans.usable_bytes if plans.usable_bytes else math.inf
+        key, cluster = _ask(machine, nodes, topology)
+        answer = yield key, cluster
+        if isinstance(answer, LayoutRefusal):
+            shortfall = answer.need_bytes / answer.usable_bytes if answer.usable_bytes else math.inf
             relax = {
                 "memory": "allow more nodes in resources.nodes",
                 "layout": "set training.global_batch so that the devices divide it, or allow fewer nodes",
-            }[plans.cause]
-            refusals.append(FleetRefusal(cause=plans.cause, reason=plans.reason, shortfall=shortfall, relax=relax))
+            }[answer.cause]
+            refusals.append(FleetRefusal(cause=answer.cause, reason=answer.reason, shortfall=shortfall, relax=relax))
             continue
-        best = plans[0]
-        run_s = run_time_s(job, best.time) + START_UP_S
+        best = answer[0]
+        run_s = run_time_s(job, best.step_s) + START_UP_S
         if need.deadline_s is not None and run_s > need.deadline_s:
             refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
             continue
-        found.append(
-            Fleet(
-                nodes=nodes,
-                memory=best.memory,
-                usable_bytes=usable,
-                topology=topology,
-                layout=best.layout,
-                training=best.time,
-                run_s=run_s,
-            )
-        )
+        found.append(Draft(key, nodes, topology))
         near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
         tight = best.layout.checkpointing == "full"
         if need.objective == "cost" and (len(found) > 1 or not (near or tight)):
@@ -217,10 +260,12 @@ def least_run_s(machine: Machine, job: TrainingJob, memo: Memo) -> float:
     return max(memo.least_device_s[key] / machine.count, reading_s)
 
 
-def run_time_s(job: TrainingJob, time: TrainingEstimate) -> float:
+def run_time_s(job: TrainingJob, step_s: float) -> float:
     """Wall time of the run: steps, over the share of time that is useful work."""
+    from sizing.performance.training import useful_share
+
     steps = math.ceil((job.samples or 0.0) / job.global_batch)
-    return max(1, steps) * time.step_s / max(1e-9, time.availability)
+    return max(1, steps) * step_s / max(1e-9, useful_share(job))
 
 
 def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefusal:

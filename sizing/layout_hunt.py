@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sizing.catalog.records import Accelerator
-from sizing.jobs import Cluster, TrainingJob
+from sizing.jobs import Cluster, Layout, TrainingJob
 from sizing.layout_bounds import ComputeBound, memory_floor_bytes, runtime_bytes
 from sizing.layout_space import Column, Space
 from sizing.memory import Runtimes, edges, usable_bytes
@@ -99,7 +99,7 @@ class Hunt:
     def __init__(self, cluster: Cluster, region: Region, best: int, device: Device) -> None:
         self.cluster, self.region, self.best, self.device = cluster, region, best, device
         self.facts: dict[str, float] = {}  # of the cluster, where anything may fit
-        self.found: list[int] = []  # rows, fastest first
+        self.found: list[tuple[int, float]] = []  # rows and seconds, fastest first
         self.open = False
         self._least = 0  # bytes that any row needs, by the lower bound
         self._leanest = math.inf  # bytes that one of the rows that were asked for needs
@@ -143,12 +143,16 @@ class Hunt:
         timed = self._timed = np.concatenate((self._timed, index[fits]))
         self._seconds = np.concatenate((self._seconds, seconds[fits]))
         order = np.lexsort((self.region.simplicity[timed], self._seconds))[: self.best]
-        self.found = timed[order].tolist()
+        self.found = list(zip(timed[order].tolist(), self._seconds[order].tolist(), strict=True))
         if len(self.found) == self.best:
-            self._limit = float(self._seconds[order[-1]])
+            self._limit = self.found[-1][1]
         self.open = bool(len(self._bound)) and bool((self._bound <= self._limit).any())
 
-    def refusal(self) -> LayoutRefusal:
+    def answer(self) -> list[tuple[Layout, float]] | LayoutRefusal:
+        """The fastest layouts that fit with the seconds of their steps, or why there is none."""
+        return [(self.region.legal.layout(row), seconds) for row, seconds in self.found] or self._refusal()
+
+    def _refusal(self) -> LayoutRefusal:
         legal = self.region.count
         if not legal:
             return LayoutRefusal(cause="layout", reason=_why_none(self.region.job, self.cluster))

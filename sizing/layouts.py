@@ -21,17 +21,27 @@ from sizing.layout_hunt import Device, Hunt, Index, LayoutRefusal, Region
 from sizing.layout_space import Column, Space, space
 from sizing.memory import Layouts, Runtimes, peak_bytes, training_memories
 from sizing.performance.training import estimates, step_s
-from sizing.performance.training_rows import cluster_facts, job_facts, rows
+from sizing.performance.training_rows import cluster_facts, job_facts, one_row, rows
 
-__all__ = ["Answer", "LayoutRefusal", "Plan", "matching", "search", "search_all"]
+__all__ = ["Answer", "Found", "LayoutRefusal", "Plan", "find_all", "matching", "plans", "search", "search_all"]
 
 CHUNK = 8192  # rows timed at once, about
 FIRST_LOOK = 32  # layouts of each cluster that are timed before the bound prunes the rest
+SMALL = 2048  # rows that are timed at once in any case: as many take little longer than one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A layout that fits a cluster, and the time of its step: all that a search has to know of it."""
+
+    cluster: Cluster
+    layout: Layout
+    step_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A layout with what it needs and how long its step takes."""
+    """A layout with what it needs and how long its step takes, itemised."""
 
     layout: Layout
     memory: MemoryEstimate
@@ -68,6 +78,37 @@ def search_all(
     at_high_edge: bool = True,
 ) -> tuple[Answer, ...]:
     """`search` for many clusters at once, in their order; much faster than one after the other."""
+    found = find_all(job, clusters, best=best, known=known, at_high_edge=at_high_edge)
+    every = iter(plans(job, [one for some in found if not isinstance(some, LayoutRefusal) for one in some]))
+    return tuple(
+        some if isinstance(some, LayoutRefusal) else tuple(itertools.islice(every, len(some))) for some in found
+    )
+
+
+def plans(job: TrainingJob, found: Sequence[Found]) -> list[Plan]:
+    """Memory and time of what was found, itemised."""
+    if not found:
+        return []
+    k = calibration.values("training")
+    clusters, layouts = [one.cluster for one in found], [one.layout for one in found]
+    needed = training_memories(job, layouts, [cluster.accelerator for cluster in clusters])
+    facts = [one_row(job, layout, cluster, k) for layout, cluster in zip(layouts, clusters, strict=True)]
+    timed = estimates(job, clusters, {name: np.array([row[name] for row in facts]) for name in facts[0]}, k)
+    return [
+        Plan(layout=layout, memory=memory, time=time)
+        for layout, memory, time in zip(layouts, needed, timed, strict=True)
+    ]
+
+
+def find_all(
+    job: TrainingJob,
+    clusters: Sequence[Cluster],
+    *,
+    best: int = 2,
+    known: Mapping[str, float] | None = None,
+    at_high_edge: bool = True,
+) -> tuple[tuple[Found, ...] | LayoutRefusal, ...]:
+    """The layouts that `search_all` answers with, before they are itemised."""
     k = calibration.values("training")
     facts = job_facts(job)
     devices = {
@@ -101,7 +142,8 @@ def search_all(
     hunts = [hunt_of[id(cluster)] for cluster in different.values()]
     few = FIRST_LOOK
     while asking := [hunt for hunt in hunts if hunt.open]:
-        for asked in _batches((hunt, hunt.ask(few)) for hunt in asking):
+        each = max(few, SMALL // len(asking))
+        for asked in _batches((hunt, hunt.ask(each)) for hunt in asking):
             columns = _columns(asked)
             seconds = np.asarray(step_s(rows({**facts, **columns}), k))
             needs = _needs(job, asked, columns)
@@ -111,8 +153,13 @@ def search_all(
                 hunt.tell(index, seconds[part], needs[part])
                 start += len(index)
         few *= 16
-    answers = dict(zip(different, _answers(job, facts, hunts, k), strict=True))
-    return tuple(answers[key] for key in alike)
+    answers = {key: hunt.answer() for key, hunt in zip(different, hunts, strict=True)}
+    return tuple(
+        tuple(Found(cluster, layout, seconds) for layout, seconds in found)
+        if not isinstance(found := answers[key], LayoutRefusal)
+        else found
+        for key, cluster in zip(alike, clusters, strict=True)
+    )
 
 
 def _alike(cluster: Cluster) -> tuple[object, ...]:
@@ -166,24 +213,6 @@ def _needs(job: TrainingJob, asked: Sequence[tuple[Hunt, Index]], columns: Mappi
     context, collective, edge = np.repeat(np.array(of_device).T, counts, axis=1)
     adds = Runtimes(context_bytes=context, collective_bytes=collective)
     return np.asarray(np.rint(peak_bytes(job, Layouts.of_space(columns), adds) * edge))
-
-
-def _answers(
-    job: TrainingJob, facts: Mapping[str, float], hunts: Sequence[Hunt], k: Mapping[str, float]
-) -> tuple[Answer, ...]:
-    chosen = [(hunt, np.array(hunt.found, dtype=np.intp)) for hunt in hunts if hunt.found]
-    plans: Iterator[Plan] = iter(())
-    if chosen:
-        owners = [hunt.cluster for hunt, index in chosen for _ in index]
-        layouts = [hunt.region.legal.layout(row) for hunt, index in chosen for row in index.tolist()]
-        needed = training_memories(job, layouts, [owner.accelerator for owner in owners])
-        timed = estimates(job, owners, {**facts, **_columns(chosen)}, k)
-        plans = map(_plan, layouts, needed, timed)
-    return tuple(tuple(itertools.islice(plans, len(hunt.found))) if hunt.found else hunt.refusal() for hunt in hunts)
-
-
-def _plan(layout: Layout, memory: MemoryEstimate, time: TrainingEstimate) -> Plan:
-    return Plan(layout=layout, memory=memory, time=time)
 
 
 def matching(legal: Space, known: Mapping[str, float]) -> Space:
