@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.azure.aks_args import SYSTEM_SIZE, AksClusterArgs, AksGpuPoolArgs, AksOperatorsArgs
-from components.azure.aks_plans import driver_of, is_virtual, runtime_of
+from components.azure.aks_plans import driver_of, runtime_of
 from components.azure.checks import (
     check_capacity,
     check_gang,
@@ -16,6 +16,7 @@ from components.azure.checks import (
     check_windows_zone,
     is_guid,
 )
+from components.azure.plans import is_virtual
 from components.faults import Faults, check_counts, check_guard, check_label, check_offered, check_owned, check_schedule
 from components.machines import offered_elsewhere
 from sizing.catalog.records import Shape

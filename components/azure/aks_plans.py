@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from components.azure.plans import is_virtual
 from components.owned import GuardArgs
 from components.tags import short_hash
 from sizing.azure_disks import temporary_gib
@@ -44,19 +45,6 @@ def runtime_of(shape: Shape) -> str:
     if not shape.accelerators:
         return ""
     return "rocm" if "MI300X" in shape.instance_type else "cuda"
-
-
-def is_virtual(shape: Shape) -> bool:
-    """Whether the machine has its GPU, or a part of one, from a hypervisor: A10 sizes, which want NVIDIA's GRID driver.
-
-    AKS installs that one; the GPU operator's driver finds no device there (github.com/Azure/AgentBaker/pull/7986,
-    github.com/Azure/azhpc-extensions, NvidiaGPU/Nvidia-GPU-Linux-Resources.json).
-
-    >>> from sizing.catalog import load
-    >>> [is_virtual(load().shape("azure", f"Standard_{size}")) for size in ("NV36ads_A10_v5", "NC24ads_A100_v4")]
-    [True, False]
-    """
-    return "_A10_v" in shape.instance_type
 
 
 def driver_of(shape: Shape) -> str:

@@ -72,6 +72,9 @@ class GpuScaleSetArgs(OwnedArgs):
     """Whether all machines work on one job: one placement group, which is one InfiniBand partition."""
     disk_gib: int
     """OS disk of each machine."""
+    image: NotRequired[str]
+    """Id of an image of one's own; Microsoft's HPC image unless told, which has no driver for the virtual GPUs of A10
+    sizes."""
     ssh_public_key: NotRequired[str]
     """Azure wants one; unless told it is a key of which nobody has the private half."""
     disk_encryption_set_id: NotRequired[pulumi.Input[str]]

@@ -18,6 +18,12 @@ _RESERVATION = re.compile(
     r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+",
     re.IGNORECASE,
 )
+_IMAGE = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/(galleries/[^/]+/)?images/[^/]+"
+    r"(/versions/[^/]+)?",
+    re.IGNORECASE,
+)
+_AN_IMAGE = "/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Compute/galleries/GALLERY/images/NAME"
 RACKS = ("GB200", "GB300")  # github.com/Azure/ai-infrastructure-on-azure, infrastructure_references/aks
 ONE_PLACEMENT_GROUP = 100  # most machines in it
 
@@ -72,6 +78,13 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
         check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:
             check_gang(faults, args, shape)
+    image = args.get("image", _AN_IMAGE)
+    faults.must(
+        bool(_IMAGE.fullmatch(str(image))),
+        "image",
+        f"must be the id of an image, or of a version of one in a gallery, got {image!r}",
+        fix=f"as {_AN_IMAGE}",
+    )
     key = args.get("ssh_public_key", "ssh-ed25519 AAAA")
     faults.must(
         key.startswith(("ssh-ed25519 ", "ssh-rsa ")) and "PRIVATE" not in key,

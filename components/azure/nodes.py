@@ -31,6 +31,11 @@ class GpuScaleSet(Owned):
         check_pool(name, args, shape)
         assert shape is not None  # noqa: S101  (check_pool refuses an unknown size)
         mode = args["capacity_mode"]
+        if plans.is_virtual(shape) and "image" not in args:
+            pulumi.log.warn(
+                f"{name}: {shape.instance_type} has a virtual GPU, which wants NVIDIA's GRID driver; Microsoft's HPC "
+                "image has another: name an image of your own in image (sizewell:images), or choose another size"
+            )
         super().__init__(
             "sizewell-azure:index:GpuScaleSet",
             name,
@@ -121,7 +126,7 @@ class GpuScaleSet(Owned):
                     },
                 },
                 "storage_profile": {
-                    "image_reference": plans.image_for(shape),
+                    "image_reference": {"id": args["image"]} if "image" in args else plans.image_for(shape),
                     "os_disk": {
                         "create_option": "FromImage",
                         "caching": "ReadWrite",

@@ -102,6 +102,19 @@ def image_for(shape: Shape) -> dict[str, str]:
     return IMAGE_ROCM if "MI300X" in shape.instance_type else IMAGE
 
 
+def is_virtual(shape: Shape) -> bool:
+    """Whether the machine has its GPU, or a part of one, from a hypervisor: A10 sizes, which want NVIDIA's GRID driver.
+
+    AKS installs that one; the GPU operator's driver finds no device there (github.com/Azure/AgentBaker/pull/7986,
+    github.com/Azure/azhpc-extensions, NvidiaGPU/Nvidia-GPU-Linux-Resources.json).
+
+    >>> from sizing.catalog import load
+    >>> [is_virtual(load().shape("azure", f"Standard_{size}")) for size in ("NV36ads_A10_v5", "NC24ads_A100_v4")]
+    [True, False]
+    """
+    return "_A10_v" in shape.instance_type
+
+
 def nobody_key() -> str:
     """A well-formed SSH key whose private half nobody has: its point is a hash of a sentence, not of a secret.
 

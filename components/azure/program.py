@@ -68,6 +68,8 @@ def _build_here(
         args = {**pool_args(decision, workload, pool, settings), **keys.get("disks", {})}
         args |= {key: place[key] for key in MACHINES if key in place}
         args |= launching.boot(decision, workload, pool, settings)
+        if name in settings.images:
+            args["image"] = settings.images[name]
         made = GpuScaleSet(name, args, options)  # type: ignore[arg-type]
         outputs[name] = {"scaleSet": made.scale_set_name, "identity": made.identity_id}
     if found := by_target.get("kubernetes"):

@@ -581,6 +581,7 @@ CASES = [
     ("azure pool", {"vm_size": "Standard_ND128isr_NDR_GB200_v6"}, "vm_size", "is an Arm machine of an NVLink rack"),
     ("azure pool", {"vm_size": "Standard_ND96isr_MI300X_v5"}, "region", "does not sell Standard_ND96isr_MI300X_v5"),
     ("azure pool", {"capacity_mode": "flex-start"}, "capacity_mode", "one of on-demand, spot, reservation"),
+    ("azure pool", {"image": "ubuntu"}, "image", "must be the id of an image"),
     ("azure pool", {"disk_gib": 8}, "disk_gib", "64 to 4095"),
     ("azure store", {"soft_delete_days": 3}, "soft_delete_days", "below a week nobody notices"),
     ("aks cluster", {"reservations": ["h100"]}, "reservations[0]", "must be the id of a capacity reservation group"),

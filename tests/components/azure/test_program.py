@@ -1,15 +1,17 @@
 """From a decision to AKS, Azure ML, Managed Lustre, keys, budget and the hard end."""
 
+import dataclasses
 import json
 
 import pytest
-from aws_recording import record
+from aws_recording import ROOT, record
 from azure_decisions import CONFIG, KUBERNETES, ML, RAY, SETTINGS
 from azure_recording import check_right, component, golden, only
 from decisions import by_stack, decision, pool, serving
 
 from components.azure import managed, program
 from components.settings import Settings
+from preview.evaluate import evaluate
 from sizing.errors import ConfigError
 
 RECORDED = {}
@@ -173,3 +175,15 @@ def test_plain_machines_pay_for_nothing_of_others():
 @pytest.mark.parametrize(("name", "what"), [("kubernetes-staging", KUBERNETES), ("azureml-dev", ML), ("ray-dev", RAY)])
 def test_the_stack_is_written_down(name, what):
     golden(f"stack-{name}", [one for one in built(what) if not one.custom])
+
+
+def test_a_virtual_gpu_comes_with_an_image_of_one_s_own_or_a_word_about_it():
+    pool_of = pool("azure", "Standard_NV36ads_A10_v5", "a10", 1)
+    one = decision("prod-azure", serving("chat", pool_of))
+    image = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/galleries/g/images/grid"
+    for images, words in (({}, "wants NVIDIA's GRID driver"), ({"chat": image}, "")):
+        settings = dataclasses.replace(SETTINGS, images=images)
+        plan = evaluate(ROOT, one.stack, program=lambda settings=settings: program.build(one, one.workloads, settings))
+        profile = only(plan.resources, "azure-native:compute:VirtualMachineScaleSet").inputs["virtualMachineProfile"]
+        assert profile["storageProfile"]["imageReference"].get("id") == images.get("chat")
+        assert any(words in note for note in plan.notes) if words else not [n for n in plan.notes if "GRID" in n]
