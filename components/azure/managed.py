@@ -160,6 +160,8 @@ def build_queues(
         if (shape := find_shape("azure", pool.instance_type)) is not None
     ]
     args: dict[str, Any] = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": flavors}
+    if found := mirrors().get("registry"):
+        args["registry"] = found
     if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(pairs, settings)}):
         args["namespaces"] = spaces
     if ray:

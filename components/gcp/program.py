@@ -94,6 +94,7 @@ def _build_cluster(
         direct = GpuDirect(f"gpudirect-{region}", inside, options)  # type: ignore[arg-type]
         inside_first.append(direct)
         outputs[f"gpudirect-{region}"] = {"networks": direct.networks, "installers": direct.installers}
+    mirror = {"registry": found} if (found := pulumi.Config("sizewell").get("registry")) else {}
     flavors: list[dict[str, Any]] = []
     named = cluster.cluster_name
     for workload, pool in here:
@@ -117,7 +118,7 @@ def _build_cluster(
     if any(pool.capacity.mode == "queued" or is_gang(workload, pool) for workload, pool in here):
         from components.kubernetes.queueing import Queueing
 
-        queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors}
+        queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors, **mirror}
         if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(here, settings)}):
             queueing["namespaces"] = spaces
         queues = Queueing(f"queues-{region}", queueing)  # type: ignore[arg-type]
@@ -133,9 +134,36 @@ def _build_cluster(
 
     kubeconfig = cluster.kubeconfig
     held = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there
+    _say_what_cannot_be_pulled(here, settings, queued=queued, mirrored=bool(mirror))
     return outputs | build_runs(
-        decision, here, settings, where=region, kubeconfig=kubeconfig, target=target, queued=queued, options=held
+        decision,
+        here,
+        settings,
+        where=region,
+        kubeconfig=kubeconfig,
+        target=target,
+        queued=queued,
+        options=held,
+        **mirror,
     )
+
+
+def _say_what_cannot_be_pulled(
+    here: Sequence[managed.Pair], settings: Settings, *, queued: bool, mirrored: bool
+) -> None:
+    """Images outside of Google's registries, which are all that a network without a way out reaches."""
+    if not launching.own_network(settings):
+        return
+    ran = [settings.runs[workload.spec.name].image for workload, _ in here if workload.spec.name in settings.runs]
+    wanted = list(dict.fromkeys(image for image in ran if ".pkg.dev/" not in image and "gcr.io/" not in image))
+    if (queued or ran) and not mirrored:
+        wanted.append("those of Kueue and the operators of what runs (registry.k8s.io, quay.io, ghcr.io)")
+    if wanted:
+        pulumi.log.warn(
+            f"the network has no way out, so machines cannot pull {', '.join(wanted)}: serve them from Artifact "
+            "Registry (a remote repository fetches them) and name it in image, and in sizewell:registry as "
+            "REGION-docker.pkg.dev/PROJECT/REPOSITORY"
+        )
 
 
 def _build_storage(

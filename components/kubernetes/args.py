@@ -45,6 +45,8 @@ class QueueingArgs(OwnedArgs):
     """Namespaces whose jobs may use the queues; default unless told. They have to be there."""
     operators: NotRequired[list[str]]
     """jobset, kuberay, lws, keda: operators of what runs beside the queue; jobset unless told."""
+    registry: NotRequired[pulumi.Input[str]]
+    """Mirror of the images of Kueue and the operators, for a network without a way out; their own unless told."""
     max_run_seconds: NotRequired[int]
     """Queued machines are asked for this long; 604800 (7 days) unless told."""
 

@@ -22,6 +22,7 @@ OPERATORS: Final[dict[str, dict[str, str]]] = {
     "keda": {"chart": "keda", "version": "2.18.1", "repository": "https://kedacore.github.io/charts"},
 }
 OPERATOR_IMAGES: Final[dict[str, tuple[str, ...]]] = {  # what the charts above run, as their projects publish it
+    "kueue": ("registry.k8s.io/kueue/kueue:v0.16.6",),
     "jobset": ("registry.k8s.io/jobset/jobset:v0.11.1",),
     "kuberay": ("quay.io/kuberay/operator:v1.4.2",),
     "lws": ("registry.k8s.io/lws/lws:v0.8.0",),
@@ -49,6 +50,7 @@ def mirrored(operator: str, registry: str) -> dict[str, Any]:
     path, _, tag = OPERATOR_IMAGES[operator][0].partition("/")[2].rpartition(":")
     image = {"repository": f"{registry}/{path}", "tag": tag}
     shapes: dict[str, dict[str, Any]] = {
+        "kueue": {"controllerManager": {"manager": {"image": image}}},
         "jobset": {"image": {"registry": registry, "repository": path, "tag": tag}},
         "kuberay": {"image": image},
         "lws": {"image": {"manager": image}},

@@ -36,8 +36,11 @@ class Queueing(Owned):
         )
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
-        jobs = [release(self, name, one, provider) for one in args.get("operators", ["jobset"])]
-        queue = release(self, name, "kueue", provider, after=jobs)  # it looks for the kinds of jobs when it starts
+        mirror = args.get("registry", "")
+        jobs = [release(self, name, one, provider, registry=mirror) for one in args.get("operators", ["jobset"])]
+        queue = release(
+            self, name, "kueue", provider, after=jobs, registry=mirror
+        )  # it looks for the kinds of jobs when it starts
         for priority, value in objects.PRIORITIES.items():
             kubernetes.scheduling.v1.PriorityClass(
                 f"{name}-{priority}",

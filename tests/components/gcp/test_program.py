@@ -58,6 +58,18 @@ def test_a_job_of_several_machines_gets_all_of_them_or_none_and_reserved_ones_cl
     assert pod["metadata"]["annotations"][PREFERRED] == objects.GKE_TOPOLOGY[0]
 
 
+def test_images_that_a_network_without_a_way_out_cannot_pull_are_named_or_mirrored():
+    job = training("pretrain", pool("gcp", "a3-megagpu-8g", "h100-sxm", 8, nodes=(0, 0, 2), mode="queued"))
+    one, mirror = decision("staging-gcp", job), "us-central1-docker.pkg.dev/petsnap/k8s"
+    for config in ({}, {"sizewell:registry": mirror}):
+        build = lambda: program.build(one, one.workloads, SETTINGS)  # noqa: E731
+        plan = evaluate(ROOT, one.stack, program=build, config=config)
+        assert any("cannot pull" in note for note in plan.notes) is not bool(config)
+        kueue = next(found.inputs for found in plan.resources if found.inputs.get("name") == "kueue")
+        image = kueue.get("values", {}).get("controllerManager", {}).get("manager", {}).get("image")
+        assert image == ({"repository": f"{mirror}/kueue/kueue", "tag": "v0.16.6"} if config else None)
+
+
 @pytest.mark.parametrize("mode", ["spot", "queued", "flex-start"])
 def test_machines_that_come_and_go_are_queued_but_not_packed_by_labels(mode):
     low = 0 if mode == "queued" else 2
