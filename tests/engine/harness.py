@@ -119,7 +119,7 @@ def environment(folder: Path, *, warm: bool = True) -> dict[str, str]:
         **{
             key: value
             for key, value in os.environ.items()
-            if not key.startswith(("PULUMI_", "AWS_", "GOOGLE_", "ARM_"))
+            if not key.startswith(("PULUMI_", "AWS_", "GOOGLE_", "ARM_", "PYTHONDONTWRITE"))  # programs run often
         },
         "PATH": f"{plugins}:{os.environ['PATH']}",
         "PULUMI_HOME": str(folder / "home"),
@@ -129,5 +129,4 @@ def environment(folder: Path, *, warm: bool = True) -> dict[str, str]:
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_OPTION_COLOR": "never",
         "SIZEWELL_STANDIN": str(clouds),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
