@@ -100,7 +100,7 @@ def quantity(metric: str, value: float) -> str:
         return f"{short_number(value)} {what.replace('_', ' ')}/s{more.replace('_', ' ')}"
     if metric.endswith("_s"):
         return short_duration(value)
-    if metric in ("mfu", "availability", "utilization") or metric.endswith("_share"):
+    if metric in ("mfu", "goodput", "utilization") or metric.endswith("_share"):
         return f"{value * 100:.3g}%"
     if "bytes" in metric.split("_"):
         return f"{gib(value):.1f} GiB"

@@ -17,11 +17,23 @@ def refusal(shape: Shape) -> str:
     return ""
 
 
-def works_alone(shape: Shape) -> bool:
-    """Whether several of these machines cannot work on one job: Azure's without InfiniBand stand in no partition.
+NODES_MAX: Final = 2048
+"""Of one job: 16,384 devices at eight a machine, as many as anybody has published a run on."""
+
+POOL_NODES_MAX: Final = {"azure": 100, "gcp": 1000}
+"""Machines in a placement group, which is an InfiniBand partition (learn.microsoft.com, "Virtual Machine Scale Sets and
+placement groups"); nodes in a pool of one zone (cloud.google.com/kubernetes-engine/quotas, from memory)."""
+
+
+def together_max(shape: Shape) -> int:
+    """Most machines of a type that one job runs on; Azure's without InfiniBand stand in no partition and work alone.
 
     >>> from sizing.catalog import load
-    >>> works_alone(load().shape("azure", "Standard_NC40ads_H100_v5")), works_alone(load().shape("aws", "g6e.xlarge"))
-    (True, False)
+    >>> together_max(load().shape("azure", "Standard_NC40ads_H100_v5"))
+    1
+    >>> together_max(load().shape("azure", "Standard_ND96isr_H100_v5"))
+    100
     """
-    return shape.cloud == "azure" and shape.fabric != "infiniband"
+    if shape.cloud == "azure" and shape.fabric != "infiniband":
+        return 1
+    return min(NODES_MAX, POOL_NODES_MAX.get(shape.cloud, NODES_MAX))

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from sizing import buildable
 from sizing.catalog.records import Accelerator
 from sizing.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, ServingJob, TrainingEstimate
 from sizing.memory import serving_budget_bytes, serving_memory, usable_bytes
@@ -42,12 +43,20 @@ class Machine:
     network_bytes_per_s: float | None = None  # per accelerator
     slices: tuple[tuple[int, int, str], ...] = ()  # legal TPU slices: (VMs, chips, topology)
     host_vcpus: float | None = None  # of one machine, where the work has images to decode
-    alone: bool = False  # several of them cannot work on one job
+    together_max: int = buildable.NODES_MAX  # most of them that one job runs on
 
     @property
     def key(self) -> tuple[object, ...]:
         network = (self.fabric, self.network_bytes_per_s)
-        return (self.accelerator.key, self.count, self.scale_up, *network, self.slices, self.host_vcpus, self.alone)
+        return (
+            self.accelerator.key,
+            self.count,
+            self.scale_up,
+            *network,
+            self.slices,
+            self.host_vcpus,
+            self.together_max,
+        )
 
     def outside(self, nodes: int) -> tuple[object, ...]:
         """What of the network matters to so many nodes: nothing to one alone."""

@@ -22,7 +22,6 @@ from sizing.requirements import Requirements
 if TYPE_CHECKING:
     from sizing.layouts import Plan
 
-NODES_MAX = 128
 NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
 COMPUTE = ("matrix products", "attention", "memory-bound", "recompute")  # of a step's waterfall
 LIKELY_STATE = 3.0  # what a run is likely to need in all, over the least that any layout keeps
@@ -159,9 +158,13 @@ def _hunt(
         return tuple(found)
     if refusals:
         return min(refusals, key=lambda refusal: refusal.shortfall)
-    if machine.alone:
-        reason = "machines of one job need InfiniBand on Azure, these work alone"
-        return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
+    most = machine.together_max
+    if need.nodes and need.nodes.low > most:
+        if most == 1:
+            reason = "machines of one job need InfiniBand on Azure, these work alone"
+            return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
+        reason = f"one job runs on at most {most:,} of these machines"
+        return FleetRefusal(cause="nodes", reason=reason, relax=f"allow {most:,} nodes or fewer in resources.nodes")
     return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
 
 
@@ -185,16 +188,15 @@ def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) 
 
 def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:
     """Numbers of nodes to look at: powers of two within the spec's range; on TPU the legal slices."""
-    most = NODES_MAX if need.objective == "cost" else NODES_MAX_FOR_TIME
-    batch = need.training.global_batch if need.training else NODES_MAX
+    most = machine.together_max if need.objective == "cost" else min(NODES_MAX_FOR_TIME, machine.together_max)
+    batch = need.training.global_batch if need.training else most
     if machine.accelerator.runtime == "tpu":
         legal = [(vms, topology) for vms, chips, topology in machine.slices if vms <= most and chips <= 8 * batch]
         return tuple(sorted((v, t) for v, t in set(legal) if within(need.nodes, v) == v))
-    high = min(NODES_MAX, need.nodes.high) if need.nodes and need.nodes.high else most
+    high = min(machine.together_max, need.nodes.high) if need.nodes and need.nodes.high else most
     low = need.nodes.low if need.nodes else 1
-    counts = {1 << power for power in range(8) if low <= 1 << power <= high}
+    counts = {1 << power for power in range(high.bit_length()) if low <= 1 << power <= high}
     counts |= {n for n in (low, high) if need.nodes and low <= n <= high}
-    counts &= {1} if machine.alone else counts
     return tuple((n, "") for n in sorted(counts))
 
 

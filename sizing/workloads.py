@@ -202,11 +202,13 @@ def _performance(chosen: Option) -> Performance:
     value = performance_value(chosen)
     if fleet.training is not None and chosen.run_s is not None:
         time = fleet.training
+        sequences = need.training is not None and need.training.sequence_length
         figures = {
             "step_s": time.step_s,
-            "tokens_per_s": time.tokens_per_s,
+            "tokens_per_s" if sequences else "samples_per_s": time.tokens_per_s,
             "mfu": time.mfu,
-            "availability": time.availability,
+            # Of a long run's time, interruptions apart: evaluations, rewinds and restarts take the rest.
+            **({"goodput": time.availability} if time.availability < 1.0 else {}),
             "run_time_without_interruptions_s": fleet.run_s or 0.0,
         }
         if chosen.interruptions is not None:

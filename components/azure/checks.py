@@ -9,6 +9,7 @@ from components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkA
 from components.azure.plans import PRIVATE_ZONES, WINDOWS_ZONES
 from components.faults import Faults, check_counts, check_guard, check_offered, check_owned, check_schedule
 from components.machines import offered_elsewhere
+from sizing import buildable
 from sizing.catalog.records import Shape
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation")
@@ -25,7 +26,7 @@ _IMAGE = re.compile(
 )
 _AN_IMAGE = "/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Compute/galleries/GALLERY/images/NAME"
 RACKS = ("GB200", "GB300")  # github.com/Azure/ai-infrastructure-on-azure, infrastructure_references/aks
-ONE_PLACEMENT_GROUP = 100  # most machines in it
+ONE_PLACEMENT_GROUP = buildable.POOL_NODES_MAX["azure"]  # most machines in it
 
 
 def is_guid(value: object) -> bool:

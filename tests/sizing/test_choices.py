@@ -126,3 +126,36 @@ def test_many_specs_are_answered_in_their_order_by_several_processes(facts):
     assert [answer.workloads[0].spec.name for answer in answers] == [one.name for one in named]
     assert answers[2] == decide([named[2]], facts, stack="", on=ON)
     assert done == [1, 2, 3, 4, 5, 6]
+
+
+FRONTIER = {
+    "kind": "training",
+    "model": "meta-llama/Llama-3.1-405B",
+    "training": {"tokens": "15T", "sequence_length": 8192, "global_batch": "16M"},
+    "deadline": "60d",
+}
+
+
+def test_a_frontier_run_gets_as_many_machines_as_its_deadline_asks_for(facts):
+    workload = decided(facts, **FRONTIER, infra=["aws"])
+    (pool,) = workload.pools
+    assert pool.nodes_max > 128
+    assert workload.performance.value <= 60 * 86_400
+    half = spec(**FRONTIER, infra=["aws"], resources={"nodes": pool.nodes_max // 2})
+    assert not isinstance(decide([half], facts, stack="", on=ON), Decision), "the smallest number that does is taken"
+
+
+def test_no_job_has_more_machines_than_a_pool_of_its_cloud_holds(facts):
+    for cloud, most in (("azure", 100), ("gcp", 1000), ("aws", 2048)):
+        asked = spec(**FRONTIER, infra=[cloud], resources={"nodes": "5000.."})
+        answer = decide([asked], facts, stack="", on=ON)
+        assert not isinstance(answer, Decision)
+        assert f"one job runs on at most {most:,} of these machines" in {one.reason for one in answer.nearest}
+
+
+def test_pictures_are_counted_as_samples(facts):
+    figures = decided(facts, **PHOTOS).performance.figures
+    assert figures["samples_per_s"] == pytest.approx(4096 / figures["step_s"], rel=1e-3)
+    assert "tokens_per_s" not in figures
+    assert 0 < figures["goodput"] < 1
+    assert "goodput" not in decided(facts, **TUNE).performance.figures, "a fine-tuning is not evaluated on the way"
