@@ -9,20 +9,22 @@ from sizing.catalog.records import Shape
 RACKS: Final = ("gb200", "gb300")  # chips whose machines are parts of an NVLink rack
 RACKS_REFUSED: Final = ("aws", "azure")
 
+NODES_MAX: Final = 2048
+"""Of one job: 16,384 devices at eight a machine, as many as anybody has published a run on."""
+
+FABRIC_NODES_MAX: Final = 252
+"""On Google Cloud: addresses in the subnetwork that each accelerator interface has (components/gcp/network.py)."""
+
+POOL_NODES_MAX: Final = {"azure": 100, "gcp": 1000}
+"""Machines in a placement group, which is an InfiniBand partition (learn.microsoft.com, "Virtual Machine Scale Sets and
+placement groups"); nodes in a pool of one zone (cloud.google.com/kubernetes-engine/quotas, from memory)."""
+
 
 def refusal(shape: Shape) -> str:
     """Why no component brings a machine type up; "" where one does."""
     if shape.accelerator in RACKS and shape.cloud in RACKS_REFUSED:
         return "no component brings up machines of an NVLink rack (driver, network cards, Arm)"
     return ""
-
-
-NODES_MAX: Final = 2048
-"""Of one job: 16,384 devices at eight a machine, as many as anybody has published a run on."""
-
-POOL_NODES_MAX: Final = {"azure": 100, "gcp": 1000}
-"""Machines in a placement group, which is an InfiniBand partition (learn.microsoft.com, "Virtual Machine Scale Sets and
-placement groups"); nodes in a pool of one zone (cloud.google.com/kubernetes-engine/quotas, from memory)."""
 
 
 def together_max(shape: Shape) -> int:
@@ -36,4 +38,6 @@ def together_max(shape: Shape) -> int:
     """
     if shape.cloud == "azure" and shape.fabric != "infiniband":
         return 1
+    if shape.cloud == "gcp" and shape.fabric.startswith("gpudirect"):
+        return FABRIC_NODES_MAX
     return min(NODES_MAX, POOL_NODES_MAX.get(shape.cloud, NODES_MAX))
