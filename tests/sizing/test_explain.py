@@ -45,7 +45,7 @@ def test_half_the_devices_that_are_enough_need_no_change(full):
 
 
 def test_each_change_for_half_the_devices_says_whether_it_is_enough(small):
-    large = tune(model={"params": "14B", "layers": 40, "hidden": 5120, "heads": 40}, training=FULL)
+    large = tune(model={"params": "30B", "layers": 60, "hidden": 6656, "heads": 52}, training=FULL)
     found = explain(large, small, stack="", on=ON)
     assert isinstance(found, Explanation)
     assert found.half[0].what == "as it is"
