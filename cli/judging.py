@@ -40,10 +40,31 @@ def decision_of(root: Path, stack: str) -> Decision | None:
     return Decision.from_json(path) if path.exists() else None
 
 
+def own_prices(usage: Path | None, discounts: Path | None) -> dict[str, Any]:
+    """What the files say beside the list: arguments of `resources.price`."""
+    from resources.usage import read_discounts, read_usage
+
+    found: dict[str, Any] = {}
+    if usage is not None:
+        found["usage"] = read_usage(usage)
+    if discounts is not None:
+        found["discounts"] = read_discounts(discounts)
+    return found
+
+
 def judge(
-    plan: Plan, decision: Decision | None, settings: Config, on: date, changes: Mapping[str, str] | None = None
+    plan: Plan,
+    decision: Decision | None,
+    settings: Config,
+    on: date,
+    changes: Mapping[str, str] | None = None,
+    *,
+    prices: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Every rule over one stack; `changes` says what a comparison found, None where nothing is compared."""
+    """Every rule over one stack; `changes` says what a comparison found, None where nothing is compared.
+
+    `prices` are those of `own_prices`.
+    """
     from policy.engine import evaluate
     from resources.facts import facts
     from resources.pricing import price
@@ -57,19 +78,19 @@ def judge(
             "digest": decision.digest(),
             "sealed": not decision.edited,
         }
-    pricing = price(plan, catalog, on=on)
+    pricing = price(plan, catalog, on=on, **(prices or {}))
     return evaluate(facts(plan, catalog, pricing=pricing, decision=stated, changes=changes, on=on), settings, on=on)
 
 
 def for_preview(
-    settings: Config, root: Path, on: date
+    settings: Config, root: Path, on: date, prices: Mapping[str, Any] | None = None
 ) -> Callable[[Plan, Decision | None, Mapping[str, str]], PolicyReport]:
     """The policies as a function that a preview can call."""
 
     def policies(plan: Plan, decision: Decision | None, changes: Mapping[str, str]) -> PolicyReport:
         from preview.records import PolicyFinding, PolicyReport
 
-        report = judge(plan, decision or decision_of(root, plan.stack), settings, on, changes)
+        report = judge(plan, decision or decision_of(root, plan.stack), settings, on, changes, prices=prices)
         return PolicyReport(
             passed=report.passed,
             findings=tuple(

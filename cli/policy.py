@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
@@ -35,6 +36,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", nargs="*", metavar="STACK", help="stacks (default: all)")
     parser.add_argument("--list", action="store_true", help="list the rules instead")
     parser.add_argument("--config", type=Path, metavar="FILE", help=f"levels, parameters and waivers ({judging.DEFAULT_CONFIG})")  # fmt: skip  # noqa: E501
+    parser.add_argument("--usage", type=Path, metavar="FILE", help="usage that no resource states: stored data, egress")
+    parser.add_argument("--discounts", type=Path, metavar="FILE", help="own rates and commitments")
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="the day on which waivers and prices count (today)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -48,12 +51,13 @@ def run(args: argparse.Namespace) -> int:
 
     known = stacks_of(root)
     project.must_be_stacks(args.stack, known)
+    prices = judging.own_prices(args.usage, args.discounts)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     reports: dict[str, Report | SizewellError] = {}
     with output.progress("evaluating") as tell:
         for name in args.stack or known:
             tell(f"evaluating {name}")
-            reports[name] = _report(root, name, settings, on)
+            reports[name] = _report(root, name, settings, on, prices)
     if args.json:
         output.print_json({name: _document(report) for name, report in reports.items()})
     else:
@@ -63,11 +67,12 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else max(errors, default=0)
 
 
-def _report(root: Path, stack: str, settings: Config, on: date) -> Report | SizewellError:
+def _report(root: Path, stack: str, settings: Config, on: date, prices: Mapping[str, Any]) -> Report | SizewellError:
     from preview.evaluate import evaluate
 
     try:
-        return judging.judge(evaluate(root, stack), judging.decision_of(root, stack), settings, on)
+        decision = judging.decision_of(root, stack)
+        return judging.judge(evaluate(root, stack), decision, settings, on, prices=prices)
     except SizewellError as error:
         return error
 

@@ -86,7 +86,9 @@ def run(args: argparse.Namespace) -> int:
                 max_age_s=max_age_s(args.max_age),
                 usage=args.usage,
                 discounts=args.discounts,
-                policies=judging.for_preview(judging.config(args.policies, root), root, on),
+                policies=judging.for_preview(
+                    judging.config(args.policies, root), root, on, judging.own_prices(args.usage, args.discounts)
+                ),
                 progress=tell,
             )
         )

@@ -5,6 +5,7 @@ Knows the protocol's messages and nothing of how they are sent. The clock is rea
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from policy.rules import RULES
 from resources.facts import facts
 from resources.pricing import Pricing, price
 from resources.recorded import UNKNOWN, Plan, RecordedResource
+from resources.usage import read_discounts, read_usage
 from sizing.catalog import load
 from sizing.errors import ConfigError, Fault
 
@@ -59,6 +61,7 @@ class Session:
         self._seen: dict[str, RecordedResource] = {}
         self._told: set[tuple[str, str, str]] = set()
         self._catalog = load()
+        self._prices = _own_prices()
         self.configure()
 
     def configure(self) -> None:
@@ -108,7 +111,7 @@ class Session:
         """Everything else, over all resources; inputs that were seen before replace the engine's outputs."""
         plan = self._plan(tuple(self._merged(recorded(message, outputs=True)) for message in messages))
         today = _today()
-        pricing = price(plan, self._catalog, on=today)
+        pricing = price(plan, self._catalog, on=today, **self._prices)
         self.bill = bill(pricing)
         stated = facts(
             plan,
@@ -140,6 +143,16 @@ class Session:
 
 
 _LEVELS: Final = ("advisory", "mandatory", "disabled", "remediate")  # as the protocol numbers them
+
+
+def _own_prices() -> dict[str, Any]:
+    """What the files that the environment names say beside the list."""
+    found: dict[str, Any] = {}
+    if usage := os.environ.get("SIZEWELL_USAGE"):
+        found["usage"] = read_usage(Path(usage))
+    if discounts := os.environ.get("SIZEWELL_DISCOUNTS"):
+        found["discounts"] = read_discounts(Path(discounts))
+    return found
 
 
 def _today() -> Any:

@@ -75,6 +75,7 @@ def test_preview_against_the_revision_before(built: Path, sizewell: Sizewell) ->
         (("policy", "prod-mars"), "no stack 'prod-mars'\n  fix: name one of"),
         (("policy", "dev-asw"), "no stack 'dev-asw'\n  fix: did you mean dev-aws?"),
         (("policy", "dev-aws", "--config", "nowhere.yaml"), "no such file"),
+        (("policy", "dev-aws", "--usage", "nowhere.yaml"), "nowhere.yaml: no such file"),
         (("validate", "nowhere"), "nowhere: no such file or folder"),
         (("validate", "Pulumi.yaml"), "Pulumi.yaml"),
     ],

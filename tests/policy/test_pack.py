@@ -208,6 +208,21 @@ def test_only_a_missing_environment_tag_is_mended_by_itself() -> None:
         running.stop()
 
 
+def test_a_usage_file_prices_what_no_resource_states(tmp_path: Path) -> None:
+    file = tmp_path / "usage.yaml"
+    file.write_text("usage: [{resource: data, stored_gigabytes: 1000}]\n", encoding="utf-8")
+    running = Pack({"SIZEWELL_USAGE": str(file)})
+    try:
+        running.configure()
+        found = running.analyze_stack(running.resource("aws:s3/bucket:Bucket", "data", {"region": "us-east-1"}))
+        assert "unpriced-resource" not in names(found)
+        assert [d.message for d in found if d.policyName == "cost-total"] == [
+            "23.00 USD a month expected (23.00 to 23.00)"
+        ]
+    finally:
+        running.stop()
+
+
 def test_a_waiver_holds_and_is_told(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     waiver = "{rule: owner-and-expiry-tags, resource: ip, reason: moved by hand, expires: 2099-12-31}"
