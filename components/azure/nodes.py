@@ -114,7 +114,7 @@ class GpuScaleSet(Owned):
                 **market,
                 "security_profile": {"encryption_at_host": True},
                 "os_profile": {
-                    "computer_name_prefix": self.physical(name, 9)[:9],
+                    "computer_name_prefix": plans.host_prefix(self.physical(name, 64)),
                     "admin_username": "sizewell",
                     "custom_data": plans.custom_data(
                         start_script=args.get("start_script", ""), rocm="MI300X" in shape.instance_type

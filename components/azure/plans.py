@@ -6,6 +6,7 @@ import ipaddress
 from typing import Any
 
 from components.owned import GuardArgs, ScheduleArgs
+from components.tags import short_hash
 from sizing.catalog.records import Shape
 
 CONTAINER = "checkpoints"
@@ -113,6 +114,15 @@ def is_virtual(shape: Shape) -> bool:
     [True, False]
     """
     return "_A10_v" in shape.instance_type
+
+
+def host_prefix(name: str) -> str:
+    """What the machines' host names begin with, beside Azure's six characters: nine, and a letter first.
+
+    >>> host_prefix("sizewell-dev-azure-chat")
+    'n95ed8640'
+    """
+    return f"n{short_hash(name)}"
 
 
 def nobody_key() -> str:

@@ -148,6 +148,7 @@ REFUSED = [
     (AGENTS, {"maxPods": 8}, "outside of 10 to 250"),
     (AKS, {"agentPoolProfiles": [{"name": "gpu", "mode": "User"}]}, "no pool for the system"),
     (VMSS, {"virtualMachineProfile": {"evictionPolicy": "Delete"}}, "belongs to spot machines"),
+    (VMSS, {"virtualMachineProfile": {"osProfile": {"computerNamePrefix": "-cbb92f8a"}}}, "how a host name begins"),
     (VMSS, {"singlePlacementGroup": True, "sku": {"capacity": 101}}, "takes 100 machines"),
     (
         "azure-native:monitor:AutoscaleSetting",

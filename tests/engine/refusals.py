@@ -489,6 +489,9 @@ def scale_set(inputs: Mapping[str, Any]) -> Faults:
     profile = inputs.get("virtualMachineProfile") or {}
     if profile.get("evictionPolicy") and profile.get("priority") not in ("Spot", "Low"):
         yield "virtualMachineProfile.evictionPolicy", "belongs to spot machines"
+    prefix = (profile.get("osProfile") or {}).get("computerNamePrefix")
+    if known(prefix) and prefix is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,57}", str(prefix)):
+        yield "virtualMachineProfile.osProfile.computerNamePrefix", f"is not how a host name begins: {prefix!r}"
     if profile.get("billingProfile") and profile.get("priority") != "Spot":
         yield "virtualMachineProfile.billingProfile", "a highest price belongs to spot machines"
     count = _number((inputs.get("sku") or {}).get("capacity"))
