@@ -74,9 +74,10 @@ def run(args: argparse.Namespace) -> int:
 
     from sizing.catalog import load
 
-    with output.progress("reading the catalog"):
+    with output.progress("reading the catalog") as tell:
         catalog = load()
-    specs = read_all(paths, catalog)
+        tell(f"reading {len(paths):,} specs")
+        specs = read_all(paths, catalog)
     if args.show_spec:
         return _show(specs, as_json=args.json)
     if args.observed is not None:

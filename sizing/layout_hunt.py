@@ -35,6 +35,15 @@ class LayoutRefusal:
     layouts: int = 0  # how many were legal
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A layout that fits a cluster, and the time of its step: all that a search has to know of it."""
+
+    cluster: Cluster
+    layout: Layout
+    step_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """What an accelerator has for the work, and what its runtime makes of an expected peak."""
@@ -148,9 +157,11 @@ class Hunt:
             self._limit = self.found[-1][1]
         self.open = bool(len(self._bound)) and bool((self._bound <= self._limit).any())
 
-    def answer(self) -> list[tuple[Layout, float]] | LayoutRefusal:
-        """The fastest layouts that fit with the seconds of their steps, or why there is none."""
-        return [(self.region.legal.layout(row), seconds) for row, seconds in self.found] or self._refusal()
+    def answer(self) -> tuple[Found, ...] | LayoutRefusal:
+        """The fastest layouts that fit, or why there is none."""
+        layout = self.region.legal.layout
+        found = tuple(Found(self.cluster, layout(row), seconds) for row, seconds in self.found)
+        return found or self._refusal()
 
     def _refusal(self) -> LayoutRefusal:
         legal = self.region.count

@@ -17,26 +17,17 @@ import numpy as np
 from sizing import calibration
 from sizing.jobs import Cluster, Layout, MemoryEstimate, TrainingEstimate, TrainingJob
 from sizing.layout_bounds import ComputeBound
-from sizing.layout_hunt import Device, Hunt, Index, LayoutRefusal, Region
+from sizing.layout_hunt import Device, Found, Hunt, Index, LayoutRefusal, Region
 from sizing.layout_space import Column, Space, space
 from sizing.memory import Layouts, Runtimes, peak_bytes, training_memories
 from sizing.performance.training import estimates, step_s
-from sizing.performance.training_rows import cluster_facts, job_facts, one_row, rows
+from sizing.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
 
 __all__ = ["Answer", "Found", "LayoutRefusal", "Plan", "find_all", "matching", "plans", "search", "search_all"]
 
 CHUNK = 8192  # rows timed at once, about
 FIRST_LOOK = 32  # layouts of each cluster that are timed before the bound prunes the rest
 SMALL = 2048  # rows that are timed at once in any case: as many take little longer than one
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """A layout that fits a cluster, and the time of its step: all that a search has to know of it."""
-
-    cluster: Cluster
-    layout: Layout
-    step_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +70,10 @@ def search_all(
 ) -> tuple[Answer, ...]:
     """`search` for many clusters at once, in their order; much faster than one after the other."""
     found = find_all(job, clusters, best=best, known=known, at_high_edge=at_high_edge)
-    every = iter(plans(job, [one for some in found if not isinstance(some, LayoutRefusal) for one in some]))
-    return tuple(
-        some if isinstance(some, LayoutRefusal) else tuple(itertools.islice(every, len(some))) for some in found
-    )
+    different = {id(some): some for some in found if not isinstance(some, LayoutRefusal)}
+    every = iter(plans(job, [one for some in different.values() for one in some]))
+    planned = {key: tuple(itertools.islice(every, len(some))) for key, some in different.items()}
+    return tuple(some if isinstance(some, LayoutRefusal) else planned[id(some)] for some in found)
 
 
 def plans(job: TrainingJob, found: Sequence[Found]) -> list[Plan]:
@@ -92,8 +83,13 @@ def plans(job: TrainingJob, found: Sequence[Found]) -> list[Plan]:
     k = calibration.values("training")
     clusters, layouts = [one.cluster for one in found], [one.layout for one in found]
     needed = training_memories(job, layouts, [cluster.accelerator for cluster in clusters])
-    facts = [one_row(job, layout, cluster, k) for layout, cluster in zip(layouts, clusters, strict=True)]
-    timed = estimates(job, clusters, {name: np.array([row[name] for row in facts]) for name in facts[0]}, k)
+    machines: dict[tuple[object, ...], dict[str, float]] = {}
+    facts = [
+        {**layout_facts(layout), **_machine(cluster, job, k, machines)}
+        for layout, cluster in zip(layouts, clusters, strict=True)
+    ]
+    columns = zip(facts[0], np.array([tuple(row.values()) for row in facts]).T, strict=True)
+    timed = estimates(job, clusters, {**job_facts(job), **dict(columns)}, k)
     return [
         Plan(layout=layout, memory=memory, time=time)
         for layout, memory, time in zip(layouts, needed, timed, strict=True)
@@ -154,12 +150,7 @@ def find_all(
                 start += len(index)
         few *= 16
     answers = {key: hunt.answer() for key, hunt in zip(different, hunts, strict=True)}
-    return tuple(
-        tuple(Found(cluster, layout, seconds) for layout, seconds in found)
-        if not isinstance(found := answers[key], LayoutRefusal)
-        else found
-        for key, cluster in zip(alike, clusters, strict=True)
-    )
+    return tuple(answers[key] for key in alike)
 
 
 def _alike(cluster: Cluster) -> tuple[object, ...]:
