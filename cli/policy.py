@@ -128,7 +128,20 @@ def _list(settings: Config, *, as_json: bool) -> int:
         levels = row["levels"]
         same = len(set(levels.values())) == 1
         level = levels["dev"] if same else "\n".join(f"{name} {level}" for name, level in levels.items())
-        parameters = [f"{name}: {value}" for name, value in row["parameters"].items()]
+        parameters = [f"{name}: {_pasted(value)}" for name, value in row["parameters"].items()]
         made.add_row(row["rule"], row["area"], level, "\n".join([row["prevents"], *parameters]))
     console.print(made)
     return 0
+
+
+def _pasted(value: object) -> str:
+    """A parameter as a configuration takes it.
+
+    >>> _pasted({"dev": 50}), _pasted(["443", "nfs"]), _pasted(3)
+    ('{dev: 50}', "['443', nfs]", '3')
+    """
+    import yaml
+
+    return (
+        str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000)).removesuffix("...\n").strip()
+    )
