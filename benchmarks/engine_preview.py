@@ -4,6 +4,9 @@ The other program says each resource by itself, as one would who writes without 
 same types, names and inputs, references where the stack has references. It is written out from what the stack makes, so
 that the two cannot drift apart, and both previews are compared before anything is measured. Stand-in providers answer
 for the clouds. Runs take turns; machines are noisy, so the median of the ratios pair by pair counts.
+
+Seen on 2026-11-21, two cores of x86_64 with other work on them: dev-aws, 74 resources, 0.99 x both on the clock and in
+processor time.
 """
 
 from __future__ import annotations
