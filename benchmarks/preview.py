@@ -3,9 +3,9 @@
 Figures are processor time but for the many stacks: other work on the machine counts less against them.
 
 Seen on 2026-11-21 with `python -m benchmarks preview`, two cores of x86_64, Python 3.11, other work on the machine:
-40 resources 1.06 to 1.15 x the import of their modules (4 runs), evaluation alone 43 to 51 ms and 2,000 resources 0.99 to
-1.26 x four times 500 (4 runs), 100 stacks with base and head 15.7 and 17.7 x faster than one by one, pricing 33,000 to
-37,000 resources a second, 257 MB for the file of 20,000 resources.
+40 resources 1.06 to 1.15 x the import of their modules (4 runs), evaluation alone 43 to 51 ms and 2,000 resources 0.99
+to 1.26 x four times 500 (4 runs), 100 stacks with base and head 15.7 and 17.7 x faster than one by one, pricing 33,000
+to 37,000 resources a second, 257 MB for the file of 20,000 resources.
 """
 
 from __future__ import annotations
