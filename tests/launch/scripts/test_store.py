@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import subprocess
@@ -93,12 +94,20 @@ Outcomes = Mapping[str, Mapping[str, list[str]]]
 
 
 @pytest.fixture(scope="module")
-def clouds() -> Outcomes:
-    check = Path(__file__).parent / "stores_check.py"
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "GOOGLE_", "AZURE_"))}
-    run = subprocess.run([PYTHON, check], capture_output=True, text=True, timeout=240, check=False, env=env)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)  # type: ignore[no-any-return]
+def clouds(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """What the stores did; the processes of one test run share what the first of them saw."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    seen = folder / "stores.json"
+    with (folder / "stores.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not seen.exists():
+            check = Path(__file__).parent / "stores_check.py"
+            env = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "GOOGLE_", "AZURE_"))}
+            run = subprocess.run([PYTHON, check], capture_output=True, text=True, timeout=240, check=False, env=env)
+            assert run.returncode == 0, run.stderr
+            seen.write_text(run.stdout)
+        return json.loads(seen.read_text())  # type: ignore[no-any-return]
 
 
 EVERYWHERE = {
