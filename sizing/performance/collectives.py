@@ -53,8 +53,9 @@ def _inner_bandwidth(group: Number, stride: Number, fabric: Fabric) -> Values:
     mesh it has the links between its own members.
     """
     domain = np.maximum(2.0, np.asarray(fabric.domain, float))
-    share = np.clip(np.log(np.maximum(2.0, group)) / np.log(domain), 1.0 / np.asarray(fabric.axes, float), 1.0)
-    links = np.clip((np.asarray(group, float) - 1) / (domain - 1), 1.0 / domain, 1.0)
+    axes = np.log(np.maximum(2.0, group)) / np.log(domain)
+    share = np.minimum(np.maximum(axes, 1.0 / np.asarray(fabric.axes, float)), 1.0)
+    links = np.minimum(np.maximum((np.asarray(group, float) - 1) / (domain - 1), 1.0 / domain), 1.0)
     share = np.where(np.asarray(fabric.axes) > 1, share, np.where(np.asarray(fabric.mesh) > 0, links, 1.0))
     fast = share * fabric.inner_bytes_per_s
     return np.where(np.asarray(group) * stride <= fabric.fast, fast, np.minimum(fast, fabric.host_bytes_per_s))
