@@ -1,7 +1,8 @@
 """The layout search over the whole catalog: a 405B model up to 16,384 devices, a 7B fine-tuning, a thousand jobs.
 
 The searches use one core and no threads, so that processor time is what they take on a core of their own; wall time is
-printed beside it.
+printed beside it. Seen on 2026-11-21 on two cores with six other processes, processor time, least and median: 7B 32 and
+45 ms (before layouts' memory was worked out as columns: 37 and 64), 405B 0.76 and 0.86 s (0.84 and 0.88).
 """
 
 from __future__ import annotations
