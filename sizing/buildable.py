@@ -20,10 +20,19 @@ POOL_NODES_MAX: Final = {"azure": 100, "gcp": 1000}
 placement groups"); nodes in a pool of one zone (cloud.google.com/kubernetes-engine/quotas, from memory)."""
 
 
-def refusal(shape: Shape) -> str:
-    """Why no component brings a machine type up; "" where one does."""
+def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
+    """Why no component brings a machine type up for a spec's scheduler and service; "" where one does.
+
+    Azure's A10 sizes are virtual GPUs: their driver is NVIDIA's GRID, which AKS and Azure ML install, and no public image
+    has (learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup).
+    """
     if shape.accelerator in RACKS and shape.cloud in RACKS_REFUSED:
         return "no component brings up machines of an NVLink rack (driver, network cards, Arm)"
+    if shape.cloud == "azure" and "_NCC" in shape.instance_type:
+        return "no component brings up confidential virtual machines"
+    kept = scheduler in ("kubernetes", "ray") or managed == "azureml"
+    if shape.cloud == "azure" and "_A10_v" in shape.instance_type and not kept:
+        return "a virtual GPU wants the GRID driver, which AKS and Azure ML install: scheduler: kubernetes allows it"
     return ""
 
 

@@ -218,7 +218,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     wrong = _constraint(shape, accelerator, context)
     if wrong:
         return _rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
-    if unbuilt := buildable.refusal(shape):
+    if unbuilt := buildable.refusal(shape, scheduler=need.scheduler, managed=need.team.managed):
         return _rejected(shape, Cause.CONSTRAINT, unbuilt)
     unfit = _runtime(accelerator, need)
     if unfit:

@@ -159,3 +159,27 @@ def test_pictures_are_counted_as_samples(facts):
     assert "tokens_per_s" not in figures
     assert 0 < figures["goodput"] < 1
     assert "goodput" not in decided(facts, **TUNE).performance.figures, "a fine-tuning is not evaluated on the way"
+
+
+def test_virtual_gpus_are_chosen_only_where_their_driver_comes_with_the_service(facts):
+    chat = {
+        "kind": "inference",
+        "model": {"name": "llava-hf/llava-1.5-7b-hf", "weights": "fp16"},
+        "traffic": {"rps": 0.5, "input_tokens": 64, "output_tokens": 80},
+        "infra": ["azure/eastus"],
+        "resources": {"accelerators": ["A10"]},
+    }
+    asked = spec(**chat)
+    answer = decide([asked], facts, stack="", on=ON)
+    assert not isinstance(answer, Decision)
+    assert any("GRID driver" in one.reason for one in answer.nearest)
+    workload = decided(facts, **chat, scheduler="kubernetes")
+    assert workload.pools[0].instance_type.startswith("Standard_N")
+    assert workload.pools[0].accelerator.startswith("a10")
+
+
+def test_no_confidential_machine_is_chosen(facts):
+    only = spec(**{**PRETRAIN, "resources": {"instance_type": "Standard_NCC40ads_H100_v5"}})
+    answer = decide([only], facts, stack="", on=ON)
+    assert not isinstance(answer, Decision)
+    assert "no component brings up confidential virtual machines" in {one.reason for one in answer.nearest}
