@@ -23,8 +23,8 @@ placement groups"); nodes in a pool of one zone (cloud.google.com/kubernetes-eng
 def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
     """Why no component brings a machine type up for a spec's scheduler and service; "" where one does.
 
-    Azure's A10 sizes are virtual GPUs: their driver is NVIDIA's GRID, which AKS and Azure ML install, and no public image
-    has (learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup).
+    Azure's A10 sizes are virtual GPUs: their driver is NVIDIA's GRID, which AKS and Azure ML install, and no public
+    image has (learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup).
     """
     if shape.accelerator in RACKS and shape.cloud in RACKS_REFUSED:
         return "no component brings up machines of an NVLink rack (driver, network cards, Arm)"
