@@ -64,18 +64,21 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
     """All options of a spec, by its objective, and all rejections; `apart`: the best of each cloud are among them."""
     need = setting.need
 
+    least = least_extras_usd(setting)
     known: dict[tuple[str, str], list[Option]] = {}  # by machine type: those that were appraised are asked for again
 
     def offered(candidate: Candidate) -> list[Option]:
         name = (candidate.shape.cloud, candidate.shape.instance_type)
         if name not in known:
-            known[name] = options_of(candidate, setting, need.markets if candidate.buildable else ELSEWHERE_MARKETS)
+            markets = need.markets if candidate.buildable else ELSEWHERE_MARKETS
+            extra = least.get(candidate.shape.cloud, 0.0) if candidate.buildable else 0.0
+            known[name] = options_of(candidate, setting, markets, least_extra_usd=extra)
         return known[name]
 
     def appraise(candidate: Candidate) -> float | None:
         return min((o.rank_usd for o in offered(candidate)), default=None)
 
-    trial = try_all(need, setting.catalog, setting.on, appraise, least_extras_usd(setting), apart=apart)
+    trial = try_all(need, setting.catalog, setting.on, appraise, least, apart=apart)
     options: list[Option] = []
     rejections = list(trial.rejections)
     for candidate in trial.candidates:

@@ -35,7 +35,7 @@ class ComparedFees:
     on: date
     memo: dict[tuple[str, str, str], ComparedFee] = field(default_factory=dict)
     standings: dict[Footing, ComparedFee] = field(default_factory=dict)
-    priced: dict[tuple[object, ...], bool] = field(default_factory=dict)  # whether all that bills somewhere has a price
+    beside: dict[tuple[object, ...], tuple[float, ...] | None] = field(default_factory=dict)  # what bills somewhere
 
     @staticmethod
     def of(catalog: Catalog, on: date) -> ComparedFees:

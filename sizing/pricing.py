@@ -9,6 +9,7 @@ the whole option a quarter more, and its line stays unpriced.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -163,11 +164,13 @@ class Option:
         return self.fleet.serving.e2e_s if self.fleet.serving else 0.0
 
 
-def options_of(candidate: Candidate, setting: Setting, markets: tuple[str, ...]) -> list[Option]:
+def options_of(
+    candidate: Candidate, setting: Setting, markets: tuple[str, ...], *, least_extra_usd: float = 0.0
+) -> list[Option]:
     """The options of a candidate worth comparing.
 
-    For each fleet, market and who runs it the cheapest region, and the cheapest in which everything else that bills is
-    priced too.
+    For each fleet, market and who runs it the region with the cheapest machine, and the cheapest in all of those in
+    which everything else that bills is priced too. `least_extra_usd` is what any option costs beside its machines.
     """
     found: list[Option] = []
     for market in markets:
@@ -177,14 +180,25 @@ def options_of(candidate: Candidate, setting: Setting, markets: tuple[str, ...])
             for way in ways_of(candidate, deal, setting):
                 by_way.setdefault(way, []).append(deal)
         for way, places in by_way.items():
-            priced = next((deal for deal in places if _fees_known(candidate, deal, way, setting)), None)
-            chosen = dict.fromkeys(deal for deal in (priced, places[0]) if deal is not None)
+            priced = _worth_pricing(candidate, places, way, setting)
             for fleet in candidate.fleets:
-                for deal in chosen:
-                    option = make_option(candidate, fleet, deal, setting, managed=way)
-                    if option is not None:
-                        found.append(option)
+                first = make_option(candidate, fleet, places[0], setting, managed=way)
+                best: Option | None = None
+                for deal in priced:
+                    if best is not None and _least_usd(best, deal) + least_extra_usd > best.rank_usd:
+                        break
+                    option = first if deal is places[0] else make_option(candidate, fleet, deal, setting, managed=way)
+                    if option is not None and (best is None or option.order < best.order):
+                        best = option
+                found += [option for option in (best, None if first is best else first) if option is not None]
     return found
+
+
+def _least_usd(option: Option, deal: Deal) -> float:
+    """No more than an option's machines cost at another deal, however seldom they are taken away there."""
+    stretch = option.interruptions.stretch if option.interruptions is not None else 1.0
+    hours, _ = _machine_hours(option)
+    return hours / stretch * option.usd_per_hour * float(deal.usd_per_hour / option.deal.usd_per_hour)
 
 
 def ways_of(candidate: Candidate, deal: Deal, setting: Setting) -> tuple[str, ...]:
@@ -420,6 +434,16 @@ def _hours(
     )
 
 
+def _machine_hours(option: Option) -> tuple[float, float]:
+    """Machine-hours that an option is compared by, of the month or the whole run, and how many months that is."""
+    hours, months = float(option.hours.expected), 1.0
+    if option.setting.need.training is not None and option.run_s is not None and option.deal.market not in PREPAID:
+        months = max(1.0, option.run_s / 3600 / float(HOURS_PER_MONTH))
+        committed = option.deal.market in COMMITTED
+        hours = hours * math.ceil(months) if committed else option.fleet.nodes * option.run_s / 3600
+    return hours, months
+
+
 def _total_usd(option: Option) -> tuple[float, float]:
     """What the option costs in all, the month or the whole run, and the figure that it is compared by.
 
@@ -427,11 +451,7 @@ def _total_usd(option: Option) -> tuple[float, float]:
     """
     setting, deal, cloud = option.setting, option.deal, option.cloud
     need, fees = setting.need, setting.fees
-    machine_hours, months = float(option.hours.expected), 1.0
-    if need.training is not None and option.run_s is not None and deal.market not in PREPAID:
-        months = max(1.0, option.run_s / 3600 / float(HOURS_PER_MONTH))
-        committed = deal.market in COMMITTED
-        machine_hours = machine_hours * math.ceil(months) if committed else option.fleet.nodes * option.run_s / 3600
+    machine_hours, months = _machine_hours(option)
     usd = machine_hours * option.usd_per_hour
     if not option.candidate.buildable:
         usd += leaving_usd(option)
@@ -474,30 +494,51 @@ def leaving_usd(option: Option) -> float:
     return setting.fees.leaving(need.data_cloud, need.data_region, gigabytes, internet=bool(elsewhere)).usd
 
 
-def _fees_known(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> bool:
-    """Whether everything that bills beside the machine has a price in the deal's region."""
+def _worth_pricing(candidate: Candidate, places: Sequence[Deal], managed: str, setting: Setting) -> list[Deal]:
+    """Of deals by price, those in regions where everything has one, and that none beats in machine and all fees."""
+    kept: list[tuple[Deal, tuple[float, ...]]] = []
+    for deal in places:
+        fees = _fees_beside(candidate, deal, managed, setting)
+        if fees is not None and not any(
+            other.advisor == deal.advisor and all(less <= more for less, more in zip(theirs, fees, strict=True))
+            for other, theirs in kept
+        ):
+            kept.append((deal, fees))
+    return [deal for deal, _ in kept]
+
+
+def _fees_beside(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> tuple[float, ...] | None:
+    """What bills beside the machine in the deal's region, each at its price there; None where one has none."""
     cloud, need, fees = candidate.shape.cloud, setting.need, setting.fees
+    away = float(bool(need.data_region) and need.data_region != deal.region)
     if not candidate.buildable:
-        return True
+        return (away,)
     disk = bill.disk_of(candidate.shape, managed, need.kind, "none")[0]
     training = need.training is not None
     alike = (cloud, deal.region, setting.environment, managed, need.kind, need.windows, training, disk)
-    if alike not in fees.priced:
+    if alike not in fees.beside:
         keys = [disk] if disk else []
         keys += [costing.object_key(cloud, setting.environment)] if training else []
         keys += bill.RUN_KEYS if managed == "cloud-run" else ()
-        footing = Footing(
-            kind=need.kind,
-            cloud=cloud,
-            region=deal.region,
-            environment=setting.environment,
-            target=target_of(managed, "none", cloud=cloud, fleet=False),
-            windows=need.windows,
-            checkpoints=training,
-        )
-        known = fees.standing(footing).known is True
-        fees.priced[alike] = known and all(fees.fee(cloud, key, deal.region).known for key in keys)
-    return fees.priced[alike]
+        standing = [
+            fees.standing(
+                Footing(
+                    kind=need.kind,
+                    cloud=cloud,
+                    region=deal.region,
+                    environment=setting.environment,
+                    target=target_of(managed, scheduler, cloud=cloud, fleet=False),
+                    windows=need.windows,
+                    checkpoints=training,
+                )
+            )
+            for scheduler in ("none", "kubernetes")
+        ]
+        each = [*standing, *(fees.fee(cloud, key, deal.region) for key in keys)]
+        known = standing[0].known is True and all(fee.known for fee in each[2:])
+        fees.beside[alike] = tuple(fee.usd for fee in each) if known else None
+    found = fees.beside[alike]
+    return None if found is None else (away, *found)
 
 
 def least_extras_usd(setting: Setting) -> dict[str, float]:

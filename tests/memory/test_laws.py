@@ -21,6 +21,7 @@ from sizing.memory import (
     training_memory,
     usable_bytes,
 )
+from sizing.memory.activations import layer_activations
 
 H100, TPU = (load().accelerator(name) for name in ("h100-sxm", "tpu-v5p"))
 ENGINES = ("", "megatron", "nemo", "torchtitan", "torchtune", "transformers", "llm-foundry", "maxtext", "unsloth")
@@ -128,7 +129,11 @@ def test_less_recomputation_never_saves_memory(job, layout):
     )
     layers = job.architecture.layers // layout.pipeline
     if layers >= 2:  # a stage of one layer gains nothing from running it again
-        assert full <= none * 1.01
+        # When the last gradients come, one layer stands beside them: run again it is whole, kept it is being freed.
+        kinds = [layer_activations(job, layout, with_experts=experts) for experts in (False, True)]
+        widest = max(layer.kept for layer in kinds) + max(layer.gradients for layer in kinds)
+        one = widest * layout.micro_batch * job.sequence_length / layout.context
+        assert full <= none + one * 1.1  # the allocator's share on top
         assert selective <= none * 1.1  # a layer that is partly kept is run again beside what is kept of it
 
 
