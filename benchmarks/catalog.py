@@ -1,7 +1,7 @@
 """Loading the whole catalog in a fresh process, digest included: at most 60 ms.
 
-Seen on 2026-11-21 with 2,474 offers and 666 fees, two cores of its own: 75 ms, missed; 116 offers and 541 fees came that
-day.
+Seen on 2026-11-21 with 2,474 offers and 666 fees, two cores of its own: 75 ms, missed; 116 offers and 541 fees came
+that day.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The program is two of the careful ones that the policies are tested on (tests/policy/good/aws.py). Stand-in providers
 answer for the cloud, at once: with a real cloud's answers the preview takes longer and the pack does not. Runs with and
-without the pack take turns; the median of the ratios pair by pair counts. Seen on 2026-11-21 on two cores of its own, 42
-resources: 8.21 s with the policies, 7.09 s without, 1.191 x on the clock and 1.119 x of processor time.
+without the pack take turns; the median of the ratios pair by pair counts. Seen on 2026-11-21 on two cores of its own,
+42 resources: 8.21 s with the policies, 7.09 s without, 1.191 x on the clock and 1.119 x of processor time.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The searches use one core and no threads, so that processor time is what they take on a core of their own; wall time is
 printed beside it. Seen on 2026-11-21 on two cores with six other processes, processor time, least and median: 7B 32 and
 45 ms (before layouts' memory was worked out as columns: 37 and 64), 405B 0.76 and 0.86 s (0.84 and 0.88). The same day
-with the two cores to itself, two runs: 7B 37 and 54 ms on the clock, 46 and 44 ms of processor time; 405B 0.77 and 0.83 s
-on the clock; 1,000 jobs 48 and 53 s; 147 MiB.
+with the two cores to itself, two runs: 7B 37 and 54 ms on the clock, 46 and 44 ms of processor time; 405B 0.77 and
+0.83 s on the clock; 1,000 jobs 48 and 53 s; 147 MiB.
 """
 
 from __future__ import annotations
