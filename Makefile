@@ -46,7 +46,7 @@ $(TRAINING_STAMP): requirements/train.txt $(STAMP)
 	@touch $@
 
 demo: setup ## size, price and policy-check the example workloads on three clouds; no account needed
-	@$(BIN)/python -m cli.demo
+	@$(BIN)/python -m sizewell.cli.demo
 
 test: setup checkov training ## all tests, at most 12 minutes on two cores
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not soak"

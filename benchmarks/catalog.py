@@ -14,7 +14,7 @@ from benchmarks.measure import PYTHON, ROOT
 LIMIT_MS = 60
 CODE = """
 import time
-from sizing import catalog
+from sizewell.sizing import catalog
 started = time.perf_counter()
 found = catalog.load()
 print((time.perf_counter() - started) * 1e3, len(found.shapes), len(found.all_offers), len(found.models))

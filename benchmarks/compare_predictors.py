@@ -26,16 +26,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sizing.architecture import params_total
-from sizing.catalog.records import Architecture
-from sizing.jobs import Cluster, Layout, TrainingJob
-from sizing.memory import training_memory
-from sizing.performance.training import training_time
-from sizing.validation import cases as published
-from sizing.validation.describe import CannotPredictError
-from sizing.validation.memory_predictions import counted_bytes, unit_bytes
-from sizing.validation.training_cases import training_case
-from sizing.validation.training_runs import METRICS, in_unit, layout_of, training_run
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.predict.architecture import params_total
+from sizewell.sizing.predict.memory import training_memory
+from sizewell.sizing.predict.performance.training import training_time
+from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
+from sizewell.sizing.validation import cases as published
+from sizewell.sizing.validation.describe import CannotPredictError
+from sizewell.sizing.validation.memory_predictions import counted_bytes, unit_bytes
+from sizewell.sizing.validation.training_cases import training_case
+from sizewell.sizing.validation.training_runs import METRICS, in_unit, layout_of, training_run
 
 Answer = tuple[float, float]  # (seconds of a step, peak bytes of a device)
 Predictor = Callable[[TrainingJob, Layout, Cluster], Answer]

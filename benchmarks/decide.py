@@ -6,9 +6,9 @@ import sys
 from datetime import date
 
 from benchmarks.measure import ROOT, median_s, report
-from sizing import catalog
-from sizing.decide import decide
-from sizing.spec import read_spec
+from sizewell.sizing import catalog
+from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.spec.read import read_spec
 
 ON = date(2026, 11, 20)
 LIMITS = {

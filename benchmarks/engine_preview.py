@@ -29,8 +29,8 @@ import harness
 import sdk_types
 from pulumi import _types
 
-from preview.evaluate import evaluate
-from resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.recording.evaluate import evaluate
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 
 STACKS = ("dev-aws",)
 RUNS = 5

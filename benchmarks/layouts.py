@@ -13,11 +13,11 @@ import time
 from dataclasses import replace
 
 from benchmarks.measure import median_s, peak_memory_bytes, report
-from sizing import catalog
-from sizing.catalog.records import Architecture
-from sizing.jobs import Cluster, TrainingJob
-from sizing.layout_space import space
-from sizing.layouts import LayoutRefusal, search_all
+from sizewell.sizing import catalog
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.predict.layouts.search import LayoutRefusal, search_all
+from sizewell.sizing.predict.layouts.space import space
+from sizewell.sizing.records.jobs import Cluster, TrainingJob
 
 LLAMA_405B = Architecture(
     key="llama-405b", layers=126, hidden=16384, heads=128, kv_heads=8, head_dim=128, ffn=53248, vocab=128256

@@ -28,7 +28,7 @@ print(min(times), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, cou
 
 def many(count: int) -> object:
     """A plan of `count` resources in the mix of a real one: groups with templates, buckets, rules, roles, pools."""
-    from resources import UNKNOWN, Plan, RecordedResource
+    from sizewell.resources import UNKNOWN, Plan, RecordedResource
 
     lt, asg = "aws:ec2/launchTemplate:LaunchTemplate", "aws:autoscaling/group:Group"
     made: list[RecordedResource] = []
@@ -99,10 +99,10 @@ def many(count: int) -> object:
 
 def judge(plan: object) -> int:
     """Facts, prices and every rule, as a policy run does it; the number of rules."""
-    from policy.config import Config
-    from policy.engine import evaluate
-    from resources import facts, price
-    from sizing.catalog import load
+    from sizewell.policy.config import Config
+    from sizewell.policy.engine import evaluate
+    from sizewell.resources import facts, price
+    from sizewell.sizing.catalog import load
 
     pricing = price(plan, load(), on=ON)  # type: ignore[arg-type]
     return evaluate(facts(plan, load(), pricing=pricing, on=ON), Config(), on=ON).rules  # type: ignore[arg-type]
@@ -133,8 +133,8 @@ def main() -> int:
         "start of the pack's process, median of 5", statistics.median(start_s() for _ in range(5)), 1.0, "s"
     )
 
-    from resources import price
-    from sizing.catalog import load
+    from sizewell.resources import price
+    from sizewell.sizing.catalog import load
 
     plan, catalog = many(20000), load()
     seconds_each = median_s(lambda: price(plan, catalog, on=ON), runs=3)  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ def preview(folder: Path, *arguments: str) -> list[str]:
 def sdk_modules(folder: Path) -> list[str]:
     """The modules of Pulumi's SDKs that evaluating the stack loads; importing them is what nobody can do without."""
     code = (
-        "import sys; from preview.evaluate import evaluate; "
+        "import sys; from sizewell.recording.evaluate import evaluate; "
         f"evaluate({str(folder)!r}, 's000'); print(*(n for n in sys.modules if n.split('.')[0].startswith('pulumi')))"
     )
     return subprocess.run([PYTHON, "-c", code], check=True, capture_output=True, text=True).stdout.split()
@@ -108,7 +108,7 @@ def call_processor_s(call: Callable[[], object], *, runs: int) -> float:
 
 
 def evaluation(folder: Path) -> bool:
-    from preview.evaluate import evaluate
+    from sizewell.recording.evaluate import evaluate
 
     seconds = {
         count: call_processor_s(lambda n=count: evaluate(folder, "s000", config={"bench:count": str(n)}), runs=runs)
@@ -120,9 +120,9 @@ def evaluation(folder: Path) -> bool:
 
 
 def pricing() -> bool:
-    from resources.pricing import price
-    from resources.recorded import Plan, RecordedResource
-    from sizing.catalog import load
+    from sizewell.resources.pricing import price
+    from sizewell.resources.recorded import Plan, RecordedResource
+    from sizewell.sizing.catalog import load
 
     kinds = (
         ("aws:ec2/instance:Instance", {"instanceType": "g6.xlarge", "availabilityZone": "us-east-1a"}),
@@ -170,7 +170,7 @@ def large_file(folder: Path) -> bool:
             file.write(("," if i else "") + json.dumps(step, indent=1) + "\n")
         file.write(f'], "changeSummary": {{"same": {RESOURCES}}}}}')
     code = (
-        "import resource, sys; from cli.main import main; "
+        "import resource, sys; from sizewell.cli.main import main; "
         f"code = main(['preview', '--plan', {str(path)!r}, '--on', '{ON.isoformat()}', '--format', 'json']); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
     )

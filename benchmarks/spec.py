@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.measure import ROOT, median_s, report
-from sizing.errors import SpecError
-from sizing.spec import parse_spec, read_spec
+from sizewell.sizing.errors import SpecError
+from sizewell.sizing.spec.read import parse_spec, read_spec
 
 WRONG = """
 name: Chat App

@@ -23,7 +23,7 @@ FORBIDDEN = ("pulumi", "boto3", "botocore", "google.cloud", "azure", "grpc")
 def provider_modules(stack: str) -> list[str]:
     """The top modules of the Pulumi SDKs that evaluating a stack loads."""
     code = (
-        "import sys; from pathlib import Path; from preview.evaluate import evaluate; "
+        "import sys; from pathlib import Path; from sizewell.recording.evaluate import evaluate; "
         f"evaluate(Path('.'), {stack!r}); "
         "print(*sorted(n for n in sys.modules if n.startswith('pulumi_') and n.count('.') == 1 "
         "and hasattr(sys.modules[n], '__path__')))"

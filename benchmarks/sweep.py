@@ -129,7 +129,7 @@ def main() -> int:
         for one in specs():
             paths.append(Path(folder) / f"{one['name']}.yaml")
             paths[-1].write_text(yaml.safe_dump(one), encoding="utf-8")
-        command = [sys.executable, "-m", "cli.main", "size", "--on", "2026-11-20", *map(str, paths)]
+        command = [sys.executable, "-m", "sizewell.cli.main", "size", "--on", "2026-11-20", *map(str, paths)]
         before, started = processor_s(), time.monotonic()
         with (Path(folder) / "out").open("w+", encoding="utf-8") as out:
             sweep = subprocess.Popen(command, cwd=ROOT, stdout=out)

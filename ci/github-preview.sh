@@ -7,7 +7,7 @@ bin="$HERE/.venv/bin"
 case "$1" in
   reason)
     # Who may let a guardrail pass: an owner, a member or a collaborator, in a comment `/sizewell unblock REASON`.
-    reason="$("$bin/python" -m preview.comment reason --repository "$GITHUB_REPOSITORY" --number "$NUMBER")" || reason=""
+    reason="$("$bin/python" -m sizewell.preview.comment reason --repository "$GITHUB_REPOSITORY" --number "$NUMBER")" || reason=""
     printf 'reason=%s\n' "${reason//[$'\r\n']/ }" >> "$GITHUB_OUTPUT"
     ;;
 
@@ -28,13 +28,13 @@ case "$1" in
       echo "::error::sizewell preview has no result (exit code $code); its message is above"
       exit "$code"
     fi
-    "$bin/python" -m preview.render "$directory/preview.json" \
+    "$bin/python" -m sizewell.preview.render "$directory/preview.json" \
       --markdown "$directory/preview.md" --html "$directory/preview.html" --focus "$directory/preview.csv"
     cat "$directory/preview.md" >> "$GITHUB_STEP_SUMMARY"
     ;;
 
   comment)
-    "$bin/python" -m preview.comment post --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
+    "$bin/python" -m sizewell.preview.comment post --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
       --body "$DIRECTORY/preview.md"
     ;;
 

@@ -1,10 +1,10 @@
-"""Fit the constants of sizing/calibration/training.json to published cases, and write the file.
+"""Fit the constants of calibration/training.json to published cases, and write the file.
 
     python tools/calibrate.py --date 2026-11-21            fit and write; the same date and cases give the same bytes
     python tools/calibrate.py --date 2026-11-21 --check    fit and compare with the file that is there; 1 if it differs
     python tools/calibrate.py --cross-validate             error when each source is left out of its own fit
 
-Every constant has a prior (sizing/calibration/priors.py): a measurement of its own where there is one, else physics
+Every constant has a prior (calibration/priors.py): a measurement of its own where there is one, else physics
 or practice, with a width that says how far the fit may pull it. The fit minimises the weighted absolute log error, in
 units of 11 % (about what a source that was not fitted is off by), plus half the squared distance from the priors in
 units of their widths, so that a constant that the cases say nothing about stays at its prior. Each group of like cases
@@ -25,17 +25,17 @@ from typing import Any
 
 import numpy as np
 
-from sizing import calibration
-from sizing.calibration.priors import Prior, priors
-from sizing.jobs import Cluster, Layout
-from sizing.performance.training import band_keys, step_s
-from sizing.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
-from sizing.validation import cases as published
-from sizing.validation.describe import CannotPredictError
-from sizing.validation.predict import work_class
-from sizing.validation.training_runs import METRICS, TOTALS, TrainingRun, in_unit, layout_of, training_run
+from sizewell.sizing.predict import calibration
+from sizewell.sizing.predict.calibration.priors import Prior, priors
+from sizewell.sizing.predict.performance.training import band_keys, step_s
+from sizewell.sizing.predict.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
+from sizewell.sizing.records.jobs import Cluster, Layout
+from sizewell.sizing.validation import cases as published
+from sizewell.sizing.validation.describe import CannotPredictError
+from sizewell.sizing.validation.predict import work_class
+from sizewell.sizing.validation.training_runs import METRICS, TOTALS, TrainingRun, in_unit, layout_of, training_run
 
-FILE = Path(__file__).parents[1] / "sizing" / "calibration" / "training.json"
+FILE = Path(calibration.__file__).parent / "training.json"
 KINDS = ("pretrain", "finetune_full", "finetune_lora", "finetune_qlora", "vision_train")
 ROUNDS = 3  # of choosing layouts and fitting
 NOISE = 0.11  # log error that costs as much as pulling a constant 1.4 widths from its prior

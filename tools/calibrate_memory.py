@@ -1,4 +1,4 @@
-"""Fit the constants of sizing/calibration/memory.json to published cases, and write the file.
+"""Fit the constants of calibration/memory.json to published cases, and write the file.
 
     python tools/calibrate_memory.py --date 2026-11-21            fit and write; same date and cases, same bytes
     python tools/calibrate_memory.py --date 2026-11-21 --check    fit and compare with the file that is there
@@ -20,12 +20,12 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from sizing.memory.constants import PATH, Constants, using
-from sizing.memory.serving import GIB
-from sizing.validation.cases import Case, read
-from sizing.validation.describe import architecture_of
-from sizing.validation.memory_predictions import Prediction
-from sizing.validation.predict import MEMORY, predict
+from sizewell.sizing.predict.memory.constants import PATH, Constants, using
+from sizewell.sizing.predict.memory.serving import GIB
+from sizewell.sizing.validation.cases import Case, read
+from sizewell.sizing.validation.describe import architecture_of
+from sizewell.sizing.validation.memory_predictions import Prediction
+from sizewell.sizing.validation.predict import MEMORY, predict
 
 CONTEXT_ELSEWHERE = {"rocm": 6e8, "tpu": 4e8, "neuron": 6e8, "gaudi": 6e8, "other": 6e8}
 WIDTHS = {"vision": (0.6, 1.6)}  # no published case: an estimate, as wide as it sounds
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def fit_memory(cases: Iterable[Case], date: str) -> dict[str, Any]:
-    """The document of sizing/calibration/memory.json: constants, bands, and the error when a source is left out."""
+    """The document of calibration/memory.json: constants, bands, and the error when a source is left out."""
     usable = [case for case in cases if case.gradeable and case.metric in MEMORY and case.metric != "fits"]
     fitted = fit(usable, START)
     inside, outside = points(usable, fitted), left_out(usable, START)

@@ -1,4 +1,4 @@
-"""Fit the constants of serving to the published inference cases and write `sizing/calibration/serving.json`.
+"""Fit the constants of serving to the published inference cases and write `calibration/serving.json`.
 
     python tools/calibrate_serving.py            fit, print the errors, write the file
     python tools/calibrate_serving.py --bands    keep the constants; make the bands and what leaving out costs anew
@@ -30,16 +30,16 @@ from typing import Any
 
 import numpy as np
 
-from sizing.architecture import writes_after_hearing
-from sizing.performance.serving import wider_groups
-from sizing.performance.serving_constants import FILE, from_json, trying
-from sizing.validation.cases import Case, read
-from sizing.validation.describe import architecture_of
-from sizing.validation.memory_predictions import Prediction
-from sizing.validation.predict import MEMORY, SERVING, predict
-from sizing.validation.serving_predictions import described
+from sizewell.sizing.predict.architecture import writes_after_hearing
+from sizewell.sizing.predict.performance.serving import wider_groups
+from sizewell.sizing.predict.performance.serving_constants import FILE, from_json, trying
+from sizewell.sizing.validation.cases import Case, read
+from sizewell.sizing.validation.describe import architecture_of
+from sizewell.sizing.validation.memory_predictions import Prediction
+from sizewell.sizing.validation.predict import MEMORY, SERVING, predict
+from sizewell.sizing.validation.serving_predictions import described
 
-SOURCE = "tests/validation/cases/inference.json, each case with its source"
+SOURCE = "src/sizewell/sizing/validation/published/inference.json, each case with its source"
 FITTED_ON = "2026-11-21"
 PENALTY = 0.03
 BAND_SHARE = 0.8

@@ -1,6 +1,6 @@
 """Carry published cases into the project: compact, one per line, with their sources.
 
-    python tools/carry_cases.py FOLDER    reads FOLDER/*.json (lists of cases), writes tests/validation/cases/*.json
+    python tools/carry_cases.py FOLDER    reads FOLDER/*.json (lists of cases), writes them compact
 
 Figures, models, hardware, workloads and sources are kept as published; addresses that follow from repository, commit
 and path are left out.
@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-OUT = Path(__file__).parents[1] / "tests" / "validation" / "cases"
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "src/sizewell/sizing/validation/published"
 _DROPPED = frozenset({"split", "unseen_source", "verify"})
 
 
@@ -40,7 +41,7 @@ def main(folder: str) -> None:
         lines = [json.dumps(compact(row), ensure_ascii=False, separators=(",", ":")) for row in rows]
         target = OUT / path.name.replace("_truth", "")
         target.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
-        print(f"{target.relative_to(OUT.parents[2])}: {len(rows)} cases")
+        print(f"{target.relative_to(ROOT)}: {len(rows)} cases")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ import textwrap
 from pathlib import Path
 from typing import Any, NotRequired, get_args, get_origin
 
-from components.inventory import args_type, clouds, component_classes
-from components.owned import Owned, OwnedArgs
+from sizewell.components.inventory import args_type, clouds, component_classes
+from sizewell.components.owned import Owned, OwnedArgs
 
 GOLDENS = Path(__file__).resolve().parent.parent / "tests" / "components"
 HEADINGS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "kubernetes": "Any Kubernetes cluster"}
@@ -80,6 +80,11 @@ def _overview(classes: dict[str, tuple[type[Owned], ...]], forms: dict[str, Any]
     return "\n".join([*lines, ""])
 
 
+def _cloud(cls: type) -> str:
+    """The folder of `components/` in which a class is defined."""
+    return cls.__module__.split(".")[2]
+
+
 def _range(counts: dict[str, collections.Counter[str]], environment: str) -> str:
     totals = sorted({total.total() for form, total in counts.items() if _environment(form) == environment})
     return " to ".join(str(one) for one in ([totals[0], totals[-1]] if len(totals) > 1 else totals)) or "–"
@@ -104,7 +109,7 @@ def _component(one: type[Owned], forms: dict[str, collections.Counter[str]], nes
     lines = [
         f"### {_title(one)}",
         "",
-        f"`{token(one)}` · `from {one.__module__} import {one.__name__}`",
+        f"`{token(one)}` · `from sizewell.components.{_cloud(one)} import {one.__name__}`",
         "",
         _paragraphs(one),
         "",
@@ -162,7 +167,7 @@ def _nested_types(found: list[type[Owned]]) -> dict[str, type]:
 
 def _title(shape: type) -> str:
     """The heading of a class: its name, under its cloud's where it belongs to one."""
-    room = shape.__module__.split(".")[1]
+    room = _cloud(shape)
     return f"{HEADINGS[room]}: {shape.__name__}" if room in HEADINGS else shape.__name__
 
 
@@ -226,7 +231,7 @@ def _docstrings(cls: type) -> dict[str, str]:
     module = sys.modules[cls.__module__]
     for base in body.bases:  # a TypedDict does not tell its bases before Python 3.12
         parent = getattr(module, base.id, None) if isinstance(base, ast.Name) else None
-        if isinstance(parent, type) and parent.__module__.startswith("components."):
+        if isinstance(parent, type) and parent.__module__.startswith("sizewell.components."):
             said |= _docstrings(parent)
     for first, second in itertools.pairwise(body.body):
         if (

@@ -23,40 +23,50 @@ BLOCK = re.compile(r"(?P<open><!-- output: (?P<command>.+?) -->\n)(?P<body>.*?)(
 Files = dict[str, str]
 
 
+PACKAGED = "src/sizewell/schemas"
+
+
 def _schema(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
+def _published(name: str, document: dict[str, Any]) -> Files:
+    """A schema where the documentation links to it, and in the package, for a project that has only that."""
+    text = _schema(document)
+    return {f"docs/reference/{name}.schema.json": text, f"{PACKAGED}/{name}.schema.json": text}
+
+
 def spec_schema() -> Files:
-    from sizing.spec import spec_schema
-    from sizing.spec_docs import reference
+    from sizewell.sizing.spec.docs import reference
+    from sizewell.sizing.spec.read import spec_schema
 
     document = spec_schema()
-    return {"docs/reference/spec.schema.json": _schema(document), "docs/reference/spec.md": reference(document)}
+    return {**_published("spec", document), "docs/reference/spec.md": reference(document)}
 
 
 def decision_schema() -> Files:
-    from sizing.decision import Decision
+    from sizewell.sizing.records.decision import Decision
 
-    return {"docs/reference/decision.schema.json": _schema(Decision.model_json_schema(by_alias=True))}
+    return _published("decision", Decision.model_json_schema(by_alias=True))
 
 
 def preview_schema() -> Files:
-    from preview.render.json import preview_schema
+    from sizewell.preview.render.json import preview_schema
 
-    return {"docs/reference/preview.schema.json": _schema(preview_schema())}
+    return _published("preview", preview_schema())
 
 
 def accuracy() -> Files:
-    from sizing.validation.accuracy import accuracy_report
+    from sizewell.sizing.validation.accuracy import accuracy_report
 
     return accuracy_report()
 
 
 def policy_reference() -> Files:
-    from policy.reference import reference
+    from sizewell.policy.reference import reference
 
-    return reference()
+    files = reference()
+    return {**files, f"{PACKAGED}/policy.schema.json": files["policy/config.schema.json"]}
 
 
 def component_reference() -> Files:

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.catalog import catalog as whole
-from sizing.catalog import load, rows
-from sizing.money import Priced, Unpriced
+from sizewell.sizing.catalog import catalog as whole
+from sizewell.sizing.catalog import load, rows
+from sizewell.sizing.money import Priced, Unpriced
 
 ON = date(2026, 9, 20)
 LATER = date(2026, 11, 20)
@@ -334,7 +334,7 @@ def test_a_newer_price_moves_the_date_of_the_catalog_unless_it_is_weak(catalog, 
 
 
 def test_loading_imports_no_heavy_library():
-    code = "import sys, sizing.catalog as c; c.load(); print({'numpy', 'pydantic', 'yaml', 'rich', 'pulumi'} & set(sys.modules))"
+    code = "import sys, sizewell.sizing.catalog as c; c.load(); print({'numpy', 'pydantic', 'yaml', 'rich', 'pulumi'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
@@ -355,7 +355,7 @@ def test_a_machine_type_is_one_row_in_one_file(tmp_path):
     }
     with (tmp_path / "shapes" / "aws.csv").open("a", newline="", encoding="utf-8") as stream:
         csv.writer(stream, lineterminator="\n").writerow(row[column] for column in rows.SHAPES)
-    from sizing.catalog.check import check
+    from sizewell.sizing.catalog.check import check
 
     added = load(tmp_path)
     assert check(added) == ()

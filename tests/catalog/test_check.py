@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from sizing.catalog import catalog as whole
-from sizing.catalog.check import CHECKS, check
-from sizing.errors import CatalogError
+from sizewell.sizing.catalog import catalog as whole
+from sizewell.sizing.catalog.check import CHECKS, check
+from sizewell.sizing.errors import CatalogError
 
 
 def test_the_shipped_catalog_has_no_faults():

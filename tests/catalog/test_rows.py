@@ -8,9 +8,9 @@ import shutil
 
 import pytest
 
-from sizing.catalog import catalog as whole
-from sizing.catalog import rows, table
-from sizing.errors import CatalogError
+from sizewell.sizing.catalog import catalog as whole
+from sizewell.sizing.catalog import rows, table
+from sizewell.sizing.errors import CatalogError
 
 GOOD = "aws,p5.48xlarge,us-east-1,,on-demand,55.04,2026-07-20,,list,a list,high,"
 

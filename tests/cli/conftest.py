@@ -51,7 +51,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def sizewell(monkeypatch: pytest.MonkeyPatch) -> Sizewell:
     """The command, in this process."""
-    from cli.main import main
+    from sizewell.cli.main import main
 
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
@@ -71,7 +71,7 @@ def stranger() -> Sizewell:
 
     def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> Done:
         done = subprocess.run(
-            [sys.executable, "-m", "cli.main", *arguments],
+            [sys.executable, "-m", "sizewell.cli.main", *arguments],
             cwd=cwd,
             env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environment},
             capture_output=True,

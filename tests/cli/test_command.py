@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import COMMANDS
+from sizewell.cli.main import COMMANDS
 
 from .conftest import ROOT, Sizewell
 
-SIZEWELL = [sys.executable, "-m", "cli.main"]
+SIZEWELL = [sys.executable, "-m", "sizewell.cli.main"]
 
 
 def test_without_arguments_it_helps(stranger: Sizewell) -> None:
@@ -115,7 +115,7 @@ def test_colour_only_on_a_terminal_that_wants_it(extra: dict[str, str], coloured
 
 def test_size_imports_neither_pulumi_nor_a_cloud_sdk(stranger: Sizewell) -> None:
     code = (
-        "import sys; from cli.main import main; main(['size', 'examples/chat.yaml', '--json']);"
+        "import sys; from sizewell.cli.main import main; main(['size', 'examples/chat.yaml', '--json']);"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -127,7 +127,7 @@ def test_a_fault_of_ours_is_no_traceback(sizewell: Sizewell, monkeypatch: pytest
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("wires crossed")
 
-    monkeypatch.setattr("sizing.decide.decide", broken)
+    monkeypatch.setattr("sizewell.sizing.choose.decide.decide", broken)
     done = sizewell("size", str(ROOT / "examples/chat.yaml"))
     assert done.code == 70
     assert "a fault of Sizewell itself, not of your input: RuntimeError: wires crossed" in done.err

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from cli.judging import for_preview, own_prices
-from policy.config import Config
-from resources.recorded import Plan, RecordedResource
+from sizewell.cli.judging import for_preview, own_prices
+from sizewell.policy.config import Config
+from sizewell.resources.recorded import Plan, RecordedResource
 
 
 def test_a_usage_file_is_known_to_the_policies_of_a_preview_too(tmp_path: Path) -> None:

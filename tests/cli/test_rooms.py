@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sizewell.sizing.validation.cases import CARRIED
+
 from .conftest import CHAT, ROOT, Sizewell
 
 ON = ("--on", "2026-09-20")
@@ -131,7 +133,7 @@ def test_policy_configuration_counts(built: Path, sizewell: Sizewell) -> None:
 
 
 def test_validate_prints_and_writes_rows(tmp_path: Path, sizewell: Sizewell) -> None:
-    carried = json.loads((ROOT / "tests/validation/cases/memory.json").read_text())
+    carried = json.loads((CARRIED / "memory.json").read_text())
     case = next(case for case in carried if case["kind"] == "weights_only" and case["gradeable"])
     (tmp_path / "cases.json").write_text(json.dumps([case]))
     done = sizewell("validate", str(tmp_path / "cases.json"), "--json", str(tmp_path / "rows.json"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sizing.decision import Decision
+from sizewell.sizing.records.decision import Decision
 
 from .conftest import CHAT, ROOT, Sizewell
 

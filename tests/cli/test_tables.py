@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from cli import card, changes, explain, output
-from sizing.candidates import Cause, Rejection
-from sizing.decide import NothingFits
-from sizing.decision import (
+from sizewell.cli import card, changes, explain, output
+from sizewell.sizing.choose.candidates import Cause, Rejection
+from sizewell.sizing.choose.decide import NothingFits
+from sizewell.sizing.choose.explain import Change, Effect, Explanation, NextLayout, Part, Scaling
+from sizewell.sizing.records.decision import (
     Alternative,
     Bounds,
     Capacity,
@@ -37,8 +38,7 @@ from sizing.decision import (
     SpecRef,
     Workload,
 )
-from sizing.explain import Change, Effect, Explanation, NextLayout, Part, Scaling
-from sizing.jobs import Layout
+from sizewell.sizing.records.jobs import Layout
 
 GOLDEN = Path(__file__).parent / "golden"
 GIB = 2**30

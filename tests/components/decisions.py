@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sizing.decision import (
+from sizewell.sizing.records.decision import (
     Bounds,
     Capacity,
     CapacityBlock,

@@ -6,8 +6,8 @@ import importlib
 from aws_recording import ROOT, listing, plain
 from decisions import by_stack
 
-from components.settings import Settings
-from preview.evaluate import evaluate
+from sizewell.components.settings import Settings
+from sizewell.recording.evaluate import evaluate
 
 __all__ = ["GOLDENS", "STACKS", "listing", "plain", "recorded"]
 
@@ -22,7 +22,7 @@ def recorded(stack, **settings):
     cloud = stack.rsplit("-", 1)[-1]
 
     def program():
-        build = importlib.import_module(f"components.{cloud}.program")
+        build = importlib.import_module(f"sizewell.components.{cloud}.program")
         how = Settings(project="sizewell", stack=stack, organization="petsnap", **settings)
         if stack.startswith("checkpoints-"):
             build.build_checkpoints(decision, [one for one in decision.workloads if one.checkpoint], how)

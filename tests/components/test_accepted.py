@@ -10,7 +10,7 @@ import pytest
 import refusals
 import sdk_types
 
-from resources.recorded import UNKNOWN
+from sizewell.resources.recorded import UNKNOWN
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scanner"))
 

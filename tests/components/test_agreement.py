@@ -12,14 +12,14 @@ import pytest
 import yaml
 from aws_recording import ROOT
 
-from components.settings import Settings
-from preview.evaluate import evaluate
-from resources import price
-from sizing import catalog
-from sizing.decide import decide
-from sizing.decision import Decision
-from sizing.money import total
-from sizing.spec import parse_spec
+from sizewell.components.settings import Settings
+from sizewell.recording.evaluate import evaluate
+from sizewell.resources import price
+from sizewell.sizing import catalog
+from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.money import total
+from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.spec.read import parse_spec
 
 ON = date(2026, 11, 20)
 STACKS = sorted((ROOT / "stacks" / "decisions").glob("*.json"))
@@ -145,7 +145,7 @@ def sums(cost):
 def built(decision, stack, **config):
     """Every line of a stack, of its checkpoints' and of its end's, and the components that they are of."""
     cloud = decision.workloads[0].pools[0].cloud
-    program = importlib.import_module(f"components.{cloud}.program")
+    program = importlib.import_module(f"sizewell.components.{cloud}.program")
 
     def make(which):
         how = Settings(

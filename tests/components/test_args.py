@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components import tags
-from components.aws import plans as aws
-from components.azure import plans as azure
-from components.gcp import args as gcp_args
-from components.gcp import checks as gcp_checks
-from components.gcp import plans as gcp
-from components.machines import find_slices
-from components.settings import Settings
-from sizing import catalog
-from sizing.errors import ArgsError
+from sizewell.components import tags
+from sizewell.components.aws import plans as aws
+from sizewell.components.azure import plans as azure
+from sizewell.components.gcp import args as gcp_args
+from sizewell.components.gcp import checks as gcp_checks
+from sizewell.components.gcp import plans as gcp
+from sizewell.components.machines import find_slices
+from sizewell.components.settings import Settings
+from sizewell.sizing import catalog
+from sizewell.sizing.errors import ArgsError
 
 SHAPES = {cloud: [shape for shape in catalog.load().shapes if shape.cloud == cloud] for cloud in ("aws", "gcp")}
 SLICES = list(catalog.load().slices)

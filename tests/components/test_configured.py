@@ -4,9 +4,9 @@ import pulumi
 import pytest
 from aws_recording import ROOT
 
-from preview.evaluate import evaluate
-from sizing.decision import Decision
-from sizing.errors import ConfigError, DecisionError
+from sizewell.recording.evaluate import evaluate
+from sizewell.sizing.errors import ConfigError, DecisionError
+from sizewell.sizing.records.decision import Decision
 
 DECISIONS = sorted((ROOT / "stacks" / "decisions").glob("*.json"))
 WRONG = {

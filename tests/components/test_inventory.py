@@ -8,7 +8,7 @@ import pytest
 from pulumi.provider.experimental.analyzer import Analyzer
 from pulumi.provider.experimental.schema import generate_schema
 
-from components.inventory import args_type, clouds, component_classes
+from sizewell.components.inventory import args_type, clouds, component_classes
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 

@@ -11,15 +11,15 @@ from aws_decisions import KUBERNETES
 from aws_recording import ROOT, children, record
 from decisions import by_stack, decision, pool, serving, training
 
-from components.kubernetes.program import check_names
-from components.settings import Settings, read_settings
-from launch.adopted import kubeconfig_fault, read_adopted
-from launch.run import Run
-from sizing.catalog import load
-from sizing.decide import decide
-from sizing.decision import Capacity, Decision, Task
-from sizing.errors import ConfigError
-from sizing.spec import parse_spec
+from sizewell.components.kubernetes.program import check_names
+from sizewell.components.settings import Settings, read_settings
+from sizewell.launch.adopted import kubeconfig_fault, read_adopted
+from sizewell.launch.run import Run
+from sizewell.sizing.catalog import load
+from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.records.decision import Capacity, Decision, Task
+from sizewell.sizing.spec.read import parse_spec
 
 TASK = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
 RUNS = {"pretrain": Run(image="train:2.8"), "chat": Run(image="vllm/vllm-openai:v0.11.0")}
@@ -35,7 +35,7 @@ def built(cloud, *, runs):
     """All resources of a stack of ours on one cloud."""
     made, settings = tasks(MADE[cloud]), {"runs": RUNS, "accounts": ("petsnap",)} if runs else {}
     how = Settings(project="sizewell", stack=made.stack, organization="petsnap", **settings)
-    program = importlib.import_module(f"components.{cloud}.program")
+    program = importlib.import_module(f"sizewell.components.{cloud}.program")
     return record(lambda: program.build(made, made.workloads, how), stack=made.stack)
 
 
@@ -154,9 +154,9 @@ def adopted(**config):
     made = tasks(by_stack("prod-azure"))
 
     def program():
-        importlib.import_module("components.adopted").build(made, read_settings())
+        importlib.import_module("sizewell.components.adopted").build(made, read_settings())
 
-    from preview.evaluate import evaluate
+    from sizewell.recording.evaluate import evaluate
 
     return evaluate(ROOT, "prod-azure", program=program, config={**CONFIG, **config}).resources
 
@@ -256,7 +256,7 @@ def under_slurm(cloud, **settings):
     }[cloud]()
     made = decision(f"dev-{cloud}", training("pretrain", machines, scheduler="slurm", task=TASK))
     how = Settings(project="sizewell", stack=made.stack, organization="petsnap", accounts=("petsnap",), **settings)
-    program = importlib.import_module(f"components.{cloud}.program")
+    program = importlib.import_module(f"sizewell.components.{cloud}.program")
     return record(lambda: program.build(made, made.workloads, how), stack=made.stack)
 
 
@@ -293,7 +293,7 @@ def test_a_spec_that_asks_for_slurm_gets_machines_of_its_own():
         "scheduler: slurm\nmanaged: raw\ninfra: [aws]\ncheckpoint: {interval: 30m, keep: 3}\nowner: ml\n"
     )
     assert [one.scheduler for one in made.workloads] == ["slurm"]
-    managed = importlib.import_module("components.aws.managed")
+    managed = importlib.import_module("sizewell.components.aws.managed")
     assert managed.target_of(made.workloads[0], made.workloads[0].pools[0]) == "machines"
 
 

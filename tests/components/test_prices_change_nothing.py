@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from preview.evaluate import evaluate
-from sizing.catalog.catalog import Catalog
+from sizewell.recording.evaluate import evaluate
+from sizewell.sizing.catalog.catalog import Catalog
 
 ROOT = Path(__file__).parents[2]
 STACKS = sorted(path.stem for path in (ROOT / "stacks" / "decisions").glob("*.json"))

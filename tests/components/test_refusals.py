@@ -2,17 +2,21 @@
 
 import pytest
 
-from components.aws import checks as aws
-from components.aws import eks_checks, fleet_plans
-from components.aws import limits_plans as aws_limits
-from components.azure import aks_checks, limits_plans, ml_checks, storage_plans
-from components.azure import checks as azure
-from components.gcp import checks as gcp
-from components.gcp import limits_plans as gcp_limits
-from components.gcp import service_checks
-from components.kubernetes import run_args, run_checks
-from components.machines import find_shape, find_slices
-from sizing.errors import ArgsError
+from sizewell.components.aws import checks as aws
+from sizewell.components.aws.eks import checks as eks_checks
+from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.aws.limits import plans as aws_limits
+from sizewell.components.azure import checks as azure
+from sizewell.components.azure.aks import checks as aks_checks
+from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.azure.ml import checks as ml_checks
+from sizewell.components.azure.storage import plans as storage_plans
+from sizewell.components.gcp import checks as gcp
+from sizewell.components.gcp.limits import plans as gcp_limits
+from sizewell.components.gcp.services import checks as service_checks
+from sizewell.components.kubernetes import run_args, run_checks
+from sizewell.components.machines import find_shape, find_slices
+from sizewell.sizing.errors import ArgsError
 
 OWNED = {"environment": "dev", "owner": "ml-platform"}
 COUNTS = {"nodes_min": 0, "nodes_initial": 2, "nodes_max": 2}

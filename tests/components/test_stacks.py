@@ -140,7 +140,7 @@ def test_the_three_clouds_have_the_same_shape():
     import importlib
 
     def names(cloud, module):
-        loaded = importlib.import_module(f"components.{cloud}.{module}")
+        loaded = importlib.import_module(f"sizewell.components.{cloud}.{module}")
         own = {
             name
             for name, value in vars(loaded).items()
@@ -156,8 +156,8 @@ def test_the_three_clouds_have_the_same_shape():
     for cloud in ("aws", "gcp", "azure"):
         for module, functions in wanted.items():
             assert functions <= names(cloud, module), f"{cloud}.{module}"
-        for module in ("network", "nodes", "checkpoints"):
-            importlib.import_module(f"components.{cloud}.{module}")
+        for module in ("network", "nodes", "storage.checkpoints", "storage.shared", "limits.guards"):
+            importlib.import_module(f"sizewell.components.{cloud}.{module}")
 
 
 # AWS

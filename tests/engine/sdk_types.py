@@ -93,7 +93,7 @@ def faults(token: str, inputs: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _custom_faults(token: str, inputs: Mapping[str, Any]) -> list[tuple[str, str]]:
     """A custom kind of Kubernetes, which the SDK does not know: judged by our own models of the definitions."""
-    from launch.kinds import KINDS, faults
+    from sizewell.launch.kinds import KINDS, faults
 
     _, api, kind = token.split(":")
     if kind not in KINDS or KINDS[kind][0] != api:

@@ -39,7 +39,7 @@ def stack(folder: Path, cloud: str) -> tuple[automation.Stack, harness.Engine]:
 
 
 def test_there_is_an_example_for_every_cloud():
-    from components.inventory import clouds
+    from sizewell.components.inventory import clouds
 
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(clouds()) == set(SETTINGS)
 
@@ -63,7 +63,7 @@ def test_an_inline_program_builds_a_component(tmp_path):
     def program() -> None:
         import pulumi
 
-        from components.gcp.network import Network
+        from sizewell.components.gcp.network import Network
 
         network = Network("lab", {"environment": "dev", "owner": "research", "region": "us-central1"})
         pulumi.export("network", network.network)

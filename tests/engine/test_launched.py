@@ -13,7 +13,7 @@ sys.path[:0] = [str(COMPONENTS), str(COMPONENTS / "aws")]
 
 from decisions import decision, pool, serving, training  # noqa: E402
 
-from sizing.decision import Capacity, Task  # noqa: E402
+from sizewell.sizing.records.decision import Capacity, Task  # noqa: E402
 
 KUBECONFIG = {
     "kind": "Config",

@@ -11,12 +11,12 @@ from pathlib import Path
 import harness
 import pytest
 
-from cli.main import main
-from preview.evaluate import evaluate
-from preview.sources import read_preview
-from resources import price
-from sizing.catalog import load
-from sizing.money import Unpriced
+from sizewell.cli.main import main
+from sizewell.recording.evaluate import evaluate
+from sizewell.recording.sources import read_preview
+from sizewell.resources import price
+from sizewell.sizing.catalog import load
+from sizewell.sizing.money import Unpriced
 
 ON = date(2026, 11, 21)
 PROGRAMS = Path(__file__).parent / "plain"

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import harness
 import pytest
 
-from preview.evaluate import evaluate
-from preview.sources.files import read_preview
-from resources.recorded import UNKNOWN
-from sizing.decision import Decision
+from sizewell.recording.evaluate import evaluate
+from sizewell.recording.sources.files import read_preview
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.sizing.records.decision import Decision
 
 DECISIONS = sorted((harness.ROOT / "stacks" / "decisions").glob("*.json"))
 

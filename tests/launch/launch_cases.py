@@ -2,10 +2,10 @@
 
 from decisions import HOURS, decision, pool, serving, training, workload
 
-from launch.run import Run
-from launch.setting import setting
-from launch.target import aks_target, eks_target, gke_target, other_target
-from sizing.decision import Capacity, CapacityBlock, Parallelism, Performance, Replicas, Storage, Task
+from sizewell.launch.run import Run
+from sizewell.launch.setting import setting
+from sizewell.launch.target import aks_target, eks_target, gke_target, other_target
+from sizewell.sizing.records.decision import Capacity, CapacityBlock, Parallelism, Performance, Replicas, Storage, Task
 
 IMAGE = "registry.example/train:2.8.0"
 VLLM = "vllm/vllm-openai:v0.11.0"

@@ -6,8 +6,8 @@ import json
 import pytest
 from launch_cases import CASES, eks_training, gke_direct, gke_rdma_ray
 
-from launch import burn_in, gpudirect
-from launch.manifests import manifests
+from sizewell.launch import burn_in, gpudirect
+from sizewell.launch.manifests import manifests
 
 TCPXO = "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.21"
 TCPX = "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpx/tcpgpudmarxd-dev:v2.0.12"

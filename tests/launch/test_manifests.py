@@ -11,8 +11,8 @@ import pytest
 import yaml
 from launch_cases import BURN_IN, CASES
 
-from launch import files, kinds
-from launch.manifests import as_yaml, manifests, trials
+from sizewell.launch import files, kinds
+from sizewell.launch.manifests import as_yaml, manifests, trials
 
 GOLDENS = Path(__file__).parent / "goldens"
 REFRESH = "SIZEWELL_REFRESH=1 .venv/bin/pytest -q -p no:xdist tests/launch"

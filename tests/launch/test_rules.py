@@ -9,15 +9,15 @@ from decisions import HOURS, decision, pool, training
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from launch import burn_in, kinds, pods, serving
-from launch import training as runs
-from launch.manifests import manifests, trials
-from launch.run import read_run
-from launch.setting import setting
-from launch.target import eks_target, machine_of
-from sizing import catalog
-from sizing.decision import Parallelism, Schedule, Storage
-from sizing.errors import ConfigError
+from sizewell.launch import burn_in, kinds, pods, serving
+from sizewell.launch import training as runs
+from sizewell.launch.manifests import manifests, trials
+from sizewell.launch.run import read_run
+from sizewell.launch.setting import setting
+from sizewell.launch.target import eks_target, machine_of
+from sizewell.sizing import catalog
+from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.records.decision import Parallelism, Schedule, Storage
 
 
 def one(found, kind):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-SCRIPTS = Path(__file__).parents[2] / "launch" / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "src/sizewell/launch/scripts"
 
 
 def load(name):
@@ -178,7 +178,7 @@ def test_the_median_counts_and_a_wrong_sum_is_worse_than_a_slow_one():
 
 def all_reduced(*words):
     """The test as a machine runs it: under spawn.py, two processes, over gloo."""
-    python = SCRIPTS.parents[1] / ".venv-train" / "bin" / "python"
+    python = SCRIPTS.parents[3] / ".venv-train" / "bin" / "python"
     assert python.exists(), "run `make training` once"
     script = [str(SCRIPTS / "all_reduce.py"), "--bytes", "1048576", "--rounds", "3", "--warm-up", "1", *words]
     return subprocess.run(

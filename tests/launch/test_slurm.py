@@ -13,8 +13,8 @@ from pathlib import Path
 import launch_cases as cases
 import pytest
 
-from launch import files, slurm
-from sizing.errors import ConfigError
+from sizewell.launch import files, slurm
+from sizewell.sizing.errors import ConfigError
 
 GOLDEN = Path(__file__).parent / "goldens" / "slurm.sh"
 REFRESH = "SIZEWELL_REFRESH=1 .venv/bin/pytest -q -p no:xdist tests/launch/test_slurm.py"

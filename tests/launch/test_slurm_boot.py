@@ -11,9 +11,9 @@ from pathlib import Path
 import launch_cases as cases
 import pytest
 
-from launch import slurm, slurm_boot
-from launch.target import machine_of
-from sizing.errors import ConfigError
+from sizewell.launch import slurm, slurm_boot
+from sizewell.launch.target import machine_of
+from sizewell.sizing.errors import ConfigError
 
 STANDINS = {
     "aws": """#!/bin/bash

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.catalog import load
-from sizing.catalog.records import Accelerator, Architecture
+from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.records import Accelerator, Architecture
 
 LLAMA_8B = Architecture(
     key="llama-8b",

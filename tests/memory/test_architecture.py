@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from sizing import catalog
-from sizing.architecture import (
+from sizewell.sizing import catalog
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.errors import SpecError
+from sizewell.sizing.predict.architecture import (
     attention_flop_per_token,
     check,
     faults,
@@ -19,14 +21,12 @@ from sizing.architecture import (
     stage_params,
     train_flop_per_token,
 )
-from sizing.catalog.records import Architecture
-from sizing.errors import SpecError
-from sizing.hf_config import from_hf_config
-from sizing.jobs import Cluster, Layout, TrainingJob
-from sizing.memory import training_memory
-from sizing.performance.training import training_time
-from sizing.validation.cases import read
-from sizing.validation.describe import CannotPredictError, architecture_of
+from sizewell.sizing.predict.memory import training_memory
+from sizewell.sizing.predict.performance.training import training_time
+from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
+from sizewell.sizing.spec.hf_config import from_hf_config
+from sizewell.sizing.validation.cases import read
+from sizewell.sizing.validation.describe import CannotPredictError, architecture_of
 
 DEEPSEEK_V3 = Architecture(
     key="deepseek-v3", layers=61, hidden=7168, heads=128, kv_heads=128, head_dim=192, ffn=18432, vocab=129280,

@@ -5,10 +5,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing.catalog import load
-from sizing.catalog.records import Architecture
-from sizing.jobs import Layout, ServingJob, TrainingJob
-from sizing.memory import (
+from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.predict.memory import (
     Layouts,
     Runtimes,
     kv_cache_tokens,
@@ -21,7 +20,8 @@ from sizing.memory import (
     training_memory,
     usable_bytes,
 )
-from sizing.memory.activations import layer_activations
+from sizewell.sizing.predict.memory.activations import layer_activations
+from sizewell.sizing.records.jobs import Layout, ServingJob, TrainingJob
 
 H100, TPU = (load().accelerator(name) for name in ("h100-sxm", "tpu-v5p"))
 ENGINES = ("", "megatron", "nemo", "torchtitan", "torchtune", "transformers", "llm-foundry", "maxtext", "unsloth")

@@ -4,16 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from sizing.architecture import params_total
-from sizing.catalog.records import Architecture
-from sizing.errors import SpecError
-from sizing.jobs import Layout, ServingJob, TrainingJob
-from sizing.memory import kv_cache_tokens, model_states, serving_memory, serving_parts, training_memory, usable_bytes
-from sizing.memory.activations import layer_activations
-from sizing.memory.columns import stages
-from sizing.memory.states import adapter_params, optimizer_name
-from sizing.validation.cases import read
-from sizing.validation.training_cases import training_case
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.errors import SpecError
+from sizewell.sizing.predict.architecture import params_total
+from sizewell.sizing.predict.memory import (
+    kv_cache_tokens,
+    model_states,
+    serving_memory,
+    serving_parts,
+    training_memory,
+    usable_bytes,
+)
+from sizewell.sizing.predict.memory.activations import layer_activations
+from sizewell.sizing.predict.memory.columns import stages
+from sizewell.sizing.predict.memory.states import adapter_params, optimizer_name
+from sizewell.sizing.records.jobs import Layout, ServingJob, TrainingJob
+from sizewell.sizing.validation.cases import read
+from sizewell.sizing.validation.training_cases import training_case
 
 GIB = 2**30
 

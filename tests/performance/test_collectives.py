@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.performance import collectives as c
+from sizewell.sizing.predict.performance import collectives as c
 
 
 def fabric(**changes):

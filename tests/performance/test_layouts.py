@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing import calibration
-from sizing.layout_bounds import ComputeBound, memory_floor_bytes, runtime_bytes
-from sizing.layout_space import FIELDS, space
-from sizing.layouts import LayoutRefusal, matching, search, search_all
-from sizing.memory import training_memories, training_memory, usable_bytes
-from sizing.performance.training import step_s, training_time
-from sizing.performance.training_rows import cluster_facts, job_facts, rows
+from sizewell.sizing.predict import calibration
+from sizewell.sizing.predict.layouts.bounds import ComputeBound, memory_floor_bytes, runtime_bytes
+from sizewell.sizing.predict.layouts.search import LayoutRefusal, matching, search, search_all
+from sizewell.sizing.predict.layouts.space import FIELDS, space
+from sizewell.sizing.predict.memory import training_memories, training_memory, usable_bytes
+from sizewell.sizing.predict.performance.training import step_s, training_time
+from sizewell.sizing.predict.performance.training_rows import cluster_facts, job_facts, rows
 from tests.performance.training_machines import DEEPSEEK, LLAMA_8B, LLAMA_70B, MIXTRAL, RESNET, cluster, job
 
 JOBS = (

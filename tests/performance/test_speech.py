@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from sizing.catalog import load
-from sizing.jobs import Cluster, ServingJob
-from sizing.performance.serving import sequences_that_fit, serving
-from sizing.performance.serving_samples import heard_bytes
-from sizing.validation.cases import read
-from sizing.validation.predict import predict
+from sizewell.sizing.catalog import load
+from sizewell.sizing.predict.performance.serving import sequences_that_fit, serving
+from sizewell.sizing.predict.performance.serving_samples import heard_bytes
+from sizewell.sizing.records.jobs import Cluster, ServingJob
+from sizewell.sizing.validation.cases import read
+from sizewell.sizing.validation.predict import predict
 
 WHISPER = load().model("openai/whisper-large-v3")
 

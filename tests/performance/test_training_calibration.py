@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from sizing import calibration
-from sizing.calibration.priors import priors
-from sizing.jobs import Layout
-from sizing.validation.cases import Case, read
-from sizing.validation.training_runs import in_unit, layout_of, training_run
+from sizewell.sizing.predict import calibration
+from sizewell.sizing.predict.calibration.priors import priors
+from sizewell.sizing.records.jobs import Layout
+from sizewell.sizing.validation.cases import CARRIED, Case, read
+from sizewell.sizing.validation.training_runs import in_unit, layout_of, training_run
 
 ROOT = Path(__file__).parents[2]
-CASES = {case.id: case for case in read([ROOT / "tests" / "validation" / "cases" / "train.json"])}
+CASES = {case.id: case for case in read([CARRIED / "train.json"])}
 
 
 def tool():

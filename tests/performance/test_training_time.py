@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing import calibration
-from sizing.architecture import train_flop_per_token
-from sizing.jobs import Layout
-from sizing.performance.training import training_time
-from sizing.performance.training_rows import cluster_facts, peak_flop_per_s
-from sizing.scaling import scaling_efficiency
+from sizewell.sizing.predict import calibration
+from sizewell.sizing.predict.architecture import train_flop_per_token
+from sizewell.sizing.predict.layouts.scaling import scaling_efficiency
+from sizewell.sizing.predict.performance.training import training_time
+from sizewell.sizing.predict.performance.training_rows import cluster_facts, peak_flop_per_s
+from sizewell.sizing.records.jobs import Layout
 from tests.performance.training_machines import DEEPSEEK, LLAMA_8B, LLAMA_70B, MIXTRAL, RESNET, cluster, job
 
 LAYOUTS = (

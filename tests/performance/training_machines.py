@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from sizing import catalog
-from sizing.catalog.records import Architecture
-from sizing.jobs import Cluster, TrainingJob
+from sizewell.sizing import catalog
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.records.jobs import Cluster, TrainingJob
 
 LLAMA_8B = Architecture(
     key="llama-8b", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336, vocab=128256

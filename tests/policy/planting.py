@@ -28,10 +28,10 @@ from typing import Any
 import yaml
 from judged_plans import ROOT, forms, stacks
 
-from policy.decisions import read_decision
-from resources import Plan, RecordedResource
-from resources.graph import Graph
-from resources.values import canonical
+from sizewell.policy.decisions import read_decision
+from sizewell.resources import Plan, RecordedResource
+from sizewell.resources.graph import Graph
+from sizewell.resources.values import canonical
 
 HERE = Path(__file__).parent
 TABLE: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "mutants.yaml").read_text())

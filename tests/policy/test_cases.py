@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from policy.config import Config
-from policy.engine import Report, evaluate
-from policy.rules import RULES
-from resources import Plan, RecordedResource, facts, price
-from resources.recorded import UNKNOWN
-from sizing.catalog import load
+from sizewell.policy.config import Config
+from sizewell.policy.engine import Report, evaluate
+from sizewell.policy.rules import RULES
+from sizewell.resources import Plan, RecordedResource, facts, price
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.sizing.catalog import load
 
 HERE = Path(__file__).parent
 ON = date(2026, 11, 21)

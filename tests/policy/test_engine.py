@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from policy.config import Config, parse_config, read_config, schema
-from policy.engine import evaluate
-from policy.examples import pool, resource, stack
-from policy.rule import Rule, Undetermined, Violation
-from policy.rules import RULES
-from resources.recorded import UNKNOWN
-from sizing.errors import ConfigError
+from sizewell.policy.config import Config, parse_config, read_config, schema
+from sizewell.policy.engine import evaluate
+from sizewell.policy.examples import pool, resource, stack
+from sizewell.policy.rule import Rule, Undetermined, Violation
+from sizewell.policy.rules import RULES
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.sizing.errors import ConfigError
 
 ON = date(2026, 11, 21)
 BOX = resource("aws:ec2/instance:Instance", "box")

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from policy.config import DEFAULT_FILE, read_config
-from policy.engine import evaluate as judge
-from policy.rules import RULES
-from preview.evaluate import evaluate
-from resources import facts, price
-from sizing.catalog import load
+from sizewell.policy.config import DEFAULT_FILE, read_config
+from sizewell.policy.engine import evaluate as judge
+from sizewell.policy.rules import RULES
+from sizewell.recording.evaluate import evaluate
+from sizewell.resources import facts, price
+from sizewell.sizing.catalog import load
 
 ON = date(2026, 11, 21)
 CONFIG = {

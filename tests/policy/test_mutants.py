@@ -20,11 +20,11 @@ from judged_plans import ROOT, slug
 from mutation_page import page
 from planting import Case, Mutant, Places, cases, mutants, planted
 
-from policy.config import Config
-from policy.engine import evaluate
-from policy.rules import RULES
-from resources import Plan, facts, price
-from sizing.catalog import load
+from sizewell.policy.config import Config
+from sizewell.policy.engine import evaluate
+from sizewell.policy.rules import RULES
+from sizewell.resources import Plan, facts, price
+from sizewell.sizing.catalog import load
 
 ON = date(2026, 9, 1)  # before the forms' own ends
 PAGE = ROOT / "docs/reference/mutations.md"

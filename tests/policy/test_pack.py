@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from sizewell.policy.opening import Opening
+
 ROOT = Path(__file__).parents[2]
 PACK = ROOT / "policy"
 UNKNOWN_STRING = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
@@ -94,7 +96,7 @@ def names(diagnostics: list[Any]) -> set[str]:
 def test_the_pack_tells_its_rules(pack: Pack) -> None:
     from google.protobuf import empty_pb2
 
-    from policy.rules import RULES
+    from sizewell.policy.rules import RULES
 
     info = pack.stub.GetAnalyzerInfo(empty_pb2.Empty())
     assert info.name == "sizewell"
@@ -264,8 +266,8 @@ def test_a_level_for_a_rule_that_is_none_stops_the_pack_too(pack: Pack) -> None:
 
 
 def test_what_the_rules_announced_is_what_they_are() -> None:
-    from policy.announced import announced, differing
-    from policy.rules import RULES
+    from sizewell.policy.announced import announced, differing
+    from sizewell.policy.rules import RULES
 
     assert differing(announced(), RULES) == [], "refresh: make generate"
     assert announced() != list(RULES), "the file was not read"
@@ -274,8 +276,8 @@ def test_what_the_rules_announced_is_what_they_are() -> None:
 def test_rules_that_stand_beside_the_announced_ones_speak_for_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from policy import announced
-    from policy.rules import RULES
+    from sizewell.policy import announced
+    from sizewell.policy.rules import RULES
 
     (tmp_path / "announced.json").write_text(announced.written(RULES[1:]), encoding="utf-8")
     monkeypatch.setattr(announced, "FILE", tmp_path / "announced.json")
@@ -295,12 +297,12 @@ class Context:
 
 def asked(prepare: Any, **changes: Any) -> str:
     """What the engine hears when it wants a judgement of a pack whose loading went as `prepare` has it."""
-    from policy import adapter
-    from policy.announced import announced
-    from policy.config import Config
+    from sizewell.policy import adapter
+    from sizewell.policy.announced import announced
+    from sizewell.policy.config import Config
 
     said = [replace(rule, **changes) if rule.id == "expired" else rule for rule in announced()]
-    opening = adapter.Opening(said=said, config=Config())
+    opening = Opening(said=said, config=Config())
     proto, services, plugin = adapter._protocol()
     servant = adapter.servicer(opening, proto, services, plugin)
     prepare(opening)
@@ -320,7 +322,7 @@ def test_a_pack_that_cannot_be_loaded_refuses_and_says_why() -> None:
 
 
 def test_a_pack_that_announced_something_else_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    from policy import adapter
+    from sizewell.policy import adapter
 
     monkeypatch.setattr(adapter.gc, "freeze", lambda: None)
     words = asked(adapter._load, prevents="nothing")

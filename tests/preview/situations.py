@@ -8,14 +8,14 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
-from preview import records
-from preview.assemble import assemble
-from preview.diff import Side, budget_of, compare
-from preview.guardrails import Limits
-from preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
-from resources.recorded import Plan, RecordedResource
-from sizing.decision import Decision
-from sizing.money import Interval, LineItem, Priced, Unpriced
+from sizewell.preview import records
+from sizewell.preview.assemble import assemble
+from sizewell.preview.diff import Side, budget_of, compare
+from sizewell.preview.guardrails import Limits
+from sizewell.preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
+from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.records.decision import Decision
 
 ON = date(2026, 9, 3)
 PROVENANCE = records.Provenance(catalog_digest="5f3c9a1be07d4412", catalog_as_of="2026-09-02", age_days=1)

@@ -14,10 +14,10 @@ from situations import SITUATIONS
 from test_comment import GitLabStandIn
 from test_run import Repository, git
 
-from preview.records import Preview
-from preview.render import __main__ as rendering
-from preview.render import html, markdown
-from preview.render import json as as_json
+from sizewell.preview.records import Preview
+from sizewell.preview.render import __main__ as rendering
+from sizewell.preview.render import html, markdown
+from sizewell.preview.render import json as as_json
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / "action.yml"

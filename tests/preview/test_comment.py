@@ -6,11 +6,11 @@ import pytest
 from github_standin import StandIn, served
 from situations import SITUATIONS, Sketch, one, plain
 
-from preview import comment
-from preview.comment import MARKER, main, reason_of, shortened, steps_for
-from preview.forges import Comment, GitHub, Http
-from preview.render import markdown
-from sizing.errors import ServiceError
+from sizewell.preview import comment
+from sizewell.preview.comment import MARKER, main, reason_of, shortened, steps_for
+from sizewell.preview.forges import Comment, GitHub, Http
+from sizewell.preview.render import markdown
+from sizewell.sizing.errors import ServiceError
 
 BOT = "github-actions[bot]"
 WARNS = markdown.render(SITUATIONS["purchase"]())

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from situations import HandPricing, Sketch, dec, interval, legacy, one, plain, pretrain, scratch, urn
 
-from preview import records
-from preview.diff import Side, compare, idle_exposure
-from preview.guardrails import Limits, check, exit_of, is_silent, parse_limits
-from preview.render import json as as_json
-from preview.render import markdown, terminal
-from resources.recorded import UNKNOWN, Plan, RecordedResource
-from sizing.errors import ConfigError
-from sizing.money import Interval, LineItem, Priced, Unpriced
+from sizewell.preview import records
+from sizewell.preview.diff import Side, compare, idle_exposure
+from sizewell.preview.guardrails import Limits, check, exit_of, is_silent, parse_limits
+from sizewell.preview.render import json as as_json
+from sizewell.preview.render import markdown, terminal
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
 
 MONEY = st.decimals(min_value=0, max_value=10_000, places=4)
 
@@ -108,7 +108,7 @@ def test_every_form_renders_and_the_same_input_gives_the_same_bytes(before, afte
 def one_of(*stacks, **more):
     from situations import ON, PROVENANCE
 
-    from preview.assemble import assemble
+    from sizewell.preview.assemble import assemble
 
     return assemble(stacks, on=ON, provenance=PROVENANCE, **more)
 
@@ -279,7 +279,7 @@ def test_wrong_guardrails(data, says):
 
 
 def test_guardrails_of_a_file(tmp_path):
-    from preview.guardrails import read_limits
+    from sizewell.preview.guardrails import read_limits
 
     path = tmp_path / "g.yaml"
     path.write_text("increase: {usd_per_month: 5000, percent: 20}\nbudgets: {dev: 90 USD, total: 150}\n")

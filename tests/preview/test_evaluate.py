@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from preview.evaluate import evaluate
-from preview.evaluate.isolation import forget
-from preview.evaluate.project import read_project
-from resources.recorded import UNKNOWN
-from sizing.errors import DecisionError, ServiceError, UsageError
+from sizewell.recording.evaluate import evaluate
+from sizewell.recording.evaluate.isolation import forget
+from sizewell.recording.evaluate.project import read_project
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.sizing.errors import DecisionError, ServiceError, UsageError
 
 PRELUDE = """
 from typing import Mapping, Sequence
@@ -227,7 +227,7 @@ def test_a_refusal_of_ours_in_a_program_passes_through(project):
         evaluate(
             project("""
             from pathlib import Path
-            from sizing.decision import Decision
+            from sizewell.sizing.records.decision import Decision
             Decision.from_json(Path("decisions/dev.json"))
             """),
             "dev",

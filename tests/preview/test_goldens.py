@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 from situations import SITUATIONS
 
-from preview.render import json as as_json
-from preview.render import markdown, terminal
+from sizewell.preview.render import json as as_json
+from sizewell.preview.render import markdown, terminal
 
 GOLDENS = Path(__file__).parent / "goldens"
 REFRESH = "SIZEWELL_REFRESH=1 .venv/bin/pytest -q -p no:xdist tests/preview/test_goldens.py"

@@ -3,9 +3,9 @@
 import pytest
 from situations import ON, PROVENANCE, plain
 
-from preview.assemble import assemble
-from preview.diff import compare
-from preview.render import html, markdown, terminal
+from sizewell.preview.assemble import assemble
+from sizewell.preview.diff import compare
+from sizewell.preview.render import html, markdown, terminal
 
 QUIET = [f"quiet-{number:02}" for number in range(20)]
 

@@ -6,13 +6,13 @@ from decimal import Decimal
 
 import pytest
 
-from preview.assemble import assemble
-from preview.diff import Side, compare
-from preview.records import Provenance
-from preview.render import markdown
-from resources.pricing import price
-from resources.recorded import UNKNOWN, Plan, RecordedResource
-from sizing.catalog import load
+from sizewell.preview.assemble import assemble
+from sizewell.preview.diff import Side, compare
+from sizewell.preview.records import Provenance
+from sizewell.preview.render import markdown
+from sizewell.resources.pricing import price
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.sizing.catalog import load
 
 ON = date(2026, 10, 1)
 AWS = [

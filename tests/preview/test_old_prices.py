@@ -11,13 +11,13 @@ import pytest
 import yaml
 from situations import ON, PROVENANCE, Sketch, one, plain
 
-from preview.assemble import assemble
-from preview.diff import compare
-from preview.render import html, markdown, terminal
-from preview.render import json as as_json
-from preview.run import Request, run_preview
-from resources.usage import parse_discounts
-from sizing.money import Priced, Unpriced
+from sizewell.preview.assemble import assemble
+from sizewell.preview.diff import compare
+from sizewell.preview.pipeline import Request, run_preview
+from sizewell.preview.render import html, markdown, terminal
+from sizewell.preview.render import json as as_json
+from sizewell.resources.usage import parse_discounts
+from sizewell.sizing.money import Priced, Unpriced
 
 DOCS = "docs/howto/refresh-prices.md"
 

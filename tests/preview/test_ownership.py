@@ -4,10 +4,10 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
-from preview import ownership
-from preview.ownership import BUY, MONTHS, ownership_of
-from sizing.catalog import load
-from sizing.decision import Decision
+from sizewell.preview import ownership
+from sizewell.preview.ownership import BUY, MONTHS, ownership_of
+from sizewell.sizing.catalog import load
+from sizewell.sizing.records.decision import Decision
 
 ON = date(2026, 11, 21)
 STACKS = Path(__file__).parents[2] / "stacks/decisions"

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from situations import SITUATIONS, dec, one, plain
 
-from preview.render import charts, focus, html
-from preview.render import json as as_json
+from sizewell.preview.render import charts, focus, html
+from sizewell.preview.render import json as as_json
 
 FIXTURES = Path(__file__).parent / "fixtures"
 VOID = {"meta", "rect", "line", "circle", "polyline", "br"}

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from preview import records
-from preview.base import worktree
-from preview.run import Request, run_preview, stacks_of
-from sizing.errors import ServiceError, UsageError
+from sizewell.preview import records
+from sizewell.preview.base import worktree
+from sizewell.preview.pipeline import Request, run_preview, stacks_of
+from sizewell.sizing.errors import ServiceError, UsageError
 
 ON = date(2026, 10, 1)
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -186,7 +186,7 @@ def test_the_worktree_goes_when_the_work_in_it_fails(repository):
 def test_the_worktree_goes_when_the_process_is_stopped(repository, number):
     """SIGKILL leaves one behind; the next run finds and removes it."""
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom preview.base import worktree\n"
+        "import sys, time\nfrom pathlib import Path\nfrom sizewell.preview.base import worktree\n"
         "with worktree(Path(sys.argv[1]), 'main') as tree:\n    print(tree.root, flush=True)\n    time.sleep(60)\n"
     )
     process = subprocess.Popen(
@@ -211,8 +211,8 @@ def test_the_worktree_goes_when_the_process_is_stopped(repository, number):
 
 def test_the_bases_own_prices_are_a_line_of_their_own(repository):
     """A catalog in the base with other prices: the base is priced with both."""
-    from sizing.catalog import catalog as catalog_module
-    from sizing.catalog import load
+    from sizewell.sizing.catalog import catalog as catalog_module
+    from sizewell.sizing.catalog import load
 
     data = repository.root / "sizing/catalog/data"
     data.parent.mkdir(parents=True)
@@ -309,8 +309,8 @@ def test_policies_come_from_the_caller(repository):
 
 def test_policies_hear_what_changes_and_stop_the_replacement_of_a_scarce_machine(repository):
     """From another image in the program to a finding of the rule, through the preview and the real policies."""
-    from cli import judging
-    from policy.config import Config
+    from sizewell.cli import judging
+    from sizewell.policy.config import Config
 
     program = repository.root / "stacks/__main__.py"
     repository.program("p5.48xlarge", 100)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from preview.sources import PreviewFile, read_plan_file, read_preview, read_state
-from resources.recorded import UNKNOWN, Plan
-from sizing.errors import UsageError
+from sizewell.recording.sources import PreviewFile, read_plan_file, read_preview, read_state
+from sizewell.resources.recorded import UNKNOWN, Plan
+from sizewell.sizing.errors import UsageError
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -190,14 +190,14 @@ def test_cut_anywhere_there_is_one_message(tmp_path, name):
 def test_pieces_that_end_anywhere_give_the_same_plan(monkeypatch):
     whole = read_preview(FIXTURES / "preview-change-sames.json")
     for size in (1, 7, 64):
-        monkeypatch.setattr("preview.sources.stream._CHUNK", size)
+        monkeypatch.setattr("sizewell.recording.sources.stream._CHUNK", size)
         assert read_preview(FIXTURES / "preview-change-sames.json") == whole
 
 
 def test_the_evaluator_and_the_engine_agree_on_the_same_program(tmp_path):
     """The program that the engine previewed into the fixture, evaluated here."""
     pytest.importorskip("pulumi_aws")
-    from preview.evaluate import evaluate
+    from sizewell.recording.evaluate import evaluate
 
     (tmp_path / "Pulumi.yaml").write_text("name: small\nruntime: python\n")
     (tmp_path / "Pulumi.dev.yaml").write_text("config: {aws:region: us-east-1, small:pw: {secure: v1:x}}\n")

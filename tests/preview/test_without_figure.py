@@ -7,10 +7,10 @@ import json
 import pytest
 from situations import ON, PROVENANCE, plain
 
-from preview.assemble import assemble, failed_stack
-from preview.diff import compare
-from preview.render import focus, html, markdown, terminal
-from preview.render import json as as_json
+from sizewell.preview.assemble import assemble, failed_stack
+from sizewell.preview.diff import compare
+from sizewell.preview.render import focus, html, markdown, terminal
+from sizewell.preview.render import json as as_json
 
 WHY = "the program failed in __main__.py, line 3: KeyError: 'size'"
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from resources import UNKNOWN, Plan, RecordedResource, price
-from resources.pricing import Pricing
-from resources.tables import FREE, PRICERS, free_reason, gaps
-from resources.usage import MEASURES, parse_discounts, parse_usage
-from sizing.catalog import load
-from sizing.money import Interval, Priced, Unpriced
+from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
+from sizewell.resources.pricing import Pricing
+from sizewell.resources.tables import FREE, PRICERS, free_reason, gaps
+from sizewell.resources.usage import MEASURES, parse_discounts, parse_usage
+from sizewell.sizing.catalog import load
+from sizewell.sizing.money import Interval, Priced, Unpriced
 
 ON = date(2026, 11, 21)
 CONFIG = {"aws:region": "us-east-1", "gcp:region": "us-central1", "azure-native:location": "eastus"}

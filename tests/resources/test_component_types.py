@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from resources import UNKNOWN, Plan, RecordedResource, price
-from resources.pricing import Pricing
-from resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
-from resources.values import canonical
-from sizing.catalog import load
-from sizing.money import Interval
+from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
+from sizewell.resources.pricing import Pricing
+from sizewell.resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
+from sizewell.resources.values import canonical
+from sizewell.sizing.catalog import load
+from sizewell.sizing.money import Interval
 
 ROOT = Path(__file__).parents[2]
 ON = date(2026, 11, 21)
@@ -39,7 +39,7 @@ def in_goldens() -> dict[str, str]:
 
 @cache
 def plans() -> tuple[Plan, ...]:
-    from preview.evaluate import evaluate
+    from sizewell.recording.evaluate import evaluate
 
     stacks = sorted(path.stem.removeprefix("Pulumi.") for path in (ROOT / "stacks/config").glob("Pulumi.*.yaml"))
     return tuple(evaluate(ROOT, stack) for stack in stacks)

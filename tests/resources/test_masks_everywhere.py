@@ -12,10 +12,10 @@ import pytest
 from test_ai_types import CONFIG, MACHINES, ON
 from test_pricing import SAMPLE, masked, paths
 
-from resources import UNKNOWN, Plan, RecordedResource, price
-from resources.pricing import Pricing
-from resources.tables import PRICERS
-from sizing.catalog import load
+from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
+from sizewell.resources.pricing import Pricing
+from sizewell.resources.tables import PRICERS
+from sizewell.sizing.catalog import load
 
 BASES: dict[str, list[Mapping[str, Any]]] = {kind: [{}] for kind in PRICERS}
 for resource in SAMPLE:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resources import UNKNOWN, Plan, RecordedResource, facts, price
-from resources.pricing import Pricing
-from resources.usage import parse_discounts, parse_usage
-from sizing.catalog import load
-from sizing.costing import control_plane, disks, machine_hours
-from sizing.errors import ConfigError
-from sizing.money import Interval, Unpriced, total
+from sizewell.resources import UNKNOWN, Plan, RecordedResource, facts, price
+from sizewell.resources.pricing import Pricing
+from sizewell.resources.usage import parse_discounts, parse_usage
+from sizewell.sizing.billing.costing import control_plane, disks, machine_hours
+from sizewell.sizing.catalog import load
+from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.money import Interval, Unpriced, total
 
 ON = date(2026, 11, 21)
 CONFIG = {"aws:region": "us-east-1", "gcp:region": "us-central1", "azure-native:location": "eastus"}

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources import UNKNOWN, Plan, RecordedResource, price
-from resources.schedules import Event, Schedule, Window, weekly
-from resources.sizes import Size
-from sizing.catalog import load
-from sizing.money import Interval
+from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
+from sizewell.resources.schedules import Event, Schedule, Window, weekly
+from sizewell.resources.sizes import Size
+from sizewell.sizing.catalog import load
+from sizewell.sizing.money import Interval
 
 OFFICE = Decimal(70) * 52 / 12  # Mon-Fri, 07:00 to 21:00
 ASG, MIG, VMSS = (

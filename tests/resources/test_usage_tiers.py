@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources import Plan, RecordedResource, price
-from resources.pricing import Pricing
-from resources.usage import parse_discounts, parse_usage
-from sizing.catalog import load
-from sizing.money import Interval, Unpriced
+from sizewell.resources import Plan, RecordedResource, price
+from sizewell.resources.pricing import Pricing
+from sizewell.resources.usage import parse_discounts, parse_usage
+from sizewell.sizing.catalog import load
+from sizewell.sizing.money import Interval, Unpriced
 
 ON = date(2026, 11, 21)
 CONFIG = {"aws:region": "us-east-1", "gcp:region": "us-central1", "azure-native:location": "eastus"}

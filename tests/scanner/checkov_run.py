@@ -15,7 +15,7 @@ from to_arm import arm
 from to_kubernetes import manifests
 from to_terraform import terraform
 
-from resources.recorded import Plan
+from sizewell.resources.recorded import Plan
 
 ROOT = Path(__file__).parents[2]
 TOOL = ROOT / ".venv-checkov/bin/checkov"

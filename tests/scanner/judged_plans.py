@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import preview.evaluate
-from resources.recorded import Plan
+import sizewell.recording.evaluate
+from sizewell.resources.recorded import Plan
 
 ROOT = Path(__file__).parents[2]
 COMPONENTS = ROOT / "tests/components"
@@ -70,7 +70,7 @@ def _shared() -> dict[str, Any]:
 
 def _stacks() -> list[Plan]:
     names = sorted(path.stem.removeprefix("Pulumi.") for path in (ROOT / "stacks/config").glob("Pulumi.*.yaml"))
-    return [preview.evaluate.evaluate(ROOT, name) for name in names]
+    return [sizewell.recording.evaluate.evaluate(ROOT, name) for name in names]
 
 
 def _forms() -> dict[str, Plan]:
@@ -135,7 +135,7 @@ class _Seen(BaseException):
 def _watched() -> Iterator[list[Plan]]:
     """Collect the plan of the evaluation that a test asks for, and leave the test there."""
     seen: list[Plan] = []
-    real = preview.evaluate.evaluate
+    real = sizewell.recording.evaluate.evaluate
 
     @functools.wraps(real)
     def evaluate(*args: Any, **options: Any) -> Plan:
@@ -144,6 +144,8 @@ def _watched() -> Iterator[list[Plan]]:
 
     with contextlib.ExitStack() as patches:
         for module in list(sys.modules.values()):
-            if module is not preview.evaluate and vars(module).get("evaluate") is real:  # getattr loads lazy modules
+            if (
+                module is not sizewell.recording.evaluate and vars(module).get("evaluate") is real
+            ):  # getattr loads lazy modules
                 patches.enter_context(mock.patch.object(module, "evaluate", evaluate))
         yield seen

@@ -9,9 +9,9 @@ from judged_plans import forms, slug, stacks
 from to_arm import arm
 from to_terraform import NAMES, UntranslatedError, terraform
 
-from policy import rules
-from resources.recorded import UNKNOWN, Plan, RecordedResource
-from resources.values import canonical
+from sizewell.policy import rules
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.resources.values import canonical
 
 
 def plan(*resources):
@@ -41,10 +41,11 @@ def test_every_component_is_among_them():
     registered = {
         f"sizewell-{cloud}:index:{name}"
         for cloud in ("aws", "gcp", "azure")
-        for module in pkgutil.iter_modules(importlib.import_module(f"components.{cloud}").__path__)
-        for name, made in vars(importlib.import_module(f"components.{cloud}.{module.name}")).items()
+        for package in [importlib.import_module(f"sizewell.components.{cloud}")]
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        for name, made in vars(importlib.import_module(module.name)).items()
         if isinstance(made, type)
-        and made.__module__ == f"components.{cloud}.{module.name}"
+        and made.__module__ == module.name
         and any(base.__name__ == "Owned" for base in made.__mro__[1:])
     }
     judged = {one.type for plan in (*stacks(), *forms().values()) for one in plan.resources if not one.custom}

@@ -16,8 +16,8 @@ from typing import Any
 import sdk_types
 from to_terraform import NAMES, UntranslatedError
 
-from resources.recorded import UNKNOWN, Plan, RecordedResource
-from resources.values import canonical
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.resources.values import canonical
 
 ENVELOPE = ("location", "tags", "sku", "identity", "kind", "zones", "extendedLocation", "plan", "scope")
 NOT_KNOWN = "[parameters('knownAfterApply')]"

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from resources.recorded import Plan, RecordedResource, Unknown
+from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 
 NOT_KNOWN = "known-after-apply"
 

@@ -19,8 +19,8 @@ import sdk_types
 import yaml
 from pulumi import _types
 
-from resources.recorded import UNKNOWN, Plan, RecordedResource
-from resources.values import canonical
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.resources.values import canonical
 
 NAMES: dict[str, dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "types.yaml").read_text())
 NOT_KNOWN = "var.known_after_apply"

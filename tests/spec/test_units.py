@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing import residency, spec_schedule, units
-from sizing.units import Range, UnitError
+from sizewell.sizing import units
+from sizewell.sizing.catalog import residency
+from sizewell.sizing.spec import schedule as spec_schedule
+from sizewell.sizing.units import Range, UnitError
 
 PARSERS = (
     units.duration_s,
@@ -121,7 +123,7 @@ def test_schedule_hours(text: str, hours: float) -> None:
 
 def test_residency_agrees_with_the_catalog() -> None:
     """Areas are told from names, so that reading a spec needs no catalog; the catalog's countries are the judge."""
-    from sizing.catalog import load
+    from sizewell.sizing.catalog import load
 
     areas = {"GB": "uk", "CH": "ch", "US": "us", "CA": "ca", "IN": "in", "JP": "jp", "AU": "au"}
     facts = load().region_facts.values()

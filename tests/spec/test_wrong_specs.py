@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sizing.errors import SpecError
-from sizing.spec import parse_spec, read_spec
+from sizewell.sizing.errors import SpecError
+from sizewell.sizing.spec.read import parse_spec, read_spec
 
 INFERENCE = """
 name: chat
@@ -282,7 +282,7 @@ def test_through_the_command(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 64, the message on stderr, and nothing written although a stack's decision was asked for."""
-    from cli.main import main
+    from sizewell.cli.main import main
 
     (tmp_path / "Pulumi.yaml").write_text("name: test\n")
     (tmp_path / "spec.yaml").write_bytes(_text(WRONG[case][0]))

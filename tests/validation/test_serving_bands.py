@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sizing.performance.serving_constants import FILE, constants
-from sizing.validation.cases import Case
-from sizing.validation.memory_predictions import Prediction
+from sizewell.sizing.predict.performance.serving_constants import FILE, constants
+from sizewell.sizing.validation.cases import Case
+from sizewell.sizing.validation.memory_predictions import Prediction
 
 ROOT = Path(__file__).parents[2]
 

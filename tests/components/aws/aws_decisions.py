@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from decisions import GUARD, decision, pool, serving, training, workload
 
-from components.settings import Settings
-from sizing.decision import Bounds, Storage
+from sizewell.components.settings import Settings
+from sizewell.sizing.records.decision import Bounds, Storage
 
 IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.7.1-gpu-py312"
 SETTINGS = Settings(project="sizewell", stack="dev-aws", organization="petsnap", accounts=("123456789012",))

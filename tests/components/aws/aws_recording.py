@@ -10,9 +10,9 @@ import pulumi
 import pytest
 import sdk_types
 
-from preview.evaluate import evaluate
-from resources.recorded import UNKNOWN
-from sizing.errors import ArgsError
+from sizewell.recording.evaluate import evaluate
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.sizing.errors import ArgsError
 
 ROOT = Path(__file__).parents[3]
 GOLDENS = Path(__file__).parent / "goldens"

@@ -19,16 +19,18 @@ from aws_recording import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.aws import eks_plans, eks_scaling, plans
-from components.aws.eks import EksCluster
-from components.aws.eks_args import KUBERNETES
-from components.aws.eks_autoscaler import EksAutoscaler
-from components.aws.eks_nodes import EksNodeGroup
-from components.aws.eks_plugins import EksDevicePlugins
-from components.aws.eks_volumes import LustreVolume
-from components.aws.images import ImageMirror
-from sizing import catalog
-from sizing.catalog.records import Shape
+from sizewell.components.aws import plans
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks import scaling as eks_scaling
+from sizewell.components.aws.eks.args import KUBERNETES
+from sizewell.components.aws.eks.autoscaler import EksAutoscaler
+from sizewell.components.aws.eks.cluster import EksCluster
+from sizewell.components.aws.eks.images import ImageMirror
+from sizewell.components.aws.eks.nodes import EksNodeGroup
+from sizewell.components.aws.eks.plugins import EksDevicePlugins
+from sizewell.components.aws.eks.volumes import LustreVolume
+from sizewell.sizing import catalog
+from sizewell.sizing.catalog.records import Shape
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
 CLUSTER = {**OWNED, **PLACE}

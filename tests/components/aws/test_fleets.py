@@ -20,8 +20,8 @@ from aws_recording import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.aws import fleet_plans
-from components.aws.fleets import SpotFleet
+from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.aws.fleets.spot import SpotFleet
 
 FLEET = {
     **PLACE,

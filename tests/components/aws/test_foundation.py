@@ -5,11 +5,11 @@ import base64
 import pytest
 from aws_recording import GUARD, OWNED, PLACE, PROD, check_right, golden, only, record, refusals
 
-from components.aws import plans
-from components.aws.checkpoints import CheckpointStore
-from components.aws.network import Network
-from components.aws.nodes import GpuNodeGroup
-from sizing import catalog
+from sizewell.components.aws import plans
+from sizewell.components.aws.network import Network
+from sizewell.components.aws.nodes import GpuNodeGroup
+from sizewell.components.aws.storage.checkpoints import CheckpointStore
+from sizewell.sizing import catalog
 
 HOURS = {"time_zone": "Europe/London", "windows": [{"days": "mon-fri", "start": "07:00", "end": "21:00"}]}
 STORE = {"bucket": "store", "key_alias": "alias/store"}

@@ -8,15 +8,15 @@ from aws_recording import GUARD, OWNED, PLACE, PROD, ROOT, check_right, golden, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-import resources
-from components.aws import hyperpod_plans
-from components.aws.eks_plugins import EksDevicePlugins
-from components.aws.hyperpod import HyperPodCluster
-from components.aws.hyperpod_agents import HyperPodAgents
-from components.aws.places import places_of
-from preview.evaluate import evaluate
-from sizing import catalog
-from sizing.catalog.records import Shape
+from sizewell import resources
+from sizewell.components.aws.eks.plugins import EksDevicePlugins
+from sizewell.components.aws.hyperpod import plans as hyperpod_plans
+from sizewell.components.aws.hyperpod.agents import HyperPodAgents
+from sizewell.components.aws.hyperpod.cluster import HyperPodCluster
+from sizewell.components.aws.places import places_of
+from sizewell.recording.evaluate import evaluate
+from sizewell.sizing import catalog
+from sizewell.sizing.catalog.records import Shape
 
 EKS = {
     "eks_cluster_arn": "arn:aws:eks:us-east-1:123456789012:cluster/sizewell-dev-aws-eks",

@@ -10,9 +10,9 @@ from aws_recording import OWNED, PROD, check_right, golden, only, record, refusa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.aws import limits_plans
-from components.aws.limits import BudgetAlarms, TtlGuard
-from components.tags import legal
+from sizewell.components.aws.limits import plans as limits_plans
+from sizewell.components.aws.limits.guards import BudgetAlarms, TtlGuard
+from sizewell.components.tags import legal
 
 BUDGET = {
     **OWNED,

@@ -10,11 +10,11 @@ from decisions import decision, pool, serving
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.aws import managed, plans, program
-from components.settings import Settings
-from launch.run import Run
-from sizing.decision import Task
-from sizing.errors import ConfigError
+from sizewell.components.aws import managed, plans, program
+from sizewell.components.settings import Settings
+from sizewell.launch.run import Run
+from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.records.decision import Task
 
 ADOPTED = {"vpc_id": "vpc-1", "vpc_cidr": "10.0.0.0/16", "subnet_ids": ["subnet-1", "subnet-2"]}
 

@@ -21,11 +21,11 @@ from aws_recording import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.aws import sagemaker_plans
-from components.aws.sagemaker_endpoints import AsyncEndpoint, RealtimeEndpoint, ServerlessEndpoint
-from components.aws.sagemaker_notebooks import Notebook, StudioDomain
-from components.aws.sagemaker_training import TrainingPipeline
-from sizing import catalog
+from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws.sagemaker.endpoints import AsyncEndpoint, RealtimeEndpoint, ServerlessEndpoint
+from sizewell.components.aws.sagemaker.notebooks import Notebook, StudioDomain
+from sizewell.components.aws.sagemaker.training import TrainingPipeline
+from sizewell.sizing import catalog
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
 IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.7.1-gpu-py312"

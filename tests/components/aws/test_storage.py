@@ -5,8 +5,8 @@ from aws_recording import OWNED, PROD, check_right, component, golden, only, rec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.aws import storage_plans
-from components.aws.storage import SharedStorage
+from sizewell.components.aws.storage import plans as storage_plans
+from sizewell.components.aws.storage.shared import SharedStorage
 
 TB = 10**12
 FILES = {

@@ -4,8 +4,8 @@ import json
 
 from decisions import GUARD, HOURS, decision, pool, serving, training, workload
 
-from components.settings import Settings
-from sizing.decision import Storage
+from sizewell.components.settings import Settings
+from sizewell.sizing.records.decision import Storage
 
 SETTINGS = Settings(
     project="sizewell",

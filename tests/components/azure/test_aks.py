@@ -24,13 +24,14 @@ from azure_recording import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.azure import aks_checks, aks_plans
-from components.azure.aks import AksCluster
-from components.azure.aks_operators import AksOperators
-from components.azure.aks_pools import AksGpuPool
-from components.machines import find_shape
-from sizing import catalog
-from sizing.errors import ArgsError
+from sizewell.components.azure.aks import checks as aks_checks
+from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure.aks.cluster import AksCluster
+from sizewell.components.azure.aks.operators import AksOperators
+from sizewell.components.azure.aks.pools import AksGpuPool
+from sizewell.components.machines import find_shape
+from sizewell.sizing import catalog
+from sizewell.sizing.errors import ArgsError
 
 SHAPES = [one for one in catalog.load().shapes if one.cloud == "azure" and one.accelerators]
 

@@ -3,12 +3,12 @@
 import pytest
 from azure_recording import GUARD, HOURS, NETWORK, OWNED, PLACE, PROD, WRITER, ZONES, golden, made
 
-from components.azure import limits_plans
-from components.azure.checkpoints import CheckpointStore
-from components.azure.keys import CustomerKeys
-from components.azure.limits import EndRights, TtlGuard
-from components.azure.network import Network
-from components.azure.nodes import GpuScaleSet
+from sizewell.components.azure.keys.vault import CustomerKeys
+from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.azure.limits.guards import EndRights, TtlGuard
+from sizewell.components.azure.network import Network
+from sizewell.components.azure.nodes import GpuScaleSet
+from sizewell.components.azure.storage.checkpoints import CheckpointStore
 
 DEV_STORE = {"environment": "dev", "owner": "ml-platform", "region": "eastus", **WRITER}
 LIVE = {key: value for key, value in PROD.items() if key != "expires"}

@@ -7,10 +7,10 @@ from azure_recording import GUARD, HOURS, OWNED, PLACE, PROD, VAULT, WRITER, ZON
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.azure import ml_plans
-from components.azure.ml_compute import AmlComputeCluster, AmlComputeInstance
-from components.azure.ml_endpoints import AmlOnlineEndpoint
-from components.azure.ml_workspace import AmlWorkspace
+from sizewell.components.azure.ml import plans as ml_plans
+from sizewell.components.azure.ml.compute import AmlComputeCluster, AmlComputeInstance
+from sizewell.components.azure.ml.endpoints import AmlOnlineEndpoint
+from sizewell.components.azure.ml.workspace import AmlWorkspace
 
 ML = "/subscriptions/0000/resourceGroups/network/providers"
 WORKSPACE = {**OWNED, **PLACE, "salt": "sizewell/petsnap"}

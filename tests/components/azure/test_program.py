@@ -9,10 +9,10 @@ from azure_decisions import CONFIG, KUBERNETES, ML, RAY, SETTINGS
 from azure_recording import check_right, component, golden, only
 from decisions import by_stack, decision, pool, serving
 
-from components.azure import managed, program
-from components.settings import Settings
-from preview.evaluate import evaluate
-from sizing.errors import ConfigError
+from sizewell.components.azure import managed, program
+from sizewell.components.settings import Settings
+from sizewell.recording.evaluate import evaluate
+from sizewell.sizing.errors import ConfigError
 
 RECORDED = {}
 

@@ -9,20 +9,20 @@ from pulumi.provider.experimental.analyzer import Analyzer
 COMPONENTS = {
     "Network": "network",
     "GpuScaleSet": "nodes",
-    "CheckpointStore": "checkpoints",
-    "AksCluster": "aks",
-    "AksGpuPool": "aks_pools",
-    "AksOperators": "aks_operators",
-    "AmlWorkspace": "ml_workspace",
-    "AmlComputeCluster": "ml_compute",
-    "AmlComputeInstance": "ml_compute",
-    "AmlOnlineEndpoint": "ml_endpoints",
-    "OpenAiAccount": "openai",
-    "SharedStorage": "storage",
-    "CustomerKeys": "keys",
-    "BudgetAlarms": "limits",
-    "TtlGuard": "limits",
-    "EndRights": "limits",
+    "CheckpointStore": "storage.checkpoints",
+    "AksCluster": "aks.cluster",
+    "AksGpuPool": "aks.pools",
+    "AksOperators": "aks.operators",
+    "AmlWorkspace": "ml.workspace",
+    "AmlComputeCluster": "ml.compute",
+    "AmlComputeInstance": "ml.compute",
+    "AmlOnlineEndpoint": "ml.endpoints",
+    "OpenAiAccount": "openai.account",
+    "SharedStorage": "storage.shared",
+    "CustomerKeys": "keys.vault",
+    "BudgetAlarms": "limits.guards",
+    "TtlGuard": "limits.guards",
+    "EndRights": "limits.guards",
 }
 INHERITED = {"environment", "owner", "costCenter", "expires", "facts"}  # said in the class that has them first
 
@@ -31,7 +31,7 @@ INHERITED = {"environment", "owner", "costCenter", "expires", "facts"}  # said i
 def test_the_schema_is_inferable(name, module):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cls = getattr(importlib.import_module(f"components.azure.{module}"), name)
+        cls = getattr(importlib.import_module(f"sizewell.components.azure.{module}"), name)
         found = Analyzer("sizewell-azure").analyze([cls])["component_definitions"][name]
     assert {"owner", "environment"} <= {key for key, one in found.inputs.items() if not one.optional}
     assert found.description

@@ -23,11 +23,14 @@ from azure_recording import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.azure import limits_plans, parts, storage_plans, workflow_plans
-from components.azure.keys import CustomerKeys
-from components.azure.limits import BudgetAlarms, EndRights, TtlGuard
-from components.azure.openai import OpenAiAccount, _key_parts
-from components.azure.storage import SharedStorage
+from sizewell.components.azure import parts
+from sizewell.components.azure.keys.vault import CustomerKeys
+from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.azure.limits import workflows as workflow_plans
+from sizewell.components.azure.limits.guards import BudgetAlarms, EndRights, TtlGuard
+from sizewell.components.azure.openai.account import OpenAiAccount, _key_parts
+from sizewell.components.azure.storage import plans as storage_plans
+from sizewell.components.azure.storage.shared import SharedStorage
 
 BUDGET = {
     **OWNED,
@@ -381,7 +384,7 @@ def test_a_guard_never_stands_in_the_stack_that_it_ends(monkeypatch):
 
 def test_a_scale_set_that_the_guard_emptied_stays_empty_and_the_morning_starts_it():
     """Azure takes a set without metrics up to its profile's default, and an empty set has no metrics."""
-    from components.azure.plans import autoscale_profiles
+    from sizewell.components.azure.plans import autoscale_profiles
 
     guard = {"action": "scale-to-zero", "min_utilization_percent": 5, "window_s": 2700, "grace_s": 3600}
     sizes = {"nodes_min": 0, "nodes_initial": 2, "nodes_max": 4, "scale_set_id": "set"}
@@ -405,7 +408,7 @@ def test_a_scale_set_that_the_guard_emptied_stays_empty_and_the_morning_starts_i
 
 def test_a_writer_s_role_does_not_hang_below_the_lock_of_the_checkpoints():
     """Azure takes no role back below a lock: a destroy of the cluster would end there."""
-    from components.azure.checkpoints import CheckpointStore
+    from sizewell.components.azure.storage.checkpoints import CheckpointStore
 
     store = {
         "environment": "dev",

@@ -3,10 +3,10 @@
 import pytest
 from gcp_recording import OWNED, PROD, golden, made
 
-from components.gcp.checkpoints import CheckpointStore
-from components.gcp.cluster import GkeCluster
-from components.gcp.limits import TtlGuard
-from components.gcp.network import Network
+from sizewell.components.gcp.gke.cluster import GkeCluster
+from sizewell.components.gcp.limits.guards import TtlGuard
+from sizewell.components.gcp.network import Network
+from sizewell.components.gcp.storage.checkpoints import CheckpointStore
 
 NETWORK = {**OWNED, "region": "us-central1"}
 PROD_NETWORK = {**PROD, "region": "us-central1", "fabric": "gpudirect-rdma", "fabric_zone": "us-central1-a"}

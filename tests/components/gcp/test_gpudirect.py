@@ -8,15 +8,16 @@ from aws_recording import ROOT, children
 from decisions import decision, pool, serving, training
 from gcp_recording import OWNED, PROD, golden, made
 
-from components.gcp import gpudirect_plans, plans, program
-from components.gcp.checks import check_gpudirect
-from components.gcp.gpudirect import GpuDirect
-from components.gcp.launching import pool_fabric, target
-from components.settings import Settings
-from launch import gpudirect, kinds
-from preview.evaluate import evaluate
-from sizing import catalog
-from sizing.errors import ArgsError
+from sizewell.components.gcp import plans, program
+from sizewell.components.gcp.checks import check_gpudirect
+from sizewell.components.gcp.gke import gpudirect_plans
+from sizewell.components.gcp.gke.gpudirect import GpuDirect
+from sizewell.components.gcp.launching import pool_fabric, target
+from sizewell.components.settings import Settings
+from sizewell.launch import gpudirect, kinds
+from sizewell.recording.evaluate import evaluate
+from sizewell.sizing import catalog
+from sizewell.sizing.errors import ArgsError
 
 SETTINGS = Settings(project="sizewell", stack="staging-gcp", organization="petsnap", accounts=("petsnap-staging",))
 KUBECONFIG = '{"kind": "Config"}'

@@ -5,11 +5,11 @@ from gcp_recording import GUARD, HOURS, OWNED, PLACE, PROD, golden, made
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.gcp import checks, plans
-from components.gcp.nodes import AcceleratorPool
-from components.machines import find_slices
-from sizing import catalog
-from sizing.errors import ArgsError
+from sizewell.components.gcp import checks, plans
+from sizewell.components.gcp.nodes import AcceleratorPool
+from sizewell.components.machines import find_slices
+from sizewell.sizing import catalog
+from sizewell.sizing.errors import ArgsError
 
 NODES = "gcp:container/nodePool:NodePool"
 SHAPES = [one for one in catalog.load().shapes if one.cloud == "gcp" and one.accelerators]

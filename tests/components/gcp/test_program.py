@@ -7,14 +7,14 @@ from aws_recording import ROOT, component, only
 from decisions import decision, pool, serving, training
 from gcp_recording import golden
 
-from components.gcp import program
-from components.kubernetes import objects
-from components.settings import Settings
-from launch.jobs import PREFERRED
-from launch.run import read_run
-from preview.evaluate import evaluate
-from sizing.decision import Capacity, Storage, Task
-from sizing.errors import ServiceError
+from sizewell.components.gcp import program
+from sizewell.components.kubernetes import objects
+from sizewell.components.settings import Settings
+from sizewell.launch.jobs import PREFERRED
+from sizewell.launch.run import read_run
+from sizewell.recording.evaluate import evaluate
+from sizewell.sizing.errors import ServiceError
+from sizewell.sizing.records.decision import Capacity, Storage, Task
 
 SETTINGS = Settings(project="sizewell", stack="staging-gcp", organization="petsnap", accounts=("petsnap-staging",))
 

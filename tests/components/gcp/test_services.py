@@ -9,16 +9,16 @@ from gcp_recording import OWNED, PLACE, PROD, component, golden, made, only, ref
 from hypothesis import given
 from hypothesis import strategies as st
 
-import resources
-from components.gcp import service_plans
-from components.gcp.limits import BudgetAlarms
-from components.gcp.run import CloudRunGpu
-from components.gcp.storage import SharedStorage
-from components.gcp.vertex import VertexEndpoint, VertexTraining
-from components.gcp.volumes import FilesVolume
-from components.machines import find_shape
-from preview.evaluate import evaluate
-from sizing import catalog
+from sizewell import resources
+from sizewell.components.gcp.limits.guards import BudgetAlarms
+from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.services.run import CloudRunGpu
+from sizewell.components.gcp.services.vertex import VertexEndpoint, VertexTraining
+from sizewell.components.gcp.storage.shared import SharedStorage
+from sizewell.components.gcp.storage.volumes import FilesVolume
+from sizewell.components.machines import find_shape
+from sizewell.recording.evaluate import evaluate
+from sizewell.sizing import catalog
 
 TB = 10**12
 IMAGE = f"us-docker.pkg.dev/petsnap/serve/vllm@sha256:{'a' * 64}"

@@ -7,7 +7,9 @@ import pytest
 from gcp_recording import GUARD, HOURS
 from workflow_run import Failed, names_of, run
 
-from components.gcp import limits_plans, plans, workflow_plans
+from sizewell.components.gcp import plans
+from sizewell.components.gcp.limits import plans as limits_plans
+from sizewell.components.gcp.limits import workflows as workflow_plans
 
 SCALED = {
     "initial_node_count": 1,

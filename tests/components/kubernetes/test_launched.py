@@ -10,12 +10,12 @@ import sdk_types
 from aws_recording import children, listing, plain, record, refusals
 from pulumi.provider.experimental.analyzer import Analyzer
 
-from components.kubernetes import run_args as to
-from components.kubernetes.burn_in import BurnIn
-from components.kubernetes.notebook import NotebookServer
-from components.kubernetes.serving import ServedModel
-from components.kubernetes.training import BatchRun, TrainingRun
-from launch.manifests import manifests, trials
+from sizewell.components.kubernetes import run_args as to
+from sizewell.components.kubernetes.burn_in import BurnIn
+from sizewell.components.kubernetes.notebook import NotebookServer
+from sizewell.components.kubernetes.serving import ServedModel
+from sizewell.components.kubernetes.training import BatchRun, TrainingRun
+from sizewell.launch.manifests import manifests, trials
 
 OWNED = {**gcp_recording.OWNED, "kubeconfig": "{}"}
 PROD = {**gcp_recording.PROD, "kubeconfig": "{}"}

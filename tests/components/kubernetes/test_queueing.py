@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pulumi.provider.experimental.analyzer import Analyzer
 
-from components.kubernetes import objects
-from components.kubernetes.operators import Operators
-from components.kubernetes.queueing import Queueing
-from launch import kinds
+from sizewell.components.kubernetes import objects
+from sizewell.components.kubernetes.operators import Operators
+from sizewell.components.kubernetes.queueing import Queueing
+from sizewell.launch import kinds
 
 H100 = {
     "name": "pretrain",

@@ -5,6 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-for folder in (Path(__file__).parents[3] / "launch" / "scripts", Path(__file__).parent):
+for folder in (Path(__file__).parents[3] / "src/sizewell/launch/scripts", Path(__file__).parent):
     if str(folder) not in sys.path:
         sys.path.append(str(folder))

@@ -11,7 +11,7 @@ import numpy as np
 from checkpoint import CARRIERS, Alone, Block
 from store import MissingError, StoreError, TakenError
 
-SCRIPTS = Path(__file__).parents[3] / "launch" / "scripts"
+SCRIPTS = Path(__file__).parents[3] / "src/sizewell/launch/scripts"
 PYTHON = Path(__file__).parents[3] / ".venv-train/bin/python"
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "launch" / "scripts")]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "src/sizewell/launch/scripts")]
 
 import boto3
 import checkpoint

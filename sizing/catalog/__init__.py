@@ -1,9 +1,0 @@
-"""Facts: accelerators, machine shapes, offers, fees, quotas, models; each with source and date.
-
->>> load().accelerator("h100-sxm").memory_bytes
-85520809984
-"""
-
-from sizing.catalog.catalog import Catalog, load
-
-__all__ = ["Catalog", "load"]

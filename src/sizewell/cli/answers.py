@@ -1,0 +1,132 @@
+"""Specs in, answers out: what `size`, `explain` and right-sizing share; an answer is a decision or `NothingFits`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sizewell.cli import output
+from sizewell.sizing.errors import SpecError, UsageError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.choose.decide import Answer
+    from sizewell.sizing.records.decision import Decision, Workload
+    from sizewell.sizing.spec.read import WorkloadSpec
+
+
+def iso_date(text: str) -> date:
+    """A date of the command line."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a date such as 2026-08-20, got {text!r}") from None
+
+
+def max_age_s(text: str | None) -> float | None:
+    """Seconds of `--max-age`; UsageError for what is no duration."""
+    if text is None:
+        return None
+    from sizewell.sizing.units import UnitError, duration_s
+
+    try:
+        return duration_s(text)
+    except UnitError as error:
+        raise UsageError(f"--max-age: {error}") from None
+
+
+def read_all(paths: Sequence[Path], catalog: Catalog | None) -> list[WorkloadSpec]:
+    """Every spec, or one SpecError with the faults of all of them."""
+    from sizewell.sizing.spec.read import read_spec
+
+    specs, wrong = [], []
+    for path in paths:
+        try:
+            specs.append(read_spec(path, catalog))
+        except SpecError as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise UsageError("\n".join(str(error) for error in wrong))
+    return specs
+
+
+def size_all(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str | None, on: date) -> list[Answer]:
+    """With a stack one answer for all specs together; without, one for each, several at a time where they are many."""
+    from sizewell.cli import many
+    from sizewell.sizing.choose.decide import decide
+
+    if stack is not None:
+        with output.progress(f"sizing the {len(specs)} workloads of {stack}"):
+            return [decide(specs, catalog, stack=stack, on=on)]
+    answers: list[Answer] = []
+    with output.progress("sizing") as tell:
+        if many.processes(len(specs)) > 1:
+            started = time.monotonic()
+            told = lambda done: tell(f"sizing {many.bar(done, len(specs), time.monotonic() - started)}")  # noqa: E731
+            return list(many.decide_all(specs, on, told))
+        for number, spec in enumerate(specs, start=1):
+            tell(f"sizing {spec.name}, {number} of {len(specs)}, on {len(catalog.shapes)} machine types")
+            answers.append(decide([spec], catalog, stack="", on=on))
+    return answers
+
+
+def is_decision(answer: Answer) -> TypeIs[Decision]:
+    """Whether something fits; told by its fields, so that printing needs no import of the whole of sizing."""
+    return hasattr(answer, "workloads")
+
+
+def exit_code(answers: Sequence[Answer], *, stale: bool = False) -> int:
+    """The gravest of: 5 nothing fits, 4 out of date, 2 over budget, 3 unpriced, 0."""
+    workloads = [workload for answer in answers if is_decision(answer) for workload in answer.workloads]
+    if any(not is_decision(answer) for answer in answers):
+        return 5
+    if stale:
+        return 4
+    if any(over_budget(workload) for workload in workloads):
+        return 2
+    return 3 if any(workload.cost.unpriced for workload in workloads) else 0
+
+
+def over_budget(workload: Workload) -> bool:
+    """Whether the expected cost is above a limit of the spec."""
+    monthly, per_run = (workload.budget.get(key) for key in ("usd_per_month", "usd_per_run"))
+    run_usd = workload.cost.per_run_usd
+    return bool(
+        (monthly is not None and workload.cost.run_rate.expected > monthly)
+        or (per_run is not None and run_usd is not None and run_usd > per_run)
+    )
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """An answer as JSON: a decision as its file has it, or what came nearest."""
+    if is_decision(answer):
+        return dict(json.loads(answer.to_json()))
+    from sizewell.sizing.choose.decide import NothingFits
+
+    assert isinstance(answer, NothingFits)  # noqa: S101 - the only other answer
+    return {
+        "nothing_fits": answer.workload,
+        "nearest": [
+            {
+                "cloud": item.cloud,
+                "instance_type": item.instance_type,
+                "cause": item.cause.value,
+                "reason": item.reason,
+                "relax": item.relax,
+                "needed_over_available": item.shortfall if math.isfinite(item.shortfall) else None,
+            }
+            for item in answer.nearest
+        ],
+        "relax": list(answer.relax),
+        "rejections": [group.model_dump(mode="json") for group in answer.rejections],
+    }

@@ -1,0 +1,331 @@
+"""A decision as a person reads it: what was chosen, the memory bar, speed, cost, what lost and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sizewell.cli.output import dollars, table
+from sizewell.sizing.money import Unpriced
+from sizewell.sizing.records.decision import Alternative, Decision, Performance, Pool, Workload
+from sizewell.sizing.units import gib, short_duration, short_number
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sizewell.sizing.choose.decide import NothingFits
+
+BAR = 36  # columns of the longest memory bar
+MANY = 5  # rows of alternatives and rejections
+
+
+def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> None:
+    """Two lines a workload: (workload, its name) or (None, "name: why there is none")."""
+    made = table("workload", "machines", "where", "GiB", "speed", "USD/month", right=("GiB", "USD/month"))
+    made.padding = (0, 1, 0, 0)
+    for workload, text in rows:
+        if workload is None:
+            name, _, why = text.partition(": ")
+            made.add_row(name, why, "", "", "", "?")
+            continue
+        memory = workload.memory
+        speed = figure(workload.performance).removesuffix(" within slo").replace("requests", "req")
+        monthly, per_run = workload.cost.run_rate.expected, workload.cost.per_run_usd
+        made.add_row(
+            workload.spec.name,
+            "\n".join(f"{pool.instance_type}\n{_count(pool)} x {_devices(pool)}" for pool in workload.pools),
+            "\n".join(f"{pool.cloud} {pool.region}\n{pool.market}" for pool in workload.pools),
+            f"{gib(memory.per_device_bytes):.1f}\nof {gib(memory.usable_bytes):.1f}" if memory.breakdown else "",
+            f"{speed}\n{workload.performance.grade}" if memory.breakdown else "",
+            _short(monthly) + ("" if per_run is None else f"\n{_short(per_run)} a run"),
+        )
+    console.print(made)
+
+
+def card(console: Console, workload: Workload, decision: Decision) -> None:
+    """Everything about one workload."""
+    head(
+        console,
+        f"{workload.spec.name}  {workload.kind}",
+        f"decided on {decision.decided_on}, prices to {decision.catalog.as_of}",
+    )
+    for pool in workload.pools:
+        for line in _pool(pool):
+            item(console, line)
+    for line in _shape_of_work(workload):
+        item(console, line)
+    _memory(console, workload)
+    if workload.memory.breakdown:
+        _performance(console, workload.performance)
+    _cost(console, workload)
+    alternatives(console, workload.alternatives, runs=workload.kind in ("training", "fine-tuning"))
+    _rejections(console, workload)
+    if workload.assumptions:
+        console.print("\nassumed", style="bold")
+        for assumption in workload.assumptions:
+            item(console, assumption)
+
+
+def nothing_fits(console: Console, answer: NothingFits) -> None:
+    """What came nearest, why it does not serve, and what to relax."""
+    console.print(f"{answer.workload}: nothing fits", style="bold")
+    if answer.nearest:
+        made = table("nearest", "why not")
+        for rejection in answer.nearest:
+            made.add_row(f"{rejection.cloud} {rejection.instance_type}", rejection.reason)
+        console.print(made)
+    if answer.relax:
+        console.print("\nwhat would help", style="bold")
+        for way in answer.relax:
+            item(console, way)
+    if answer.rejections:
+        counts = ", ".join(f"{group.count} {group.cause}" for group in answer.rejections)
+        console.print(f"\nall rejected: {counts}", style="dim")
+
+
+def figure(performance: Performance) -> str:
+    """The figure that the choice rests on, with its unit."""
+    return quantity(performance.metric, performance.value)
+
+
+def quantity(metric: str, value: float) -> str:
+    """A figure with the unit that its name ends in.
+
+    >>> quantity("run_time_s", 5400), quantity("requests_per_s_within_slo", 4.27), quantity("mfu", 0.412)
+    ('1.5 h', '4.27 requests/s within slo', '41.2%')
+    """
+    what, per_s, more = metric.partition("_per_s")
+    if per_s and (not more or more.startswith("_")):
+        return f"{short_number(value)} {what.replace('_', ' ')}/s{more.replace('_', ' ')}"
+    if metric.endswith("_s"):
+        return short_duration(value)
+    if metric in ("mfu", "goodput", "utilization") or metric.endswith("_share"):
+        return f"{value * 100:.3g}%"
+    if "bytes" in metric.split("_"):
+        return f"{gib(value):.1f} GiB"
+    if metric.endswith("_usd"):
+        return f"{value:,.2f} USD"
+    return short_number(value)
+
+
+def _count(pool: Pool) -> str:
+    return f"{pool.nodes_max}" if pool.nodes_min == pool.nodes_max else f"{pool.nodes_min}..{pool.nodes_max}"
+
+
+def _devices(pool: Pool) -> str:
+    return f"{pool.accelerators_per_node} {pool.accelerator}" if pool.accelerator else "CPU only"
+
+
+def _machines(pool: Pool) -> str:
+    return f"{_count(pool)} x {pool.instance_type}, {_devices(pool)} each"
+
+
+def _pool(pool: Pool) -> list[str]:
+    place = "/".join(part for part in (pool.cloud, pool.region) if part)
+    zones = f" ({', '.join(pool.zones)})" if pool.zones else ""
+    capacity = "" if pool.capacity.mode == pool.market else f", {pool.capacity.mode}"
+    topology = f", topology {pool.tpu_topology}" if pool.tpu_topology else ""
+    managed = "" if pool.managed == "raw" else f", {pool.managed}"
+    hours = f"{float(pool.node_hours_per_month.expected):,.0f} machine-hours a month expected"
+    return [
+        f"{pool.role}: {_machines(pool)}{topology}, {pool.market}{capacity}{managed}, {place}{zones}",
+        f"nodes {pool.nodes_min} to {pool.nodes_max}, {pool.nodes_initial} at first; {hours}",
+        *(f"without capacity: {f.instance_type}, {f.market}, {pool.cloud}/{f.region}" for f in pool.fallbacks[:2]),
+    ]
+
+
+def _shape_of_work(workload: Workload) -> list[str]:
+    lines = []
+    split = workload.parallelism
+    if split is not None:
+        ways = [
+            f"{name.replace('_', ' ')} {size}"
+            for name, size in (
+                *(("tensor", split.tensor), ("pipeline", split.pipeline), ("context", split.context)),
+                *(("expert", split.expert), ("data", split.data)),
+            )
+            if size > 1
+        ]
+        zero = {0: "", 1: "optimizer state sharded", 2: "state and gradients sharded", 3: "all state sharded"}
+        more = [zero.get(split.zero_stage, ""), f"micro-batch {split.micro_batch}"]
+        more += [f"{split.gradient_accumulation} accumulation steps"] if split.gradient_accumulation > 1 else []
+        more += [f"{split.checkpointing} activation checkpointing"] if split.checkpointing != "none" else []
+        lines.append("split: " + ", ".join([*ways, *(part for part in more if part)]))
+    copies = workload.replicas
+    if copies is not None:
+        each = "device" if copies.devices_per_replica == 1 else "devices"
+        lines.append(f"replicas: {copies.min} to {copies.max}, each on {copies.devices_per_replica} {each}")
+    if workload.schedule is not None:
+        lines.append(f"runs {workload.schedule.text}: {workload.schedule.hours_per_week:f} of 168 hours a week")
+    if workload.checkpoint is not None:
+        kept = workload.checkpoint
+        each = f"{gib(kept.bytes_each):.1f} GiB"
+        lines.append(f"checkpoint every {short_duration(kept.interval_s)}, {kept.keep} kept, {each} each: {kept.store}")
+    if workload.guard is not None:
+        guard = workload.guard
+        lines.append(
+            f"idle below {guard.min_utilization_percent:g}% for {short_duration(guard.window_s)}: {guard.action}"
+            f" after {short_duration(guard.grace_s)} more"
+        )
+    return lines
+
+
+def _memory(console: Console, workload: Workload) -> None:
+    memory = workload.memory
+    low, high = gib(memory.low_bytes), gib(memory.high_bytes)
+    console.print()
+    if not memory.breakdown:  # a notebook: nobody knows yet what will run in it
+        head(console, "memory of one device", f"{gib(memory.usable_bytes):.1f} GiB usable")
+        return
+    head(
+        console,
+        "memory of one device",
+        f"{gib(memory.per_device_bytes):.1f} of {gib(memory.usable_bytes):.1f} GiB usable, "
+        f"80 % band {low:.1f} to {high:.1f}, {memory.grade}",
+    )
+    for line in bars(memory.breakdown, memory.usable_bytes):
+        console.print(f"  {line}")
+
+
+def bars(breakdown: dict[str, int], usable_bytes: int) -> list[str]:
+    """One bar an item, to the scale of what is usable; the last line is what stays free."""
+    items = [(name, size) for name, size in breakdown.items() if size > 0]
+    width = max([len(_words(name)) for name, _ in items] + [4])
+    lines = [
+        f"{_words(name):<{width}} {gib(size):8.2f} GiB  {'█' * max(1, round(BAR * size / usable_bytes))}"
+        for name, size in sorted(items, key=lambda item: -item[1])
+    ]
+    free = usable_bytes - sum(size for _, size in items)
+    return [
+        *lines,
+        f"{'free':<{width}} {gib(free):8.2f} GiB  {'░' * max(0, round(BAR * free / usable_bytes))}".rstrip(),
+    ]
+
+
+def waterfall(parts: dict[str, float]) -> list[str]:
+    """One bar a part of a step's time, each starting where the one before it ends."""
+    whole = sum(parts.values()) or 1.0
+    width = max([len(_words(name)) for name in parts] + [4])
+    lines, before = [], 0.0
+    for name, seconds in parts.items():
+        start, end = round(BAR * before / whole), round(BAR * (before + seconds) / whole)
+        bar = " " * start + "█" * max(end - start, 1 if seconds > 0 else 0)
+        lines.append(
+            f"{_words(name):<{width}} {short_duration(seconds):>9} {seconds / whole * 100:5.1f}%  {bar}".rstrip()
+        )
+        before += seconds
+    return lines
+
+
+def _words(name: str) -> str:
+    return name.removesuffix("_bytes").removesuffix("_s").replace("_", " ")
+
+
+def _performance(console: Console, performance: Performance) -> None:
+    low, high = (quantity(performance.metric, value) for value in (performance.low, performance.high))
+    name = "run time " if performance.metric == "run_time_s" else ""
+    if low.partition(" ")[2] == high.partition(" ")[2]:
+        low = low.partition(" ")[0]  # the unit stands once, after the upper edge
+    band = f", 80 % band {low} to {high.removesuffix(' within slo')}, {performance.grade}" if low != high else ""
+    limit = f"; limited by {performance.bottleneck}" if performance.bottleneck not in ("", "none") else ""
+    console.print()
+    head(console, "speed", f"{name}{figure(performance)}{band}{limit}")
+    if performance.figures:
+        shown = [
+            quantity(key, value) if "_per_s" in key else f"{_words(key)} {quantity(key, value)}"
+            for key, value in performance.figures.items()
+        ]
+        item(console, ", ".join(shown))
+    for line in waterfall(performance.waterfall) if performance.waterfall else []:
+        console.print(f"  {line}")
+
+
+def _cost(console: Console, workload: Workload) -> None:
+    cost = workload.cost
+    made = table("cost", "floor", "expected", "ceiling", right=("floor", "expected", "ceiling"))
+    for record in workload.line_items:
+        item = record.item()
+        total = item.cost()
+        unit = "a month" if item.cadence == "monthly" else "once"
+        name = f"{item.what}, {unit}" + (f" ({item.confidence})" if item.confidence else "")
+        if isinstance(total, Unpriced):
+            made.add_row(name, "?", "?", "?")
+        else:
+            made.add_row(name, dollars(total.floor), dollars(total.expected), dollars(total.ceiling))
+    made.add_section()
+    rate, once = cost.run_rate, cost.one_off
+    made.add_row("USD a month", dollars(rate.floor), dollars(rate.expected), dollars(rate.ceiling), style="bold")
+    if once.ceiling:
+        made.add_row("USD once", dollars(once.floor), dollars(once.expected), dollars(once.ceiling), style="bold")
+    console.print()
+    console.print(made)
+    for text, amount in (
+        ("a run", cost.per_run_usd),
+        ("per 1M tokens", cost.per_million_tokens_usd),
+        ("per 1,000 samples", cost.per_thousand_samples_usd),
+    ):
+        if amount is not None:
+            console.print(f"  {_small(amount)} USD {text}")
+    limits = {"usd_per_month": ("monthly", rate.expected), "usd_per_run": ("per run", cost.per_run_usd)}
+    for key, limit in workload.budget.items():
+        name, spent = limits.get(key, (key, None))
+        if spent is not None:
+            over = spent > limit
+            word = f"over by {dollars(spent - limit)} USD" if over else f"{dollars(limit - spent)} USD to spare"
+            console.print(f"  budget {name} {dollars(limit)} USD: {word}", style="bold red" if over else "")
+    for line in cost.unpriced:
+        console.print(f"  ? {line}", style="yellow")
+
+
+def _short(amount: Decimal) -> str:
+    return dollars(amount, cents=amount < 100)
+
+
+def _small(amount: Decimal) -> str:
+    return f"{amount:,.2f}" if amount >= 1 else f"{Decimal(f'{amount:.3g}'):f}"
+
+
+def alternatives(console: Console, options: Sequence[Alternative], *, runs: bool) -> None:
+    """What lost, and why; by the price of a run where the workload is one, else by the month."""
+    if not options:
+        return
+    per_run = runs and all(item.usd_per_run is not None for item in options)
+    money = "USD/run" if per_run else "USD/month"
+    made = table("alternative", "where", money, "why not", right=(money,))
+    for option in options[:MANY]:
+        amount = option.usd_per_run if per_run else option.usd_per_month
+        where = f"{option.cloud} {option.region} {option.market}"
+        machines = f"{option.nodes} x {option.instance_type}" + (
+            f" ({option.accelerator})" if option.accelerator else ""
+        )
+        machines += f", {option.managed}" if option.managed else ""
+        made.add_row(machines, where, dollars(amount), option.why_not)
+    console.print()
+    console.print(made)
+    if len(options) > MANY:
+        console.print(f"  and {len(options) - MANY} more in the JSON form", style="dim")
+
+
+def _rejections(console: Console, workload: Workload) -> None:
+    if not workload.rejections:
+        return
+    made = table("rejected", "shapes", "for example", right=("shapes",))
+    for group in sorted(workload.rejections, key=lambda group: -group.count):
+        made.add_row(group.cause, str(group.count), group.example)
+    console.print()
+    console.print(made)
+
+
+def head(console: Console, name: str, text: str) -> None:
+    """A heading and what stands beside it."""
+    from rich.text import Text
+
+    console.print(Text.assemble((name, "bold"), f"   {text}"))
+
+
+def item(console: Console, text: str) -> None:
+    """A line under a heading, set in where it wraps."""
+    from rich.padding import Padding
+
+    console.print(Padding(text, (0, 0, 0, 2)))

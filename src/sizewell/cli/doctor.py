@@ -1,0 +1,252 @@
+"""`sizewell doctor`: what is installed, how old the facts are, which stacks and decisions are in order."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Final, Literal
+
+from sizewell.cli import output, project
+from sizewell.sizing.errors import SizewellError
+
+DESCRIPTION = """Check this installation and this project. Changes nothing and needs no account.
+
+Sizing, previews and policies need only the Python packages; `pulumi up` needs the Pulumi engine.
+"""
+EXAMPLES = """example:
+  sizewell doctor
+  sizewell doctor --json
+
+exit code: 0 in order, 4 a decision is edited or out of date, 64 a package, the catalog or a
+configuration file is wrong, 69 the engine does not answer
+"""
+PACKAGES: Final = (
+    *("numpy", "pydantic", "PyYAML", "rich", "tzdata"),
+    *("pulumi", "pulumi-aws", "pulumi-gcp", "pulumi-azure-native", "pulumi-kubernetes", "pulumi-policy"),
+)
+OLD_DAYS: Final = 90
+INSTALL: Final = "use Pulumi's own installer: https://www.pulumi.com/docs/install/"
+
+State = Literal["ok", "note", "wrong"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; `code` is the exit code that it asks for."""
+
+    about: str
+    state: State
+    detail: str
+    fix: str = ""
+    code: int = 0
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument("--on", type=_date, metavar="DATE", help="the day to count ages from (default: today)")
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a date such as 2026-08-20, got {text!r}") from None
+
+
+def run(args: argparse.Namespace) -> int:
+    today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    findings = [*_python(), *_packages(), *_catalog(today), *_engine(), *_project(today)]
+    if args.json:
+        output.print_json([asdict(finding) for finding in findings])
+    else:
+        _print(findings)
+    return max((finding.code for finding in findings), default=0)
+
+
+def _print(findings: list[Finding]) -> None:
+    console = output.console()
+    table = output.table("", "what", "found")
+    signs = {"ok": ("ok", "green"), "note": ("note", "yellow"), "wrong": ("WRONG", "bold red")}
+    for finding in findings:
+        sign, style = signs[finding.state]
+        from rich.text import Text
+
+        detail = finding.detail + (f"\nfix: {finding.fix}" if finding.fix else "")
+        table.add_row(Text(sign, style=style), finding.about, detail)
+    console.print(table)
+    wrong = sum(finding.state == "wrong" for finding in findings)
+    console.print(f"\n{wrong} of {len(findings)} are wrong" if wrong else "\neverything is in order")
+
+
+def _python() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", "ok", f"{version}, {sys.prefix}")
+
+
+def _packages() -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found, missing = [], []
+    for package in ("sizewell", *PACKAGES):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    yield Finding("packages", "ok", ", ".join(found))
+    if missing:
+        yield Finding("packages", "wrong", f"missing: {', '.join(missing)}", "run: make setup", 64)
+
+
+def _catalog(today: date) -> Iterator[Finding]:
+    from sizewell.sizing.catalog import load
+
+    try:
+        catalog = load()
+    except SizewellError as error:
+        yield Finding("catalog", "wrong", str(error), "correct the rows, or restore sizing/catalog/data", 64)
+        return
+    counts = f"{len(catalog.shapes)} machine types, {len(catalog.all_offers):,} prices, {len(catalog.models)} models"
+    yield Finding("catalog", "ok", f"{counts}; digest {catalog.digest[:12]}")
+    days = (today - date.fromisoformat(catalog.as_of)).days
+    age = f"newest of {catalog.as_of}, {days} days old"
+    if days > OLD_DAYS:
+        yield Finding("prices", "note", age, "see docs/howto/refresh-prices.md")
+    else:
+        yield Finding("prices", "ok", age)
+
+
+def _engine() -> Iterator[Finding]:
+    engine = shutil.which("pulumi")
+    if engine is None:
+        detail = "not on PATH; only `pulumi up` and `pulumi preview` need it, Sizewell's own commands do not"
+        yield Finding("pulumi engine", "note", detail, INSTALL)
+        return
+    version = _output([engine, "version"])
+    if not version.startswith("v"):
+        yield Finding("pulumi engine", "wrong", f"{engine} does not answer to `version`", INSTALL, 69)
+        return
+    from importlib.metadata import version as package_version
+
+    sdk = package_version("pulumi")
+    same = version.lstrip("v").split(".")[0] == sdk.split(".")[0]
+    if same:
+        yield Finding("pulumi engine", "ok", f"{version} at {engine}; SDK {sdk}")
+    else:
+        yield Finding("pulumi engine", "wrong", f"{version} with SDK {sdk}: the major versions differ", INSTALL, 69)
+    home = Path(os.environ.get("PULUMI_HOME", "~/.pulumi")).expanduser() / "bin"
+    places = [Path(engine).resolve().parent, home]
+    host = shutil.which("pulumi-language-python") or next(
+        (str(place / "pulumi-language-python") for place in places if (place / "pulumi-language-python").exists()), ""
+    )
+    if host:
+        yield Finding("python language host", "ok", host)
+    else:
+        detail = "pulumi-language-python is neither on PATH nor beside the engine; Python programs cannot run"
+        yield Finding("python language host", "wrong", detail, f"it comes with the engine: {INSTALL}", 69)
+
+
+def _output(command: list[str]) -> str:
+    environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False, env=environment)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
+
+
+def _project(today: date) -> Iterator[Finding]:
+    try:
+        root = project.root()
+    except SizewellError:
+        yield Finding("project", "note", "no Pulumi.yaml here or above", "change to the project's folder")
+        return
+    yield from _configs(root)
+    paths = project.decisions(root)
+    for path in paths:
+        yield _decision(path, root, today)
+    decided = {path.stem for path in paths}
+    folders = sorted((root / "stacks/specs").glob("*/"))
+    if waiting := [folder.name for folder in folders if folder.name not in decided and any(folder.glob("*.yaml"))]:
+        fix = f"run: sizewell size --stack {waiting[0]}"
+        yield Finding("specs", "note", f"no decision yet for {', '.join(waiting)}", fix)
+
+
+def _configs(root: Path) -> Iterator[Finding]:
+    import yaml
+
+    files = sorted((root / "stacks/config").glob("Pulumi.*.yaml"))
+    bad = 0
+    for file in [root / "Pulumi.yaml", *files]:
+        try:
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+            problem = str(error).splitlines()[0]
+        else:
+            problem = "" if isinstance(content, dict) or content is None else "holds no mapping"
+        if problem:
+            bad += 1
+            yield Finding("configuration", "wrong", f"{file.relative_to(root)}: {problem}", "correct the file", 64)
+    if not bad:
+        yield Finding("configuration", "ok", f"Pulumi.yaml and {len(files)} stack files read well")
+
+
+def _decision(path: Path, root: Path, today: date) -> Finding:
+    from sizewell.sizing.billing.standing import pulls_from_a_mirror
+    from sizewell.sizing.records.decision import Decision
+
+    about = f"stack {path.stem}"
+    again = f"run: sizewell size --stack {path.stem}, and commit the file"
+    try:
+        decision = Decision.from_json(path)
+    except SizewellError as error:
+        return Finding(about, "wrong", str(error).partition("\n")[0], again, 4)
+    if decision.edited:
+        return Finding(about, "wrong", "the decision was changed by hand: its seal does not match", again, 4)
+    if decision.stack != path.stem:
+        return Finding(about, "wrong", f"the file holds the decision of {decision.stack}", again, 4)
+    stale = _changed_specs(root, path.stem, {w.spec.name: w.spec.digest for w in decision.workloads})
+    if stale:
+        return Finding(about, "wrong", f"decided before its specs changed: {stale}", again, 4)
+    if not (root / f"stacks/config/Pulumi.{path.stem}.yaml").exists():
+        return Finding(about, "note", "has no stacks/config file", f"create it: pulumi stack init {path.stem}")
+    if decision.expires_at and not (root / f"stacks/config/Pulumi.ttl-{path.stem}.yaml").exists():
+        detail = f"expires on {decision.expires_at}, and nothing ends it then: there is no ttl-{path.stem}"
+        return Finding(about, "note", detail, f"pulumi stack init ttl-{path.stem}, and bring it up first")
+    if pulls_from_a_mirror(decision) and not (root / f"stacks/config/Pulumi.images-{path.stem}.yaml").exists():
+        detail = f"its EKS cluster has no way out, and no images-{path.stem} holds what it pulls"
+        return Finding(about, "note", detail, f"pulumi stack init images-{path.stem}, unless its network is adopted")
+    nodes = sum(pool.nodes_max for workload in decision.workloads for pool in workload.pools)
+    workloads = len(decision.workloads)
+    counts = f"{workloads} workload{'s' * (workloads != 1)}, up to {nodes} machine{'s' * (nodes != 1)}"
+    detail = f"{counts}, decided on {decision.decided_on}, sealed"
+    if decision.expires_at and decision.expires_at < today:
+        return Finding(
+            about, "note", f"{detail}; expired on {decision.expires_at}", "destroy the stack, or decide again"
+        )
+    return Finding(about, "ok", detail + (f"; expires on {decision.expires_at}" if decision.expires_at else ""))
+
+
+def _changed_specs(root: Path, stack: str, digests: dict[str, str]) -> str:
+    """What differs between a decision's specs and those in `stacks/specs/STACK`; "" where nothing does."""
+    from sizewell.sizing.spec.read import read_spec
+
+    if not (root / "stacks/specs" / stack).is_dir():
+        return ""
+    now: dict[str, str] = {}
+    for path in project.spec_paths(root, stack):
+        try:
+            spec = read_spec(path)
+        except SizewellError as error:
+            return str(error).partition("\n")[0]
+        now[spec.name] = spec.digest()
+    changed = [name for name in sorted(now.keys() & digests.keys()) if now[name] != digests[name]]
+    added, gone = sorted(now.keys() - digests.keys()), sorted(digests.keys() - now.keys())
+    parts = [(changed, "changed"), (added, "new"), (gone, "gone")]
+    return "; ".join(f"{', '.join(names)} {how}" for names, how in parts if names)

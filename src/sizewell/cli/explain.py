@@ -1,0 +1,167 @@
+"""`sizewell explain`: why the choice is what it is, and what would change it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sizewell.cli import output, project
+from sizewell.cli.answers import document, iso_date, read_all
+from sizewell.sizing.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sizewell.sizing.choose.decide import NothingFits
+    from sizewell.sizing.choose.explain import Explanation
+    from sizewell.sizing.records.jobs import Layout
+
+DESCRIPTION = """Explain a choice: the memory of a device, where the time of a step goes, what would have to
+change to fit on half the devices, the next best layout, how twice the devices would be used,
+what moves the cost, and what lost.
+"""
+EXAMPLES = """examples:
+  sizewell explain examples/petsnap-vlm-finetune.yaml
+  sizewell explain --stack dev-aws                a stack, on the day of its decision
+  sizewell explain examples/chat.yaml --json
+
+exit code: 0 explained, 5 nothing fits, 64 a spec or the command line is wrong
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("spec", nargs="*", metavar="SPEC", help="spec files")
+    parser.add_argument("--stack", metavar="NAME", help="explain the specs of this stack")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    paths = [Path(spec) for spec in args.spec]
+    on = args.on
+    if args.stack:
+        root = project.root()
+        decided = project.decision_path(root, args.stack)
+        paths = paths or project.spec_paths(root, args.stack)
+        if on is None and decided.exists():
+            from sizewell.sizing.records.decision import Decision
+
+            on = Decision.from_json(decided).decided_on
+    if not paths:
+        raise UsageError("no spec named\n  fix: try `sizewell explain examples/chat.yaml`, or --stack NAME")
+    on = on or date.today()  # noqa: DTZ011 - the user's own calendar
+
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.choose.explain import explain
+
+    catalog = load()
+    specs = read_all(paths, catalog)
+    with output.progress("trying") as tell:
+        found = []
+        for spec in specs:
+            tell(f"explaining {spec.name}")
+            found.append(explain(spec, catalog, stack=args.stack or "", on=on))
+    if args.json:
+        documents = [_document(answer) for answer in found]
+        output.print_json(documents[0] if len(documents) == 1 else documents)
+    else:
+        _print(found)
+    return 5 if any(not hasattr(answer, "memory") for answer in found) else 0
+
+
+def _document(answer: Explanation | NothingFits) -> dict[str, Any]:
+    if not hasattr(answer, "memory"):
+        return document(answer)
+    data = {field.name: getattr(answer, field.name) for field in dataclasses.fields(answer)}
+    return {name: _plain(value) for name, value in data.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+
+
+def _print(answers: list[Explanation | NothingFits]) -> None:
+    from sizewell.cli import card
+    from sizewell.sizing.choose.decide import NothingFits
+
+    console = output.console()
+    for index, answer in enumerate(answers):
+        if index:
+            console.print()
+        if isinstance(answer, NothingFits):
+            card.nothing_fits(console, answer)
+        else:
+            show(console, answer)
+
+
+def show(console: Console, found: Explanation) -> None:
+    """One workload's explanation."""
+    from sizewell.cli import card
+    from sizewell.sizing.units import gib, short_duration
+
+    card.head(console, found.workload, found.machines)
+    if found.memory:
+        used, high, usable = (gib(size) for size in (found.used_bytes, found.high_bytes, found.usable_bytes))
+        console.print()
+        card.head(
+            console, "memory of one device", f"{used:.1f} of {usable:.1f} GiB usable, up to {high:.1f} in the band"
+        )
+        for line in card.bars({part.name: round(part.value) for part in found.memory}, found.usable_bytes):
+            console.print(f"  {line}")
+    limit = f", limited by {found.bottleneck}" if found.bottleneck not in ("", "none") else ""
+    if found.waterfall:
+        step_s = sum(part.value for part in found.waterfall)
+        console.print()
+        card.head(console, "one step", f"{short_duration(step_s)}{limit}")
+        for line in card.waterfall({part.name: part.value for part in found.waterfall}):
+            console.print(f"  {line}")
+    elif limit:
+        console.print()
+        card.head(console, "speed", limit.removeprefix(", "))
+    if found.layout is not None:
+        card.item(console, f"split: {_layout(found.layout)}")
+    if found.next_layout is not None:
+        other = found.next_layout
+        card.item(
+            console, f"next best: {_layout(other.layout)}, {short_duration(other.step_s)} a step: {other.why_it_loses}"
+        )
+    if found.scaling is not None:
+        twice, reached = 2 * found.scaling.devices, found.scaling.efficiency
+        said = found.scaling.warning if reached is None else f"{2 * reached:.3g} x the speed ({reached:.0%} of twice)"
+        card.item(console, f"on {twice} devices instead of {found.scaling.devices}: {said}")
+        if reached is not None and found.scaling.warning:
+            card.item(console, f"warning: {found.scaling.warning}")
+    if found.half:
+        console.print()
+        devices = f"{found.half_devices} device{'s' * (found.half_devices != 1)}"
+        card.head(console, "on half the devices", devices if found.half_devices else "")
+        for change in found.half:
+            card.item(console, f"{'enough ' if change.enough else 'no     '} {change.what}: {change.outcome}")
+    if found.sensitivity:
+        made = output.table("if there were", "then", "USD", "change", right=("USD", "change"))
+        for effect in found.sensitivity:
+            usd = "?" if effect.usd is None else f"{effect.usd:,.2f}"
+            percent = "" if effect.change_percent is None else f"{effect.change_percent:+.1f} %"
+            made.add_row(effect.what, effect.machines or "nothing fits", usd if effect.machines else "", percent)
+        console.print()
+        console.print(made)
+    card.alternatives(console, found.alternatives, runs=found.layout is not None)
+
+
+def _layout(layout: Layout) -> str:
+    ways = [
+        f"{name} {size}"
+        for name in ("tensor", "pipeline", "context", "expert", "data")
+        if (size := getattr(layout, name)) > 1
+    ]
+    more = [f"ZeRO-{layout.zero_stage}"] if layout.zero_stage else []
+    more += [f"micro-batch {layout.micro_batch}"]
+    more += [f"{layout.checkpointing} checkpointing"] if layout.checkpointing != "none" else []
+    return ", ".join([*ways, *more])

@@ -1,0 +1,110 @@
+"""What the policies say of a planned stack: facts from the plan, rules over the facts, plain records for a preview."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sizewell.sizing.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sizewell.policy.config import Config
+    from sizewell.policy.engine import Report
+    from sizewell.preview.records import PolicyReport
+    from sizewell.resources.recorded import Plan
+    from sizewell.sizing.records.decision import Decision
+
+DEFAULT_CONFIG = "policy/config.yaml"
+
+
+def config(path: Path | None, root: Path) -> Config:
+    """The named policy configuration, else the project's own, else the rules' own levels."""
+    from sizewell.policy.config import Config, read_config
+
+    own = root / DEFAULT_CONFIG
+    if path is None and not own.exists():
+        return Config()
+    try:
+        return read_config(path or own)
+    except ConfigError as error:
+        raise ConfigError(error.faults, subject=str(path or own)) from None
+
+
+def decision_of(root: Path, stack: str) -> Decision | None:
+    """The decision that a stack follows, None where it has none; a checkpoint or ttl stack follows its cluster's."""
+    from sizewell.sizing.records.decision import Decision, cluster_of
+
+    path = root / "stacks/decisions" / f"{cluster_of(stack)}.json"
+    return Decision.from_json(path) if path.exists() else None
+
+
+def own_prices(usage: Path | None, discounts: Path | None) -> dict[str, Any]:
+    """What the files say beside the list: arguments of `resources.price`."""
+    from sizewell.resources.usage import read_discounts, read_usage
+
+    found: dict[str, Any] = {}
+    if usage is not None:
+        found["usage"] = read_usage(usage)
+    if discounts is not None:
+        found["discounts"] = read_discounts(discounts)
+    return found
+
+
+def judge(
+    plan: Plan,
+    decision: Decision | None,
+    settings: Config,
+    on: date,
+    changes: Mapping[str, str] | None = None,
+    *,
+    prices: Mapping[str, Any] | None = None,
+) -> Report:
+    """Every rule over one stack; `changes` says what a comparison found, None where nothing is compared.
+
+    `prices` are those of `own_prices`.
+    """
+    from sizewell.policy.engine import evaluate
+    from sizewell.resources.facts import facts
+    from sizewell.resources.pricing import price
+    from sizewell.sizing.catalog import load
+
+    catalog = load()
+    stated: dict[str, Any] | None = None
+    if decision is not None:
+        stated = {
+            **decision.model_dump(mode="json", by_alias=True),
+            "digest": decision.digest(),
+            "sealed": not decision.edited,
+        }
+    pricing = price(plan, catalog, on=on, **(prices or {}))
+    return evaluate(facts(plan, catalog, pricing=pricing, decision=stated, changes=changes, on=on), settings, on=on)
+
+
+def for_preview(
+    settings: Config, root: Path, on: date, prices: Mapping[str, Any] | None = None
+) -> Callable[[Plan, Decision | None, Mapping[str, str]], PolicyReport]:
+    """The policies as a function that a preview can call."""
+
+    def policies(plan: Plan, decision: Decision | None, changes: Mapping[str, str]) -> PolicyReport:
+        from sizewell.preview.records import PolicyFinding, PolicyReport
+
+        report = judge(plan, decision or decision_of(root, plan.stack), settings, on, changes, prices=prices)
+        return PolicyReport(
+            passed=report.passed,
+            findings=tuple(
+                PolicyFinding(
+                    policy=result.rule,
+                    level="advisory" if result.level == "advisory" else "mandatory",
+                    component=result.resource,
+                    resource=result.urn,
+                    message=result.message,
+                    fix=result.fix,
+                    waived=result.reason if result.outcome == "waived" else "",
+                )
+                for result in report.results
+            ),
+        )
+
+    return policies

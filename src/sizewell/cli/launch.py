@@ -1,0 +1,167 @@
+"""`sizewell launch`: what runs on a stack's machines, as manifests for kubectl or a script for sbatch."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sizewell.cli import output
+from sizewell.cli.project import decision_path, decisions, root
+from sizewell.sizing.errors import ConfigError, Fault, UsageError
+
+if TYPE_CHECKING:
+    from sizewell.components.settings import Settings
+    from sizewell.launch.setting import Setting
+    from sizewell.launch.target import Target
+    from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+DESCRIPTION = """Print what runs on a stack's machines, for each of its workloads or for one.
+
+The decision says which machines, how the work is split, how long it may take and where its state
+goes; you say which image. Nothing is started: pipe the manifests into kubectl, or the script into
+sbatch. What stands under sizewell:run in the stack's configuration need not be said again.
+"""
+EXAMPLES = """examples:
+  sizewell launch staging-gcp pretrain-2b --image registry/train:2.8 | kubectl apply -f -
+  sizewell launch dev-gcp resnet50 --image tritonserver:25.10-py3 --model gs://bucket/models
+  sizewell launch staging-aws --image train:2.8 --burn-in     try the machines first
+  sizewell launch staging-aws --image train:2.8 --format slurm | sbatch
+  sizewell launch prod-azure chat-70b --image vllm/vllm-openai:v0.11.0 --writer CLIENT_ID
+
+exit code: 0 printed, 64 there is no such decision, or the run does not fit it
+"""
+FORMATS: Final = ("kubernetes", "slurm")
+FLAGS: Final = ("image", "model", "namespace", "prefix", "output")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", metavar="STACK", help="whose decision")
+    parser.add_argument("workload", metavar="WORKLOAD", nargs="?", help="one workload (default: all)")
+    parser.add_argument("--image", help="container image with a tag or digest")
+    parser.add_argument("--command", metavar="LINE", help="in place of the template's own")
+    parser.add_argument("--model", help="weights instead of the spec's: a name, s3://, gs:// or a path")
+    parser.add_argument("--namespace", help="Kubernetes namespace (default)")
+    parser.add_argument("--prefix", help="below the checkpoint store: the same resumes, another starts anew (main)")
+    parser.add_argument("--output", metavar="URI", help="where the answers of a batch go")
+    parser.add_argument("--format", choices=FORMATS, default="kubernetes", help="what to print (kubernetes)")
+    parser.add_argument("--burn-in", action="store_true", help="a test of the machines, or of the served model")
+    parser.add_argument("--queue", default="", help="Kueue's local queue")
+    parser.add_argument("--writer", default="", help="identity that writes checkpoints: e-mail or client id")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print; nothing is started."""
+    from sizewell.sizing.records.decision import Decision
+
+    project = root()
+    path = decision_path(project, args.stack)
+    if not path.exists():
+        known = ", ".join(one.stem for one in decisions(project)) or "none yet"
+        raise UsageError(f"no decision for stack '{args.stack}'\n  fix: name one of {known}")
+    decision = Decision.from_json(path)
+    chosen = _chosen(decision, args.workload, args.stack)
+    config = _config(project, args.stack)
+    settings = _settings(project, args.stack, config)
+    made = [_setting(decision, (one, pool), args, config, settings) for one in chosen for pool in one.pools]
+    if args.format == "slurm":
+        from sizewell.launch import slurm
+
+        scripts = [slurm.burn_in(of) if args.burn_in else slurm.script(of) for of in made]
+        if len(scripts) > 1:
+            raise UsageError(f"{args.stack} has {len(scripts)} workloads\n  fix: name one: sbatch takes one script")
+        sys.stdout.write(scripts[0])
+        return 0
+    from sizewell.launch.manifests import as_yaml, manifests, trials
+
+    found = [manifest for of in made for manifest in (trials(of) if args.burn_in else manifests(of))]
+    sys.stdout.write(as_yaml(found))
+    return 0
+
+
+def _chosen(decision: Decision, name: str | None, stack: str) -> list[Workload]:
+    if name is None:
+        return list(decision.workloads)
+    found = [one for one in decision.workloads if one.spec.name == name]
+    if not found:
+        known = ", ".join(one.spec.name for one in decision.workloads)
+        raise UsageError(f"'{name}' is no workload of {stack}\n  fix: name one of {known}")
+    return found
+
+
+def _config(project: Path, stack: str) -> dict[str, Any]:
+    """`sizewell:*` of the stack's configuration file, without what is encrypted there."""
+    import yaml
+
+    path = project / "stacks/config" / f"Pulumi.{stack}.yaml"
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigError([Fault(path=str(path), message=f"cannot be read: {error}")]) from None
+    stated = (data or {}).get("config") or {}
+    return {str(key).removeprefix("sizewell:"): value for key, value in stated.items()}
+
+
+def _settings(project: Path, stack: str, config: Mapping[str, Any]) -> Settings:
+    """What names of buckets follow from, as a running program would read it."""
+    import yaml
+
+    from sizewell.components.settings import Settings
+
+    text = (project / "Pulumi.yaml").read_text(encoding="utf-8")
+    return Settings(
+        project=str((yaml.safe_load(text) or {}).get("name", "")),
+        stack=stack,
+        organization=str(config.get("organization") or ""),
+        accounts=tuple(map(str, config.get("accounts") or ())),
+    )
+
+
+def _setting(
+    decision: Decision,
+    pair: tuple[Workload, Pool],
+    args: argparse.Namespace,
+    config: Mapping[str, Any],
+    settings: Settings,
+) -> Setting:
+    from sizewell.launch.run import read_run
+    from sizewell.launch.setting import setting
+
+    name = pair[0].spec.name
+    stated = (config.get("run") or {}).get(name) or {}
+    flags = {key: getattr(args, key) for key in FLAGS if getattr(args, key) is not None}
+    if args.command is not None:
+        flags["command"] = shlex.split(args.command)
+    if not isinstance(stated, dict) or not (stated.get("image") or flags.get("image")):
+        fix = f"give --image, or set sizewell:run.{name}.image in the stack's configuration"
+        raise ConfigError([Fault(path=f"{name}: image", message="a decision names no image", fix=fix)])
+    found = read_run({**stated, **flags}, f"run.{name}")
+    return setting(decision, *pair, found, _target(decision, pair, args, config, settings))
+
+
+def _target(
+    decision: Decision,
+    pair: tuple[Workload, Pool],
+    args: argparse.Namespace,
+    config: Mapping[str, Any],
+    settings: Settings,
+) -> Target:
+    """Where it runs: a cluster that the configuration adopts, else ours on the pool's cloud."""
+    from sizewell.components.machines import pool_name
+    from sizewell.launch.adopted import adopted_target, read_adopted
+
+    workload, pool = pair
+    cloud: Any = importlib.import_module(f"sizewell.components.{pool.cloud}.launching")
+    if config.get("cluster"):
+        store = cloud.store_uri(decision, workload, settings)
+        cluster = read_adopted(config["cluster"])
+        return adopted_target(cluster, pool, name=pool_name(workload, pool), queue=args.queue, store=store)
+    writer = {} if pool.cloud == "aws" else {"writer": args.writer}
+    target: Target = cloud.target(decision, workload, pool, settings, queue=args.queue, **writer)
+    if workload.checkpoint and pool.cloud != "aws" and not target.account_annotations and args.format == "kubernetes":
+        output.note(f"{workload.spec.name}: pods cannot write checkpoints yet; give --writer (`pulumi stack output`)")
+    return target

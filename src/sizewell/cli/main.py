@@ -1,0 +1,117 @@
+"""The `sizewell` command: arguments in, exit code out. Each command is a file beside this one.
+
+Exit codes: 0 fine, 1 a policy failed, 2 over budget, 3 something is unpriced, 4 a decision or the catalog is out of
+date, 5 nothing fits, 64 bad spec or usage, 69 an outside service failed; 130 interrupted, 141 the reader went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+from sizewell.sizing.errors import SizewellError, UsageError
+
+COMMANDS: Final = {
+    "size": "what to run a workload on, how long it takes, what it costs",
+    "explain": "why: the memory bar, the time waterfall, what would change the answer",
+    "preview": "what a change costs, buys and destroys, before it is built",
+    "policy": "what the rules say of a stack: idle spend, lost checkpoints, open doors",
+    "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",
+    "validate": "predictions against published measurements, and how far off they are",
+    "doctor": "what is installed, how old the prices are, which decisions are in order",
+}
+HINT: Final = "`sizewell COMMAND --help` has examples of each"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of exiting, and guesses the command that was meant."""
+
+    def error(self, message: str) -> NoReturn:
+        if "invalid choice" in message and "COMMAND" in message:
+            import difflib
+
+            word = message.split("'")[1]
+            near = difflib.get_close_matches(word, COMMANDS, 1, 0.5)
+            hint = f"\n  fix: did you mean '{near[0]}'?" if near else ""
+            raise UsageError(f"'{word}' is not a command; there are {', '.join(COMMANDS)}{hint}")
+        raise UsageError(f"{self.prog}: {message}\n  fix: see `{self.prog} --help`")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; nothing but the exit code comes back, for bad input and interruptions too."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign must not end the answer
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except SizewellError as error:
+        print(f"sizewell: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("\nsizewell: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit stays silent
+        return 141
+    except Exception as error:
+        if os.environ.get("SIZEWELL_DEBUG"):
+            raise
+        kind = type(error).__name__
+        print(f"sizewell: a fault of Sizewell itself, not of your input: {kind}: {error}", file=sys.stderr)
+        print("  fix: report it with the output of the same command under SIZEWELL_DEBUG=1", file=sys.stderr)
+        return 70
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    parser = _parser(arguments)
+    if not arguments:
+        parser.print_help()
+        return 0
+    try:
+        args = parser.parse_args(arguments)
+    except SystemExit as done:  # --help and --version
+        return int(done.code or 0)
+    code: int = args.run(args)
+    return code
+
+
+def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="sizewell",
+        description="From an AI workload spec to right-sized, priced, policy-checked Pulumi clusters.",
+        epilog="Start with:\n  sizewell size examples/chat.yaml\n\n" + HINT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=_Parser, required=True)
+    wanted = next((word for word in arguments if word in COMMANDS), None)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+        if name == wanted:  # the others would only be imported to be forgotten
+            module: Any = importlib.import_module(f"sizewell.cli.{name}")
+            command.description, command.epilog = module.DESCRIPTION, module.EXAMPLES
+            module.arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"sizewell {version('sizewell')}")
+        parser.exit()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

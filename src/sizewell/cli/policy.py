@@ -1,0 +1,147 @@
+"""`sizewell policy`: judge stacks by the rules, without the Pulumi CLI; or list the rules."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sizewell.cli import judging, output, project
+from sizewell.cli.answers import iso_date
+from sizewell.sizing.errors import SizewellError
+
+if TYPE_CHECKING:
+    from sizewell.policy.config import Config
+    from sizewell.policy.engine import Report
+
+DESCRIPTION = """Judge what stacks would build by the policies: spend, correctness, safety, ownership.
+
+The stack's program runs in this process against a recorder; nothing is built, no account is
+needed.
+"""
+EXAMPLES = """examples:
+  sizewell policy dev-aws                         one stack
+  sizewell policy                                 every stack of the project
+  sizewell policy --list                          the rules, their levels and what each prevents
+
+exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
+64 a wrong configuration or usage, 69 a program failed
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", nargs="*", metavar="STACK", help="stacks (default: all)")
+    parser.add_argument("--list", action="store_true", help="list the rules instead")
+    parser.add_argument("--config", type=Path, metavar="FILE", help=f"levels, parameters and waivers ({judging.DEFAULT_CONFIG})")  # fmt: skip  # noqa: E501
+    parser.add_argument("--usage", type=Path, metavar="FILE", help="usage that no resource states: stored data, egress")
+    parser.add_argument("--discounts", type=Path, metavar="FILE", help="own rates and commitments")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="the day on which waivers and prices count (today)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    root = project.root()
+    settings = judging.config(args.config, root)
+    if args.list:
+        return _list(settings, as_json=args.json)
+    from sizewell.preview.pipeline import stacks_of
+
+    known = stacks_of(root)
+    project.must_be_stacks(args.stack, known)
+    prices = judging.own_prices(args.usage, args.discounts)
+    on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    reports: dict[str, Report | SizewellError] = {}
+    with output.progress("evaluating") as tell:
+        for name in args.stack or known:
+            tell(f"evaluating {name}")
+            reports[name] = _report(root, name, settings, on, prices)
+    if args.json:
+        output.print_json({name: _document(report) for name, report in reports.items()})
+    else:
+        _print(reports)
+    failed = [report for report in reports.values() if not isinstance(report, SizewellError) and not report.ok]
+    errors = [report.exit_code for report in reports.values() if isinstance(report, SizewellError)]
+    return 1 if failed else max(errors, default=0)
+
+
+def _report(root: Path, stack: str, settings: Config, on: date, prices: Mapping[str, Any]) -> Report | SizewellError:
+    from sizewell.recording.evaluate import evaluate
+
+    try:
+        decision = judging.decision_of(root, stack)
+        return judging.judge(evaluate(root, stack), decision, settings, on, prices=prices)
+    except SizewellError as error:
+        return error
+
+
+def _document(report: Report | SizewellError) -> dict[str, Any]:
+    if isinstance(report, SizewellError):
+        return {"error": str(report)}
+    results = [asdict(result) for result in report.results]
+    return {"ok": report.ok, "passed": report.passed, "rules": report.rules, "results": results}
+
+
+def _print(reports: dict[str, Report | SizewellError]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = output.console()
+    for stack, report in reports.items():
+        if isinstance(report, SizewellError):
+            console.print(Text.assemble((stack, "bold"), ": not judged"))
+            console.print(f"  {report}")
+            continue
+        failed, warned = len(report.failed()), len(report.failed("advisory"))
+        counts = f": {failed} failed, {warned} advisory, {len(report.waived)} waived, {report.passed} passed"
+        console.print(Text.assemble((stack, "bold"), counts))
+        for result in sorted(report.results, key=lambda result: (result.level != "mandatory", result.rule)):
+            state = result.outcome if result.outcome != "violation" else result.level
+            style = "red" if result.level == "mandatory" and result.outcome != "waived" else "yellow"
+            line = Text.assemble((state, style), f" {result.rule}: {result.sentence()}")
+            if result.reason:
+                line.append(f"\n  waived: {result.reason}")
+            console.print(Padding(line, (0, 0, 0, 2)))
+
+
+def _list(settings: Config, *, as_json: bool) -> int:
+    from sizewell.policy.rules import RULES
+
+    rows: list[dict[str, Any]] = [
+        {
+            "rule": rule.id,
+            "area": rule.area,
+            "levels": {name: settings.level(rule, name) for name in ("dev", "staging", "prod")},
+            "prevents": rule.prevents,
+            "parameters": settings.parameters(rule),
+        }
+        for rule in sorted(RULES, key=lambda rule: (rule.area, rule.id))
+    ]
+    if as_json:
+        output.print_json(rows)
+        return 0
+    console = output.console()
+    made = output.table("rule", "area", "level", "prevents")
+    for row in rows:
+        levels = row["levels"]
+        same = len(set(levels.values())) == 1
+        level = levels["dev"] if same else "\n".join(f"{name} {level}" for name, level in levels.items())
+        parameters = [f"{name}: {_pasted(value)}" for name, value in row["parameters"].items()]
+        made.add_row(row["rule"], row["area"], level, "\n".join([row["prevents"], *parameters]))
+    console.print(made)
+    return 0
+
+
+def _pasted(value: object) -> str:
+    """A parameter as a configuration takes it.
+
+    >>> _pasted({"dev": 50}), _pasted(["443", "nfs"]), _pasted(3)
+    ('{dev: 50}', "['443', nfs]", '3')
+    """
+    import yaml
+
+    return (
+        str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000)).removesuffix("...\n").strip()
+    )

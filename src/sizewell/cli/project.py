@@ -1,0 +1,70 @@
+"""Where things lie: the project's root, the specs and decisions of its stacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from sizewell.sizing.errors import UsageError
+
+STACK = re.compile(r"[a-z][a-z0-9-]{0,62}")
+
+
+def root() -> Path:
+    """The nearest folder, from here upwards, with a Pulumi.yaml. Raises UsageError where there is none."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "Pulumi.yaml").is_file():
+            return folder
+    raise UsageError(f"{here} lies in no Pulumi project\n  fix: change to the folder with Pulumi.yaml")
+
+
+def must_be_stacks(names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise UsageError for the first name that is no stack's."""
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            listed = ", ".join(known) or "none yet"
+            fix = f"did you mean {close[0]}?" if close else f"name one of {listed}"
+            raise UsageError(f"no stack '{name}'\n  fix: {fix}")
+
+
+def decisions(project: Path) -> list[Path]:
+    """Every decision file, by name of the stack."""
+    return sorted((project / "stacks/decisions").glob("*.json"))
+
+
+def decision_path(project: Path, stack: str) -> Path:
+    """Where a stack's decision lies, whether it exists or not. Raises UsageError for a name that is no stack's."""
+    if not STACK.fullmatch(stack):
+        raise UsageError(f"--stack: must be of a-z, 0-9 and -, such as dev-aws, got {stack!r}")
+    from sizewell.sizing.records.decision import cluster_of
+
+    if cluster_of(stack) != stack:
+        raise UsageError(
+            f"--stack: {stack} follows the decision of {cluster_of(stack)}\n  fix: use --stack {cluster_of(stack)}"
+        )
+    return project / "stacks/decisions" / f"{stack}.json"
+
+
+def spec_paths(project: Path, stack: str) -> list[Path]:
+    """The specs of a stack: `stacks/specs/STACK/*.yaml`. Raises UsageError where there are none."""
+    folder = project / "stacks/specs" / stack
+    found = sorted(folder.glob("*.yaml"))
+    if not found:
+        known = sorted(path.name for path in (project / "stacks/specs").glob("*") if path.is_dir())
+        raise UsageError(
+            f"no specs for stack '{stack}': {folder.relative_to(project)} holds no *.yaml\n"
+            f"  fix: put specs there, or name one of {', '.join(known) or 'none yet'}"
+        )
+    return found
+
+
+def shown(path: Path) -> str:
+    """A path as a person here would type it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,73 @@
+"""`sizewell size SPEC --observed FILE`: what a measurement says of the machines, and what the measured load needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sizewell.cli import output
+from sizewell.cli.answers import document, exit_code, is_decision
+from sizewell.sizing.errors import UsageError
+from sizewell.sizing.money import Unpriced
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.choose.observed import RightSizing
+    from sizewell.sizing.spec.read import WorkloadSpec
+
+SAID = {
+    "busy": "well used",
+    "batching": "a batching problem",
+    "oversized": "more than the load needs",
+    "right": "right as it is",
+}
+
+
+def run(specs: Sequence[WorkloadSpec], measured: Path, catalog: Catalog, *, on: date, as_json: bool) -> int:
+    """Print the verdict and the decision for the measured load; exit code as `size` has it."""
+    from sizewell.sizing.choose.observed import read_observed, right_size
+
+    if len(specs) != 1:
+        raise UsageError("--observed is of one workload\n  fix: name its spec alone")
+    observed = read_observed(measured, catalog)
+    with output.progress(f"sizing {specs[0].name} at the measured load"):
+        found = right_size(specs[0], observed, catalog, on=on)
+    now = found.now_usd_per_month
+    if as_json:
+        output.print_json(
+            {
+                "workload": found.workload,
+                "verdict": found.verdict,
+                "findings": found.findings,
+                "now_usd_per_month": None if isinstance(now, Unpriced) else now.amount,
+                "saving_usd_per_month": found.saving_usd_per_month,
+                "answer": document(found.answer),
+            }
+        )
+    else:
+        running = f"{observed.running.nodes} x {observed.running.instance_type} in {observed.running.on}"
+        _print(found, running)
+    return exit_code([found.answer])
+
+
+def _print(found: RightSizing, running: str) -> None:
+    from sizewell.cli import card
+
+    console = output.console()
+    now = found.now_usd_per_month
+    price = f"? ({now.reason})" if isinstance(now, Unpriced) else f"{output.dollars(now.amount)} USD a month"
+    card.head(console, found.workload, f"{running}, {price} around the clock: {SAID[found.verdict]}")
+    for finding in found.findings:
+        card.item(console, finding)
+    saving = found.saving_usd_per_month
+    if saving is not None:
+        word = f"{output.dollars(saving)} USD a month less" if saving > 0 else "nothing cheaper"
+        console.print(f"\nsized for what was measured: {word}\n", style="bold")
+    else:
+        console.print()
+    if is_decision(found.answer):
+        card.card(console, found.answer.workloads[0], found.answer)
+    else:
+        card.nothing_fits(console, found.answer)

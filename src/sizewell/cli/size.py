@@ -1,0 +1,217 @@
+"""`sizewell size`: specs in, machines, time and cost out; with --stack the stack's decision is written."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sizewell.cli import output, project
+from sizewell.cli.answers import document, exit_code, is_decision, iso_date, max_age_s, read_all, size_all
+from sizewell.sizing.errors import DecisionError, UsageError
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.choose.decide import Answer
+    from sizewell.sizing.records.decision import Decision, Workload
+    from sizewell.sizing.spec.read import WorkloadSpec
+
+DESCRIPTION = """Size workloads: the machines, how many, where and in which market, with memory, speed and cost.
+
+Prints and writes nothing, unless --stack names a stack: then its decision is written to
+stacks/decisions/STACK.json, whole, or not at all where nothing fits. Commit that file:
+`pulumi up` builds what it says.
+"""
+EXAMPLES = """examples:
+  sizewell size examples/chat.yaml                one workload, in full
+  sizewell size examples/*.yaml                   many, one line each
+  sizewell size examples/chat.yaml --json         the decision as JSON
+  sizewell size examples/chat.yaml --show-spec    the spec with every default
+  sizewell size SPEC --observed FILE              is what runs now too large for what it does?
+  sizewell size --stack dev-aws                   decide its specs, write the decision
+  sizewell size --check                           would a committed decision come out otherwise?
+
+A spec of four lines is enough to start:
+  name: chat
+  kind: inference
+  model: meta-llama/Llama-3.1-8B
+  traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}
+
+exit code: 0 fine, 2 over budget, 3 something is unpriced, 4 out of date (--check, --max-age),
+5 nothing fits, 64 a spec or the command line is wrong
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("spec", nargs="*", metavar="SPEC", help="spec files (default with --stack: its own)")
+    parser.add_argument("--stack", metavar="NAME", help="write the decision of this stack")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 4 if a decision would change")
+    parser.add_argument("--show-spec", action="store_true", help="print the specs with every default and its origin")
+    parser.add_argument("--details", action="store_true", help="print many specs in full, too")
+    parser.add_argument("--observed", type=Path, metavar="FILE", help="size one spec by what was measured of it")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.check:
+        return _check(args)
+    paths = [Path(spec) for spec in args.spec]
+    target: Path | None = None
+    if args.stack:
+        root = project.root()
+        target = project.decision_path(root, args.stack)
+        paths = paths or project.spec_paths(root, args.stack)
+    if not paths:
+        raise UsageError("no spec named\n  fix: try `sizewell size examples/chat.yaml`, or --stack NAME")
+    on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    oldest_s = max_age_s(args.max_age)
+
+    from sizewell.sizing.catalog import load
+
+    with output.progress("reading the catalog") as tell:
+        catalog = load()
+        tell(f"reading {len(paths):,} specs")
+        specs = read_all(paths, catalog)
+    if args.show_spec:
+        return _show(specs, as_json=args.json)
+    if args.observed is not None:
+        if args.stack:
+            raise UsageError("--observed advises and writes nothing\n  fix: leave --stack out, then change the spec")
+        from sizewell.cli import rightsize
+
+        return rightsize.run(specs, args.observed, catalog, on=on, as_json=args.json)
+    answers = size_all(specs, catalog, stack=args.stack, on=on)
+    if target is not None and is_decision(answers[0]):
+        answers[0].write(target)
+    _print(answers, args, target)
+    aged = _age(catalog, on, oldest_s)
+    return exit_code(answers, stale=aged)
+
+
+def _show(specs: Sequence[WorkloadSpec], *, as_json: bool) -> int:
+    from sizewell.sizing.spec.resolved import as_yaml, resolved
+
+    if as_json:
+        output.print_json([{"name": spec.name, "digest": spec.digest(), "spec": resolved(spec)} for spec in specs])
+        return 0
+
+    print("---\n".join(as_yaml(spec) for spec in specs), end="")
+    return 0
+
+
+def _print(answers: Sequence[Answer], args: argparse.Namespace, target: Path | None) -> None:
+    if args.json:
+        documents = [document(answer) for answer in answers]
+        output.print_json(documents[0] if len(documents) == 1 else documents)
+        return
+    from sizewell.cli import card
+
+    console = output.console()
+    rows: list[tuple[Workload | None, str]] = []
+    for answer in answers:
+        if is_decision(answer):
+            rows += [(workload, workload.spec.name) for workload in answer.workloads]
+        else:
+            rows.append((None, f"{answer.workload}: nothing fits"))
+    if len(rows) > 1:
+        card.summary(console, rows)
+    for answer in answers:
+        if not is_decision(answer):
+            console.print()
+            card.nothing_fits(console, answer)
+        elif len(rows) == 1 or args.details:
+            for workload in answer.workloads:
+                if len(rows) > 1:
+                    console.print()
+                card.card(console, workload, answer)
+    if target is not None:
+        decided = all(is_decision(answer) for answer in answers)
+        console.print()
+        if decided:
+            console.print(f"wrote {project.shown(target)}: review and commit it; `pulumi up` builds what it says")
+            for answer in answers:
+                if is_decision(answer):
+                    console.print(_end(answer))
+        else:
+            state = "is untouched" if target.exists() else "was not written"
+            console.print(f"{project.shown(target)} {state}")
+
+
+def _end(decision: Decision) -> str:
+    """When the stack ends, and what has to be up before it."""
+    from sizewell.sizing.billing.standing import pulls_from_a_mirror
+
+    images = f"its cluster pulls from a registry that is filled before: `pulumi up -s images-{decision.stack}`"
+    before = f"\n{images}" if pulls_from_a_mirror(decision) else ""
+    if decision.expires_at is None:
+        return f"it never expires: a ttl in every spec of a stack is its end{before}"
+    return f"it expires on {decision.expires_at}: bring up its end first, `pulumi up -s ttl-{decision.stack}`{before}"
+
+
+def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
+    """Say how old the prices are where that matters; True where they are older than --max-age allows."""
+    days = (on - date.fromisoformat(catalog.as_of)).days
+    stale = oldest_s is not None and days * 86_400 > oldest_s
+    if stale or days > 90:
+        limit = f", older than {oldest_s / 86_400:g} days" if stale and oldest_s is not None else ""
+        output.note(f"the newest price is of {catalog.as_of}, {days} days old{limit}; docs/howto/refresh-prices.md")
+    return stale
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a decision would be today: `changes` says how it differs, one line each."""
+
+    stack: str
+    state: str  # "in order", "would change", "nothing fits any more"
+    changes: tuple[str, ...] = ()
+
+
+def _check(args: argparse.Namespace) -> int:
+    root = project.root()
+    stacks = [project.decision_path(root, args.stack)] if args.stack else project.decisions(root)
+    if args.spec and not args.stack:
+        raise UsageError("--check goes by stacks/specs/STACK\n  fix: name a stack: --stack dev-aws")
+    if not stacks:
+        raise UsageError("no decisions under stacks/decisions\n  fix: write one: sizewell size --stack dev-aws")
+    from sizewell.sizing.catalog import load
+
+    catalog = load()
+    named = [Path(spec) for spec in args.spec]
+    verdicts = [_verdict(path, named, root, catalog) for path in stacks]
+    if args.json:
+        output.print_json([{"stack": v.stack, "state": v.state, "changes": v.changes} for v in verdicts])
+    else:
+        for verdict in verdicts:
+            print(f"{verdict.stack}: {verdict.state}")
+            for change in verdict.changes:
+                print(f"  {change}")
+    stale = any(verdict.state != "in order" for verdict in verdicts)
+    if stale and not args.json:
+        print("\nto accept: sizewell size --stack STACK, review the change, commit it", file=sys.stderr)
+    today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    return 4 if _age(catalog, today, max_age_s(args.max_age)) or stale else 0
+
+
+def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) -> Verdict:
+    from sizewell.sizing.records.decision import Decision
+
+    try:
+        before = Decision.from_json(path)
+    except DecisionError as error:
+        return Verdict(path.stem, "cannot be read", (str(error),))
+    changes = ["the file was edited by hand: its seal does not match its content"] if before.edited else []
+    wanted = read_all(specs or project.spec_paths(root, path.stem), catalog)
+    answer = size_all(wanted, catalog, stack=path.stem, on=before.decided_on)[0]
+    if not is_decision(answer):
+        return Verdict(path.stem, "nothing fits any more", (*changes, str(answer)))
+    from sizewell.cli.changes import changes as changed
+
+    changes += changed(before, answer)
+    return Verdict(path.stem, "would change" if changes else "in order", tuple(changes))

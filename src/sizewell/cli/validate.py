@@ -1,0 +1,71 @@
+"""`sizewell validate`: predict what others measured and published, and print how far off the predictions are."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from sizewell.cli import output
+from sizewell.sizing.errors import UsageError
+
+DESCRIPTION = """Hold the predictions of memory, time and throughput against published measurements.
+
+Every gradeable case is predicted from its model, hardware and workload alone, by the functions
+that `size` uses.
+Without a path the cases that the project carries are graded.
+"""
+EXAMPLES = """examples:
+  sizewell validate
+  sizewell validate cases/ --json rows.json       one row a case, with prediction, error and band
+  sizewell validate cases/memory.json --json -    the same on standard output
+
+exit code: 0 graded, however large the error; 64 a file is not a list of cases
+"""
+SHORT: Final = {"within 20 %": "< 20 %", "half-width": "band ±"}
+ROOM: Final = 44  # columns of a group's name
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="*", type=Path, metavar="PATH", help="case files or folders of them")
+    parser.add_argument("--json", metavar="OUT", nargs="?", const="-", help="write the rows as JSON; - prints them")
+
+
+def run(args: argparse.Namespace) -> int:
+    for path in args.path:
+        if not path.exists():
+            raise UsageError(f"{path}: no such file or folder\n  fix: without a path the carried cases are graded")
+    from sizewell.sizing.validation import validate
+
+    with output.progress("reading the cases") as tell:
+        report = validate(args.path, progress=lambda done, of: tell(f"predicting case {done} of {of}"))
+    if args.json == "-":
+        output.print_json(report.to_json())
+        return 0
+    console = output.console()
+    for index, table in enumerate(report.tables):
+        if not table.rows:
+            continue
+        first, *rest = (SHORT.get(name, name) for name in table.header)
+        made = output.table(first, *rest, right=tuple(name for name in rest if name != "reason"))
+        made.padding = (0, 1, 0, 0)
+        for group, *figures in table.rows:
+            made.add_row(group if len(group) <= ROOM else group.replace(" · ", " ·\n  "), *figures)
+        console.print(f"{'' if index == 0 else chr(10)}{table.title}", style="bold")
+        console.print(made)
+    core = sum(row.core for row in report.rows)
+    console.print(f"\n{len(report.rows)} cases graded, {core} of them core; {report.ungraded} not gradeable")
+    if args.json:
+        _write(Path(args.json), report.to_json())
+    return 0
+
+
+def _write(path: Path, rows: list[dict[str, object]]) -> None:
+    import json
+
+    try:
+        path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--json: {path}: {error.strerror}\n  fix: name a file in a folder that exists") from None
+    print(f"wrote {len(rows)} rows to {path}", file=sys.stderr)

@@ -1,0 +1,78 @@
+"""A stack on a Kubernetes cluster that is there already: queues and jobs, and no machines."""
+
+import importlib
+from typing import Any
+
+import pulumi
+
+from sizewell.components.facts import owned_args
+from sizewell.components.kubernetes.program import build_runs
+from sizewell.components.machines import find_shape, pool_name
+from sizewell.components.settings import Settings
+from sizewell.components.tags import physical_name
+from sizewell.launch.adopted import adopted_target, kubeconfig_fault
+from sizewell.launch.target import Target, machine_of
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+UNCOUNTED = 10_000  # where the catalog has no number, accelerators alone bound the queue
+
+
+def build(decision: Decision, settings: Settings) -> dict[str, Any]:
+    """A queue for the decision's machines, unless the cluster has one, and what the configuration says runs on them."""
+    cluster, kubeconfig = settings.cluster, settings.kubeconfig
+    assert cluster is not None and kubeconfig is not None  # noqa: S101, PT018  (read_settings has refused one alone)
+    kubeconfig = pulumi.Output.from_input(kubeconfig).apply(_config)
+    pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
+    outputs: dict[str, Any] = {}
+    queue, installed = cluster.queue, ("jobset", "kuberay", "lws", "keda")
+    if cluster.operators:
+        installed = ()
+    if not queue and cluster.operators:
+        from sizewell.components.kubernetes.queueing import Queueing
+
+        queue = physical_name(decision.stack, limit=40)
+        args: Any = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": [_flavor(queue, pairs, settings)]}
+        args["operators"] = list(cluster.operators)
+        args["namespaces"] = sorted({run.namespace for run in settings.runs.values()} or {"default"})
+        outputs["queues"] = {"queues": Queueing("queues", args).queues}
+        installed = tuple(cluster.operators)
+
+    def target(workload: Workload, pool: Pool) -> Target:
+        store = importlib.import_module(f"sizewell.components.{pool.cloud}.launching").store_uri(
+            decision, workload, settings
+        )
+        return adopted_target(cluster, pool, name=pool_name(workload, pool), queue=queue, store=store)
+
+    return outputs | build_runs(
+        decision,
+        pairs,
+        settings,
+        where="adopted",
+        kubeconfig=kubeconfig,
+        target=target,
+        installed=installed,
+    )
+
+
+def _config(text: str) -> str:
+    """The kubeconfig as it is; what is wrong with it is said without it, since it is a secret."""
+    if fault := kubeconfig_fault(text):
+        raise pulumi.RunError(f"sizewell:kubeconfig: {fault}")
+    return text
+
+
+def _flavor(queue: str, pairs: list[tuple[Workload, Pool]], settings: Settings) -> dict[str, Any]:
+    """The decision's machines as one flavor: the cluster's labels do not tell pools apart."""
+    first = pairs[0][1]
+    machine, shape = machine_of(first), find_shape(first.cloud, first.instance_type)
+    alike = [pool for _, pool in pairs if pool.instance_type == first.instance_type]
+    memory = (shape.memory_bytes if shape else None) or UNCOUNTED * 2**30
+    return {
+        "name": queue,
+        "node_labels": dict(settings.cluster.selector) if settings.cluster else {},
+        "resource": machine.resource,
+        "accelerators_per_machine": machine.devices,
+        "cpus_per_machine": machine.cpus or UNCOUNTED,
+        "memory_gib_per_machine": memory // 2**30,
+        "machines": sum(pool.nodes_max for pool in alike),
+    }

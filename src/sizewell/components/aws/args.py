@@ -1,0 +1,202 @@
+"""Arguments of the AWS components, and how a decision becomes them. Pure: no Pulumi resources, no cloud.
+
+Counts, types and zones are plain values, never Outputs: a policy has to know them at preview.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from sizewell.components.aws.storage.mounts import LustreMountArgs, block_window
+from sizewell.components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.settings import Settings
+from sizewell.components.tags import store_name
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+
+class NetworkArgs(OwnedArgs):
+    """A private network: no way in, no way out but the endpoints."""
+
+    region: str
+    """AWS region, as us-east-1."""
+    zones: list[str]
+    """Availability zones by name (us-east-1a) or id (use1-az4); one private subnet in each."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
+    cidr: NotRequired[str]
+    """IPv4 range of the VPC; 10.40.0.0/16 unless told."""
+    endpoint_services: NotRequired[list[str]]
+    """Interface endpoints, as ssm or ecr.api; each bills by the hour and zone."""
+
+
+class CapacityBlockArgs(TypedDict):
+    """Capacity bought for a window. Creating one spends money that is never refunded."""
+
+    id: NotRequired[str]
+    """Capacity reservation id of a block that is bought already; preferred."""
+    purchase: NotRequired[str]
+    """confirmed: buy it now; anything else refuses."""
+    duration_hours: NotRequired[int]
+    """Length of the window."""
+    start: NotRequired[str]
+    """Earliest start, ISO time."""
+    max_price_usd: NotRequired[float]
+    """Buy nothing dearer."""
+    ends: NotRequired[str]
+    """End of an adopted block, ISO time: its machines are drained 40 minutes before it. A bought one knows its end."""
+    starts: NotRequired[str]
+    """Start of an adopted block that lies ahead, ISO time: its machines come then. A bought one knows its start."""
+
+
+class WriterArgs(TypedDict):
+    """The checkpoint store that the machines may write to, never delete from."""
+
+    bucket: str
+    """Name of the bucket; it stands in a stack of its own."""
+    key_alias: str
+    """Alias of the KMS key that encrypts it."""
+
+
+class GpuNodeGroupArgs(OwnedArgs):
+    """Equal EC2 machines with GPUs, Trainium or Inferentia, in an Auto Scaling group."""
+
+    region: str
+    """AWS region."""
+    zones: list[str]
+    """Where the subnets lie; machines of one training job stand in one zone."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnets."""
+    vpc_cidr: str
+    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3."""
+    subnet_ids: pulumi.Input[list[str]]
+    """Private subnets, one for each zone."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand."""
+    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
+    """Prefix list of the S3 gateway endpoint."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for disks, logs and notices; one is made unless given."""
+    instance_type: str
+    """EC2 instance type that the catalog knows."""
+    nodes_min: int
+    """Fewest machines."""
+    nodes_initial: int
+    """Machines at creation, or once the capacity block begins; afterwards autoscalers, schedule and guard own it."""
+    nodes_max: int
+    """Most machines."""
+    capacity_mode: str
+    """on-demand, spot, reservation or capacity-block."""
+    reservation: NotRequired[str]
+    """Capacity reservation id (cr-...) or resource group ARN, for mode reservation."""
+    capacity_block: NotRequired[CapacityBlockArgs]
+    """The block, for mode capacity-block."""
+    fallback_types: NotRequired[list[str]]
+    """Further instance types a spot pool may take."""
+    gang: NotRequired[bool]
+    """Whether all machines work on one job: one zone, EFA where the type has it, packed closely."""
+    disk_gib: int
+    """Root disk of each machine."""
+    image: NotRequired[str]
+    """AMI id, or resolve:ssm:PARAMETER; by the accelerator unless told."""
+    start_script: NotRequired[str]
+    """Shell commands that run at first boot after the metrics agent; holds no secrets."""
+    mounts: NotRequired[list[LustreMountArgs]]
+    """Lustre file systems that are mounted at first boot, before the start script."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload."""
+    guard: NotRequired[GuardArgs]
+    """Idle guard."""
+    schedule: NotRequired[ScheduleArgs]
+    """Working hours."""
+
+
+class CheckpointStoreArgs(OwnedArgs):
+    """A bucket that outlives its cluster."""
+
+    region: str
+    """AWS region."""
+    bucket: str
+    """Name of the bucket."""
+    retention_days: NotRequired[int]
+    """Object lock: nothing written is deleted sooner. 7 unless told, 30 in prod."""
+    versions_days: NotRequired[int]
+    """Overwritten versions are kept this long; 30 unless told."""
+
+
+def zones_of(pool: Pool, *, gang: bool, preferred: Sequence[str]) -> list[str]:
+    """The pool's zones; where the decision names none, the configuration's, else the region's first.
+
+    Spot machines that work alone take two zones, since the pools of spare machines differ by zone.
+    """
+    here = [zone for zone in preferred if zone.startswith(pool.region) or "-az" in zone]
+    several = pool.capacity.mode == "spot" and not gang
+    zones = list(pool.zones) or here or [f"{pool.region}{letter}" for letter in ("ab" if several else "a")]
+    return list(dict.fromkeys(zones if several or not gang else zones[:1]))
+
+
+def is_gang(workload: Workload, pool: Pool) -> bool:
+    """Whether the pool's machines work on one job together."""
+    return workload.parallelism is not None and pool.nodes_max > 1
+
+
+def network_args(decision: Decision, region: str, zones: Sequence[str]) -> NetworkArgs:
+    return {**owned_args(decision), "region": region, "zones": list(dict.fromkeys(zones))}  # type: ignore[typeddict-item]
+
+
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Arguments of one pool, all but the network's ids, which only exist once the network does."""
+    shape = find_shape("aws", pool.instance_type)
+    gang = is_gang(workload, pool)
+    args: dict[str, Any] = {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "region": pool.region,
+        "zones": zones_of(pool, gang=gang, preferred=settings.zones),
+        "instance_type": pool.instance_type,
+        "nodes_min": 0 if schedule_args(workload) or pool.capacity.mode == "capacity-block" else pool.nodes_min,
+        "nodes_initial": pool.nodes_initial,
+        "nodes_max": pool.nodes_max,
+        "capacity_mode": pool.capacity.mode,
+        "gang": gang,
+        "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 75),
+    }
+    if pool.capacity.reservation:
+        args["reservation"] = pool.capacity.reservation
+    if block := pool.capacity.block:
+        wanted = {
+            "id": block.id,
+            "purchase": block.purchase,
+            "duration_hours": block.duration_hours,
+            "start": block.start,
+            "max_price_usd": None if block.max_price_usd is None else float(block.max_price_usd),
+        }
+        if block.id:
+            wanted |= block_window(
+                start=block.start, duration_hours=block.duration_hours, decided_on=decision.decided_on
+            )
+        args["capacity_block"] = {key: value for key, value in wanted.items() if value is not None}
+    same_place = [f for f in pool.fallbacks if f.region == pool.region and f.market == "spot"]
+    if pool.capacity.mode == "spot" and same_place and not (gang and shape is not None and shape.fabric == "efa"):
+        args["fallback_types"] = list(dict.fromkeys(f.instance_type for f in same_place))
+    if workload.checkpoint:
+        bucket = bucket_name(decision, workload, settings)
+        args["writer"] = {"bucket": bucket, "key_alias": f"alias/{bucket}"}
+    prepaid = pool.capacity.mode in ("capacity-block", "reservation")
+    return {**args, **guard_args(workload, prepaid=prepaid), **schedule_args(workload)}
+
+
+def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
+    return {  # type: ignore[typeddict-item]
+        **owned,
+        "facts": store_facts(decision, workload),
+        "region": workload.pools[0].region,
+        "bucket": bucket_name(decision, workload, settings),
+    }
+
+
+def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:
+    return store_name(stack=decision.stack, workload=workload.spec.name, salt=settings.salt)

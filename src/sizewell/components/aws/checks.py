@@ -1,0 +1,280 @@
+"""What AWS components refuse, each with its sentence; all faults of one component are raised together."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from sizewell.components.aws import plans
+from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, NetworkArgs
+from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of
+from sizewell.components.aws.storage.mounts import check_block_window, check_mounts
+from sizewell.components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from sizewell.sizing.catalog.records import Shape
+
+CAPACITY_MODES = ("on-demand", "spot", "reservation", "capacity-block")
+_REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov)-[a-z]+-\d")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
+_RESERVATION = re.compile(r"cr-[0-9a-f]{8,17}|arn:aws[\w-]*:resource-groups:[\w-]+:\d{12}:group/.+")
+SECRET = re.compile(r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*\S")
+EFA_CARD_COUNTS = "p4d/p4de 4, p5/p5e 32, p5en 16, p6-b200 8"
+
+
+def check_network(name: str, args: NetworkArgs) -> None:
+    faults = Faults(f"Network {name}")
+    faults.unknown_keys(args, NetworkArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    cidr = args.get("cidr", "10.40.0.0/16")
+    try:
+        network = ipaddress.ip_network(cidr)
+        faults.must(
+            network.is_private and 16 <= network.prefixlen <= 20,
+            "cidr",
+            f"must be a private range from /16 to /20, got {cidr}",
+        )
+    except ValueError:
+        faults.add("cidr", f"must be an IPv4 range such as 10.40.0.0/16, got {cidr!r}")
+    faults.must(len(args.get("zones") or []) <= 4, "zones", "are more than 4; a VPC here has room for 4 subnets")
+    faults.done()
+
+
+def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
+    """`shape` is the catalog's record of the instance type, None where the catalog does not know it."""
+    faults = Faults(f"GpuNodeGroup {name}")
+    faults.unknown_keys(args, GpuNodeGroupArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    counted = check_counts(faults, args)
+    check_guard(faults, args)
+    check_schedule(faults, args)
+    faults.whole_number(args, "disk_gib", 30, 16384, fix="the root disk holds the driver and the container image")
+    if shape is None:
+        faults.add(
+            "instance_type",
+            f"is not in the catalog: {args.get('instance_type')!r}",
+            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
+        )
+    else:
+        check_rack(faults, shape)
+        check_capacity(faults, args, shape)
+        check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))
+        if args.get("gang") and counted and args["nodes_max"] > 1:
+            faults.must(
+                len(args.get("zones") or []) == 1,
+                "zones",
+                f"must be exactly one for machines of one job, got {len(args.get('zones') or [])}: "
+                "EFA does not cross zones",
+            )
+    check_mounts(faults, args)
+    check_script(faults, args)
+    check_image(faults, args)
+    faults.done()
+
+
+def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
+    faults = Faults(f"CheckpointStore {name}")
+    faults.unknown_keys(args, CheckpointStoreArgs)
+    check_owned(faults, args)
+    faults.must(
+        "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
+    )
+    check_region(faults, args)
+    bucket = args.get("bucket", "")
+    faults.must(
+        bool(_BUCKET.fullmatch(bucket)),
+        "bucket",
+        f"must be 3 to 63 of a-z, 0-9 and -, got {bucket!r}; dots break TLS to the bucket",
+    )
+    retention, versions = args.get("retention_days", 7), args.get("versions_days", 30)
+    if not isinstance(retention, int) or not 1 <= retention <= 365:
+        faults.add("retention_days", f"must be 1 to 365, got {retention!r}")
+    elif not isinstance(versions, int) or not retention <= versions <= 3650:
+        faults.add(
+            "versions_days",
+            f"must be retention_days ({retention}) to 3650, got {versions!r}: a locked version cannot expire",
+        )
+    faults.done()
+
+
+def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
+    """That the region is one of AWS's, and that every zone lies in it."""
+    region = check_region(faults, args)
+    zones = args.get("zones")
+    if not isinstance(zones, list) or not zones:
+        faults.add("zones", "is empty; name at least one, as us-east-1a or use1-az4")
+        return
+    faults.must(len(set(zones)) == len(zones), "zones", f"names a zone twice: {', '.join(map(str, zones))}")
+    for number, zone in enumerate(zones):
+        name = re.fullmatch(r"([a-z]+(?:-[a-z]+)+-\d)(?:-[a-z]{3}-\d+)?[a-z]", str(zone))
+        by_id = re.fullmatch(r"([a-z]+\d)(-[a-z]{3}\d+)?-az\d", str(zone))
+        if not name and not by_id:
+            faults.add(f"zones[{number}]", f"must be a zone as us-east-1a or use1-az4, got {zone!r}")
+        elif region:
+            within = name[1] == region if name else by_id is not None and by_id[1] == zone_ids_of(region)
+            faults.must(within, f"zones[{number}]", f"lies in another region than {region}: {zone!r}")
+
+
+def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
+    region = str(args.get("region", ""))
+    right = faults.must(
+        bool(_REGION.fullmatch(region)), "region", f"must be an AWS region such as us-east-1, got {region!r}"
+    )
+    if right and not is_region(region):
+        near = get_close_matches(region, regions(), n=1)
+        right = faults.must(
+            False, "region", f"is none that AWS has: {region}", fix=f"did you mean {near[0]}?" if near else ""
+        )
+    return region if right else ""
+
+
+def check_sold(faults: Faults, args: Mapping[str, Any], instance_type: str, *, mode: str = "") -> None:
+    """That the region sells a machine type, and in the market `mode` ("": any) in each zone, as far as is known.
+
+    The catalog knows all places of types that are sold as capacity blocks, which AWS lists region by region. What is
+    reserved or bought already stands where it stands.
+    """
+    region, places = str(args.get("region")), places_of(instance_type)
+    if not places or not is_region(region) or mode == "reservation" or (args.get("capacity_block") or {}).get("id"):
+        return
+    if region not in places:
+        faults.add(
+            "region",
+            f"does not sell {instance_type}: {region}; those that do are {', '.join(sorted(places))}",
+            fix="choose one of them, or another machine",
+        )
+        return
+    here, elsewhere = places[region], sorted(place for place, markets in places.items() if mode in markets)
+    if mode and mode not in here and elsewhere:  # where no region has it in this market, the type's own check says so
+        faults.add(
+            "capacity_mode",
+            f"{instance_type} is not sold as {mode} in {region}, there as {', '.join(sorted(here))}",
+            fix=f"as {mode} it is in {', '.join(elsewhere)}",
+        )
+    for number, zone in enumerate(args.get("zones") or []):
+        if (known := here.get(mode)) and "-az" in str(zone) and zone not in known:
+            fix = f"choose {' or '.join(sorted(known))}"
+            faults.add(f"zones[{number}]", f"has no {instance_type} as {mode}: {zone}", fix=fix)
+
+
+def check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None:
+    """Exactly one way to get machines, with what that way needs and nothing of the others."""
+    if not faults.one_of(args, "capacity_mode", CAPACITY_MODES):
+        return
+    mode = args["capacity_mode"]
+    reservation, block, fallbacks = args.get("reservation"), args.get("capacity_block"), args.get("fallback_types")
+    markets = shape.markets
+    if mode == "reservation":
+        faults.must(
+            bool(_RESERVATION.fullmatch(str(reservation or ""))),
+            "reservation",
+            f"must be a capacity reservation (cr-0123456789abcdef0) or resource group ARN, got {reservation!r}",
+        )
+    else:
+        faults.must(
+            not reservation,
+            "reservation",
+            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
+            fix="set capacity_mode: reservation, or drop the reservation",
+        )
+    if mode == "capacity-block":
+        _check_block(faults, args, block or {})
+    else:
+        faults.must(
+            not block,
+            "capacity_block",
+            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
+            fix="set capacity_mode: capacity-block, or drop the block",
+        )
+    faults.must(
+        not fallbacks or mode == "spot",
+        "fallback_types",
+        f"are only for spot pools, capacity_mode is {mode}",
+        fix="drop them; a job's machines are all of one type",
+    )
+    needed = {"spot": "spot", "capacity-block": "capacity-block", "on-demand": "on-demand"}.get(mode)
+    if needed and markets:
+        faults.must(
+            needed in markets,
+            "capacity_mode",
+            f"{args['instance_type']} is not sold as {needed}; it is sold as {', '.join(sorted(markets))}",
+        )
+    if mode == "spot" and fallbacks and args.get("gang") and shape.fabric == "efa":
+        faults.add(
+            "fallback_types",
+            "cannot mix machine types in one job with EFA: network cards differ by type",
+            fix="drop fallback_types, or split the job",
+        )
+
+
+def check_rack(faults: Faults, shape: Shape) -> None:
+    """Machines of an NVLink rack are sold as a whole rack, and their network cards are of two kinds."""
+    faults.must(
+        not shape.instance_type.startswith(plans.RACKS),
+        "instance_type",
+        f"{shape.instance_type} is a machine of an NVLink rack (UltraServer): its 17 network cards are of two kinds, "
+        "and it wants NVIDIA's driver for dynamic resource allocation, which this component does not bring",
+        fix="choose p6-b200.48xlarge or p6-b300.48xlarge",
+    )
+
+
+def _check_block(faults: Faults, args: GpuNodeGroupArgs, block: Mapping[str, Any]) -> None:
+    check_block_window(faults, block)
+    faults.must(
+        args.get("nodes_min") == 0,
+        "nodes_min",
+        f"must be 0 with a capacity block, got {args.get('nodes_min')!r}: outside its window no machine starts",
+    )
+    if block.get("id"):
+        faults.must(
+            bool(re.fullmatch(r"cr-[0-9a-f]{8,17}", str(block["id"]))),
+            "capacity_block.id",
+            f"must be a capacity reservation id (cr-0123456789abcdef0), got {block['id']!r}",
+        )
+        return
+    faults.must(
+        block.get("purchase") == "confirmed",
+        "capacity_block.purchase",
+        f"must be confirmed, got {block.get('purchase', 'nothing')!r}: a block is paid at once and never refunded",
+        fix="adopt a bought block by id, or set purchase: confirmed with max_price in the spec",
+    )
+    price = block.get("max_price_usd")
+    faults.must(
+        isinstance(price, int | float) and price > 0,
+        "capacity_block.max_price_usd",
+        f"must be over 0, got {price!r}: a purchase needs its limit",
+    )
+    hours = block.get("duration_hours")
+    faults.must(
+        isinstance(hours, int)
+        and not isinstance(hours, bool)
+        and 24 <= hours <= 4368
+        and hours % 24 == 0
+        and (hours <= 336 or hours % 168 == 0),
+        "capacity_block.duration_hours",
+        f"must be whole days up to 14 (24 to 336), or whole weeks up to 26, got {hours!r}",
+    )
+
+
+def check_image(faults: Faults, args: Mapping[str, Any]) -> None:
+    image = args.get("image")
+    if image is None:
+        return
+    faults.must(
+        bool(re.fullmatch(r"ami-[0-9a-f]{8,17}|resolve:ssm:/?[\w./-]+(:\d+)?", image)),
+        "image",
+        f"must be an AMI id or resolve:ssm:PARAMETER, got {image!r}",
+    )
+
+
+def check_script(faults: Faults, args: Mapping[str, Any]) -> None:
+    """First-boot commands: short enough for user data, and no secrets, which everyone on the machine could read."""
+    script = args.get("start_script", "")
+    faults.must(
+        not SECRET.search(script),
+        "start_script",
+        "holds what looks like a secret; user data is readable by everyone on the machine",
+        fix="read it from Secrets Manager with the machine's role",
+    )
+    faults.must(len(script) <= 12000, "start_script", f"is {len(script)} bytes; user data has room for 12000")

@@ -1,0 +1,206 @@
+"""Arguments of the EKS components, and how a decision becomes them. Pure."""
+
+from collections.abc import Sequence
+from typing import Any, NotRequired
+
+import pulumi
+
+from sizewell.components.aws.args import CapacityBlockArgs, WriterArgs, is_gang, pool_args
+from sizewell.components.aws.plans import runtime_of
+from sizewell.components.facts import owned_args
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.settings import Settings
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+KUBERNETES = "1.34"
+
+
+class EksClusterArgs(OwnedArgs):
+    """A private EKS control plane with its system pool."""
+
+    region: str
+    """AWS region."""
+    zones: list[str]
+    """Where the subnets lie; EKS wants at least two."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnets."""
+    vpc_cidr: str
+    """IPv4 range of the VPC."""
+    subnet_ids: pulumi.Input[list[str]]
+    """Private subnets, one for each zone."""
+    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
+    """Prefix list of the S3 gateway endpoint."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for secrets, disks and logs; one is made unless given."""
+    version: NotRequired[str]
+    """Kubernetes version; 1.34 unless told."""
+    admin_arns: NotRequired[list[str]]
+    """IAM roles that administer the cluster; the role that creates it, unless told."""
+    system_type: NotRequired[str]
+    """Instance type of the system pool, without accelerators; m7i.large unless told."""
+    system_nodes: NotRequired[int]
+    """Machines of the system pool; 2 unless told. On demand: what schedules the work is not reclaimed."""
+    deletion_protection: NotRequired[bool]
+    """AWS refuses to delete the cluster; on in prod unless told."""
+    addon_versions: NotRequired[dict[str, str]]
+    """Versions of add-ons by name, as vpc-cni: v1.21.1-eksbuild.8; EKS's default for the others."""
+    lustre: NotRequired[bool]
+    """Whether pods mount FSx for Lustre."""
+
+
+class EksNodeGroupArgs(OwnedArgs):
+    """Equal machines with GPUs, Trainium or Inferentia that an EKS cluster manages."""
+
+    region: str
+    """AWS region."""
+    zones: list[str]
+    """Where the subnets lie; machines of one training job stand in one zone."""
+    cluster: pulumi.Input[str]
+    """Name of the cluster."""
+    cluster_security_group_id: pulumi.Input[str]
+    """Security group that EKS made for the cluster; without it the machines cannot join."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnets."""
+    vpc_cidr: str
+    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3 and Lustre."""
+    subnet_ids: pulumi.Input[list[str]]
+    """Private subnets, one for each zone."""
+    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
+    """Prefix list of the S3 gateway endpoint."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for disks; one is made unless given."""
+    instance_type: str
+    """EC2 instance type that the catalog knows."""
+    nodes_min: int
+    """Fewest machines."""
+    nodes_initial: int
+    """Machines at creation, or once the capacity block begins; afterwards autoscalers, schedule and guard own it."""
+    nodes_max: int
+    """Most machines."""
+    capacity_mode: str
+    """on-demand, spot, reservation or capacity-block."""
+    reservation: NotRequired[str]
+    """Capacity reservation id (cr-...) or resource group ARN, for mode reservation."""
+    capacity_block: NotRequired[CapacityBlockArgs]
+    """The block, for mode capacity-block: adopted by id, never bought here."""
+    fallback_types: NotRequired[list[str]]
+    """Further instance types a spot pool may take."""
+    gang: NotRequired[bool]
+    """Whether all machines work on one job: one zone, EFA where the type has it, packed closely."""
+    disk_gib: int
+    """Root disk of each machine."""
+    lustre: NotRequired[bool]
+    """Whether pods mount FSx for Lustre."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload; pods of the service account may write to it."""
+    namespace: NotRequired[str]
+    """Kubernetes namespace of the workload; default unless told."""
+    service_account: NotRequired[str]
+    """Kubernetes service account of the workload; the name of the component unless told."""
+    guard: NotRequired[GuardArgs]
+    """Idle guard; it watches the busiest accelerator of the whole cluster."""
+    schedule: NotRequired[ScheduleArgs]
+    """Working hours."""
+
+
+class EksDevicePluginsArgs(OwnedArgs):
+    """What lets pods ask for accelerators and EFA: pinned Helm charts."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    runtimes: list[str]
+    """Kinds of accelerator in the cluster: cuda, neuron."""
+    efa: NotRequired[bool]
+    """Whether machines have EFA."""
+    hyperpod: NotRequired[bool]
+    """Whether machines are HyperPod's, which tests them while nothing else may run there."""
+    region: NotRequired[str]
+    """AWS region, whose own registry then has EFA's plug-in."""
+    registry: NotRequired[pulumi.Input[str]]
+    """Mirror of the public images for a network without a way out: the output of an ImageMirror."""
+
+
+class EksAutoscalerArgs(OwnedArgs):
+    """What brings machines for pods that wait: a pinned Helm chart and its role."""
+
+    region: str
+    """AWS region."""
+    cluster: pulumi.Input[str]
+    """Name of the cluster, as its node groups were given it."""
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    pools: NotRequired[dict[str, str]]
+    """Capacity mode (reservation, spot, on-demand) by name of the stack's EksNodeGroup: which fill first, in this
+    order; where none are named, those that a pod fits best."""
+    registry: NotRequired[pulumi.Input[str]]
+    """Mirror of the public images for a network without a way out: the output of an ImageMirror."""
+
+
+class ImageMirrorArgs(OwnedArgs):
+    """Repositories in ECR for public images, which machines without a way out cannot pull."""
+
+    region: str
+    """AWS region of the machines."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: the registry's name is then known at preview."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for the images; AWS's own unless given."""
+    images: list[str]
+    """Public images with their tags, as nvcr.io/nvidia/k8s-device-plugin:v0.17.4."""
+
+
+class LustreVolumeArgs(OwnedArgs):
+    """A file system of FSx for pods of one namespace."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    file_system_id: pulumi.Input[str]
+    """Id of the file system."""
+    dns_name: pulumi.Input[str]
+    """Its DNS name."""
+    mount_name: pulumi.Input[str]
+    """Its name in the mount command."""
+    capacity_gib: int
+    """Its size; FSx does not let pods take more, whatever they ask for."""
+    namespace: NotRequired[str]
+    """Namespace of the pods; default unless told."""
+    claim: NotRequired[str]
+    """Name of the claim that pods mount; data unless told."""
+    read_only: NotRequired[bool]
+    """Whether pods may only read."""
+
+
+def eks_cluster_args(
+    decision: Decision, region: str, zones: Sequence[str], workloads: Sequence[Workload]
+) -> dict[str, Any]:
+    """Arguments of the one cluster of a region, all but the network's ids."""
+    lustre = any(workload.storage is not None and workload.storage.kind == "fsx-lustre" for workload in workloads)
+    return {**owned_args(decision), "region": region, "zones": list(zones), "lustre": lustre}
+
+
+def eks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Arguments of one pool, all but the network's and the cluster's ids; as those of a node group without EKS."""
+    lustre = workload.storage is not None and workload.storage.kind == "fsx-lustre"
+    return {**pool_args(decision, workload, pool, settings), "lustre": lustre}
+
+
+def plugin_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> dict[str, Any]:
+    """Which device plugins the pools need."""
+    shapes = [shape for _, pool in pools if (shape := find_shape("aws", pool.instance_type)) is not None]
+    efa = any(
+        shape.fabric == "efa" and is_gang(workload, pool)
+        for workload, pool in pools
+        if (shape := find_shape("aws", pool.instance_type)) is not None
+    )
+    runtimes = sorted({runtime_of(shape) for shape in shapes} - {""})
+    return {**owned_args(decision), "runtimes": runtimes, "efa": efa}
+
+
+def autoscaler_args(decision: Decision, region: str, pools: dict[str, str]) -> dict[str, Any]:
+    """Arguments of the autoscaler, all but the cluster's; `pools`: capacity mode by name of the pool."""
+    return {**owned_args(decision), "region": region, "pools": pools}

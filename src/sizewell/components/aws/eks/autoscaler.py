@@ -1,0 +1,72 @@
+"""The cluster's autoscaler: a machine for each pod that waits for one, none for a pool that nobody asks."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+from pulumi_aws import eks
+
+from sizewell.components.aws import parts
+from sizewell.components.aws.eks import scaling as eks_scaling
+from sizewell.components.aws.eks.args import EksAutoscalerArgs
+from sizewell.components.aws.eks.checks import check_autoscaler
+from sizewell.components.owned import Owned
+
+
+class EksAutoscaler(Owned):
+    """Brings machines of an EksNodeGroup for pods that wait, and takes away those that are empty for its idle window.
+
+    It moves no other group: not the system pool, no capacity block. Its pod runs on the system pool.
+    """
+
+    release: pulumi.Output[str]
+    """Name of the Helm release."""
+    role_arn: pulumi.Output[str]
+    """Role of its pod."""
+
+    def __init__(self, name: str, args: EksAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_autoscaler(name, args)
+        region, cluster = args["region"], args["cluster"]
+        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
+        super().__init__(
+            "sizewell-aws:index:EksAutoscaler",
+            name,
+            shown,
+            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
+            opts,
+        )
+        role = parts.role(
+            self,
+            f"{name}-pod",
+            trust=parts.pod_trust(),
+            description=f"Autoscaler {name}",
+            inline={"groups": eks_scaling.role_policy(region=region, cluster=cluster)},
+            region=region,
+        )
+        identity = eks.PodIdentityAssociation(
+            f"{name}-pod",
+            cluster_name=cluster,
+            namespace=eks_scaling.NAMESPACE,
+            service_account=eks_scaling.ACCOUNT,
+            role_arn=role.arn,
+            tags=self.tags_of(eks.PodIdentityAssociation, f"{name}-pod"),
+            opts=self.child(),
+        )
+        config = pulumi.Output.secret(args["kubeconfig"])
+        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        groups = {self.physical(pool, 63): mode for pool, mode in args.get("pools", {}).items()}
+        settings = eks_scaling.chart(cluster=cluster, region=region, registry=args.get("registry", ""), groups=groups)
+        release = kubernetes.helm.v3.Release(
+            f"{name}-release",
+            name=settings["chart"],
+            namespace=eks_scaling.NAMESPACE,
+            chart=settings["chart"],
+            version=settings["version"],
+            repository_opts={"repo": settings["repository"]},
+            values=settings["values"],
+            skip_await=True,  # its image may come into the mirror later
+            opts=self.child(provider=provider, depends_on=[identity]),
+        )
+        self.release = release.name
+        self.role_arn = role.arn
+        self.register_outputs({"release": self.release, "roleArn": self.role_arn})

@@ -1,0 +1,178 @@
+"""What the EKS components refuse, each with its sentence; all faults of one component are raised together."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sizewell.components.aws.checks import check_capacity, check_place, check_rack, check_region, check_sold
+from sizewell.components.aws.eks.args import (
+    EksAutoscalerArgs,
+    EksClusterArgs,
+    EksDevicePluginsArgs,
+    EksNodeGroupArgs,
+    ImageMirrorArgs,
+    LustreVolumeArgs,
+)
+from sizewell.components.aws.eks.scaling import PRIORITIES
+from sizewell.components.aws.plans import runtime_of
+from sizewell.components.faults import Faults, check_counts, check_guard, check_label, check_owned, check_schedule
+from sizewell.sizing.catalog.records import Shape
+
+_IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
+CNI_LEAST = (1, 18, 4)
+_ADMIN = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
+_DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> None:
+    """`system` is the catalog's record of the system pool's type, None where the catalog does not know it."""
+    faults = Faults(f"EksCluster {name}")
+    faults.unknown_keys(args, EksClusterArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    zones = args.get("zones") or []
+    faults.must(len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: the control plane spans zones")
+    version = args.get("version", "1.34")
+    found = re.fullmatch(r"1\.(\d\d)", str(version))
+    faults.must(
+        found is not None and int(found[1]) >= 31,
+        "version",
+        f"must be a Kubernetes version from 1.31 on, such as 1.34, got {version!r}",
+    )
+    system_type = args.get("system_type", "m7i.large")
+    faults.must(
+        system is not None and not system.accelerators,
+        "system_type",
+        f"must be a type of the catalog without accelerators, got {system_type!r}",
+        fix="accelerators belong into an EksNodeGroup",
+    )
+    if "system_nodes" in args:
+        faults.whole_number(args, "system_nodes", 2, 20, fix="two machines keep DNS up while one is replaced")
+    for number, arn in enumerate(args.get("admin_arns") or []):
+        faults.must(
+            bool(_ADMIN.fullmatch(str(arn))),
+            f"admin_arns[{number}]",
+            f"must be an IAM role or user ARN (never root), got {arn!r}",
+        )
+    _check_addons(faults, args.get("addon_versions") or {})
+    faults.done()
+
+
+def _check_addons(faults: Faults, versions: Mapping[str, Any]) -> None:
+    for addon, version in versions.items():
+        found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)-eksbuild\.\d+", str(version))
+        at = f"addon_versions.{addon}"
+        if found is None:
+            faults.add(at, f"must be an add-on version such as v1.21.1-eksbuild.8, got {version!r}")
+        elif addon == "vpc-cni":
+            faults.must(
+                tuple(int(part) for part in found.groups()) >= CNI_LEAST,
+                at,
+                f"must be 1.18.4 or later, got {version}: older ones cannot use interfaces that are EFA alone",
+            )
+
+
+def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> None:
+    """`shape` is the catalog's record of the instance type, None where the catalog does not know it."""
+    faults = Faults(f"EksNodeGroup {name}")
+    faults.unknown_keys(args, EksNodeGroupArgs)
+    check_owned(faults, args)
+    check_label(faults, name)
+    check_place(faults, args)
+    counted = check_counts(faults, args, highest=450)
+    check_guard(faults, args)
+    check_schedule(faults, args)
+    faults.whole_number(args, "disk_gib", 30, 16384, fix="the root disk holds the driver and the container images")
+    if shape is None:
+        faults.add(
+            "instance_type",
+            f"is not in the catalog: {args.get('instance_type')!r}",
+            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
+        )
+    elif not runtime_of(shape):
+        faults.add(
+            "instance_type",
+            f"has no accelerator: {shape.instance_type}",
+            fix="the cluster's system pool is for work without accelerators",
+        )
+    else:
+        check_rack(faults, shape)
+        check_capacity(faults, args, shape)  # type: ignore[arg-type]
+        check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))
+        if args.get("gang") and counted and args["nodes_max"] > 1:
+            faults.must(
+                len(args.get("zones") or []) == 1,
+                "zones",
+                f"must be exactly one for machines of one job, got {len(args.get('zones') or [])}: "
+                "EFA does not cross zones",
+            )
+    if args.get("capacity_mode") == "capacity-block":
+        faults.must(
+            bool((args.get("capacity_block") or {}).get("id")),
+            "capacity_block.id",
+            "is missing: a node group adopts a block, it does not buy one",
+            fix="buy the block first (GpuNodeGroup with purchase: confirmed, or the console) and name its cr-... id",
+        )
+    for key in ("namespace", "service_account"):
+        value = args.get(key, "default")
+        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    faults.done()
+
+
+def check_plugins(name: str, args: EksDevicePluginsArgs) -> None:
+    faults = Faults(f"EksDevicePlugins {name}")
+    faults.unknown_keys(args, EksDevicePluginsArgs)
+    check_owned(faults, args)
+    if "region" in args:
+        check_region(faults, args)
+    runtimes = args.get("runtimes") or []
+    faults.must(bool(runtimes), "runtimes", "is empty; name cuda, neuron or both")
+    for number, runtime in enumerate(runtimes):
+        faults.must(runtime in ("cuda", "neuron"), f"runtimes[{number}]", f"must be cuda or neuron, got {runtime!r}")
+    faults.done()
+
+
+def check_autoscaler(name: str, args: EksAutoscalerArgs) -> None:
+    faults = Faults(f"EksAutoscaler {name}")
+    faults.unknown_keys(args, EksAutoscalerArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    faults.must(bool(args.get("cluster")), "cluster", "is empty; name the cluster")
+    for pool, mode in (args.get("pools") or {}).items():
+        faults.must(
+            mode in PRIORITIES,
+            f"pools.{pool}",
+            f"must be reservation, spot or on-demand, got {mode!r}",
+            fix="leave a capacity block out: it comes and goes by its dates" if mode == "capacity-block" else "",
+        )
+    faults.done()
+
+
+def check_mirror(name: str, args: ImageMirrorArgs) -> None:
+    faults = Faults(f"ImageMirror {name}")
+    faults.unknown_keys(args, ImageMirrorArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    images = [str(image) for image in args.get("images") or []]
+    faults.must(bool(images), "images", "is empty; name at least one public image")
+    for number, image in enumerate(images):
+        faults.must(
+            bool(_IMAGE.fullmatch(image)) and not image.endswith(":latest"),
+            f"images[{number}]",
+            f"must be REGISTRY/PATH:TAG with a tag that stays, got {image!r}",
+        )
+    paths = [image.partition("/")[2].rpartition(":")[0] for image in images]
+    twice = sorted({path for path in paths if path and paths.count(path) > 1})
+    faults.must(not twice, "images", f"name a repository twice: {', '.join(twice)}")
+    faults.done()
+
+
+def check_volume(name: str, args: LustreVolumeArgs) -> None:
+    faults = Faults(f"LustreVolume {name}")
+    faults.unknown_keys(args, LustreVolumeArgs)
+    check_owned(faults, args)
+    faults.whole_number(args, "capacity_gib", 1200, 2**20, fix="the size of the file system, in GiB")
+    for key in ("namespace", "claim"):
+        value = args.get(key, "default")
+        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    faults.done()

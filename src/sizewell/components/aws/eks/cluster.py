@@ -1,0 +1,209 @@
+"""A private EKS cluster with its system pool and add-ons."""
+
+from typing import Any
+
+import pulumi
+from pulumi_aws import cloudwatch, ec2, eks, iam
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks.args import KUBERNETES, EksClusterArgs
+from sizewell.components.aws.eks.checks import check_eks_cluster
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+
+NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore")
+ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
+
+
+class EksCluster(Owned):
+    """Control plane, add-ons and an on-demand system pool; reached from inside of the network only.
+
+    AWS's own deletion protection is on in prod only.
+    """
+
+    cluster_name: pulumi.Output[str]
+    """Name of the cluster."""
+    cluster_arn: pulumi.Output[str]
+    """ARN of the cluster."""
+    cluster_security_group_id: pulumi.Output[str]
+    """Security group that EKS made for the cluster."""
+    kubeconfig: pulumi.Output[str]
+    """How kubectl reaches it; a secret."""
+
+    def __init__(self, name: str, args: EksClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_eks_cluster(name, args, find_shape("aws", args.get("system_type", "m7i.large")))
+        region = args["region"]
+        super().__init__(
+            "sizewell-aws:index:EksCluster",
+            name,
+            args,
+            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
+            opts,
+        )
+        role = parts.role(
+            self,
+            f"{name}-control",
+            trust=plans.assume_role("eks.amazonaws.com"),
+            description=f"Control plane of {name}",
+            managed=("AmazonEKSClusterPolicy",),
+            region=region,
+        )
+        key = parts.key_arn(self, name, args, parts.account_of(args, role))
+        cluster = self._cluster(name, args, role, key)
+        self._admins(name, args, cluster)
+        system = self._system_pool(name, args, cluster, key)
+        self._addons(name, args, cluster, system)
+
+        self.cluster_name = cluster.name
+        self.cluster_arn = cluster.arn
+        self.cluster_security_group_id = cluster.vpc_config.apply(
+            lambda network: getattr(network, "cluster_security_group_id", None) or ""
+        )
+        authority = cluster.certificate_authority.apply(lambda one: getattr(one, "data", None) or "")
+        self.kubeconfig = pulumi.Output.secret(
+            pulumi.Output.all(cluster.name, cluster.endpoint, authority).apply(
+                lambda known: eks_plans.kubeconfig(
+                    cluster=known[0], endpoint=known[1], authority=known[2], region=region
+                )
+            )
+        )
+        self.register_outputs(
+            {
+                "clusterName": self.cluster_name,
+                "clusterArn": self.cluster_arn,
+                "clusterSecurityGroupId": self.cluster_security_group_id,
+                "kubeconfig": self.kubeconfig,
+            }
+        )
+
+    def _cluster(self, name: str, args: EksClusterArgs, role: iam.Role, key: pulumi.Input[str]) -> eks.Cluster:
+        physical = self.physical(name, 100)
+        logs = cloudwatch.LogGroup(  # else EKS makes one: never encrypted, never ending, left behind
+            f"{name}-control",
+            name=f"/aws/eks/{physical}/cluster",
+            kms_key_id=key,
+            retention_in_days=365,
+            tags=self.tags_of(cloudwatch.LogGroup, f"{name}-control"),
+            opts=self.child(),
+        )
+        return eks.Cluster(
+            f"{name}-cluster",
+            name=physical,
+            version=args.get("version", KUBERNETES),
+            role_arn=role.arn,
+            vpc_config={
+                "subnet_ids": args["subnet_ids"],
+                "endpoint_private_access": True,
+                "endpoint_public_access": False,
+            },
+            access_config={
+                "authentication_mode": "API",
+                "bootstrap_cluster_creator_admin_permissions": not args.get("admin_arns"),
+            },
+            encryption_config={"resources": ["secrets"], "provider": {"key_arn": key}},
+            enabled_cluster_log_types=list(eks_plans.LOGS),
+            upgrade_policy={"support_type": "STANDARD"},  # extended support costs six times as much
+            bootstrap_self_managed_addons=False,
+            deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
+            tags=self.tags_of(eks.Cluster, f"{name}-cluster"),
+            opts=self.child(depends_on=[logs], ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"]),
+        )
+
+    def _admins(self, name: str, args: EksClusterArgs, cluster: eks.Cluster) -> None:
+        policy = f"arn:{plans.partition(args['region'])}:eks::aws:cluster-access-policy/{ADMIN_POLICY}"
+        for number, arn in enumerate(args.get("admin_arns", [])):
+            entry = eks.AccessEntry(
+                f"{name}-admin-{number}",
+                cluster_name=cluster.name,
+                principal_arn=arn,
+                tags=self.tags_of(eks.AccessEntry, f"{name}-admin-{number}"),
+                opts=self.child(),
+            )
+            eks.AccessPolicyAssociation(
+                f"{name}-admin-{number}",
+                cluster_name=cluster.name,
+                principal_arn=entry.principal_arn,
+                policy_arn=policy,
+                access_scope={"type": "cluster"},
+                opts=self.child(),
+            )
+
+    def _system_pool(
+        self, name: str, args: EksClusterArgs, cluster: eks.Cluster, key: pulumi.Input[str]
+    ) -> eks.NodeGroup:
+        """On demand and apart from accelerators: DNS, controllers, queues."""
+        role = parts.role(
+            self,
+            f"{name}-system",
+            trust=plans.assume_role("ec2.amazonaws.com"),
+            description=f"System pool of {name}",
+            managed=NODE_POLICIES,
+            region=args["region"],
+        )
+        tags = {**self.tags_of(eks.NodeGroup, f"{name}-system"), "Name": self.physical(f"{name}-system", 128)}
+        template = ec2.LaunchTemplate(
+            f"{name}-system",
+            name=self.physical(f"{name}-system", 128),
+            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-system"),
+            opts=self.child(),
+            **parts.machine_settings(disk_gib=80, key=key, tags=tags),
+        )
+        nodes = args.get("system_nodes", 2)
+        first = [self._addon(name, args, cluster, addon) for addon in eks_plans.BEFORE_MACHINES]
+        return eks.NodeGroup(
+            f"{name}-system",
+            cluster_name=cluster.name,
+            node_group_name=self.physical(f"{name}-system", 63),
+            node_role_arn=role.arn,
+            subnet_ids=args["subnet_ids"],
+            ami_type=eks_plans.IMAGE_TYPES[""],
+            capacity_type="ON_DEMAND",
+            instance_types=[args.get("system_type", "m7i.large")],
+            launch_template={"id": template.id, "version": template.latest_version.apply(str)},
+            scaling_config={"min_size": nodes, "desired_size": nodes, "max_size": nodes * 2},
+            update_config={"max_unavailable": 1},
+            node_repair_config={"enabled": True},
+            labels={"sizewell/pool": "system"},
+            tags=self.tags_of(eks.NodeGroup, f"{name}-system"),
+            opts=self.child(depends_on=first, ignore_changes=["scalingConfig.desiredSize"]),
+        )
+
+    def _addons(self, name: str, args: EksClusterArgs, cluster: eks.Cluster, system: eks.NodeGroup) -> None:
+        wanted = eks_plans.addons(versions={}, lustre=args.get("lustre", False))
+        for addon in wanted:
+            if addon not in eks_plans.BEFORE_MACHINES:
+                self._addon(name, args, cluster, addon, depends_on=[system])
+
+    def _addon(self, name: str, args: EksClusterArgs, cluster: eks.Cluster, addon: str, **options: Any) -> eks.Addon:
+        settings = eks_plans.addons(versions=args.get("addon_versions", {}), lustre=args.get("lustre", False))[addon]
+        if identity := IDENTITIES.get(addon):
+            account, policy = identity
+            role = parts.role(
+                self,
+                f"{name}-{addon}",
+                trust=parts.pod_trust(),
+                description=f"Add-on {addon} of {name}",
+                managed=(policy,),
+                region=args["region"],
+            )
+            settings = {
+                **settings,
+                "pod_identity_associations": [{"role_arn": role.arn, "service_account": account}],
+            }
+        return eks.Addon(
+            f"{name}-{addon}",
+            cluster_name=cluster.name,
+            addon_name=addon,
+            resolve_conflicts_on_create="OVERWRITE",
+            resolve_conflicts_on_update="PRESERVE",
+            tags=self.tags_of(eks.Addon, f"{name}-{addon}"),
+            opts=self.child(**options),
+            **settings,
+        )
+
+
+IDENTITIES = {  # add-on: its service account, and the policy that it needs
+    "vpc-cni": ("aws-node", "AmazonEKS_CNI_Policy"),
+    "amazon-cloudwatch-observability": ("cloudwatch-agent", "CloudWatchAgentServerPolicy"),
+}

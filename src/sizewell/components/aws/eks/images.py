@@ -1,0 +1,73 @@
+"""Public images where machines without a way out can pull them."""
+
+from typing import Any
+
+import pulumi
+from pulumi_aws import ecr, get_caller_identity_output
+
+from sizewell.components.aws.eks.args import ImageMirrorArgs
+from sizewell.components.aws.eks.checks import check_mirror
+from sizewell.components.aws.parts import told
+from sizewell.components.owned import Owned
+from sizewell.components.tags import physical_name
+
+
+def prefix_of(stack: str, name: str) -> str:
+    """What the names of a mirror's repositories begin with."""
+    return physical_name("sizewell", stack, name, limit=60)
+
+
+def registry_of(account: str, region: str, prefix: str) -> str:
+    """Where the images of a mirror are pulled from.
+
+    >>> registry_of("123456789012", "cn-north-1", "sizewell-images-dev-aws-images-cn-north-1")
+    '123456789012.dkr.ecr.cn-north-1.amazonaws.com.cn/sizewell-images-dev-aws-images-cn-north-1'
+    """
+    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return f"{account}.dkr.ecr.{region}.{suffix}/{prefix}"
+
+
+class ImageMirror(Owned):
+    """A repository in ECR for each public image; filled once from outside, by what its output `copies` says.
+
+    ECR's own pull-through cache is no help here: it has no nvcr.io, and its first pull asks for a way out of the VPC.
+    """
+
+    registry: pulumi.Output[str]
+    """What to give an EksDevicePlugins as `registry`."""
+    copies: pulumi.Output[list[str]]
+    """SOURCE TARGET for each image: `crane copy SOURCE TARGET`, once, from where the internet is."""
+
+    def __init__(self, name: str, args: ImageMirrorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_mirror(name, args)
+        region = args["region"]
+        super().__init__(
+            "sizewell-aws:index:ImageMirror",
+            name,
+            args,
+            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
+            opts,
+        )
+        account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
+        prefix = prefix_of(pulumi.get_stack(), name)
+        key: dict[str, Any] = {"encryption_type": "KMS"}
+        if "kms_key_arn" in args:
+            key["kms_key"] = args["kms_key_arn"]
+        for image in args["images"]:
+            path = image.partition("/")[2].rpartition(":")[0]
+            at = f"{name}-{path.replace('/', '-')}"
+            ecr.Repository(
+                at,
+                name=f"{prefix}/{path}",
+                image_tag_mutability="IMMUTABLE",
+                image_scanning_configuration={"scan_on_push": True},
+                encryption_configurations=[key],
+                force_delete=True,  # copies only
+                tags=self.tags_of(ecr.Repository, at),
+                opts=self.child(),
+            )
+        self.registry = pulumi.Output.from_input(told(lambda number: registry_of(number, region, prefix), account))
+        self.copies = self.registry.apply(
+            lambda at: [f"{image} {at}/{image.partition('/')[2]}" for image in args["images"]]
+        )
+        self.register_outputs({"registry": self.registry, "copies": self.copies})

@@ -1,0 +1,29 @@
+"""Public images that a decision's EKS clusters run, for networks without a way out. Pure."""
+
+from collections.abc import Sequence
+
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks.args import plugin_args
+from sizewell.components.kubernetes.objects import OPERATOR_IMAGES
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+
+def operators_of(workload: Workload) -> tuple[str, ...]:
+    """The operators that a workload's run may ask for."""
+    if workload.kind in ("training", "fine-tuning"):
+        return ("kuberay",) if workload.scheduler == "ray" else ("jobset",)
+    return {"batch-inference": ("jobset",), "inference": ("lws", "keda")}.get(workload.kind, ())
+
+
+def images_of(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> list[str]:
+    """Images of device plugins, of the autoscaler and of operators; those of AWS lie in its own registry of the region.
+
+    Which images the workloads run says the configuration; they belong into ECR as well.
+    """
+    plugins = {"cuda": "nvidia-device-plugin", "neuron": "neuron"}
+    found = [eks_plans.IMAGES[plugins[runtime]] for runtime in plugin_args(decision, pools)["runtimes"]]
+    if any(pool.managed == "raw" and pool.capacity.mode != "capacity-block" for _, pool in pools):
+        found.append(eks_plans.IMAGES["cluster-autoscaler"])
+    for workload, _ in pools:
+        found += [image for operator in operators_of(workload) for image in OPERATOR_IMAGES[operator]]
+    return list(dict.fromkeys(found))

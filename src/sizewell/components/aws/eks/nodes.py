@@ -1,0 +1,253 @@
+"""Accelerator machines of an EKS cluster: a managed node group, its network cards, its guard, its checkpoint writer."""
+
+from typing import Any
+
+import pulumi
+from pulumi_aws import autoscaling, ec2, eks
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.eks import parts as eks_parts
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks import scaling as eks_scaling
+from sizewell.components.aws.eks.args import EksNodeGroupArgs
+from sizewell.components.aws.eks.checks import check_eks_pool
+from sizewell.components.aws.eks.cluster import NODE_POLICIES
+from sizewell.components.aws.limits import stopping
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+from sizewell.sizing.catalog.records import Shape
+
+
+class EksNodeGroup(Owned):
+    """Equal machines with accelerators under EKS: tainted, repaired, encrypted, no public address, no SSH.
+
+    Afterwards autoscalers, schedule and guard own the current size; Pulumi owns existence, minimum and maximum.
+    """
+
+    node_group_name: pulumi.Output[str]
+    """Name of the managed node group."""
+    role_arn: pulumi.Output[str]
+    """Role of the machines; pods have roles of their own."""
+    writer_role_arn: pulumi.Output[str]
+    """Role of the pods that write checkpoints; empty without a checkpoint store."""
+
+    def __init__(self, name: str, args: EksNodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("aws", args.get("instance_type"))
+        check_eks_pool(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_eks_pool refuses an unknown type)
+        super().__init__(
+            "sizewell-aws:index:EksNodeGroup",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "aws",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": {"reservation": "on-demand"}.get(args["capacity_mode"], args["capacity_mode"]),
+                "capacityMode": args["capacity_mode"],
+                "nodesMin": args["nodes_min"],
+                "nodesInitial": args["nodes_initial"],
+                "nodesMax": args["nodes_max"],
+            },
+            opts,
+        )
+        role = parts.role(
+            self,
+            f"{name}-nodes",
+            trust=plans.assume_role("ec2.amazonaws.com"),
+            description=f"Machines of {name}",
+            managed=NODE_POLICIES,
+            region=args["region"],
+        )
+        account = parts.account_of(args, role)
+        key = parts.key_arn(self, name, args, account)
+        group = self._group(name, args, shape, role_arn=role.arn, template=self._template(name, args, shape, key))
+        scaled = group.resources.apply(eks_plans.group_of)
+        self._group_tags(name, args, shape, scaled)
+        self._schedule(name, args, scaled)
+        block, nodes = args.get("capacity_block", {}), (args["nodes_initial"], args["nodes_max"])
+        parts.block_actions(self, name, scaled, nodes=nodes, starts=block.get("starts"), ends=block.get("ends"))
+        self._guard(name, args, shape, scaled, account)
+
+        self.node_group_name = group.node_group_name
+        self.role_arn = role.arn
+        self.writer_role_arn = eks_parts.pod_writer(self, name, args, args["cluster"])
+        self.register_outputs(
+            {
+                "nodeGroupName": self.node_group_name,
+                "roleArn": self.role_arn,
+                "writerRoleArn": self.writer_role_arn,
+            }
+        )
+
+    def _template(self, name: str, args: EksNodeGroupArgs, shape: Shape, key: pulumi.Input[str]) -> ec2.LaunchTemplate:
+        gang, mode = args.get("gang", False), args["capacity_mode"]
+        own = parts.closed_group(
+            self, f"{name}-nodes", args, what=f"Machines of {name}", lustre=args.get("lustre", False)
+        )
+        market: dict[str, Any] = {}
+        if mode == "capacity-block":
+            market["instance_market_options"] = {"market_type": "capacity-block"}
+            target = parts.reservation_target(args["capacity_block"]["id"])
+            market["capacity_reservation_specification"] = {"capacity_reservation_target": target}
+        elif mode == "reservation":
+            target = parts.reservation_target(args["reservation"])
+            market["capacity_reservation_specification"] = {"capacity_reservation_target": target}
+        elif eks_plans.has_efa(
+            shape, gang=gang
+        ):  # never with a reservation: its machines stand where they were reserved
+            placement = ec2.PlacementGroup(
+                f"{name}-nodes",
+                name=self.physical(f"{name}-nodes", 255),
+                strategy="cluster",
+                tags=self.tags_of(ec2.PlacementGroup, f"{name}-nodes"),
+                opts=self.child(),
+            )
+            market["placement"] = {"group_name": placement.name}
+        if mode != "spot":  # a spot pool may have several types, which stand in the node group
+            market["instance_type"] = shape.instance_type
+        market["user_data"] = eks_plans.first_boot(shape, efa=eks_plans.has_efa(shape, gang=gang))
+        tags = {**self.tags_of(eks.NodeGroup, f"{name}-nodes"), "Name": self.physical(name, 128)}
+        return ec2.LaunchTemplate(
+            f"{name}-nodes",
+            name=self.physical(f"{name}-nodes", 128),
+            network_interfaces=plans.network_interfaces(
+                shape, gang=gang, security_groups=[args["cluster_security_group_id"], own.id]
+            ),
+            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-nodes"),
+            opts=self.child(),
+            **parts.machine_settings(disk_gib=args["disk_gib"], key=key, tags=tags),
+            **market,
+        )
+
+    def _group(
+        self,
+        name: str,
+        args: EksNodeGroupArgs,
+        shape: Shape,
+        *,
+        role_arn: pulumi.Output[str],
+        template: ec2.LaunchTemplate,
+    ) -> eks.NodeGroup:
+        mode, efa = args["capacity_mode"], eks_plans.has_efa(shape, gang=args.get("gang", False))
+        types: dict[str, Any] = {}
+        if mode == "spot":
+            types["instance_types"] = [shape.instance_type, *args.get("fallback_types", [])]
+        return eks.NodeGroup(
+            f"{name}-nodes",
+            cluster_name=args["cluster"],
+            node_group_name=self.physical(name, 63),
+            node_role_arn=role_arn,
+            subnet_ids=args["subnet_ids"],
+            ami_type=eks_plans.image_type(shape),
+            capacity_type=eks_plans.CAPACITY_TYPES[mode],
+            launch_template={"id": template.id, "version": template.latest_version.apply(str)},
+            scaling_config={
+                "min_size": args["nodes_min"],
+                "desired_size": 0 if "starts" in args.get("capacity_block", {}) else args["nodes_initial"],
+                "max_size": args["nodes_max"],
+            },
+            update_config={"max_unavailable": 1},
+            node_repair_config={"enabled": True},
+            labels=eks_plans.labels(shape, pool=name, efa=efa),
+            taints=eks_plans.taints(shape),
+            tags=self.tags_of(eks.NodeGroup, f"{name}-nodes"),
+            opts=self.child(ignore_changes=["scalingConfig.desiredSize"]),
+            **types,
+        )
+
+    def _group_tags(self, name: str, args: EksNodeGroupArgs, shape: Shape, scaled: pulumi.Output[str]) -> None:
+        """EKS hands a node group's tags on to nothing: the autoscaler and the hard end find the group by these."""
+        tags = eks_scaling.group_tags(
+            shape,
+            pool=name,
+            stack=pulumi.get_stack(),
+            cluster=args["cluster"],
+            mode=args["capacity_mode"],
+            efa=eks_plans.has_efa(shape, gang=args.get("gang", False)),
+            disk_gib=args["disk_gib"],
+            guard=args.get("guard"),
+        )
+        for key, value in tags.items():
+            autoscaling.Tag(
+                f"{name}-{eks_scaling.tag_name(key)}",
+                autoscaling_group_name=scaled,
+                tag={"key": key, "value": value, "propagate_at_launch": False},
+                opts=self.child(),
+            )
+
+    def _schedule(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> None:
+        if "schedule" not in args:
+            return
+        sizes = {key: args[key] for key in ("nodes_min", "nodes_initial", "nodes_max")}
+        for action, settings in plans.schedule_actions(args["schedule"], **sizes, closed=True).items():
+            autoscaling.Schedule(
+                f"{name}-{action}",
+                scheduled_action_name=action,
+                autoscaling_group_name=scaled,
+                opts=self.child(),
+                **settings,
+            )
+
+    def _guard(
+        self,
+        name: str,
+        args: EksNodeGroupArgs,
+        shape: Shape,
+        scaled: pulumi.Output[str],
+        account: pulumi.Input[str],
+    ) -> None:
+        """Two alarms: the first gives notice, the second, a grace later, takes the pool down.
+
+        A pool that may be empty stays so, whoever still waits for a machine of it: the most that it may have becomes
+        none, which the autoscaler cannot change, until its working hours or a person say otherwise.
+        """
+        guard, runtime = args.get("guard"), plans.runtime_of(shape)
+        if guard is None or runtime not in eks_plans.METRICS:
+            return
+        topic = eks_parts.notices(self, name, args, account)
+        alarms: dict[str, tuple[int, Any]] = {"idle": (guard["window_s"], topic.arn)}
+        if guard["action"] == "scale-to-zero":
+            action = self._to_least(name, args, scaled) if args["nodes_min"] else topic.arn
+            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], action)
+        for alarm, (seconds, action) in alarms.items():
+            eks_parts.idle_alarm(
+                self,
+                name,
+                alarm=alarm,
+                action=action,
+                seconds=seconds,
+                guard=guard,
+                runtime=runtime,
+                cluster=args["cluster"],
+            )
+        if guard["action"] == "scale-to-zero" and not args["nodes_min"]:
+            stopping.stop_on_alarm(
+                self,
+                name,
+                region=args["region"],
+                account=account,
+                alarm=self.physical(f"{name}-idle-stop", 255),
+                content=eks_scaling.hold_document(),
+                may={"group": eks_scaling.hold_policy(region=args["region"], group=self.physical(name, 63))},
+                inputs={"Group": scaled},
+            )
+
+    def _to_least(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> pulumi.Output[str]:
+        """A pool that keeps machines goes down to those; more come as soon as a pod waits for one."""
+        stop = autoscaling.Policy(
+            f"{name}-stop",
+            name=self.physical(f"{name}-stop", 255),
+            autoscaling_group_name=scaled,
+            policy_type="SimpleScaling",
+            adjustment_type="ExactCapacity",
+            scaling_adjustment=args["nodes_min"],
+            cooldown=300,
+            opts=self.child(),
+        )
+        return stop.arn

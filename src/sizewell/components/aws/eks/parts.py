@@ -1,0 +1,77 @@
+"""What pools of an EKS cluster make alike, whoever runs their machines: writers of checkpoints, notices, alarms."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi_aws import cloudwatch, eks, sns
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.owned import GuardArgs, Owned
+
+
+def pod_writer(owner: Owned, name: str, args: Mapping[str, Any], cluster: pulumi.Input[str]) -> pulumi.Output[str]:
+    """The role of the workload's service account, which puts and gets checkpoints; the machines' own role cannot.
+
+    Empty where no checkpoint store is named.
+    """
+    if "writer" not in args:
+        return pulumi.Output.from_input("")
+    writer, region = args["writer"], args["region"]
+    document = plans.writer_policy(region=region, bucket=writer["bucket"], key_alias=writer["key_alias"])
+    role = parts.role(
+        owner,
+        f"{name}-writer",
+        trust=parts.pod_trust(),
+        description=f"Pods of {name} that write checkpoints",
+        inline={"checkpoints": document},
+        region=region,
+    )
+    eks.PodIdentityAssociation(
+        f"{name}-writer",
+        cluster_name=cluster,
+        namespace=args.get("namespace", "default"),
+        service_account=args.get("service_account", name),
+        role_arn=role.arn,
+        tags=owner.tags_of(eks.PodIdentityAssociation, f"{name}-writer"),
+        opts=owner.child(),
+    )
+    return role.arn
+
+
+def notices(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> sns.Topic:
+    """A topic with a key of its own, which CloudWatch may write to."""
+    key = parts.service_key(
+        owner, f"{name}-notices", account=account, region=args["region"], services=("cloudwatch.amazonaws.com",)
+    )
+    return sns.Topic(
+        f"{name}-notices",
+        name=owner.physical(f"{name}-notices", 256),
+        kms_master_key_id=key.arn,
+        tags=owner.tags_of(sns.Topic, f"{name}-notices"),
+        opts=owner.child(),
+    )
+
+
+def idle_alarm(
+    owner: Owned,
+    name: str,
+    *,
+    alarm: str,
+    action: pulumi.Input[str],
+    seconds: int,
+    guard: GuardArgs,
+    runtime: str,
+    cluster: pulumi.Input[str],
+) -> None:
+    """An alarm after `seconds` without work on the busiest accelerator of the cluster."""
+    cloudwatch.MetricAlarm(
+        f"{name}-{alarm}",
+        name=owner.physical(f"{name}-{alarm}", 255),
+        alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
+        alarm_actions=[action],
+        tags=owner.tags_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
+        opts=owner.child(),
+        **eks_plans.idle_alarm(runtime=runtime, guard=guard, cluster=cluster, seconds=seconds),
+    )

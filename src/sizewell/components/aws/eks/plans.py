@@ -1,0 +1,259 @@
+"""The arithmetic behind EKS: images, taints, add-ons, first boot, kubeconfig, charts. Pure."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sizewell.components.aws.plans import runtime_of
+from sizewell.components.owned import GuardArgs
+from sizewell.sizing.catalog.records import Shape
+
+LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
+VPC_CNI = "v1.21.1-eksbuild.8"
+HUGE_PAGES = 5128  # of 2 MiB; what the EFA provider of libfabric takes with 32 interfaces
+TAINT_KEYS = {"cuda": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
+METRICS = {"cuda": "node_gpu_utilization", "neuron": "node_neuroncore_utilization"}
+IMAGE_TYPES = {
+    "": "AL2023_x86_64_STANDARD",
+    "cuda": "AL2023_x86_64_NVIDIA",
+    "cuda-arm64": "AL2023_ARM_64_NVIDIA",
+    "neuron": "AL2023_x86_64_NEURON",
+}
+CAPACITY_TYPES = {
+    "on-demand": "ON_DEMAND",
+    "reservation": "ON_DEMAND",
+    "spot": "SPOT",
+    "capacity-block": "CAPACITY_BLOCK",
+}
+_ARM_FAMILIES = ("g5g.", "p6e-gb")
+
+
+def image_type(shape: Shape) -> str:
+    """EKS's own image with the driver in it: the driver is there exactly once."""
+    arm = shape.instance_type.startswith(_ARM_FAMILIES)
+    return IMAGE_TYPES["cuda-arm64" if arm else runtime_of(shape)]
+
+
+def taints(shape: Shape) -> list[dict[str, str]]:
+    """Only pods that ask for the accelerator come onto its machines."""
+    return [{"key": TAINT_KEYS[runtime_of(shape)], "value": "present", "effect": "NO_SCHEDULE"}]
+
+
+def labels(shape: Shape, *, pool: str, efa: bool) -> dict[str, str]:
+    """What the device plugins and the workloads select by."""
+    present = f"{'nvidia.com/gpu' if runtime_of(shape) == 'cuda' else 'aws.amazon.com/neuron'}.present"
+    known = {"sizewell/pool": pool, "sizewell/accelerator": shape.accelerator, present: "true"}
+    if runtime_of(shape) == "cuda":  # else the autoscaler starts a second machine while the first one's plug-in starts
+        known["k8s.amazonaws.com/accelerator"] = shape.accelerator
+    return {**known, "vpc.amazonaws.com/efa.present": "true"} if efa else known
+
+
+def has_efa(shape: Shape, *, gang: bool) -> bool:
+    return gang and shape.fabric == "efa" and shape.rdma_interfaces > 0
+
+
+def max_pods(shape: Shape) -> int:
+    """What Kubernetes' own guidance allows by the machine's size.
+
+    Stated, since the node agent counts addresses per interface: on machines whose interfaces are EFA alone it finds a
+    dozen. Prefixes give each machine far more addresses than pods.
+    """
+    return 110 if shape.vcpus is not None and shape.vcpus < 30 else 250
+
+
+def first_boot(shape: Shape, *, efa: bool) -> str:
+    """MIME for EKS's node agent, base64: room for pods, local disks as one RAID 0, huge pages for EFA.
+
+    The agent adds the cluster itself; a shell script that did so would run twice.
+    """
+    spec: dict[str, Any] = {"kubelet": {"config": {"maxPods": max_pods(shape)}}}
+    if shape.local_nvme_bytes:
+        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
+    node = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+    parts = [("application/node.eks.aws", json.dumps(node, indent=1))]
+    if efa:
+        script = f"#!/bin/bash\necho vm.nr_hugepages={HUGE_PAGES} > /etc/sysctl.d/90-efa.conf\nsysctl --system"
+        parts.append(("text/x-shellscript; charset=us-ascii", script))
+    lines = ["MIME-Version: 1.0", 'Content-Type: multipart/mixed; boundary="SIZEWELL"', ""]
+    for kind, body in parts:
+        lines += ["--SIZEWELL", f"Content-Type: {kind}", "", body, ""]
+    return base64.b64encode("\n".join([*lines, "--SIZEWELL--", ""]).encode()).decode()
+
+
+def addons(*, versions: Mapping[str, str], lustre: bool) -> dict[str, dict[str, Any]]:
+    """Add-ons by name: those before the machines (network, identity), then those that run on them.
+
+    Prefix delegation: without it a machine with few interfaces has room for a dozen pods.
+    """
+    network = {"env": {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}}
+    settings: dict[str, dict[str, Any]] = {
+        "vpc-cni": {"addon_version": VPC_CNI, "configuration_values": json.dumps(network)},
+        "eks-pod-identity-agent": {},
+        "kube-proxy": {},
+        "coredns": {},
+        "eks-node-monitoring-agent": {},
+        "amazon-cloudwatch-observability": {},
+    }
+    if lustre:
+        settings["aws-fsx-csi-driver"] = {}
+    return {
+        name: {**one, "addon_version": versions[name]} if name in versions else one for name, one in settings.items()
+    }
+
+
+BEFORE_MACHINES = ("vpc-cni", "eks-pod-identity-agent", "kube-proxy")
+
+
+def idle_alarm(*, runtime: str, guard: GuardArgs, cluster: Any, seconds: int) -> dict[str, Any]:
+    """Under the limit for `seconds` on the busiest accelerator of the cluster; no data is not idleness.
+
+    Container Insights adds up by cluster, not by pool: a busy pool keeps a quiet one, which errs on the safe side.
+    """
+    period = 300
+    periods = max(1, -(-seconds // period))
+    return {
+        "namespace": "ContainerInsights",
+        "metric_name": METRICS[runtime],
+        "dimensions": {"ClusterName": cluster},
+        "statistic": "Maximum",
+        "comparison_operator": "LessThanThreshold",
+        "threshold": float(guard["min_utilization_percent"]),
+        "period": period,
+        "evaluation_periods": periods,
+        "datapoints_to_alarm": periods,
+        "treat_missing_data": "notBreaching",
+    }
+
+
+def kubeconfig(*, cluster: str, endpoint: str, authority: str, region: str) -> str:
+    """How kubectl reaches the cluster: a token by IAM for each call, nothing that lasts."""
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": cluster, "cluster": {"server": endpoint, "certificate-authority-data": authority}}],
+            "contexts": [{"name": cluster, "context": {"cluster": cluster, "user": cluster}}],
+            "current-context": cluster,
+            "users": [
+                {
+                    "name": cluster,
+                    "user": {
+                        "exec": {
+                            "apiVersion": "client.authentication.k8s.io/v1beta1",
+                            "command": "aws",
+                            "args": ["eks", "get-token", "--cluster-name", cluster, "--region", region],
+                            "interactiveMode": "Never",
+                        }
+                    },
+                }
+            ],
+        }
+    )
+
+
+IMAGES = {  # what the charts below run, as their projects publish it
+    "nvidia-device-plugin": "nvcr.io/nvidia/k8s-device-plugin:v0.17.4",
+    "neuron": "public.ecr.aws/neuron/neuron-device-plugin:2.23.30.0",
+    "cluster-autoscaler": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3",  # of Kubernetes' own minor version
+}
+EKS_REGISTRIES = {  # accounts of EKS's own registry; 602401143452 elsewhere
+    "af-south-1": "877085696533",
+    "ap-east-1": "800184023465",
+    "ap-south-2": "900889452093",
+    "ap-southeast-3": "296578399912",
+    "ap-southeast-4": "491585149902",
+    "ap-southeast-5": "151610086707",
+    "ap-southeast-7": "121268973566",
+    "cn-north-1": "918309763551",
+    "cn-northwest-1": "961992271922",
+}
+
+
+def eks_registry(region: str) -> str:
+    """EKS's registry of a region, which nodes reach through the network's ECR endpoints.
+
+    >>> eks_registry("us-east-1"), eks_registry("cn-north-1")
+    ('602401143452.dkr.ecr.us-east-1.amazonaws.com', '918309763551.dkr.ecr.cn-north-1.amazonaws.com.cn')
+    """
+    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return f"{EKS_REGISTRIES.get(region, '602401143452')}.dkr.ecr.{region}.{suffix}"
+
+
+def image(release: str, registry: str) -> dict[str, str]:
+    """Repository and tag of a chart's image, in the mirror `registry` where one is given.
+
+    >>> image("neuron", "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror")["repository"]
+    '123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror/neuron/neuron-device-plugin'
+    """
+    name, _, tag = IMAGES[release].rpartition(":")
+    return {"repository": f"{registry}/{name.partition('/')[2]}" if registry else name, "tag": tag}
+
+
+TESTED = {  # on machines that HyperPod is testing; its tests count devices as well
+    "key": "sagemaker.amazonaws.com/node-health-status",
+    "operator": "Equal",
+    "value": "Unschedulable",
+    "effect": "NoSchedule",
+}
+
+
+def charts(
+    *, runtimes: Sequence[str], efa: bool, registry: str, region: str = "", hyperpod: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Pinned Helm charts by release name; each tolerates the taints of the machines that it is for.
+
+    EFA's plug-in goes by the label of our pools, not by the chart's list of types, which lacks the newest.
+    """
+    tolerated = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in TAINT_KEYS.values()]
+    tested = [TESTED] if hyperpod else []
+    found: dict[str, dict[str, Any]] = {}
+    if "cuda" in runtimes:
+        found["nvidia-device-plugin"] = {
+            "chart": "nvidia-device-plugin",
+            "version": "0.17.4",
+            "repository": "https://nvidia.github.io/k8s-device-plugin",
+            "values": {
+                "image": image("nvidia-device-plugin", registry),
+                "nodeSelector": {"nvidia.com/gpu.present": "true"},
+                "tolerations": [*tolerated[:1], *tested],
+            },
+        }
+    if "neuron" in runtimes:
+        found["neuron"] = {
+            "chart": "oci://public.ecr.aws/neuron/neuron-helm-chart",
+            "version": "1.1.2",
+            "repository": "",
+            "values": {
+                "npd": {"enabled": False},
+                "devicePlugin": {
+                    "image": image("neuron", registry),
+                    "nodeSelector": {"aws.amazon.com/neuron.present": "true"},
+                    "tolerations": [*tolerated[1:], *tested],
+                },
+            },
+        }
+    if efa:
+        present = "vpc.amazonaws.com/efa.present"
+        values: dict[str, Any] = {
+            "nodeSelector": {present: "true"},
+            "supportedInstanceLabels": {"keys": [present], "values": ["true"]},
+            "tolerations": [*tolerated, *tested],
+        }
+        if region:
+            values["image"] = {"repository": f"{eks_registry(region)}/eks/aws-efa-k8s-device-plugin"}
+        found["aws-efa-k8s-device-plugin"] = {
+            "chart": "aws-efa-k8s-device-plugin",
+            "version": "v0.5.7",
+            "repository": "https://aws.github.io/eks-charts",
+            "values": values,
+        }
+    return found
+
+
+def group_of(resources: Any) -> str:
+    """The Auto Scaling group behind a managed node group."""
+    for one in resources or []:
+        for group in one.autoscaling_groups or []:
+            return str(group.name)
+    return ""

@@ -1,0 +1,67 @@
+"""Device plugins of an EKS cluster: pinned Helm charts for GPUs, Neuron and EFA."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks.args import EksDevicePluginsArgs
+from sizewell.components.aws.eks.checks import check_plugins
+from sizewell.components.owned import Owned
+
+
+class EksDevicePlugins(Owned):
+    """What makes accelerators and EFA countable for the scheduler. The driver is in the image, never installed here."""
+
+    releases: pulumi.Output[list[str]]
+    """Names of the Helm releases."""
+
+    def __init__(self, name: str, args: EksDevicePluginsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_plugins(name, args)
+        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
+        super().__init__(
+            "sizewell-aws:index:EksDevicePlugins",
+            name,
+            shown,
+            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws"},
+            opts,
+        )
+        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=args["kubeconfig"], opts=self.child())
+        registry, region = args.get("registry", ""), args.get("region", "")
+
+        def charts(mirror: str) -> dict[str, dict[str, Any]]:
+            return eks_plans.charts(
+                runtimes=args["runtimes"],
+                efa=args.get("efa", False),
+                registry=mirror,
+                region=region,
+                hyperpod=args.get("hyperpod", False),
+            )
+
+        releases = []
+        for release, settings in charts("").items():
+            values: Any = (
+                charts(registry)[release]["values"]
+                if isinstance(registry, str)
+                else pulumi.Output.from_input(registry).apply(lambda mirror, at=release: charts(mirror)[at]["values"])
+            )
+            releases.append(self._release(name, release, {**settings, "values": values}, provider=provider))
+        self.releases = pulumi.Output.all(*[release.name for release in releases])
+        self.register_outputs({"releases": self.releases})
+
+    def _release(
+        self, owner: str, name: str, settings: dict[str, Any], *, provider: kubernetes.Provider
+    ) -> kubernetes.helm.v3.Release:
+        source = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
+        return kubernetes.helm.v3.Release(
+            f"{owner}-{name}",
+            name=name,
+            namespace="kube-system",
+            chart=settings["chart"],
+            version=settings["version"],
+            values=settings["values"],
+            skip_await=True,  # there may be no machine yet; the plug-in starts with each that comes
+            opts=self.child(provider=provider),
+            **source,
+        )

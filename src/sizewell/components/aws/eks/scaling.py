@@ -1,0 +1,273 @@
+"""What the cluster's autoscaler reads and may do: tags of Auto Scaling groups, chart, role. Pure.
+
+Sources: github.com/kubernetes/autoscaler, tag cluster-autoscaler-1.34.3, cloudprovider/aws/README.md (tags, policy),
+and chart 9.56.0.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.plans import runtime_of
+from sizewell.components.owned import GuardArgs
+from sizewell.components.tags import legal
+from sizewell.sizing.catalog.records import Shape
+
+DISCOVERY = (
+    "sizewell-autoscaled"  # own tag: EKS gives its usual ones to every group, the system pool's and a block's too
+)
+TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
+UNNEEDED_S = 1800  # an empty machine stays so long where no guard says how long
+NEVER = "8760h"  # reserved machines are paid anyway, and may not come back
+NAMESPACE, ACCOUNT = "kube-system", "cluster-autoscaler"
+RESOURCES = {"cuda": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
+GIB = 2**30
+USABLE_DISK = 0.85  # what a kubelet leaves pods of a disk: 10 % stay free, system and images take the rest (estimate)
+PRIORITIES = {"reservation": 30, "spot": 20, "on-demand": 10}  # what is paid first, then what is cheap
+
+
+def group_tags(
+    shape: Shape,
+    *,
+    pool: str,
+    stack: str,
+    cluster: pulumi.Input[str],
+    mode: str,
+    efa: bool,
+    disk_gib: int,
+    guard: GuardArgs | None,
+) -> dict[str, pulumi.Input[str]]:
+    """Tags of a pool's Auto Scaling group, which a managed node group does not hand on: whose it is, for the hard end;
+    that the autoscaler may move it; and what a machine of it would be, since a group of none has none to look at.
+
+    A capacity block comes and goes by its dates, so the autoscaler never sees it.
+    """
+    found: dict[str, pulumi.Input[str]] = {"sizewell-stack": legal(stack)}
+    if mode == "capacity-block":
+        return found
+    found[DISCOVERY] = cluster
+    for key, value in eks_plans.labels(shape, pool=pool, efa=efa).items():
+        found[f"{TEMPLATE}/label/{key}"] = value
+    for taint in eks_plans.taints(shape):
+        found[f"{TEMPLATE}/taint/{taint['key']}"] = f"{taint['value']}:NoSchedule"
+    for key, value in resources(shape, efa=efa, disk_gib=disk_gib).items():
+        found[f"{TEMPLATE}/resources/{key}"] = value
+    unneeded = NEVER if mode == "reservation" else f"{guard['window_s'] if guard else UNNEEDED_S}s"
+    found[f"{TEMPLATE}/autoscaling-options/scaledownunneededtime"] = unneeded
+    return found
+
+
+def resources(shape: Shape, *, efa: bool, disk_gib: int) -> dict[str, str]:
+    """What pods may ask a machine for that its type alone does not tell the autoscaler.
+
+    Where a machine has disks of its own, pods write onto those.
+    """
+    disk = shape.local_nvme_bytes / GIB or disk_gib
+    found = {
+        RESOURCES[runtime_of(shape)]: str(shape.accelerators),
+        "ephemeral-storage": f"{math.floor(disk * USABLE_DISK)}Gi",
+    }
+    if efa:
+        found |= {
+            "vpc.amazonaws.com/efa": str(shape.rdma_interfaces),
+            "hugepages-2Mi": f"{eks_plans.HUGE_PAGES * 2}Mi",
+        }
+    return found
+
+
+def tag_name(key: str) -> str:
+    """How the resource of a tag is called.
+
+    >>> tag_name("sizewell-stack"), tag_name("k8s.io/cluster-autoscaler/node-template/label/sizewell/pool")
+    ('tag-sizewell-stack', 'tag-label-sizewell-pool')
+    """
+    return "tag-" + key.removeprefix(f"{TEMPLATE}/").replace("/", "-")
+
+
+def policy(*, region: str, cluster: str) -> str:
+    """See every group, move those that are tagged as this cluster's."""
+    return plans.policy(
+        [
+            {
+                "Sid": "Look",
+                "Effect": "Allow",
+                "Action": [
+                    "autoscaling:DescribeAutoScalingGroups",
+                    "autoscaling:DescribeAutoScalingInstances",
+                    "autoscaling:DescribeLaunchConfigurations",
+                    "autoscaling:DescribeScalingActivities",
+                    "ec2:DescribeImages",
+                    "ec2:DescribeInstanceTypes",
+                    "ec2:DescribeLaunchTemplateVersions",
+                    "ec2:GetInstanceTypesFromInstanceRequirements",
+                ],
+                "Resource": "*",
+                "Condition": {"StringEquals": {"aws:RequestedRegion": region}},
+            },
+            {
+                "Sid": "LookAtOwn",
+                "Effect": "Allow",
+                "Action": "eks:DescribeNodegroup",
+                "Resource": f"arn:{plans.partition(region)}:eks:{region}:*:nodegroup/{cluster}/*",
+            },
+            {
+                "Sid": "Move",
+                "Effect": "Allow",
+                "Action": ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"],
+                "Resource": f"arn:{plans.partition(region)}:autoscaling:{region}:*:autoScalingGroup:*",
+                "Condition": {"StringEquals": {f"aws:ResourceTag/{DISCOVERY}": cluster}},
+            },
+        ]
+    )
+
+
+def hold_policy(*, region: str, group: str) -> str:
+    """See every group, change that of one managed node group, which EKS names after it.
+
+    In any account: a role only ever acts in its own, and so the policy is known at preview.
+    """
+    own = f"arn:{plans.partition(region)}:autoscaling:{region}:*:autoScalingGroup:*"
+    return plans.policy(
+        [
+            {
+                "Sid": "Look",
+                "Effect": "Allow",
+                "Action": "autoscaling:DescribeAutoScalingGroups",
+                "Resource": "*",
+                "Condition": {"StringEquals": {"aws:RequestedRegion": region}},
+            },
+            {
+                "Sid": "Hold",
+                "Effect": "Allow",
+                "Action": "autoscaling:UpdateAutoScalingGroup",
+                "Resource": f"{own}:autoScalingGroupName/eks-{group}-*",
+            },
+        ]
+    )
+
+
+def hold_document() -> str:
+    """An automation that empties an idle group and lets none come back: its largest size becomes none.
+
+    A group that is empty already is left as it is: the alarm looks at the whole cluster, and only who has machines has
+    left them idle.
+    """
+    sizes = {"MinSize": 0, "MaxSize": 0, "DesiredCapacity": 0}
+    group = {"type": "String", "description": "Its Auto Scaling group", "allowedPattern": "^eks-[0-9A-Za-z-]+$"}
+    steps: list[dict[str, Any]] = [
+        {
+            "name": "Look",
+            "action": "aws:executeAwsApi",
+            "nextStep": "WhetherItHasMachines",
+            "inputs": {
+                "Service": "autoscaling",
+                "Api": "DescribeAutoScalingGroups",
+                "AutoScalingGroupNames": ["{{ Group }}"],
+            },
+            "outputs": [{"Name": "Size", "Selector": "$.AutoScalingGroups[0].DesiredCapacity", "Type": "Integer"}],
+        },
+        {
+            "name": "WhetherItHasMachines",
+            "action": "aws:branch",
+            "isEnd": True,
+            "inputs": {"Choices": [{"Variable": "{{ Look.Size }}", "NumericGreater": 0, "NextStep": "Hold"}]},
+        },
+        {
+            "name": "Hold",
+            "action": "aws:executeAwsApi",
+            "isEnd": True,
+            "inputs": {
+                "Service": "autoscaling",
+                "Api": "UpdateAutoScalingGroup",
+                "AutoScalingGroupName": "{{ Group }}",
+                **sizes,
+            },
+        },
+    ]
+    return json.dumps(
+        {
+            "schemaVersion": "0.3",
+            "description": "Empties an idle pool and keeps it empty",
+            "assumeRole": "{{ Role }}",
+            "parameters": {
+                "Role": {"type": "AWS::IAM::Role::Arn", "description": "Role that may change the group"},
+                "Group": group,
+            },
+            "mainSteps": steps,
+        },
+        indent=1,
+    )
+
+
+def priorities(groups: Mapping[str, str]) -> dict[str, list[str]]:
+    """Expressions of Auto Scaling groups by priority; `groups`: capacity mode by name of the managed node group.
+
+    >>> priorities({"lab": "spot", "base": "reservation"})
+    {'20': ['^eks-lab-.*'], '30': ['^eks-base-.*']}
+    """
+    found: dict[str, list[str]] = {}
+    for group, mode in groups.items():
+        found.setdefault(str(PRIORITIES[mode]), []).append(f"^eks-{group}-.*")
+    return dict(sorted(found.items()))
+
+
+def chart(
+    *, cluster: pulumi.Input[str], region: str, registry: pulumi.Input[str], groups: Mapping[str, str]
+) -> dict[str, Any]:
+    """The pinned chart, its pod on the system pool.
+
+    Machines go only when no pod but those of DaemonSets is on them (threshold 0): no job loses a machine to packing.
+    """
+    arguments = {
+        "expander": "priority,least-waste" if groups else "least-waste",
+        "balance-similar-node-groups": False,  # machines of one job stand in one zone
+        "scale-down-utilization-threshold": "0",
+        "scale-down-gpu-utilization-threshold": "0",
+        "scale-down-unneeded-time": f"{UNNEEDED_S}s",
+        "ignore-daemonsets-utilization": True,
+        "skip-nodes-with-system-pods": True,
+        "skip-nodes-with-local-storage": True,
+        "max-node-provision-time": "30m",  # the largest machines need a quarter of an hour to start
+    }
+    release = "cluster-autoscaler"
+    image = pulumi.Output.from_input(registry).apply(lambda mirror: eks_plans.image(release, mirror))
+    return {
+        "chart": release,
+        "version": "9.56.0",
+        "repository": "https://kubernetes.github.io/autoscaler",
+        "values": {
+            "fullnameOverride": release,
+            "awsRegion": region,
+            "autoDiscovery": {"clusterName": cluster, "tags": [DISCOVERY + "={{ .Values.autoDiscovery.clusterName }}"]},
+            "image": eks_plans.image(release, registry) if isinstance(registry, str) else image,
+            "rbac": {"serviceAccount": {"name": ACCOUNT}},
+            "extraArgs": arguments,
+            **({"expanderPriorities": priorities(groups)} if groups else {}),
+            "nodeSelector": {"sizewell/pool": "system"},
+            "resources": {
+                "requests": {"cpu": "100m", "memory": "600Mi"},
+                "limits": {"cpu": "1", "memory": "600Mi"},
+            },
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": 65534,
+                "runAsGroup": 65534,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containerSecurityContext": {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            },
+        },
+    }
+
+
+def role_policy(*, region: str, cluster: pulumi.Input[str]) -> pulumi.Input[str]:
+    """The policy, at once where the cluster's name is known."""
+    return parts.told(lambda name: policy(region=region, cluster=name), cluster)

@@ -1,0 +1,278 @@
+"""A fleet of spot machines on AWS: several types, several zones, and a warning before one is taken away."""
+
+import json
+from typing import Any
+
+import pulumi
+from pulumi_aws import cloudwatch, ec2, iam, kms, sns, sqs, ssm
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.aws.fleets.plans import SpotFleetArgs, check_fleet
+from sizewell.components.aws.limits import stopping
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+from sizewell.sizing.catalog.records import Shape
+
+
+class SpotFleet(Owned):
+    """An EC2 Fleet of spot machines that each work for themselves: replaced when reclaimed, gone when it ends.
+
+    Pulumi owns the fleet and its machines: deleted or expired, it takes them along. An expiry is the fleet's own end
+    (`valid_until`), which AWS keeps even if nobody runs anything; a new expiry therefore makes a new fleet.
+    A notice reaches the job twice: the machine asks its own metadata every five seconds and signals the job, and
+    EventBridge puts the event into a queue for whoever reschedules the work. The queue gets all spot events of the
+    region, since EC2 does not say to which fleet a machine belongs.
+    """
+
+    fleet_id: pulumi.Output[str]
+    """Id of the fleet."""
+    role_arn: pulumi.Output[str]
+    """Role of the machines."""
+    queue_url: pulumi.Output[str]
+    """Queue of interruptions and rebalance recommendations."""
+    checkpoint_document: pulumi.Output[str]
+    """Systems Manager command that asks the jobs for a checkpoint."""
+
+    def __init__(self, name: str, args: SpotFleetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shapes = [find_shape("aws", instance_type) for instance_type in args.get("instance_types") or []]
+        check_fleet(name, args, shapes)
+        first = shapes[0]
+        assert first is not None  # noqa: S101  (check_fleet refuses an unknown type)
+        super().__init__(
+            "sizewell-aws:index:SpotFleet",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "aws",
+                "region": args["region"],
+                "instanceType": first.instance_type,
+                "accelerator": first.accelerator,
+                "acceleratorsPerNode": first.accelerators,
+                "market": "spot",
+                "capacityMode": "spot",
+                "nodesMin": 0,
+                "nodesInitial": args["nodes_initial"],
+                "nodesMax": args["nodes_max"],
+                "interruptible": True,
+                "checkpointStore": args["writer"]["bucket"] if "writer" in args else "",
+            },
+            opts,
+        )
+        region = args["region"]
+        inline = {"metrics": plans.metrics_policy(region=region)}
+        if writer := args.get("writer"):
+            inline["checkpoints"] = plans.writer_policy(
+                region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
+            )
+        role = parts.role(
+            self,
+            f"{name}-nodes",
+            trust=plans.assume_role("ec2.amazonaws.com"),
+            description=f"Machines of {name}",
+            managed=("AmazonSSMManagedInstanceCore", "AmazonEC2ContainerRegistryPullOnly"),
+            inline=inline,
+            region=region,
+        )
+        account = parts.account_of(args, role)
+        fleet = self._fleet(name, args, self._launch_template(name, args, first, role, account))
+        message_key = parts.service_key(
+            self,
+            f"{name}-messages",
+            account=account,
+            region=region,
+            services=("events.amazonaws.com", "cloudwatch.amazonaws.com"),
+        )
+        queue = self._queue(name, region, account, message_key)
+        document = self._document(f"{name}-checkpoint", "Command", fleet_plans.signal_document())
+        self._guard(name, args, first, fleet, account=account, key=message_key)
+
+        self.fleet_id = fleet.id
+        self.role_arn = role.arn
+        self.queue_url = queue.url
+        self.checkpoint_document = document.name
+        self.register_outputs(
+            {
+                "fleetId": self.fleet_id,
+                "roleArn": self.role_arn,
+                "queueUrl": self.queue_url,
+                "checkpointDocument": self.checkpoint_document,
+            }
+        )
+
+    def _launch_template(
+        self, name: str, args: SpotFleetArgs, shape: Shape, role: iam.Role, account: pulumi.Input[str]
+    ) -> ec2.LaunchTemplate:
+        profile = iam.InstanceProfile(
+            f"{name}-nodes",
+            name=self.physical(f"{name}-nodes", 128),
+            role=role.name,
+            tags=self.tags_of(iam.InstanceProfile, f"{name}-nodes"),
+            opts=self.child(),
+        )
+        group = parts.closed_group(self, f"{name}-nodes", args, what=f"Machines of {name}")
+        tags = {**self.tags_of(ec2.Fleet, f"{name}-fleet"), "Name": self.physical(name, 128)}
+        settings = parts.machine_settings(
+            disk_gib=args["disk_gib"], key=parts.key_arn(self, name, args, account), tags=tags
+        )
+        return ec2.LaunchTemplate(
+            f"{name}-nodes",
+            name=self.physical(f"{name}-nodes", 128),
+            image_id=args.get("image") or plans.image_for(shape),
+            iam_instance_profile={"arn": profile.arn},
+            network_interfaces=plans.network_interfaces(shape, gang=False, security_groups=[group.id]),
+            instance_initiated_shutdown_behavior="terminate",
+            user_data=fleet_plans.user_data(
+                runtime=plans.runtime_of(shape),
+                region=args["region"],
+                fleet=self.physical(name, 128),
+                start_script=args.get("start_script", ""),
+            ),
+            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-nodes"),
+            opts=self.child(),
+            **settings,
+        )
+
+    def _fleet(self, name: str, args: SpotFleetArgs, template: ec2.LaunchTemplate) -> ec2.Fleet:
+        subnets = pulumi.Output.from_input(args["subnet_ids"])
+        each = [subnets.apply(lambda ids, at=number: ids[at]) for number in range(len(args["zones"]))]
+        ends: dict[str, Any] = {"valid_until": f"{args['expires']}T00:00:00Z"} if "expires" in args else {}
+        return ec2.Fleet(
+            f"{name}-fleet",
+            type="maintain",
+            launch_template_configs=[
+                {
+                    "launch_template_specification": {
+                        "launch_template_id": template.id,
+                        "version": template.latest_version.apply(str),
+                    },
+                    "overrides": fleet_plans.overrides(instance_types=args["instance_types"], subnet_ids=each),
+                }
+            ],
+            target_capacity_specification={
+                "default_target_capacity_type": "spot",
+                "total_target_capacity": args["nodes_initial"],
+            },
+            spot_options=fleet_plans.spot_options(args.get("max_usd_per_hour")),
+            excess_capacity_termination_policy="termination",
+            replace_unhealthy_instances=True,
+            terminate_instances=True,  # without it a deleted fleet leaves its machines running
+            terminate_instances_with_expiration=True,
+            tags={**self.tags_of(ec2.Fleet, f"{name}-fleet"), "Name": self.physical(name, 128)},
+            opts=self.child(ignore_changes=["targetCapacitySpecification.totalTargetCapacity"]),
+            **ends,
+        )
+
+    def _queue(self, name: str, region: str, account: pulumi.Input[str], key: kms.Key) -> sqs.Queue:
+        """Interruptions and recommendations, kept for a day; what cannot be handled is kept for two weeks."""
+        encrypted = {"kms_master_key_id": key.arn, "kms_data_key_reuse_period_seconds": 300}
+        lost = sqs.Queue(
+            f"{name}-interruptions-lost",
+            name=self.physical(f"{name}-interruptions-lost", 80),
+            message_retention_seconds=14 * 86400,
+            tags=self.tags_of(sqs.Queue, f"{name}-interruptions-lost"),
+            opts=self.child(),
+            **encrypted,
+        )
+        queue = sqs.Queue(
+            f"{name}-interruptions",
+            name=self.physical(f"{name}-interruptions", 80),
+            message_retention_seconds=86400,
+            redrive_policy=lost.arn.apply(lambda arn: json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 5})),
+            tags=self.tags_of(sqs.Queue, f"{name}-interruptions"),
+            opts=self.child(),
+            **encrypted,
+        )
+        rule = cloudwatch.EventRule(
+            f"{name}-interruptions",
+            name=self.physical(f"{name}-interruptions", 64),
+            description="Spot machines that are about to be taken away",
+            event_pattern=fleet_plans.event_pattern(),
+            tags=self.tags_of(cloudwatch.EventRule, f"{name}-interruptions"),
+            opts=self.child(),
+        )
+        rule_arn = parts.arn_of(account, region, "events", f"rule/{self.physical(f'{name}-interruptions', 64)}")
+        for each, suffix in ((queue, "interruptions"), (lost, "interruptions-lost")):
+            queue_arn = parts.arn_of(account, region, "sqs", self.physical(f"{name}-{suffix}", 80))
+            document = parts.told(
+                lambda one, source: parts.queue_policy(queue=one, rule_arns=[source]), queue_arn, rule_arn
+            )
+            sqs.QueuePolicy(f"{name}-{suffix}", queue_url=each.url, policy=document, opts=self.child())
+        cloudwatch.EventTarget(
+            f"{name}-interruptions",
+            rule=rule.name,
+            arn=queue.arn,
+            dead_letter_config={"arn": lost.arn},
+            opts=self.child(),
+        )
+        return queue
+
+    def _document(self, name: str, kind: str, content: str) -> ssm.Document:
+        return ssm.Document(
+            name,
+            name=self.physical(name, 128),
+            document_type=kind,
+            document_format="JSON",
+            content=content,
+            tags=self.tags_of(ssm.Document, name),
+            opts=self.child(),
+        )
+
+    def _guard(
+        self,
+        name: str,
+        args: SpotFleetArgs,
+        shape: Shape,
+        fleet: ec2.Fleet,
+        *,
+        account: pulumi.Input[str],
+        key: kms.Key,
+    ) -> None:
+        """Two alarms as on a node group; an alarm cannot change a fleet, so the second starts an automation."""
+        guard, runtime = args.get("guard"), plans.runtime_of(shape)
+        if guard is None or runtime not in plans.METRIC:
+            return
+        topic = sns.Topic(
+            f"{name}-notices",
+            name=self.physical(f"{name}-notices", 256),
+            kms_master_key_id=key.arn,
+            tags=self.tags_of(sns.Topic, f"{name}-notices"),
+            opts=self.child(),
+        )
+        alarms: dict[str, tuple[int, list[Any]]] = {"idle": (guard["window_s"], [topic.arn])}
+        if guard["action"] == "scale-to-zero":
+            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], [topic.arn])
+        for alarm, (seconds, actions) in alarms.items():
+            cloudwatch.MetricAlarm(
+                f"{name}-{alarm}",
+                name=self.physical(f"{name}-{alarm}", 255),
+                alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
+                alarm_actions=actions,
+                tags=self.tags_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
+                opts=self.child(),
+                **fleet_plans.idle_alarm(runtime=runtime, guard=guard, fleet=self.physical(name, 128), seconds=seconds),
+            )
+            if alarm == "idle-stop":
+                stopping.stop_on_alarm(
+                    self,
+                    name,
+                    region=args["region"],
+                    account=account,
+                    alarm=self.physical(f"{name}-{alarm}", 255),
+                    content=fleet_plans.stop_document(),
+                    may={"fleet": self._may_empty(name, args["region"], account)},
+                    inputs={"Fleet": fleet.id},
+                )
+
+    def _may_empty(self, name: str, region: str, account: pulumi.Input[str]) -> pulumi.Input[str]:
+        """Change this fleet and no other."""
+        own = {"StringEquals": {"aws:ResourceTag/sizewell-id": self.tags_of(ec2.Fleet, f"{name}-fleet")["sizewell-id"]}}
+        return parts.told(
+            lambda arn: plans.policy(
+                [{"Effect": "Allow", "Action": "ec2:ModifyFleet", "Resource": arn, "Condition": own}]
+            ),
+            parts.arn_of(account, region, "ec2", "fleet/*"),
+        )

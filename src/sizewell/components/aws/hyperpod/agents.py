@@ -1,0 +1,53 @@
+"""What HyperPod needs in an EKS cluster before its machines join: AWS's own Helm chart."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from sizewell.components.aws.hyperpod import plans as hyperpod_plans
+from sizewell.components.aws.hyperpod.plans import HyperPodAgentsArgs, check_agents
+from sizewell.components.owned import Owned
+
+
+class HyperPodAgents(Owned):
+    """HyperPod's agents and permissions: they watch machines, test them, and start a job again on those in their place.
+
+    AWS publishes the chart in a git repository only: pack it once and push it where the machines' network reaches.
+    Device plugins come from EksDevicePlugins.
+    """
+
+    release: pulumi.Output[str]
+    """Name of the Helm release."""
+
+    def __init__(self, name: str, args: HyperPodAgentsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_agents(name, args)
+        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
+        super().__init__(
+            "sizewell-aws:index:HyperPodAgents",
+            name,
+            shown,
+            {
+                "kind": "cluster",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "aws",
+                "region": args["region"],
+            },
+            opts,
+        )
+        config = pulumi.Output.secret(args["kubeconfig"])
+        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        source = {"version": args["version"]} if "version" in args else {}
+        release = kubernetes.helm.v3.Release(
+            f"{name}-release",
+            name="hyperpod-dependencies",
+            namespace="kube-system",
+            chart=args["chart"],
+            values=hyperpod_plans.agent_values(args["region"]),
+            skip_await=True,  # its agents run on machines that come after it
+            opts=self.child(provider=provider),
+            **source,
+        )
+        self.release = release.name
+        self.register_outputs({"release": self.release})

@@ -1,0 +1,140 @@
+"""A SageMaker HyperPod cluster: machines that are tested before they join and replaced when they fail."""
+
+import pulumi
+from pulumi_aws import cloudcontrol
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.eks import parts as eks_parts
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.hyperpod import plans as hyperpod_plans
+from sizewell.components.aws.hyperpod.plans import HyperPodClusterArgs, check_hyperpod
+from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+from sizewell.sizing.records.registration import Registration
+
+
+class HyperPodCluster(Owned):
+    """Groups of machines under EKS that HyperPod tests, watches and replaces; they bill from creation to the end.
+
+    Machines of a training plan are paid with the plan. HyperPodAgents have to be in the EKS cluster before. The guard
+    tells and does not stop.
+    """
+
+    cluster_name: pulumi.Output[str]
+    """Name of the HyperPod cluster."""
+    role_arn: pulumi.Output[str]
+    """Role of the machines."""
+    security_group_id: pulumi.Output[str]
+    """Security group of the machines, beside that of the EKS cluster."""
+    writer_role_arn: pulumi.Output[str]
+    """Role of the pods that write checkpoints; empty without a checkpoint store."""
+
+    def __init__(self, name: str, args: HyperPodClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_hyperpod(name, args)
+        region = args["region"]
+        super().__init__(
+            "sizewell-aws:index:HyperPodCluster",
+            name,
+            args,
+            _statement(name, args),
+            opts,
+        )
+        inline = {}
+        if scripts := args.get("lifecycle_scripts"):
+            bucket = hyperpod_plans.scripts_bucket(scripts)
+            inline["scripts"] = sagemaker_plans.read_policy(region=region, buckets=[bucket])
+        role = parts.role(
+            self,
+            f"{name}-machines",
+            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            description=f"Machines of {name}",
+            managed=("AmazonSageMakerClusterInstanceRolePolicy", "AmazonEC2ContainerRegistryPullOnly"),
+            inline=inline,
+            region=region,
+        )
+        account = parts.account_of(args, role)
+        vpc, cluster = (one if isinstance(one, str) else "" for one in (args["vpc_id"], args["eks_cluster_arn"]))
+        addresses = hyperpod_plans.machine_policy(region=region, vpc=vpc, cluster_arn=cluster, stack=pulumi.get_stack())
+        parts.inline_policy(self, f"{name}-machines-addresses", role, addresses)
+        key = parts.key_arn(self, name, args, account)
+        parts.inline_policy(self, f"{name}-machines-key", role, parts.key_use(args, key))
+        group = parts.closed_group(self, f"{name}-machines", args, what=f"Machines of {name}", lustre=True)
+        physical = self.physical(name, 63)
+        tags = self.tags_of(cloudcontrol.Resource, f"{name}-cluster")
+        made = cloudcontrol.Resource(
+            f"{name}-cluster",
+            type_name="AWS::SageMaker::Cluster",
+            desired_state=pulumi.Output.all(
+                role.arn, key, args["eks_cluster_arn"], args["cluster_security_group_id"], group.id, args["subnet_ids"]
+            ).apply(
+                lambda known: hyperpod_plans.desired_state(
+                    args,
+                    cluster=physical,
+                    role_arn=known[0],
+                    key_arn=known[1],
+                    eks_arn=known[2],
+                    security_groups=known[3:5],
+                    subnet_ids=known[5],
+                    tags=tags,
+                )
+            ),
+            opts=self.child(),
+        )
+        eks_cluster = parts.told(lambda arn: arn.rpartition("/")[2], args["eks_cluster_arn"])
+        self._guard(name, args, account, eks_cluster)
+        self.writer_role_arn = eks_parts.pod_writer(self, name, args, eks_cluster)
+        self.cluster_name = made.type_name.apply(lambda _: physical)
+        self.role_arn = role.arn
+        self.security_group_id = group.id
+        self.register_outputs(
+            {
+                "clusterName": self.cluster_name,
+                "roleArn": self.role_arn,
+                "securityGroupId": self.security_group_id,
+                "writerRoleArn": self.writer_role_arn,
+            }
+        )
+
+    def _guard(
+        self, name: str, args: HyperPodClusterArgs, account: pulumi.Input[str], cluster: pulumi.Input[str]
+    ) -> None:
+        guard, shapes = args.get("guard"), [find_shape("aws", group["instance_type"]) for group in args["groups"]]
+        runtimes = [plans.runtime_of(shape) for shape in shapes if shape is not None]
+        runtime = next((one for one in runtimes if one in eks_plans.METRICS), None)
+        if guard is None or runtime is None:
+            return
+        eks_parts.idle_alarm(
+            self,
+            name,
+            alarm="idle",
+            action=eks_parts.notices(self, name, args, account).arn,
+            seconds=guard["window_s"],
+            guard=guard,
+            runtime=runtime,
+            cluster=cluster,
+        )
+
+
+def _statement(name: str, args: HyperPodClusterArgs) -> Registration:
+    """What the component registers about itself: of one group also its machines."""
+    said: Registration = {
+        "kind": "cluster",
+        "name": name,
+        "environment": args["environment"],
+        "cloud": "aws",
+        "region": args["region"],
+    }
+    group, shape = args["groups"][0], find_shape("aws", args["groups"][0]["instance_type"])
+    if len(args["groups"]) > 1 or shape is None:
+        return said
+    return {
+        **said,
+        "instanceType": shape.instance_type,
+        "accelerator": shape.accelerator,
+        "acceleratorsPerNode": shape.accelerators,
+        "market": "on-demand",
+        "nodesMin": group["instances"],
+        "nodesInitial": group["instances"],
+        "nodesMax": group["instances"],
+    }

@@ -1,0 +1,399 @@
+"""HyperPod: arguments, refusals, policies and the state that Cloud Control is asked for. Pure."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from sizewell.components.aws import plans
+from sizewell.components.aws.args import WriterArgs, pool_args
+from sizewell.components.aws.checks import check_place, check_region, check_sold
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.facts import guard_args
+from sizewell.components.faults import Faults, check_guard, check_owned
+from sizewell.components.machines import find_shape, pool_name
+from sizewell.components.owned import GuardArgs, OwnedArgs
+from sizewell.components.settings import Settings
+from sizewell.components.tags import legal
+from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+DEEP_CHECKS = ("InstanceStress", "InstanceConnectivity")
+_GROUP = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
+_PLAN = re.compile(r"arn:aws[\w-]*:sagemaker:[\w-]+:\d{12}:training-plan/[\w-]+")
+_SCRIPTS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(/[^\s]*)?")
+LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_CHART = re.compile(r"oci://[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)+|\S+\.tgz")
+_EKS = re.compile(r"arn:aws[\w-]*:eks:[\w-]+:\d{12}:cluster/[\w-]+")
+
+
+class HyperPodGroupArgs(TypedDict):
+    """Equal machines of a HyperPod cluster, in one zone."""
+
+    name: str
+    """Name of the group."""
+    instance_type: str
+    """EC2 instance type that the catalog knows and HyperPod offers; written without ml."""
+    instances: int
+    """Machines; HyperPod keeps as many, and replaces those that fail."""
+    zone: str
+    """One of the cluster's zones: machines of one job stand in one."""
+    labels: NotRequired[dict[str, str]]
+    """Kubernetes labels of the machines."""
+    taints: NotRequired[list[str]]
+    """Keys of taints that keep other pods off the machines, as nvidia.com/gpu."""
+    training_plan_arn: NotRequired[str]
+    """Training plan that is bought already, whose machines these are."""
+    deep_health_checks: NotRequired[list[str]]
+    """Tests before a machine joins: InstanceStress, InstanceConnectivity; both on accelerators unless told."""
+    disk_gib: NotRequired[int]
+    """Further disk of each machine, mounted at /opt/sagemaker; 500 unless told."""
+
+
+class HyperPodClusterArgs(OwnedArgs):
+    """A HyperPod cluster whose work EKS schedules."""
+
+    region: str
+    """AWS region."""
+    zones: list[str]
+    """Where the subnets lie."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnets."""
+    vpc_cidr: str
+    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3 and Lustre."""
+    subnet_ids: pulumi.Input[list[str]]
+    """Private subnets, one for each zone."""
+    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
+    """Prefix list of the S3 gateway endpoint."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for disks; one is made unless given."""
+    kms_key_alias: NotRequired[str]
+    """Alias of that key, as alias/name: who may use it can then be read, and judged, before the key is there."""
+    eks_cluster_arn: pulumi.Input[str]
+    """EKS cluster that schedules the work; HyperPod's own Helm chart has to be in it."""
+    cluster_security_group_id: pulumi.Input[str]
+    """Security group that EKS made for the cluster; without it the machines cannot join."""
+    groups: list[HyperPodGroupArgs]
+    """Groups of machines."""
+    lifecycle_scripts: NotRequired[str]
+    """s3:// folder of scripts that run on each new machine; none unless told."""
+    first_script: NotRequired[str]
+    """Script in that folder that runs first; on_create.sh unless told."""
+    continuous: NotRequired[bool]
+    """Start with the machines that there are and add the others as they come; on unless told."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload; pods of the service account may write to it."""
+    namespace: NotRequired[str]
+    """Kubernetes namespace of the workload; default unless told."""
+    service_account: NotRequired[str]
+    """Kubernetes service account of the workload; the name of the component unless told."""
+    guard: NotRequired[GuardArgs]
+    """Idle guard; it tells and does not stop: HyperPod keeps the machines that it was asked for."""
+
+
+class HyperPodAgentsArgs(OwnedArgs):
+    """AWS's own Helm chart for HyperPod, in an EKS cluster."""
+
+    region: str
+    """AWS region."""
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    chart: str
+    """The packed chart, as oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart, or a .tgz file."""
+    version: NotRequired[str]
+    """Version of the chart in its registry."""
+
+
+def check_agents(name: str, args: HyperPodAgentsArgs) -> None:
+    faults = Faults(f"HyperPodAgents {name}")
+    faults.unknown_keys(args, HyperPodAgentsArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    chart = str(args.get("chart", ""))
+    faults.must(
+        bool(_CHART.fullmatch(chart)),
+        "chart",
+        f"must be an oci:// address or a .tgz file, got {chart!r}",
+        fix="pack helm_chart/HyperPodHelmChart of github.com/aws/sagemaker-hyperpod-cli and push it to ECR",
+    )
+    faults.must(
+        not chart.startswith("oci://") or bool(args.get("version")),
+        "version",
+        "is missing: without it every update takes the newest chart in the registry",
+    )
+    faults.done()
+
+
+def agent_values(region: str) -> dict[str, Any]:
+    """Resilience, and nothing that other components bring: no device plugins, no operators of jobs."""
+    off = {"devicePlugin": {"enabled": False}}
+    return {
+        "global": {"region": region},
+        "health-monitoring-agent": {"enabled": True, "region": region},
+        "deep-health-check": {"enabled": True},
+        "job-auto-restart": {"enabled": True},
+        "hyperpod-patching": {"enabled": True},
+        "nvidia-device-plugin": off,
+        "neuron-device-plugin": off,
+        "aws-efa-k8s-device-plugin": off,
+        "trainingOperators": {"enabled": False},
+        "mpi-operator": {"enabled": False},
+    }
+
+
+def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
+    faults = Faults(f"HyperPodCluster {name}")
+    faults.unknown_keys(args, HyperPodClusterArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    cluster = args.get("eks_cluster_arn")
+    faults.must(
+        not isinstance(cluster, str) or bool(_EKS.fullmatch(cluster)),
+        "eks_cluster_arn",
+        f"must be the ARN of an EKS cluster, got {cluster!r}",
+    )
+    scripts = args.get("lifecycle_scripts")
+    faults.must(
+        scripts is None or bool(_SCRIPTS.fullmatch(str(scripts))),
+        "lifecycle_scripts",
+        f"must be an s3:// folder, got {scripts!r}: each new machine runs its scripts",
+    )
+    faults.must(
+        scripts is not None or "first_script" not in args,
+        "first_script",
+        "is given without lifecycle_scripts, the folder that it lies in",
+    )
+    check_guard(faults, args)
+    faults.must(
+        (args.get("guard") or {}).get("action") in (None, "notify"),
+        "guard.action",
+        "must be notify: HyperPod keeps the machines that it was asked for",
+        fix="end the cluster with its stack (ttl in the spec), or use an EksNodeGroup",
+    )
+    for key in ("namespace", "service_account"):
+        value = args.get(key, "default")
+        faults.must(bool(LABEL.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    first = str(args.get("first_script", "on_create.sh"))
+    faults.must(
+        bool(re.fullmatch(r"[\w.-]+\.sh", first)),
+        "first_script",
+        f"must be the name of a shell script, got {first!r}",
+    )
+    groups = args.get("groups") or []
+    faults.must(bool(groups), "groups", "is empty; name at least one group of machines")
+    names = [str(group.get("name")) for group in groups]
+    twice = sorted({one for one in names if names.count(one) > 1})
+    faults.must(not twice, "groups", f"name a group twice: {', '.join(twice)}")
+    for number, group in enumerate(groups):
+        _check_group(faults, f"groups[{number}]", group, args)
+    faults.done()
+
+
+def _check_group(faults: Faults, at: str, group: Mapping[str, Any], args: HyperPodClusterArgs) -> None:
+    faults.unknown_keys(group, HyperPodGroupArgs, at)
+    given = str(group.get("name", ""))
+    faults.must(
+        bool(_GROUP.fullmatch(given)), f"{at}.name", f"must be letters, digits and -, at most 63, got {given!r}"
+    )
+    kind = str(group.get("instance_type"))
+    shape = find_shape("aws", kind)
+    if kind.startswith("ml."):
+        faults.add(f"{at}.instance_type", f"is written without ml., got {kind!r}", fix=kind.removeprefix("ml."))
+    elif shape is None:
+        faults.add(
+            f"{at}.instance_type",
+            f"is not in the catalog: {kind!r}",
+            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
+        )
+    else:
+        uses = ", ".join(sorted(shape.managed)) or "nothing"
+        faults.must(
+            "hyperpod" in shape.managed,
+            f"{at}.instance_type",
+            f"SageMaker does not offer {kind} for hyperpod; it offers it for {uses}",
+        )
+        check_sold(faults, args, kind)
+    for key, low, high in (("instances", 0, 6758), ("disk_gib", 1, 16384)):
+        value = group.get(key, 500 if key == "disk_gib" else None)
+        right = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+        faults.must(right, f"{at}.{key}", f"must be a plain whole number, {low} to {high}, got {value!r}")
+    zone = group.get("zone")
+    faults.must(
+        zone in (args.get("zones") or []),
+        f"{at}.zone",
+        f"must be one of the cluster's zones, {', '.join(map(str, args.get('zones') or []))}, got {zone!r}",
+    )
+    plan = group.get("training_plan_arn")
+    faults.must(
+        plan is None or bool(_PLAN.fullmatch(str(plan))),
+        f"{at}.training_plan_arn",
+        f"must be the ARN of a training plan that is bought already, got {plan!r}",
+    )
+    for number, check in enumerate(group.get("deep_health_checks") or []):
+        faults.must(
+            check in DEEP_CHECKS,
+            f"{at}.deep_health_checks[{number}]",
+            f"must be one of {', '.join(DEEP_CHECKS)}, got {check!r}",
+        )
+
+
+def deep_checks(group: HyperPodGroupArgs, shape: Shape | None) -> list[str]:
+    """What a machine is tested for before it joins: stress and connectivity where it has accelerators."""
+    default = list(DEEP_CHECKS) if shape is not None and shape.accelerators else []
+    return list(group.get("deep_health_checks", default))
+
+
+def desired_state(
+    args: HyperPodClusterArgs,
+    *,
+    cluster: str,
+    role_arn: str,
+    key_arn: str,
+    eks_arn: str,
+    security_groups: Sequence[str],
+    subnet_ids: Sequence[str],
+    tags: Mapping[str, str],
+) -> str:
+    """The cluster as Cloud Control takes it (AWS::SageMaker::Cluster); the AWS provider has no type of its own for it.
+
+    A machine that fails is replaced, always. Each group overrides the cluster's network by its own zone's subnet.
+    """
+    by_zone = dict(zip(args["zones"], subnet_ids, strict=True))
+    place = {"SecurityGroupIds": list(security_groups)}
+    groups = []
+    for group in args["groups"]:
+        one: dict[str, Any] = {
+            "InstanceGroupName": group["name"],
+            "InstanceType": f"ml.{group['instance_type']}",
+            "InstanceCount": group["instances"],
+            "ExecutionRole": role_arn,
+            "InstanceStorageConfigs": [
+                {"EbsVolumeConfig": {"VolumeSizeInGB": group.get("disk_gib", 500), "VolumeKmsKeyId": key_arn}}
+            ],
+            "OverrideVpcConfig": {**place, "Subnets": [by_zone[group["zone"]]]},
+        }
+        if scripts := args.get("lifecycle_scripts"):
+            first = args.get("first_script", "on_create.sh")
+            one["LifeCycleConfig"] = {"SourceS3Uri": scripts, "OnCreate": first}
+        if marks := _marks(group):
+            one["KubernetesConfig"] = marks
+        if checks := deep_checks(group, find_shape("aws", group["instance_type"])):
+            one["OnStartDeepHealthChecks"] = checks
+        if "training_plan_arn" in group:
+            one["TrainingPlanArn"] = group["training_plan_arn"]
+        groups.append(one)
+    state: dict[str, Any] = {
+        "ClusterName": cluster,
+        "NodeRecovery": "Automatic",
+        "Orchestrator": {"Eks": {"ClusterArn": eks_arn}},
+        "VpcConfig": {**place, "Subnets": list(subnet_ids)},
+        "InstanceGroups": groups,
+        "Tags": [{"Key": key, "Value": value} for key, value in sorted(tags.items())],
+    }
+    if args.get("continuous", True):
+        state["NodeProvisioningMode"] = "Continuous"
+    return json.dumps(state, sort_keys=True)
+
+
+def _marks(group: HyperPodGroupArgs) -> dict[str, Any]:
+    """Labels and taints of a group's machines, where it has some."""
+    taints = [{"Key": key, "Value": "present", "Effect": "NoSchedule"} for key in group.get("taints", [])]
+    found = {"Labels": dict(group.get("labels", {})), "Taints": taints}
+    return {key: value for key, value in found.items() if value}
+
+
+def hyperpod_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Arguments of the one group of a pool, all but the network's and the EKS cluster's ids."""
+    known, shape = pool_args(decision, workload, pool, settings), find_shape("aws", pool.instance_type)
+    assert shape is not None  # noqa: S101  (a decision names a type of the catalog)
+    efa, name = eks_plans.has_efa(shape, gang=known["gang"]), pool_name(workload, pool)
+    group = {
+        "name": name,
+        "instance_type": pool.instance_type,
+        "instances": pool.nodes_max,
+        "zone": known["zones"][0],
+        "disk_gib": known["disk_gib"],
+        "labels": eks_plans.labels(shape, pool=name, efa=efa),
+        "taints": [one["key"] for one in eks_plans.taints(shape)],
+    }
+    kept = ("environment", "owner", "cost_center", "expires", "facts", "region", "writer")
+    held = {key: known[key] for key in kept if key in known}
+    return {**held, **guard_args(workload, prepaid=True), "groups": [group]}
+
+
+def scripts_bucket(location: str) -> str:
+    """The bucket of an s3:// location.
+
+    >>> scripts_bucket("s3://sagemaker-lifecycle/hyperpod")
+    'sagemaker-lifecycle'
+    """
+    return location.removeprefix("s3://").partition("/")[0]
+
+
+def machine_policy(*, region: str, vpc: str, cluster_arn: str, stack: str) -> str:
+    """What a HyperPod machine does beside AWS's own policy for it: its pods' addresses, and their identities.
+
+    Interfaces are made and changed in the VPC `vpc` only; where that stands in the same update ("") they are made in
+    subnets of the stack only, and nothing of another stack is changed. Identities are those of its EKS cluster, of any
+    of this region where its ARN is not known yet (""). The policy is known at preview in either case, and reaches the
+    role's own account alone. What AWS lets nobody restrict is reading.
+    """
+    look = [
+        "ec2:DescribeDhcpOptions",
+        "ec2:DescribeInstanceTypes",
+        "ec2:DescribeInstances",
+        "ec2:DescribeNetworkInterfaces",
+        "ec2:DescribeSecurityGroups",
+        "ec2:DescribeSubnets",
+        "ec2:DescribeTags",
+        "ec2:DescribeVpcs",
+    ]
+    change = [
+        "ec2:AssignPrivateIpAddresses",
+        "ec2:AttachNetworkInterface",
+        "ec2:CreateNetworkInterface",
+        "ec2:CreateNetworkInterfacePermission",
+        "ec2:DeleteNetworkInterface",
+        "ec2:DeleteNetworkInterfacePermission",
+        "ec2:DetachNetworkInterface",
+        "ec2:ModifyNetworkInterfaceAttribute",
+        "ec2:UnassignPrivateIpAddresses",
+    ]
+    arn = f"arn:{plans.partition(region)}:ec2:{region}:*"
+    pods = cluster_arn or f"arn:{plans.partition(region)}:eks:{region}:*:cluster/*"
+    interfaces, subnets, groups = (f"{arn}:{kind}/*" for kind in ("network-interface", "subnet", "security-group"))
+    mine = {"aws:ResourceTag/sizewell-stack": legal(stack)}
+    where: list[dict[str, Any]] = [
+        {"Resource": [interfaces, subnets, groups], "Condition": {"ArnLikeIfExists": {"ec2:Vpc": f"{arn}:vpc/{vpc}"}}}
+    ]
+    if not vpc:  # the cluster's own group and the interfaces have no tag of ours
+        where = [
+            {"Resource": [interfaces, groups], "Condition": {"StringEqualsIfExists": mine}},
+            {"Resource": subnets, "Condition": {"StringEquals": mine}},
+        ]
+    return plans.policy(
+        [
+            {"Sid": "Look", "Effect": "Allow", "Action": [*look, "ecr:GetAuthorizationToken"], "Resource": "*"},
+            *[
+                {"Sid": f"Addresses{number or ''}", "Effect": "Allow", "Action": change, **one}
+                for number, one in enumerate(where)
+            ],
+            {
+                "Sid": "Attach",
+                "Effect": "Allow",
+                "Action": "ec2:AttachNetworkInterface",
+                "Resource": f"{arn}:instance/*",
+            },
+            {
+                "Sid": "Names",
+                "Effect": "Allow",
+                "Action": "ec2:CreateTags",
+                "Resource": f"{arn}:network-interface/*",
+            },
+            {"Sid": "Pods", "Effect": "Allow", "Action": "eks-auth:AssumeRoleForPodIdentity", "Resource": pods},
+        ]
+    )

@@ -1,0 +1,228 @@
+"""What keeps a stack's bill bounded from outside of the stack: a budget with alarms, and a hard end.
+
+Why the end stands in a stack of its own
+----------------------------------------
+*What has to hold*: a stack that expires stops billing even if the program that built it never runs again, the update
+that built it was killed, its state is lost, or its destroy fails half-way. It is armed before anything that bills.
+
+*Decided*: a `TtlGuard` in the stack `ttl-NAME`, brought up before `NAME` and taken down after it. EventBridge
+Scheduler starts, at the end and then every hour, an automation of Systems Manager that finds what the stack left by
+its tag and takes its size to zero. It runs in AWS with a role that cannot touch data, and needs no runner, no state
+file and no token. Hourly, since one attempt may be throttled; an attempt that finds nothing does nothing.
+
+*Rejected*: a schedule inside of the stack (an update that is killed before the schedule stands leaves machines without
+an end, and a half-way destroy may take the schedule first); a job in CI alone (it ends with the repository's plan,
+token or queue; it stays the polite way, which destroys the stack properly, and this is what holds if it does not);
+`valid_until` alone (only fleets have it); a Lambda function (a package and a runtime to keep, for no more).
+
+*What it does not do*: it moves sizes, and deletes SageMaker endpoints and HyperPod clusters, which have no size zero
+that holds, and nothing else.
+File systems, disks, addresses and control planes bill until `pulumi destroy`; its report lists the data that it kept.
+
+*To take it back*: `pulumi destroy -s ttl-NAME`; nothing else refers to it.
+"""
+
+import json
+
+import pulumi
+from pulumi_aws import budgets, costexplorer, get_caller_identity_output, scheduler, sns, sqs, ssm
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.limits import plans as limits_plans
+from sizewell.components.aws.limits.plans import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
+from sizewell.components.owned import Owned
+from sizewell.components.tags import legal
+
+
+class BudgetAlarms(Owned):
+    """A monthly budget over everything with the stack's tag, and a watch for costs that nobody expected.
+
+    Both look at the bill, hours late: they tell, the guards and the hard end act.
+    """
+
+    budget_name: pulumi.Output[str]
+    """Name of the budget."""
+    topic_arn: pulumi.Output[str]
+    """Topic of all notices."""
+
+    def __init__(self, name: str, args: BudgetAlarmsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_budget(name, args)
+        super().__init__(
+            "sizewell-aws:index:BudgetAlarms",
+            name,
+            args,
+            {
+                "kind": "limits",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "aws",
+                "region": args["region"],
+            },
+            opts,
+        )
+        account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
+        key = parts.service_key(
+            self,
+            f"{name}-costs",
+            account=account,
+            region=args["region"],
+            services=("budgets.amazonaws.com", "costalerts.amazonaws.com"),
+        )
+        topic = sns.Topic(
+            f"{name}-costs",
+            name=self.physical(f"{name}-costs", 256),
+            kms_master_key_id=key.arn,
+            tags=self.tags_of(sns.Topic, f"{name}-costs"),
+            opts=self.child(),
+        )
+        published = sns.TopicPolicy(
+            f"{name}-costs",
+            arn=topic.arn,
+            policy=parts.told(
+                lambda arn, number: limits_plans.topic_policy(topic=arn, account=number),
+                parts.arn_of(account, args["region"], "sns", self.physical(f"{name}-costs", 256)),
+                account,
+            ),
+            opts=self.child(),
+        )
+        if args.get("activate_tag"):
+            costexplorer.CostAllocationTag(
+                f"{name}-tag", tag_key=limits_plans.STACK_TAG, status="Active", opts=self.child()
+            )
+        budget = budgets.Budget(
+            f"{name}-budget",
+            name=self.physical(name, 100),
+            budget_type="COST",
+            time_unit="MONTHLY",
+            limit_amount=f"{args['monthly_usd']:.2f}",
+            limit_unit="USD",
+            cost_filters=[{"name": "TagKeyValue", "values": [f"user:{limits_plans.STACK_TAG}${legal(args['stack'])}"]}],
+            notifications=limits_plans.notifications(topic.arn, args.get("emails", [])),
+            tags=self.tags_of(budgets.Budget, f"{name}-budget"),
+            opts=self.child(depends_on=[published]),
+        )
+        monitor = costexplorer.AnomalyMonitor(
+            f"{name}-anomalies",
+            name=self.physical(f"{name}-anomalies", 100),
+            monitor_type="CUSTOM",
+            monitor_specification=limits_plans.monitor_specification(args["stack"]),
+            tags=self.tags_of(costexplorer.AnomalyMonitor, f"{name}-anomalies"),
+            opts=self.child(),
+        )
+        least = args.get("anomaly_usd", max(args["monthly_usd"] / 10, 1))
+        costexplorer.AnomalySubscription(
+            f"{name}-anomalies",
+            name=self.physical(f"{name}-anomalies", 100),
+            frequency="IMMEDIATE",
+            monitor_arn_lists=[monitor.arn],
+            subscribers=[{"type": "SNS", "address": topic.arn}],
+            threshold_expression={
+                "dimension": {
+                    "key": "ANOMALY_TOTAL_IMPACT_ABSOLUTE",
+                    "match_options": ["GREATER_THAN_OR_EQUAL"],
+                    "values": [f"{least:.2f}"],
+                }
+            },
+            tags=self.tags_of(costexplorer.AnomalySubscription, f"{name}-anomalies"),
+            opts=self.child(depends_on=[published]),
+        )
+        self.budget_name = budget.name
+        self.topic_arn = topic.arn
+        self.register_outputs({"budgetName": self.budget_name, "topicArn": self.topic_arn})
+
+
+class TtlGuard(Owned):
+    """The hard end of another stack; this module says why it stands apart."""
+
+    schedule_arn: pulumi.Output[str]
+    """ARN of the schedule."""
+    document_name: pulumi.Output[str]
+    """Automation that ends the stack; a person may start it sooner."""
+
+    def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_ttl(name, args, own_stack=pulumi.get_stack())
+        region, stack = args["region"], args["stack"]
+        super().__init__(
+            "sizewell-aws:index:TtlGuard",
+            name,
+            args,
+            {"kind": "limits", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
+            opts,
+        )
+        document = ssm.Document(
+            f"{name}-end",
+            name=self.physical(f"{name}-end", 128),
+            document_type="Automation",
+            document_format="JSON",
+            content=limits_plans.end_document(),
+            tags=self.tags_of(ssm.Document, f"{name}-end"),
+            opts=self.child(),
+        )
+        hand = parts.role(
+            self,
+            f"{name}-end",
+            trust=plans.assume_role("ssm.amazonaws.com"),
+            description=f"Takes the machines of {stack} to zero",
+            inline={"machines": limits_plans.end_policy(region=region, stack=stack)},
+            region=region,
+        )
+        account = parts.account_of(args, hand)
+        key = parts.service_key(
+            self, f"{name}-schedule", account=account, region=region, services=("scheduler.amazonaws.com",)
+        )
+        lost = sqs.Queue(
+            f"{name}-lost",
+            name=self.physical(f"{name}-lost", 80),
+            kms_master_key_id=key.arn,
+            message_retention_seconds=14 * 86400,
+            tags=self.tags_of(sqs.Queue, f"{name}-lost"),
+            opts=self.child(),
+        )
+        definition = parts.arn_of(
+            account, region, "ssm", f"automation-definition/{self.physical(f'{name}-end', 128)}:*"
+        )
+        role_arn = parts.arn_of(account, region, "iam", f"role/{self.physical(f'{name}-end', 64)}")
+        lost_arn = parts.arn_of(account, region, "sqs", self.physical(f"{name}-lost", 80))
+        starter = parts.role(
+            self,
+            f"{name}-start",
+            trust=plans.assume_role("scheduler.amazonaws.com"),
+            description=f"Starts the automation that ends {stack}",
+            inline={
+                "start": parts.told(parts.start_policy, definition, role_arn, lost_arn),
+                "key": parts.key_use({"region": region}, key.arn),
+            },
+            region=region,
+        )
+        group = scheduler.ScheduleGroup(
+            f"{name}-end",
+            name=self.physical(f"{name}-end", 64),
+            tags=self.tags_of(scheduler.ScheduleGroup, f"{name}-end"),
+            opts=self.child(),
+        )
+        schedule = scheduler.Schedule(
+            f"{name}-end",
+            name=self.physical(f"{name}-end", 64),
+            group_name=group.name,
+            description=f"Ends {stack} on {args['ends']} and every hour after it",
+            schedule_expression="rate(1 hours)",
+            schedule_expression_timezone="UTC",
+            start_date=f"{args['ends']}T00:00:00Z",
+            flexible_time_window={"mode": "OFF"},
+            kms_key_arn=key.arn,
+            target={
+                "arn": f"arn:{plans.partition(region)}:scheduler:::aws-sdk:ssm:startAutomationExecution",
+                "role_arn": starter.arn,
+                "input": pulumi.Output.all(document.name, hand.arn).apply(
+                    lambda known: json.dumps(
+                        {"DocumentName": known[0], "Parameters": {"Role": [known[1]], "Stack": [legal(stack)]}}
+                    )
+                ),
+                "retry_policy": {"maximum_event_age_in_seconds": 3600, "maximum_retry_attempts": 20},
+                "dead_letter_config": {"arn": lost.arn},
+            },
+            opts=self.child(),
+        )
+        self.schedule_arn = schedule.arn
+        self.document_name = document.name
+        self.register_outputs({"scheduleArn": self.schedule_arn, "documentName": self.document_name})

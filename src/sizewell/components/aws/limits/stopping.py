@@ -1,0 +1,78 @@
+"""What an alarm alone cannot stop: alarm -> EventBridge -> an automation of Systems Manager."""
+
+import json
+from collections.abc import Mapping
+
+import pulumi
+from pulumi_aws import cloudwatch, ssm
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.owned import Owned
+
+
+def stop_on_alarm(
+    owner: Owned,
+    name: str,
+    *,
+    region: str,
+    account: pulumi.Input[str],
+    alarm: str,
+    content: str,
+    may: Mapping[str, pulumi.Input[str]],
+    inputs: Mapping[str, pulumi.Input[str]],
+) -> None:
+    """When the alarm of the name `alarm` goes off, run the automation `content` with `inputs` and a role that `may`.
+
+    `content` takes its role as the parameter Role; `may` are the role's policies by name.
+    """
+    document = ssm.Document(
+        f"{name}-stop",
+        name=owner.physical(f"{name}-stop", 128),
+        document_type="Automation",
+        document_format="JSON",
+        content=content,
+        tags=owner.tags_of(ssm.Document, f"{name}-stop"),
+        opts=owner.child(),
+    )
+    hand = parts.role(
+        owner,
+        f"{name}-stop",
+        trust=plans.assume_role("ssm.amazonaws.com"),
+        description=f"Takes {name} to zero",
+        inline=may,
+        region=region,
+    )
+    stop = owner.physical(f"{name}-stop", 128)
+    definition = parts.arn_of(account, region, "ssm", f"automation-definition/{stop}:$DEFAULT")
+    role_arn = parts.arn_of(account, region, "iam", f"role/{owner.physical(f'{name}-stop', 64)}")
+    starter = parts.role(
+        owner,
+        f"{name}-stop-start",
+        trust=plans.assume_role("events.amazonaws.com"),
+        description=f"Starts the automation that takes {name} to zero",
+        inline={"automation": parts.told(parts.start_policy, definition, role_arn)},
+        region=region,
+    )
+    rule = cloudwatch.EventRule(
+        f"{name}-stop",
+        name=owner.physical(f"{name}-stop", 64),
+        description=f"{name} was idle for its window and its grace",
+        event_pattern=parts.told(
+            fleet_plans.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")
+        ),
+        tags=owner.tags_of(cloudwatch.EventRule, f"{name}-stop"),
+        opts=owner.child(),
+    )
+    cloudwatch.EventTarget(
+        f"{name}-stop",
+        rule=rule.name,
+        arn=definition,
+        role_arn=starter.arn,
+        input=pulumi.Output.all(hand.arn, *inputs.values()).apply(
+            lambda known: json.dumps(
+                {**{key: [value] for key, value in zip(inputs, known[1:], strict=True)}, "Role": [known[0]]}
+            )
+        ),
+        opts=owner.child(depends_on=[document]),
+    )

@@ -1,0 +1,352 @@
+"""What a decision can ask for on AWS beside plain machines: SageMaker, Kubernetes, shared storage, budget, hard end."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pulumi
+from pulumi_aws import get_caller_identity_output
+
+from sizewell.components import containers
+from sizewell.components.aws import parts
+from sizewell.components.aws.args import pool_args
+from sizewell.components.facts import owned_args
+from sizewell.components.machines import pool_name
+from sizewell.components.settings import Settings
+from sizewell.sizing.billing import standing
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+Pair = tuple[Workload, Pool]
+Subnets = Callable[[Sequence[str]], dict[str, Any]]  # zones -> the argument `subnet_ids`
+
+
+def target_of(workload: Workload, pool: Pool) -> str:
+    """Who runs the pool: sagemaker, hyperpod, kubernetes, fleet or machines."""
+    return standing.target_of(pool.managed, workload.scheduler, cloud="aws", fleet=pool.provision == "fleet")
+
+
+def has_lustre(workload: Workload) -> bool:
+    return workload.storage is not None and workload.storage.kind == "fsx-lustre"
+
+
+def endpoint_services(pools: Sequence[Pair]) -> list[str]:
+    """Interface endpoints that the pools need."""
+    return list(standing.endpoint_services([target_of(workload, pool) for workload, pool in pools]))
+
+
+def network_zones(region: str, zones: Sequence[str], pools: Sequence[Pair]) -> list[str]:
+    """The pools' zones, and a second one where Kubernetes or SageMaker wants two.
+
+    >>> network_zones("us-east-1", ["us-east-1b"], [])
+    ['us-east-1b']
+    """
+    found = list(dict.fromkeys(zones))
+    if not {target_of(workload, pool) for workload, pool in pools} & {*standing.ON_EKS, "sagemaker"}:
+        return found
+    by_id = any("-az" in zone for zone in found)
+    spare = [f"{region}{letter}" for letter in "abc"]
+    if by_id:  # a zone's id and name are not told apart without asking AWS: stay with ids
+        head = next(zone for zone in found if "-az" in zone).partition("-az")[0]
+        spare = [f"{head}-az{number}" for number in (1, 2, 4)]
+    return [*found, *[zone for zone in spare if zone not in found][: max(0, 2 - len(found))]]
+
+
+def build_sagemaker(
+    decision: Decision,
+    pair: Pair,
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    zones: Sequence[str],
+    subnets: Subnets,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """One pool on SageMaker; `zones` are those of the network. Which container runs says the configuration."""
+    from sizewell.components.aws.sagemaker import args as to
+
+    workload, pool = pair
+    name = pool_name(workload, pool)
+    place = {**place, **key_named(pool.region, settings)}
+    if workload.kind == "notebook":
+        from sizewell.components.aws.sagemaker.notebooks import Notebook
+
+        args = to.notebook_args(decision, workload, pool)
+        one = list(zones[:1])
+        notebook = Notebook(name, {**args, **place, "zones": one, **subnets(one)}, options)  # type: ignore[typeddict-item]
+        return {"notebook": notebook.notebook_name, "role": notebook.role_arn}
+    container = container_of(name)
+    if workload.kind in ("training", "fine-tuning"):
+        from sizewell.components.aws.sagemaker.training import TrainingPipeline
+
+        args = to.training_args(decision, workload, pool, settings, container["image"])
+        args |= {key: value for key, value in container.items() if key != "model_data"}
+        one = pool_args(decision, workload, pool, settings)["zones"][:1]
+        pipeline = TrainingPipeline(name, {**args, **place, "zones": one, **subnets(one)}, options)  # type: ignore[typeddict-item]
+        return {"pipeline": pipeline.pipeline_name, "role": pipeline.role_arn}
+    two = list(zones[:2])
+    if pool.served == "async":
+        from sizewell.components.aws.sagemaker.endpoints import AsyncEndpoint
+
+        args = async_args(decision, workload, pool, container["image"]) | container
+        waiting = AsyncEndpoint(name, {**args, **place, "zones": two, **subnets(two)}, options)  # type: ignore[typeddict-item]
+        return {"endpoint": waiting.endpoint_name, "role": waiting.role_arn}
+    from sizewell.components.aws.sagemaker.endpoints import RealtimeEndpoint
+
+    args = to.endpoint_args(decision, workload, pool, container["image"]) | container
+    endpoint = RealtimeEndpoint(name, {**args, **place, "zones": two, **subnets(two)}, options)  # type: ignore[typeddict-item]
+    return {"endpoint": endpoint.endpoint_name, "role": endpoint.role_arn}
+
+
+def key_named(region: str, settings: Settings) -> dict[str, str]:
+    """How the key of a network that we build is called; what is adopted names its key itself."""
+    from sizewell.components.aws.network import key_alias
+
+    return {} if settings.network else {"kms_key_alias": key_alias(f"network-{region}")}
+
+
+def build_fleet(
+    decision: Decision,
+    pair: Pair,
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    subnets: Subnets,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """Spot machines of several types and zones, each of which works for itself."""
+    from sizewell.components.aws.fleets.spot import SpotFleet
+
+    args = fleet_args(decision, *pair, settings)
+    name = pool_name(*pair)
+    fleet = SpotFleet(name, {**args, **place, **subnets(args["zones"])}, options)  # type: ignore[typeddict-item]
+    return {"fleet": fleet.fleet_id, "role": fleet.role_arn, "queue": fleet.queue_url}
+
+
+FLEET_KEYS = (
+    "environment", "owner", "cost_center", "expires", "facts", "region", "zones", "nodes_initial", "nodes_max",
+    "disk_gib", "image", "start_script", "writer", "guard",
+)  # fmt: skip
+
+
+def fleet_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """A fleet as a decision says it: its own type first, then the fallbacks of its region."""
+    args = pool_args(decision, workload, pool, settings)
+    others = [fallback.instance_type for fallback in pool.fallbacks if fallback.region == pool.region]
+    types = list(dict.fromkeys([pool.instance_type, *others]))
+    kept = {key: value for key, value in args.items() if key in FLEET_KEYS}
+    return {**kept, "instance_types": types}
+
+
+def async_args(decision: Decision, workload: Workload, pool: Pool, image: str) -> dict[str, Any]:
+    """An endpoint that requests wait for, as a decision says it."""
+    from sizewell.components.aws.sagemaker import args as to
+
+    args = to.endpoint_args(decision, workload, pool, image)
+    wanted = ("nodes_min", "nodes_initial", "accelerators_per_copy")
+    at_once = max(1, min(1000, round(args["concurrency"])))
+    return {**{key: value for key, value in args.items() if key not in wanted}, "concurrency": at_once}
+
+
+CONTAINER_KEYS = ("image", "model_data", "environment_variables", "hyperparameters", "channels", "results")
+EXAMPLE = "ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG"
+
+
+def container_of(name: str) -> dict[str, Any]:
+    """What runs on SageMaker for a workload: `sizewell:sagemaker` in the stack's configuration, by the pool's name."""
+    return containers.container_of("sagemaker", name, allowed=CONTAINER_KEYS, example=EXAMPLE)
+
+
+def build_kubernetes(
+    decision: Decision,
+    region: str,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    zones: Sequence[str],
+    subnets: Subnets,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The one EKS cluster of a region, a node group for each pool, device plugins and autoscaler."""
+    from sizewell.components.aws.eks.args import autoscaler_args, eks_cluster_args, eks_pool_args, plugin_args
+    from sizewell.components.aws.eks.cluster import EksCluster
+    from sizewell.components.aws.eks.nodes import EksNodeGroup
+    from sizewell.components.aws.eks.plugins import EksDevicePlugins
+    from sizewell.components.aws.launching import target
+    from sizewell.components.kubernetes.program import build_runs
+
+    name, two = f"cluster-{region}", list(zones[:2])
+    args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs])
+    args["deletion_protection"] = decision.environment == "prod" and settings.deletion_protection
+    cluster = EksCluster(name, {**args, **place, **subnets(two)}, options)  # type: ignore[typeddict-item]
+    outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
+    modes: dict[str, str] = {}
+    resilient = [pair for pair in pairs if target_of(*pair) == "hyperpod"]
+    if resilient:
+        outputs |= _build_hyperpod(
+            decision, region, resilient, settings, cluster, place=place, subnets=subnets, options=options
+        )
+    for workload, pool in pairs:
+        if (workload, pool) in resilient:
+            continue
+        pool_here = eks_pool_args(decision, workload, pool, settings)
+        pool_here |= {**place, **subnets(pool_here["zones"]), "cluster": cluster.cluster_name}
+        pool_here["cluster_security_group_id"] = cluster.cluster_security_group_id
+        modes[pool_name(workload, pool)] = pool_here["capacity_mode"]
+        group = EksNodeGroup(pool_name(workload, pool), pool_here, options)  # type: ignore[arg-type]
+        outputs[pool_name(workload, pool)] = {"nodeGroup": group.node_group_name, "role": group.role_arn}
+    movable = {pool: mode for pool, mode in modes.items() if mode != "capacity-block"}
+    registry = registry_here(decision, region, settings, options)
+    if not settings.network:
+        _say_what_cannot_be_pulled(pairs, settings)
+    mirror = {"registry": registry} if registry != "" else {}
+    plugins: Any = {**plugin_args(decision, pairs), "kubeconfig": cluster.kubeconfig, "region": region, **mirror}
+    plugins |= {"hyperpod": True} if resilient else {}
+    if plugins["runtimes"]:
+        EksDevicePlugins(f"plugins-{region}", plugins)
+    if movable:
+        from sizewell.components.aws.eks.autoscaler import EksAutoscaler
+
+        scaler: Any = {**autoscaler_args(decision, region, movable), "kubeconfig": cluster.kubeconfig, **mirror}
+        scaler["cluster"] = cluster.cluster_name
+        EksAutoscaler(f"autoscaler-{region}", scaler, options)
+    return outputs | build_runs(
+        decision,
+        pairs,
+        settings,
+        where=region,
+        kubeconfig=cluster.kubeconfig,
+        target=lambda workload, pool: target(decision, workload, pool, settings),
+        registry=registry,
+    )
+
+
+def registry_here(
+    decision: Decision, region: str, settings: Settings, options: pulumi.ResourceOptions
+) -> pulumi.Input[str]:
+    """Where the public images of a region's cluster lie: in the mirror of the stack `images-<stack>`, since the network
+    that we build has no way out; "" in an adopted network, which may have one.
+
+    `sizewell:registry` names another mirror, in either case.
+    """
+    from sizewell.components.aws.eks.images import prefix_of, registry_of
+
+    if given := pulumi.Config("sizewell").get("registry"):
+        return given
+    if settings.network:
+        return ""
+    prefix = prefix_of(f"images-{decision.stack}", f"images-{region}")
+    if len(settings.accounts) == 1:
+        return registry_of(settings.accounts[0], region, prefix)
+    provider = options.provider if isinstance(options.provider, pulumi.ProviderResource) else None
+    account = get_caller_identity_output(opts=pulumi.InvokeOptions(provider=provider)).account_id
+    return account.apply(lambda number: registry_of(number, region, prefix))
+
+
+def _say_what_cannot_be_pulled(pairs: Sequence[Pair], settings: Settings) -> None:
+    """Images of runs that lie outside of ECR, which is all that a network without a way out reaches."""
+    for workload in dict.fromkeys(workload.spec.name for workload, _ in pairs):
+        run = settings.runs.get(workload)
+        if run is not None and ".dkr.ecr." not in run.image:
+            pulumi.log.warn(
+                f"{workload}: the network has no way out, so its machines cannot pull {run.image}: "
+                f"push it to ECR and name it there (sizewell:run.{workload}.image)"
+            )
+
+
+def build_mirror(
+    decision: Decision, region: str, pairs: Sequence[Pair], account: dict[str, str], options: pulumi.ResourceOptions
+) -> dict[str, Any]:
+    """The mirror of the public images that a region's EKS cluster runs."""
+    from sizewell.components.aws.eks.images import ImageMirror
+    from sizewell.components.aws.eks.mirrored import images_of
+
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
+    args: Any = {**owned, **account, "region": region, "images": images_of(decision, pairs)}
+    made = ImageMirror(f"images-{region}", args, options)
+    return {f"images-{region}": {"registry": made.registry, "copies": made.copies}}
+
+
+HYPERPOD_KEYS = ("chart", "version", "scripts")
+PACKED = "oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart"
+PACK = "AWS publishes HyperPod's Helm chart in a git repository only (docs/howto/managed-or-own.md says how to pack it)"
+
+
+def _build_hyperpod(
+    decision: Decision,
+    region: str,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    cluster: Any,
+    *,
+    place: dict[str, Any],
+    subnets: Subnets,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """HyperPod's agents in the EKS cluster of a region, and a HyperPod cluster for each pool."""
+    from sizewell.components.aws.hyperpod.agents import HyperPodAgents
+    from sizewell.components.aws.hyperpod.cluster import HyperPodCluster
+    from sizewell.components.aws.hyperpod.plans import hyperpod_args
+
+    told = {
+        pool_name(*pair): containers.container_of(
+            "hyperpod", pool_name(*pair), allowed=HYPERPOD_KEYS, example=PACKED, needs="chart", why=PACK
+        )
+        for pair in pairs
+    }
+    chart = {key: value for key, value in next(iter(told.values())).items() if key != "scripts"}
+    agents: Any = {**owned_args(decision), "region": region, "kubeconfig": cluster.kubeconfig, **chart}
+    first = HyperPodAgents(f"hyperpod-{region}", agents, options)
+    after = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[first]))
+    outputs = {}
+    for workload, pool in pairs:
+        name = pool_name(workload, pool)
+        args = hyperpod_args(decision, workload, pool, settings)
+        zones = [args["groups"][0]["zone"]]
+        args |= {**place, **key_named(region, settings), "zones": zones, **subnets(zones)}
+        args["eks_cluster_arn"] = cluster.cluster_arn
+        if "account" in place:  # known at preview, where rules judge who may be whom
+            path = f"cluster/{cluster.physical(f'cluster-{region}', 100)}"
+            args["eks_cluster_arn"] = parts.arn_of(place["account"], region, "eks", path)
+        args["cluster_security_group_id"] = cluster.cluster_security_group_id
+        if scripts := told[name].get("scripts"):
+            args["lifecycle_scripts"] = scripts
+        made = HyperPodCluster(name, args, after)  # type: ignore[arg-type]
+        outputs[name] = {"hyperpod": made.cluster_name, "role": made.role_arn}
+    return outputs
+
+
+def build_storage(
+    decision: Decision,
+    workload: Workload,
+    zone: str,
+    *,
+    place: dict[str, Any],
+    subnets: Subnets,
+    clients: dict[str, Any],
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The file system of a workload in its machines' zone; `clients` are security groups by name."""
+    from sizewell.components.aws.storage.plans import storage_args
+    from sizewell.components.aws.storage.shared import SharedStorage
+
+    args = {**storage_args(decision, workload, zone), **{key: place[key] for key in PLACED if key in place}}
+    ids = {**place, **subnets([zone])}["subnet_ids"]
+    args["subnet_id"] = pulumi.Output.from_input(ids).apply(lambda found: found[0])
+    if clients:
+        args["client_groups"] = clients
+    made = SharedStorage(f"{workload.spec.name}-data", args, options)  # type: ignore[arg-type]
+    return {"files": made.dns_name, "mount": made.mount_name}
+
+
+PLACED = ("account", "vpc_id", "vpc_cidr", "kms_key_arn")
+
+
+def build_budget(decision: Decision, region: str, account: dict[str, str], options: pulumi.ResourceOptions) -> None:
+    """The budget of the stack, where every workload has one."""
+    from sizewell.components.aws.limits.plans import budget_args
+
+    args = budget_args(decision, region)
+    if args is not None:
+        from sizewell.components.aws.limits.guards import BudgetAlarms
+
+        BudgetAlarms("budget", {**args, **account}, options)  # type: ignore[typeddict-item]

@@ -1,0 +1,302 @@
+"""A group of equal accelerator machines on AWS: launch template, Auto Scaling group, and what guards them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+from pulumi_aws import autoscaling, cloudwatch, ec2, iam, sns
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.args import GpuNodeGroupArgs
+from sizewell.components.aws.checks import check_pool
+from sizewell.components.aws.storage.mounts import mount_script
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+from sizewell.sizing.catalog.records import Shape
+
+
+class GpuNodeGroup(Owned):
+    """Equal EC2 machines in an Auto Scaling group: no public address, no SSH, encrypted, watched for idleness.
+
+    Afterwards autoscalers, schedule and guard own the current size; Pulumi owns existence, minimum and maximum.
+    """
+
+    group_name: pulumi.Output[str]
+    """Name of the Auto Scaling group."""
+    role_arn: pulumi.Output[str]
+    """Role of the machines."""
+    security_group_id: pulumi.Output[str]
+    """Security group of the machines."""
+    launch_template_id: pulumi.Output[str]
+    """Launch template of the machines."""
+
+    def __init__(self, name: str, args: GpuNodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("aws", args.get("instance_type"))
+        check_pool(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_pool refuses an unknown type)
+        super().__init__(
+            "sizewell-aws:index:GpuNodeGroup",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "aws",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": {"reservation": "on-demand"}.get(args["capacity_mode"], args["capacity_mode"]),
+                "capacityMode": args["capacity_mode"],
+                "nodesMin": args["nodes_min"],
+                "nodesInitial": args["nodes_initial"],
+                "nodesMax": args["nodes_max"],
+            },
+            opts,
+        )
+        role, profile = self._identity(name, args)
+        key_arn = parts.key_arn(self, name, args, parts.account_of(args, role))
+        mounts = bool(args.get("mounts"))
+        security_group = parts.closed_group(self, f"{name}-nodes", args, what=f"Machines of {name}", lustre=mounts)
+        reservation, starts, ends = self._reservation(name, args)
+        template = self._launch_template(
+            name, args, shape, security_group=security_group, profile=profile, key_arn=key_arn, reservation=reservation
+        )
+        group = self._group(name, args, shape, template, begun=starts is None)
+        self._schedule(name, args, group)
+        nodes = (args["nodes_initial"], args["nodes_max"])
+        parts.block_actions(self, name, group.name, nodes=nodes, starts=starts, ends=ends)
+        self._guard(name, args, shape, group, key_arn)
+
+        self.group_name = group.name
+        self.role_arn = role.arn
+        self.security_group_id = security_group.id
+        self.launch_template_id = template.id
+        self.register_outputs(
+            {
+                "groupName": self.group_name,
+                "roleArn": self.role_arn,
+                "securityGroupId": self.security_group_id,
+                "launchTemplateId": self.launch_template_id,
+            }
+        )
+
+    def _identity(self, name: str, args: GpuNodeGroupArgs) -> tuple[iam.Role, iam.InstanceProfile]:
+        """A role that Systems Manager, the metrics agent and the checkpoint writer need, and no more."""
+        region = args["region"]
+        inline = {"metrics": plans.metrics_policy(region=region)}
+        if writer := args.get("writer"):
+            inline["checkpoints"] = plans.writer_policy(
+                region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
+            )
+        role = parts.role(
+            self,
+            f"{name}-nodes",
+            trust=plans.assume_role("ec2.amazonaws.com"),
+            description=f"Machines of {name}",
+            managed=("AmazonSSMManagedInstanceCore", "AmazonEC2ContainerRegistryPullOnly"),
+            inline=inline,
+            region=region,
+        )
+        profile = iam.InstanceProfile(
+            f"{name}-nodes",
+            name=self.physical(f"{name}-nodes", 128),
+            role=role.name,
+            tags=self.tags_of(iam.InstanceProfile, f"{name}-nodes"),
+            opts=self.child(),
+        )
+        return role, profile
+
+    def _launch_template(
+        self,
+        name: str,
+        args: GpuNodeGroupArgs,
+        shape: Shape,
+        *,
+        security_group: ec2.SecurityGroup,
+        profile: iam.InstanceProfile,
+        key_arn: pulumi.Input[str],
+        reservation: dict[str, Any] | None,
+    ) -> ec2.LaunchTemplate:
+        gang = args.get("gang", False)
+        mode = args["capacity_mode"]
+        market: dict[str, Any] = {}
+        if mode == "capacity-block":
+            market["instance_market_options"] = {"market_type": "capacity-block"}
+        if reservation:
+            market["capacity_reservation_specification"] = {"capacity_reservation_target": reservation}
+        placed = gang and shape.fabric == "efa" and mode in ("on-demand", "spot")
+        if placed:  # never with a reservation: its machines stand where they were reserved
+            placement = ec2.PlacementGroup(
+                f"{name}-nodes",
+                name=self.physical(f"{name}-nodes", 255),
+                strategy="cluster",
+                tags=self.tags_of(ec2.PlacementGroup, f"{name}-nodes"),
+                opts=self.child(),
+            )
+            market["placement"] = {"group_name": placement.name}
+        tags = self.tags_of(autoscaling.Group, f"{name}-nodes")
+        return ec2.LaunchTemplate(
+            f"{name}-nodes",
+            name=self.physical(f"{name}-nodes", 128),
+            image_id=args.get("image") or plans.image_for(shape),
+            instance_type=shape.instance_type,
+            iam_instance_profile={"arn": profile.arn},
+            network_interfaces=plans.network_interfaces(shape, gang=gang, security_groups=[security_group.id]),
+            instance_initiated_shutdown_behavior="terminate",
+            user_data=self._first_boot(name, args, shape),
+            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-nodes"),
+            opts=self.child(),
+            **parts.machine_settings(disk_gib=args["disk_gib"], key=key_arn, tags=tags),
+            **market,
+        )
+
+    def _first_boot(self, name: str, args: GpuNodeGroupArgs, shape: Shape) -> pulumi.Input[str]:
+        """User data: metrics agent, file systems, the caller's commands; known at preview where nothing is mounted."""
+
+        def script(mounts: Sequence[Mapping[str, str]]) -> str:
+            commands = [mount_script(mounts), args.get("start_script", "")]
+            return plans.user_data(
+                runtime=plans.runtime_of(shape),
+                region=args["region"],
+                group=self.physical(f"{name}-nodes", 255),
+                start_script="\n".join(one for one in commands if one),
+            )
+
+        mounts = args.get("mounts")
+        return pulumi.Output.from_input(mounts).apply(script) if mounts else script(())
+
+    def _reservation(
+        self, name: str, args: GpuNodeGroupArgs
+    ) -> tuple[dict[str, Any] | None, pulumi.Input[str] | None, pulumi.Input[str] | None]:
+        """The reservation that the machines run in, its start and end; a confirmed Capacity Block without an id is
+        bought.
+        """
+        if args["capacity_mode"] == "reservation":
+            return parts.reservation_target(args["reservation"]), None, None
+        if args["capacity_mode"] != "capacity-block":
+            return None, None, None
+        block = args["capacity_block"]
+        if block.get("id"):
+            return parts.reservation_target(block["id"]), block.get("starts"), block.get("ends")
+        limit = float(block["max_price_usd"])
+        offering = ec2.get_capacity_block_offering_output(
+            instance_type=args["instance_type"],
+            instance_count=args["nodes_max"],
+            capacity_duration_hours=block["duration_hours"],
+            start_date_range=block.get("start"),
+            opts=pulumi.InvokeOptions(parent=self),
+        )
+        offering_id = pulumi.Output.all(offering.capacity_block_offering_id, offering.upfront_fee).apply(
+            lambda found: plans.affordable(name, offering_id=found[0], fee_usd=float(found[1]), limit_usd=limit)
+        )
+        bought = ec2.CapacityBlockReservation(
+            f"{name}-block",
+            capacity_block_offering_id=offering_id,
+            instance_platform="Linux/UNIX",
+            tags=self.tags_of(ec2.CapacityBlockReservation, f"{name}-block"),
+            opts=self.child(protect=True, retain_on_delete=True, ignore_changes=["capacityBlockOfferingId"]),
+        )
+        return {"capacity_reservation_id": bought.id}, bought.start_date, bought.end_date
+
+    def _group(
+        self, name: str, args: GpuNodeGroupArgs, shape: Shape, template: ec2.LaunchTemplate, *, begun: bool
+    ) -> autoscaling.Group:
+        """`begun`: its machines can start at once, and not only with a capacity block."""
+        spot = args["capacity_mode"] == "spot"
+        gang = args.get("gang", False)
+        version = template.latest_version.apply(str)
+        machines: dict[str, Any] = {"launch_template": {"id": template.id, "version": version}}
+        if spot:
+            types = [shape.instance_type, *args.get("fallback_types", [])]
+            machines = {
+                "mixed_instances_policy": {
+                    "instances_distribution": {
+                        "on_demand_base_capacity": 0,
+                        "on_demand_percentage_above_base_capacity": 0,
+                        "spot_allocation_strategy": "price-capacity-optimized",
+                    },
+                    "launch_template": {
+                        "launch_template_specification": {"launch_template_id": template.id, "version": version},
+                        "overrides": [{"instance_type": instance_type} for instance_type in types],
+                    },
+                },
+                "capacity_rebalance": True,
+            }
+        tags = {**self.tags_of(autoscaling.Group, f"{name}-nodes"), "Name": self.physical(name, 128)}
+        return autoscaling.Group(
+            f"{name}-nodes",
+            name=self.physical(f"{name}-nodes", 255),
+            min_size=args["nodes_min"],
+            max_size=args["nodes_max"],
+            desired_capacity=args["nodes_initial"] if begun else 0,
+            vpc_zone_identifiers=args["subnet_ids"],
+            health_check_type="EC2",
+            health_check_grace_period=600,
+            default_instance_warmup=300,
+            wait_for_capacity_timeout="0",  # a group without capacity is a state to report, not an update to fail
+            suspended_processes=["AZRebalance"] if gang else [],
+            termination_policies=["OldestLaunchTemplate", "Default"],
+            enabled_metrics=["GroupDesiredCapacity", "GroupInServiceInstances", "GroupTotalInstances"],
+            tags=[{"key": key, "value": value, "propagate_at_launch": True} for key, value in tags.items()],
+            opts=self.child(ignore_changes=["desiredCapacity"]),
+            **machines,
+        )
+
+    def _schedule(self, name: str, args: GpuNodeGroupArgs, group: autoscaling.Group) -> None:
+        if "schedule" not in args:
+            return
+        sizes = {key: args[key] for key in ("nodes_min", "nodes_initial", "nodes_max")}
+        for action, settings in plans.schedule_actions(args["schedule"], **sizes).items():
+            autoscaling.Schedule(
+                f"{name}-{action}",
+                scheduled_action_name=action,
+                autoscaling_group_name=group.name,
+                opts=self.child(),
+                **settings,
+            )
+
+    def _guard(
+        self,
+        name: str,
+        args: GpuNodeGroupArgs,
+        shape: Shape,
+        group: autoscaling.Group,
+        key_arn: pulumi.Input[str],
+    ) -> None:
+        """Two alarms on the accelerator: the first gives notice, the second, a grace later, takes the pool down."""
+        guard, runtime = args.get("guard"), plans.runtime_of(shape)
+        if guard is None or runtime not in plans.METRIC:
+            return
+        topic = sns.Topic(
+            f"{name}-notices",
+            name=self.physical(f"{name}-notices", 256),
+            kms_master_key_id=key_arn,
+            tags=self.tags_of(sns.Topic, f"{name}-notices"),
+            opts=self.child(),
+        )
+        alarms = {"idle": (guard["window_s"], topic.arn)}
+        if guard["action"] == "scale-to-zero":
+            stop = autoscaling.Policy(
+                f"{name}-stop",
+                name=self.physical(f"{name}-stop", 255),
+                autoscaling_group_name=group.name,
+                policy_type="SimpleScaling",
+                adjustment_type="ExactCapacity",
+                scaling_adjustment=args["nodes_min"],
+                cooldown=300,
+                opts=self.child(),
+            )
+            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], stop.arn)
+        physical = self.physical(f"{name}-nodes", 255)
+        for alarm, (seconds, action) in alarms.items():
+            cloudwatch.MetricAlarm(
+                f"{name}-{alarm}",
+                name=self.physical(f"{name}-{alarm}", 255),
+                alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
+                alarm_actions=[action],
+                tags=self.tags_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
+                opts=self.child(),
+                **plans.idle_alarm(runtime=runtime, guard=guard, group=physical, seconds=seconds),
+            )

@@ -1,0 +1,354 @@
+"""What several AWS components make alike: roles, a closed security group, keys that a service may use, disks."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pulumi
+from pulumi_aws import autoscaling, ec2, iam, kms
+from pulumi_aws import vpc as rules
+
+from sizewell.components.aws import plans
+from sizewell.components.aws.network import encryption_key
+from sizewell.components.aws.storage import mounts
+from sizewell.components.owned import Owned
+from sizewell.components.tags import legal
+
+
+def role(
+    owner: Owned,
+    name: str,
+    *,
+    trust: str,
+    description: str,
+    managed: Sequence[str] = (),
+    inline: Mapping[str, pulumi.Input[str]] | None = None,
+    region: str,
+) -> iam.Role:
+    """A role with the AWS policies `managed` and policies of its own `inline`, both by name."""
+    child = owner.child()
+    made = iam.Role(
+        name,
+        name=owner.physical(name, 64),
+        description=description,
+        assume_role_policy=trust,
+        tags=owner.tags_of(iam.Role, name),
+        opts=child,
+    )
+    for policy in managed:
+        iam.RolePolicyAttachment(
+            f"{name}-{policy.rpartition('/')[2]}",
+            role=made.name,
+            policy_arn=f"arn:{plans.partition(region)}:iam::aws:policy/{policy}",
+            opts=child,
+        )
+    for suffix, document in (inline or {}).items():
+        inline_policy(owner, f"{name}-{suffix}", made, document)
+    return made
+
+
+def pod_trust() -> str:
+    """Trust of EKS Pod Identity: pods get the role's credentials, tagged with who they are."""
+    return plans.policy(
+        [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": "pods.eks.amazonaws.com"},
+                "Action": ["sts:AssumeRole", "sts:TagSession"],
+            }
+        ]
+    )
+
+
+def account_of(args: Mapping[str, Any], role: iam.Role) -> pulumi.Input[str]:
+    """The account as the caller knows it, else as AWS tells it with the first role."""
+    return args.get("account") or role.arn.apply(plans.account_of)
+
+
+def told(make: Callable[..., str], *values: pulumi.Input[str]) -> pulumi.Input[str]:
+    """`make` of the values: at once where all are plain strings, so that a preview knows it, else once AWS answered.
+
+    >>> told("{}/{}".format, "a", "b")
+    'a/b'
+    """
+    if all(isinstance(value, str) for value in values):
+        return make(*values)
+    return pulumi.Output.all(*values).apply(lambda known: make(*known))
+
+
+def arn_of(account: pulumi.Input[str], region: str, service: str, path: str) -> pulumi.Input[str]:
+    """The ARN of what has a name of ours.
+
+    >>> arn_of("123456789012", "us-east-1", "sqs", "lost"), arn_of("123456789012", "us-east-1", "iam", "role/nodes")
+    ('arn:aws:sqs:us-east-1:123456789012:lost', 'arn:aws:iam::123456789012:role/nodes')
+    """
+    place = "" if service == "iam" else region
+    return told(f"arn:{plans.partition(region)}:{service}:{place}:{{}}:{path}".format, account)
+
+
+def key_arn(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> pulumi.Input[str]:
+    """The key that the caller gives, else one of the component's own."""
+    given = args.get("kms_key_arn")
+    if given is not None:
+        return given  # type: ignore[no-any-return]
+    production = args["environment"] == "prod"
+    return encryption_key(owner, name, region=args["region"], account=account, production=production).arn
+
+
+def key_use(args: Mapping[str, Any], key: pulumi.Input[str]) -> pulumi.Input[str]:
+    """A policy to use `key`. One that the component made itself is named by its stack's tag, another by its alias where
+    the caller tells it: a preview knows both before the key is there.
+    """
+    every = f"arn:{plans.partition(args['region'])}:kms:{args['region']}:*:key/*"
+    if "kms_key_arn" not in args:
+        tag = {"aws:ResourceTag/sizewell-stack": legal(pulumi.get_stack())}
+        return key_use_policy(every, {"StringEquals": tag})
+    if alias := args.get("kms_key_alias"):
+        return key_use_policy(every, {"ForAnyValue:StringEquals": {"kms:ResourceAliases": alias}})
+    return told(key_use_policy, key)
+
+
+def key_use_policy(arn: str, condition: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """A role that may use a key, and hand it to the disks of its machines."""
+    mine: dict[str, Any] = {"Condition": dict(condition)} if condition else {}
+    grant = {**mine.get("Condition", {}), "Bool": {"kms:GrantIsForAWSResource": "true"}}
+    use = ["kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
+    return plans.policy(
+        [
+            {"Effect": "Allow", "Action": use, "Resource": arn, **mine},
+            {"Effect": "Allow", "Action": "kms:CreateGrant", "Resource": arn, "Condition": grant},
+        ]
+    )
+
+
+def service_key(
+    owner: Owned, name: str, *, account: pulumi.Input[str], region: str, services: Sequence[str]
+) -> kms.Key:
+    """A key that AWS services of this account may use to hand messages on; the account administers it."""
+    made = kms.Key(
+        name,
+        description=f"Messages of {pulumi.get_stack()} ({name})",
+        enable_key_rotation=True,
+        deletion_window_in_days=7,
+        policy=told(lambda number: service_key_policy(account=number, region=region, services=services), account),
+        tags=owner.tags_of(kms.Key, name),
+        opts=owner.child(),
+    )
+    kms.Alias(name, name=f"alias/{owner.physical(name, 200)}", target_key_id=made.key_id, opts=owner.child())
+    return made
+
+
+def service_key_policy(*, account: str, region: str, services: Sequence[str]) -> str:
+    """`services` encrypt and decrypt in this account's name only."""
+    return plans.policy(
+        [
+            {
+                "Sid": "Account",
+                "Effect": "Allow",
+                "Principal": {"AWS": f"arn:{plans.partition(region)}:iam::{account}:root"},
+                "Action": "kms:*",
+                "Resource": "*",
+            },
+            {
+                "Sid": "Services",
+                "Effect": "Allow",
+                "Principal": {"Service": list(services)},
+                "Action": ["kms:Decrypt", "kms:GenerateDataKey*"],
+                "Resource": "*",
+                "Condition": {"StringEquals": {"aws:SourceAccount": account}},
+            },
+        ]
+    )
+
+
+def closed_group(
+    owner: Owned, name: str, args: Mapping[str, Any], *, what: str, lustre: bool = False
+) -> ec2.SecurityGroup:
+    """Among themselves the machines may say everything (EFA needs it both ways); out only HTTPS to AWS.
+
+    `args` has vpc_id, vpc_cidr and, where S3 has a gateway endpoint, s3_prefix_list_id.
+    `lustre` opens the ports of Lustre to file systems in the VPC.
+    """
+    group = ec2.SecurityGroup(
+        name,
+        name=owner.physical(name, 255),
+        description=f"{what}: everything among themselves, HTTPS to AWS, nothing in",
+        vpc_id=args["vpc_id"],
+        tags=owner.tags_of(ec2.SecurityGroup, name),
+        opts=owner.child(),
+    )
+    rule(owner, f"{name}-from-self", group, "Everything from machines of this group", peer=group)
+    rule(owner, f"{name}-to-self", group, "Everything to machines of this group", out=True, peer=group)
+    rule(owner, f"{name}-to-endpoints", group, "HTTPS to the endpoints in the VPC", out=True, cidr=args["vpc_cidr"])
+    if "s3_prefix_list_id" in args:
+        prefix = args["s3_prefix_list_id"]
+        rule(owner, f"{name}-to-s3", group, "HTTPS to S3 through the gateway endpoint", out=True, prefix_list=prefix)
+    if lustre:
+        for first, last in LUSTRE_PORTS:
+            purpose = f"Lustre {first} to file systems in the VPC"
+            rule(
+                owner,
+                f"{name}-to-lustre-{first}",
+                group,
+                purpose,
+                out=True,
+                cidr=args["vpc_cidr"],
+                ports=(first, last),
+            )
+    return group
+
+
+LUSTRE_PORTS = ((988, 988), (1018, 1023))
+
+
+def rule(
+    owner: Owned,
+    name: str,
+    group: ec2.SecurityGroup,
+    description: str,
+    *,
+    out: bool = False,
+    peer: ec2.SecurityGroup | None = None,
+    cidr: str | None = None,
+    prefix_list: pulumi.Input[str] | None = None,
+    ports: tuple[int, int] = (443, 443),
+) -> None:
+    """One rule of a security group: everything with the group `peer`, or TCP `ports` with a range or prefix list."""
+    kind = rules.SecurityGroupEgressRule if out else rules.SecurityGroupIngressRule
+    what: dict[str, Any] = {"ip_protocol": "tcp", "from_port": ports[0], "to_port": ports[1]}
+    if peer is not None:
+        what = {"ip_protocol": "-1", "referenced_security_group_id": peer.id}
+    elif cidr is not None:
+        what["cidr_ipv4"] = cidr
+    else:
+        what["prefix_list_id"] = prefix_list
+    kind(
+        name,
+        security_group_id=group.id,
+        description=description,
+        tags=owner.tags_of(kind, name),
+        opts=owner.child(),
+        **what,
+    )
+
+
+def machine_settings(
+    *, disk_gib: int, key: pulumi.Input[str], tags: Mapping[str, str], device: str = "/dev/xvda"
+) -> dict[str, Any]:
+    """What every launch template of ours says: IMDSv2 with one hop, an encrypted disk, tags on all that bills."""
+    return {
+        "update_default_version": True,
+        "metadata_options": {
+            "http_endpoint": "enabled",
+            "http_tokens": "required",
+            "http_put_response_hop_limit": 1,
+            "instance_metadata_tags": "enabled",
+        },
+        "block_device_mappings": [
+            {
+                "device_name": device,
+                "ebs": {
+                    "volume_type": "gp3",
+                    "volume_size": disk_gib,
+                    "encrypted": "true",
+                    "kms_key_id": key,
+                    "delete_on_termination": "true",
+                },
+            }
+        ],
+        "ebs_optimized": "true",
+        "monitoring": {"enabled": True},
+        "tag_specifications": [
+            {"resource_type": kind, "tags": dict(tags)} for kind in ("instance", "volume", "network-interface")
+        ],
+    }
+
+
+def reservation_target(reservation: str) -> dict[str, str]:
+    """What a launch template says of a capacity reservation, by id or by the ARN of a resource group.
+
+    >>> reservation_target("cr-0123456789abcdef0")
+    {'capacity_reservation_id': 'cr-0123456789abcdef0'}
+    """
+    is_group = reservation.startswith("arn:")
+    return {"capacity_reservation_resource_group_arn" if is_group else "capacity_reservation_id": reservation}
+
+
+def block_actions(
+    owner: Owned,
+    name: str,
+    group: pulumi.Input[str],
+    *,
+    nodes: tuple[int, int],
+    starts: pulumi.Input[str] | None,
+    ends: pulumi.Input[str] | None,
+) -> None:
+    """A block's machines come when it begins, and go in good order before its end: a job has been told and has saved.
+
+    `nodes`: how many at first and at most.
+    """
+    edges = {
+        "begin": ("block-begins", starts, mounts.begin_at, nodes[0]),
+        "drain": ("block-ends", ends, mounts.drain_at, 0),
+    }
+    for edge, (action, when, moment, size) in edges.items():
+        if when is not None:
+            autoscaling.Schedule(
+                f"{name}-{edge}",
+                scheduled_action_name=action,
+                autoscaling_group_name=group,
+                start_time=told(moment, when),
+                min_size=0,
+                desired_capacity=size,
+                max_size=nodes[1],
+                opts=owner.child(),
+            )
+
+
+def queue_policy(*, queue: str, rule_arns: Sequence[str]) -> str:
+    """Events of these rules may enter; nobody without TLS."""
+    return json.dumps(
+        {
+            "Version": "2012-10-17",
+            "Statement": [
+                {
+                    "Sid": "Events",
+                    "Effect": "Allow",
+                    "Principal": {"Service": "events.amazonaws.com"},
+                    "Action": "sqs:SendMessage",
+                    "Resource": queue,
+                    "Condition": {"ArnEquals": {"aws:SourceArn": list(rule_arns)}},
+                },
+                {
+                    "Sid": "TlsOnly",
+                    "Effect": "Deny",
+                    "Principal": "*",
+                    "Action": "sqs:*",
+                    "Resource": queue,
+                    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+                },
+            ],
+        },
+        sort_keys=True,
+    )
+
+
+def inline_policy(owner: Owned, name: str, role: iam.Role, document: pulumi.Input[str]) -> None:
+    """One more policy of a role's own."""
+    iam.RolePolicy(name, name=owner.physical(name, 128), role=role.id, policy=document, opts=owner.child())
+
+
+def start_policy(definition: str, role_arn: str, *queues: str) -> str:
+    """Start one automation of Systems Manager with one role; say into `queues` what could not be started."""
+    statements: list[dict[str, Any]] = [
+        {"Effect": "Allow", "Action": "ssm:StartAutomationExecution", "Resource": definition},
+        {
+            "Effect": "Allow",
+            "Action": "iam:PassRole",
+            "Resource": role_arn,
+            "Condition": {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}},
+        },
+    ]
+    if queues:
+        statements.append({"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": list(queues)})
+    return plans.policy(statements)

@@ -1,0 +1,56 @@
+"""Where AWS sells what, as far as the catalog knows. Pure."""
+
+import functools
+from collections.abc import Mapping
+
+BEYOND = (  # regions that AWS has and the catalog has no facts of
+    "ap-east-2", "ap-southeast-5", "ap-southeast-6", "ap-southeast-7", "ca-west-1", "cn-north-1", "cn-northwest-1",
+    "il-central-1", "mx-central-1",
+)  # fmt: skip
+
+
+@functools.cache
+def regions() -> tuple[str, ...]:
+    """Every region of AWS."""
+    from sizewell.sizing import catalog
+
+    known = catalog.load()
+    named = {region for cloud, region in known.region_facts if cloud == "aws"}
+    return tuple(sorted({*named, *known.regions("aws"), *BEYOND}))
+
+
+def is_region(region: str) -> bool:
+    return region in regions()
+
+
+@functools.cache
+def places_of(instance_type: str) -> Mapping[str, Mapping[str, frozenset[str]]]:
+    """Where a type is sold: region -> market -> ids of zones (none: any); {} where not all places are known.
+
+    It does of types that are sold as capacity blocks, which AWS lists region by region.
+    """
+    from sizewell.sizing import catalog
+
+    found: dict[str, dict[str, set[str]]] = {}
+    listed = False
+    for offer in catalog.load().offers("aws", instance_type):
+        listed = listed or offer.market == "capacity-block"
+        found.setdefault(offer.region, {}).setdefault(offer.market, set()).update([offer.zone] if offer.zone else [])
+    if not listed:
+        return {}
+    return {
+        region: {market: frozenset(zones) for market, zones in markets.items()} for region, markets in found.items()
+    }
+
+
+def zone_ids_of(region: str) -> str:
+    """What the ids of a region's zones begin with.
+
+    >>> [zone_ids_of(region) for region in ("us-east-1", "ap-northeast-2", "ap-southeast-1", "us-gov-west-1")]
+    ['use1', 'apne2', 'apse1', 'usgw1']
+    """
+    head, *words, number = region.split("-")
+    return head + "".join("".join(point[0] for point in POINTS if point in word) or word[0] for word in words) + number
+
+
+POINTS = ("north", "south", "east", "west")

@@ -1,0 +1,163 @@
+"""From a decision to the resources of a stack on AWS: one network per region, and each pool by who runs it."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from sizewell.components.aws import launching, managed
+from sizewell.components.aws.args import checkpoint_store_args, network_args, pool_args
+from sizewell.components.machines import pool_name
+from sizewell.components.settings import Settings
+from sizewell.sizing.billing import standing
+from sizewell.sizing.records.decision import Decision, Workload
+
+
+def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
+    from sizewell.components.aws.network import Network
+
+    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
+    outputs: dict[str, Any] = {}
+    for region in dict.fromkeys(pool.region for _, pool in pools):
+        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        options = pulumi.ResourceOptions(provider=provider(region, settings))
+        zones = [zone for workload, pool in here for zone in pool_args(decision, workload, pool, settings)["zones"]]
+        wide = managed.network_zones(region, zones, here)
+        place = {**settings.network, **account(settings)}
+        subnets: managed.Subnets = _given
+        if not settings.network:
+            wanted = {**network_args(decision, region, wide), **account(settings)}
+            services = managed.endpoint_services(here)
+            if services != list(standing.MACHINE_ENDPOINTS):
+                wanted["endpoint_services"] = services
+            network = Network(f"network-{region}", wanted, options)  # type: ignore[arg-type]
+            place |= {
+                "vpc_id": network.vpc_id,
+                "vpc_cidr": wanted.get("cidr", "10.40.0.0/16"),
+                "s3_prefix_list_id": network.s3_prefix_list_id,
+                "kms_key_arn": network.kms_key_arn,
+            }
+            subnets = functools.partial(subnets_of, network.zone_subnets)
+        outputs |= _build_here(
+            decision, region, here, settings, place=place, zones=wide, subnets=subnets, options=options
+        )
+    if pools:
+        managed.build_budget(decision, pools[0][1].region, account(settings), options)
+    return outputs
+
+
+def _build_here(
+    decision: Decision,
+    region: str,
+    pools: Sequence[managed.Pair],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    zones: Sequence[str],
+    subnets: managed.Subnets,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The pools of one region, each by who runs it, then the file systems that they read from."""
+    outputs: dict[str, Any] = {}
+    clients: dict[str, dict[str, Any]] = {}
+    kubernetes = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
+    there: dict[str, Any] = {"place": place, "zones": zones, "subnets": subnets, "options": options}
+    for workload, pool in pools:
+        name, target = pool_name(workload, pool), managed.target_of(workload, pool)
+        if target == "machines":
+            from sizewell.components.aws.nodes import GpuNodeGroup
+
+            args = pool_args(decision, workload, pool, settings)
+            args |= launching.boot(decision, workload, pool, settings)
+            group = GpuNodeGroup(name, {**args, **place, **subnets(args["zones"])}, options)  # type: ignore[typeddict-item]
+            outputs[name] = {"group": group.group_name, "role": group.role_arn}
+            clients.setdefault(workload.spec.name, {})[name] = group.security_group_id
+        elif target == "fleet":
+            outputs[name] = managed.build_fleet(
+                decision, (workload, pool), settings, place=place, subnets=subnets, options=options
+            )
+        elif target == "sagemaker":
+            outputs[name] = managed.build_sagemaker(decision, (workload, pool), settings, **there)
+    if kubernetes:
+        outputs |= managed.build_kubernetes(decision, region, kubernetes, settings, **there)
+    for workload in dict.fromkeys(workload.spec.name for workload, _ in pools):
+        one, pool = next(pair for pair in pools if pair[0].spec.name == workload)
+        if managed.has_lustre(one):
+            zone = pool_args(decision, one, pool, settings)["zones"][0]
+            outputs[f"{workload}-data"] = managed.build_storage(
+                decision,
+                one,
+                zone,
+                place=place,
+                subnets=subnets,
+                clients=clients.get(workload, {}),
+                options=options,
+            )
+    return outputs
+
+
+def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
+    """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
+    from sizewell.components.aws.limits.guards import TtlGuard
+    from sizewell.components.aws.limits.plans import ttl_args
+
+    outputs: dict[str, Any] = {}
+    regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "aws"]
+    for region in dict.fromkeys(regions):
+        args = ttl_args(decision, region)
+        if args is not None:
+            options = pulumi.ResourceOptions(provider=provider(region, settings))
+            guard = TtlGuard(f"end-{region}", {**args, **account(settings)}, options)  # type: ignore[typeddict-item]
+            outputs[f"end-{region}"] = {"document": guard.document_name}
+    return outputs
+
+
+def build_images(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the mirror of the public images of each EKS cluster whose network has no way out; filled before it."""
+    outputs: dict[str, Any] = {}
+    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
+    pools = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
+    for region in dict.fromkeys(pool.region for _, pool in pools if not settings.network):
+        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        options = pulumi.ResourceOptions(provider=provider(region, settings))
+        outputs |= managed.build_mirror(decision, region, here, account(settings), options)
+    return outputs
+
+
+def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
+    from sizewell.components.aws.storage.checkpoints import CheckpointStore
+
+    outputs: dict[str, Any] = {}
+    providers: dict[str, pulumi.ResourceOptions] = {}
+    for workload in workloads:
+        region = workload.pools[0].region
+        if region not in providers:
+            providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
+        name = workload.spec.name
+        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
+        outputs[name] = {"bucket": store.bucket, "writerPolicy": store.writer_policy_arn}
+    return outputs
+
+
+def account(settings: Settings) -> dict[str, str]:
+    """The account as an argument, where the configuration names exactly one."""
+    return {"account": settings.accounts[0]} if len(settings.accounts) == 1 else {}
+
+
+def provider(region: str, settings: Settings) -> aws.Provider:
+    """The explicit provider of a region; it refuses every account that the configuration does not name."""
+    return aws.Provider(region, region=region, allowed_account_ids=list(settings.accounts) or None)
+
+
+def subnets_of(subnets: Mapping[str, pulumi.Output[str]], zones: Sequence[str]) -> dict[str, pulumi.Output[list[str]]]:
+    """The subnets of one pool's zones, and a dependency on no other."""
+    return {"subnet_ids": pulumi.Output.all(*[subnets[zone] for zone in zones])}
+
+
+def _given(zones: Sequence[str]) -> dict[str, Any]:  # noqa: ARG001
+    """An adopted network says its subnets itself."""
+    return {}

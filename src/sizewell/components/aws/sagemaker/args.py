@@ -1,0 +1,211 @@
+"""Arguments of the SageMaker components, and how a decision becomes them. Pure.
+
+Instance types are written as EC2 writes them (g6.xlarge); SageMaker's `ml.` is added where it is needed.
+"""
+
+from typing import Any, NotRequired
+
+import pulumi
+
+from sizewell.components.aws.args import WriterArgs, bucket_name
+from sizewell.components.facts import owned_args, pool_facts
+from sizewell.components.owned import GuardArgs, OwnedArgs
+from sizewell.components.settings import Settings
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+
+class PlacedArgs(OwnedArgs):
+    """Where in a private network something of SageMaker stands."""
+
+    region: str
+    """AWS region."""
+    zones: list[str]
+    """Where the subnets lie."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnets."""
+    vpc_cidr: str
+    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3."""
+    subnet_ids: pulumi.Input[list[str]]
+    """Private subnets, one for each zone."""
+    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
+    """Prefix list of the S3 gateway endpoint."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for disks and results; one is made unless given."""
+    kms_key_alias: NotRequired[str]
+    """Alias of that key, as alias/name: who may use it can then be read, and judged, before the key is there."""
+
+
+class TrainingPipelineArgs(PlacedArgs):
+    """A pipeline with one training step; it bills only while an execution of it runs."""
+
+    instance_type: str
+    """EC2 instance type that SageMaker trains on."""
+    nodes: int
+    """Machines of one run."""
+    capacity_mode: str
+    """on-demand or spot (SageMaker's managed spot training)."""
+    image: str
+    """Container image in ECR."""
+    max_run_s: int
+    """Longest run in seconds; SageMaker ends it then."""
+    max_wait_s: NotRequired[int]
+    """Longest run and waiting for spot capacity together; twice max_run_s unless told."""
+    writer: WriterArgs
+    """Checkpoint store: checkpoints and the trained model go there."""
+    channels: NotRequired[dict[str, str]]
+    """Input channels by name, each an s3:// location."""
+    hyperparameters: NotRequired[dict[str, str]]
+    """Passed to the container as they are."""
+    environment_variables: NotRequired[dict[str, str]]
+    """Environment of the container; holds no secrets."""
+    disk_gib: int
+    """Disk of each machine; not used where the type has local disks."""
+
+
+class RealtimeEndpointArgs(PlacedArgs):
+    """A model behind a real-time endpoint that follows its load."""
+
+    instance_type: str
+    """EC2 instance type that SageMaker hosts on."""
+    image: str
+    """Container image in ECR."""
+    model_data: NotRequired[str]
+    """s3:// location of the packed model; the container has no other way to it."""
+    environment_variables: NotRequired[dict[str, str]]
+    """Environment of the container; holds no secrets."""
+    nodes_min: int
+    """Fewest machines; 0 takes the endpoint to zero when nobody asks, and the first request then fails and wakes it."""
+    nodes_initial: int
+    """Machines at creation; afterwards the load owns the number."""
+    nodes_max: int
+    """Most machines."""
+    concurrency: float
+    """Requests at a time that one copy of the model serves well."""
+    accelerators_per_copy: NotRequired[int]
+    """Accelerators that one copy takes; those of the whole machine unless told."""
+    memory_mib_per_copy: NotRequired[int]
+    """Host memory that one copy takes; 1024 unless told."""
+    startup_s: NotRequired[int]
+    """Seconds until a container must answer, 60 to 3600; 1800 unless told."""
+
+
+class AsyncEndpointArgs(PlacedArgs):
+    """A model behind an asynchronous endpoint: requests and results in S3, no machines while the queue is empty."""
+
+    instance_type: str
+    """EC2 instance type that SageMaker hosts on."""
+    image: str
+    """Container image in ECR."""
+    model_data: NotRequired[str]
+    """s3:// location of the packed model; the container has no other way to it."""
+    environment_variables: NotRequired[dict[str, str]]
+    """Environment of the container; holds no secrets."""
+    nodes_max: int
+    """Most machines; the fewest are none."""
+    concurrency: int
+    """Requests at a time that one machine serves well, 1 to 1000."""
+    results: WriterArgs
+    """Where results and errors go."""
+    startup_s: NotRequired[int]
+    """Seconds until a container must answer, 60 to 3600; 1800 unless told."""
+
+
+class ServerlessEndpointArgs(OwnedArgs):
+    """A small model without machines: no accelerator, at most 6 GB, nothing billed while nobody asks."""
+
+    region: str
+    """AWS region."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
+    image: str
+    """Container image in ECR."""
+    model_data: NotRequired[str]
+    """s3:// location of the packed model."""
+    environment_variables: NotRequired[dict[str, str]]
+    """Environment of the container; holds no secrets."""
+    accelerator: NotRequired[str]
+    """What the model was sized for; must be empty, serverless inference has no accelerators."""
+    memory_mib: int
+    """1024 to 6144 in steps of 1024."""
+    max_concurrency: int
+    """Requests at a time, 1 to 200."""
+
+
+class NotebookArgs(PlacedArgs):
+    """A notebook on an accelerator that stops itself."""
+
+    instance_type: str
+    """EC2 instance type that SageMaker notebooks run on."""
+    disk_gib: int
+    """Disk of the notebook; kept, and billed, while it is stopped."""
+    guard: NotRequired[GuardArgs]
+    """When it counts as idle; an hour under 5 % unless told. It stops window and grace after the last work."""
+    reads: NotRequired[list[str]]
+    """Buckets that it may read."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store that it may write to."""
+
+
+class StudioDomainArgs(PlacedArgs):
+    """Studio for a team, inside of the network, its apps shut down when idle."""
+
+    idle_minutes: NotRequired[int]
+    """Minutes without work after which an app is shut down, 60 to 525600; 60 unless told."""
+    users: NotRequired[list[str]]
+    """Names of user profiles."""
+    reads: NotRequired[list[str]]
+    """Buckets that users may read."""
+    disk_gib: NotRequired[int]
+    """Largest disk of a space; 100 unless told."""
+
+
+def _placed(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+    return {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "region": pool.region,
+        "instance_type": pool.instance_type,
+    }
+
+
+def disk_gib(pool: Pool) -> int:
+    return max(-(-pool.disk_bytes_per_node // 2**30), 75)
+
+
+def training_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings, image: str) -> dict[str, Any]:
+    """Training on SageMaker as a decision says it; the longest run is twice the upper end of the predicted time."""
+    bucket = bucket_name(decision, workload, settings)
+    predicted_s = workload.performance.high if workload.performance.metric == "run_time_s" else 86400.0
+    return {
+        **_placed(decision, workload, pool),
+        "nodes": max(pool.nodes_max, 1),
+        "capacity_mode": pool.capacity.mode,
+        "image": image,
+        "max_run_s": min(max(int(2 * predicted_s), 3600), 28 * 86400),
+        "writer": {"bucket": bucket, "key_alias": f"alias/{bucket}"},
+        "disk_gib": disk_gib(pool),
+    }
+
+
+def endpoint_args(decision: Decision, workload: Workload, pool: Pool, image: str) -> dict[str, Any]:
+    """Serving on SageMaker as a decision says it."""
+    replicas = workload.replicas
+    args: dict[str, Any] = {
+        **_placed(decision, workload, pool),
+        "image": image,
+        "nodes_min": pool.nodes_min,
+        "nodes_initial": pool.nodes_initial,
+        "nodes_max": pool.nodes_max,
+        "concurrency": float((replicas and replicas.concurrency_per_replica) or 4),
+    }
+    if replicas is not None and 0 < replicas.devices_per_replica <= pool.accelerators_per_node:
+        args["accelerators_per_copy"] = replicas.devices_per_replica
+    return args
+
+
+def notebook_args(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+    """A notebook as a decision says it."""
+    guard = {"guard": workload.guard.model_dump()} if workload.guard else {}
+    return {**_placed(decision, workload, pool), "disk_gib": disk_gib(pool), **guard}

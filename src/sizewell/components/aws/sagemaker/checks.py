@@ -1,0 +1,211 @@
+"""What the SageMaker components refuse, each with its sentence; all faults of one component are raised together."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sizewell.components.aws.checks import SECRET, check_place, check_region, check_sold
+from sizewell.components.aws.sagemaker.args import (
+    AsyncEndpointArgs,
+    NotebookArgs,
+    RealtimeEndpointArgs,
+    ServerlessEndpointArgs,
+    StudioDomainArgs,
+    TrainingPipelineArgs,
+)
+from sizewell.components.faults import Faults, check_counts, check_guard, check_owned
+from sizewell.sizing.catalog.records import Shape
+
+DAY_S = 86400
+_IMAGE = re.compile(r"\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[\w./-]+(:[\w.-]+|@sha256:[0-9a-f]{64})")
+_S3 = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/\S*)?")
+
+
+def check_training(name: str, args: TrainingPipelineArgs, shape: Shape | None) -> None:
+    """`shape` is the catalog's record of the instance type, None where the catalog does not know it."""
+    faults = Faults(f"TrainingPipeline {name}")
+    faults.unknown_keys(args, TrainingPipelineArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    _check_type(faults, args, shape, use="training")
+    _check_container(faults, args)
+    faults.whole_number(args, "disk_gib", 1, 16384)
+    counted = faults.whole_number(args, "nodes", 1, 256)
+    if counted and args["nodes"] > 1:
+        zones = len(args.get("zones") or [])
+        faults.must(zones == 1, "zones", f"must be exactly one for machines of one job, got {zones}")
+    spot = faults.one_of(args, "capacity_mode", ("on-demand", "spot")) and args["capacity_mode"] == "spot"
+    ran = faults.whole_number(
+        args, "max_run_s", 60, 28 * DAY_S, fix="SageMaker ends every job after 28 days at the latest"
+    )
+    wait = args.get("max_wait_s")
+    if wait is not None:
+        faults.must(spot, "max_wait_s", "is for spot only: on demand nothing is waited for", fix="drop it")
+        faults.must(
+            ran and isinstance(wait, int) and args["max_run_s"] <= wait <= 28 * DAY_S,
+            "max_wait_s",
+            f"must be max_run_s ({args.get('max_run_s')}) to {28 * DAY_S}, got {wait!r}: the run counts as well",
+        )
+    _check_bucket(faults, args.get("writer"), "writer", why="a run that is interrupted starts again from there")
+    for channel, location in (args.get("channels") or {}).items():
+        faults.must(
+            bool(_S3.fullmatch(str(location))), f"channels.{channel}", f"must be an s3:// location, got {location!r}"
+        )
+    faults.done()
+
+
+def check_realtime(name: str, args: RealtimeEndpointArgs, shape: Shape | None) -> None:
+    faults = Faults(f"RealtimeEndpoint {name}")
+    faults.unknown_keys(args, RealtimeEndpointArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    _check_type(faults, args, shape, use="hosting")
+    _check_container(faults, args)
+    _check_zones(faults, args)
+    counted = check_counts(faults, args, highest=100)
+    if counted and args["nodes_min"] > 0:
+        faults.must(args["nodes_initial"] >= 1, "nodes_initial", "must be at least 1 with nodes_min over 0, got 0")
+    _check_startup(faults, args)
+    concurrency = args.get("concurrency")
+    faults.must(
+        isinstance(concurrency, int | float) and concurrency > 0, "concurrency", f"must be over 0, got {concurrency!r}"
+    )
+    if "accelerators_per_copy" in args and shape is not None:
+        if shape.accelerators:
+            faults.whole_number(args, "accelerators_per_copy", 1, shape.accelerators)
+        else:
+            faults.add("accelerators_per_copy", f"is given, but {shape.instance_type} has no accelerators")
+    if "memory_mib_per_copy" in args:
+        faults.whole_number(args, "memory_mib_per_copy", 128, 4 * 1024 * 1024)
+    faults.done()
+
+
+def check_async(name: str, args: AsyncEndpointArgs, shape: Shape | None) -> None:
+    faults = Faults(f"AsyncEndpoint {name}")
+    faults.unknown_keys(args, AsyncEndpointArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    _check_type(faults, args, shape, use="hosting")
+    _check_container(faults, args)
+    _check_zones(faults, args)
+    _check_startup(faults, args)
+    faults.whole_number(args, "nodes_max", 1, 100)
+    faults.whole_number(args, "concurrency", 1, 1000)
+    _check_bucket(faults, args.get("results"), "results", why="that is the only way to get at them")
+    faults.done()
+
+
+def check_serverless(name: str, args: ServerlessEndpointArgs) -> None:
+    faults = Faults(f"ServerlessEndpoint {name}")
+    faults.unknown_keys(args, ServerlessEndpointArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    _check_container(faults, args)
+    faults.must(
+        not args.get("accelerator"),
+        "accelerator",
+        f"must be empty, got {args.get('accelerator')!r}: serverless inference has no accelerators",
+        fix="use an AsyncEndpoint, or a RealtimeEndpoint with nodes_min: 0",
+    )
+    memory = args.get("memory_mib")
+    faults.must(
+        isinstance(memory, int) and not isinstance(memory, bool) and 1024 <= memory <= 6144 and memory % 1024 == 0,
+        "memory_mib",
+        f"must be 1024 to 6144 in steps of 1024, got {memory!r}",
+        fix="a larger model needs machines of its own: AsyncEndpoint or RealtimeEndpoint",
+    )
+    faults.whole_number(args, "max_concurrency", 1, 200)
+    faults.done()
+
+
+def check_notebook(name: str, args: NotebookArgs, shape: Shape | None) -> None:
+    faults = Faults(f"Notebook {name}")
+    faults.unknown_keys(args, NotebookArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    check_guard(faults, args)
+    _check_type(faults, args, shape, use="notebook")
+    faults.whole_number(args, "disk_gib", 5, 16384)
+    if "writer" in args:
+        _check_bucket(faults, args["writer"], "writer", why="checkpoints go there")
+    faults.done()
+
+
+def check_studio(name: str, args: StudioDomainArgs) -> None:
+    faults = Faults(f"StudioDomain {name}")
+    faults.unknown_keys(args, StudioDomainArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    if "idle_minutes" in args:
+        faults.whole_number(args, "idle_minutes", 60, 525600)
+    if "disk_gib" in args:
+        faults.whole_number(args, "disk_gib", 5, 16384)
+    users = args.get("users") or []
+    faults.must(len(set(users)) == len(users), "users", f"names a user twice: {', '.join(map(str, users))}")
+    for number, user in enumerate(users):
+        faults.must(
+            bool(re.fullmatch(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}", str(user))),
+            f"users[{number}]",
+            f"must be letters, digits and -, at most 63, got {user!r}",
+        )
+    faults.done()
+
+
+def _check_type(faults: Faults, args: Mapping[str, Any], shape: Shape | None, *, use: str) -> None:
+    given = str(args.get("instance_type"))
+    if given.startswith("ml."):
+        faults.add("instance_type", f"is written without ml., got {given!r}", fix=given.removeprefix("ml."))
+    elif shape is None:
+        faults.add(
+            "instance_type",
+            f"is not in the catalog: {given!r}",
+            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
+        )
+    else:
+        uses = ", ".join(sorted(shape.managed)) or "nothing"
+        faults.must(
+            use in shape.managed,
+            "instance_type",
+            f"SageMaker does not offer {given} for {use}; it offers it for {uses}",
+        )
+        check_sold(faults, args, given)
+
+
+def _check_container(faults: Faults, args: Mapping[str, Any]) -> None:
+    image = str(args.get("image", ""))
+    faults.must(
+        bool(_IMAGE.fullmatch(image)),
+        "image",
+        f"must be an image in ECR with its tag or digest, got {image!r}: SageMaker pulls from nowhere else",
+    )
+    data = args.get("model_data")
+    faults.must(
+        data is None or bool(_S3.fullmatch(str(data))), "model_data", f"must be an s3:// location, got {data!r}"
+    )
+    for key, value in (args.get("environment_variables") or {}).items():
+        faults.must(
+            not SECRET.search(f"{key}={value}"),
+            f"environment_variables.{key}",
+            "looks like a secret; everyone who may describe the model can read it",
+            fix="read it from Secrets Manager with the container's role",
+        )
+
+
+def _check_zones(faults: Faults, args: Mapping[str, Any]) -> None:
+    zones = args.get("zones") or []
+    faults.must(
+        len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: SageMaker wants two for what it hosts"
+    )
+
+
+def _check_startup(faults: Faults, args: Mapping[str, Any]) -> None:
+    if "startup_s" in args:
+        faults.whole_number(args, "startup_s", 60, 3600)
+
+
+def _check_bucket(faults: Faults, store: Any, at: str, *, why: str) -> None:
+    faults.must(
+        isinstance(store, Mapping) and bool(store.get("bucket")) and bool(store.get("key_alias")),
+        at,
+        f"must name bucket and key_alias, got {store!r}: {why}",
+    )

@@ -1,0 +1,408 @@
+"""Serving on SageMaker: real time, asynchronous, serverless; each goes as low as its kind allows."""
+
+from typing import Any
+
+import pulumi
+from pulumi_aws import appautoscaling, cloudcontrol, cloudwatch, iam, sagemaker, sns
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws.sagemaker.args import AsyncEndpointArgs, RealtimeEndpointArgs, ServerlessEndpointArgs
+from sizewell.components.aws.sagemaker.checks import check_async, check_realtime, check_serverless
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned, OwnedArgs
+from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.records.registration import Registration
+
+VARIANT = sagemaker_plans.VARIANT
+
+
+class RealtimeEndpoint(Owned):
+    """A model behind an endpoint that follows its load, between the fewest machines and the most.
+
+    With nodes_min 0 it is built of an inference component, the only kind that SageMaker takes to zero: idle, it loses
+    its machines; the first request then fails, raises an alarm, and a few minutes later there is one again.
+    """
+
+    endpoint_name: pulumi.Output[str]
+    """Name of the endpoint."""
+    role_arn: pulumi.Output[str]
+    """Role of the containers."""
+
+    def __init__(self, name: str, args: RealtimeEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("aws", args.get("instance_type"))
+        check_realtime(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_realtime refuses an unknown type)
+        super().__init__(
+            "sizewell-aws:index:RealtimeEndpoint",
+            name,
+            args,
+            _registration(name, args, shape, (args["nodes_min"], args["nodes_initial"], args["nodes_max"])),
+            opts,
+        )
+        role = _role(self, name, args)
+        if args["nodes_min"] == 0:
+            endpoint = self._to_zero(name, args, shape, role)
+        else:
+            endpoint = self._always_on(name, args, shape, role)
+        self.endpoint_name = endpoint.name
+        self.role_arn = role.arn
+        self.register_outputs({"endpointName": self.endpoint_name, "roleArn": self.role_arn})
+
+    def _always_on(self, name: str, args: RealtimeEndpointArgs, shape: Shape, role: iam.Role) -> sagemaker.Endpoint:
+        variant: dict[str, Any] = {
+            "initial_instance_count": args["nodes_initial"],
+            "container_startup_health_check_timeout_in_seconds": args.get("startup_s", sagemaker_plans.STARTUP_S),
+            "routing_configs": [{"routing_strategy": "LEAST_OUTSTANDING_REQUESTS"}],
+        }
+        model = _model(self, name, args, role)
+        endpoint = _endpoint(self, name, _config(self, name, args, shape, role=role, model=model, variant=variant))
+        target = _target(
+            self,
+            name,
+            resource_id=f"endpoint/{self.physical(name, 63)}/variant/{VARIANT}",
+            dimension="sagemaker:variant:DesiredInstanceCount",
+            bounds=(args["nodes_min"], args["nodes_max"]),
+            after=endpoint,
+        )
+        metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
+        _follow(self, name, target, sagemaker_plans.tracking(metric, args["concurrency"], cool_in_s=600))
+        return endpoint
+
+    def _to_zero(self, name: str, args: RealtimeEndpointArgs, shape: Shape, role: iam.Role) -> sagemaker.Endpoint:
+        group = parts.closed_group(self, f"{name}-containers", args, what=f"Containers of {name}")
+        physical = self.physical(name, 63)
+        config = self.physical(f"{name}-{sagemaker_plans.content_hash(args)}", 63)
+        tags = self.tags_of(sagemaker.EndpointConfiguration, f"{name}-config")
+        key = _disk_key(self, name, args, shape, role)
+        made = cloudcontrol.Resource(
+            f"{name}-config",
+            type_name="AWS::SageMaker::EndpointConfig",
+            desired_state=pulumi.Output.all(role.arn, args["subnet_ids"], group.id, key or "").apply(
+                lambda known: sagemaker_plans.zero_config(
+                    config=config,
+                    args=args,
+                    role_arn=known[0],
+                    subnet_ids=known[1],
+                    security_group_id=known[2],
+                    key_arn=known[3],
+                    tags=tags,
+                )
+            ),
+            opts=self.child(),
+        )
+        endpoint = _endpoint(self, name, config, after=made)
+        component = cloudcontrol.Resource(
+            f"{name}-component",
+            type_name="AWS::SageMaker::InferenceComponent",
+            desired_state=sagemaker_plans.inference_component(
+                component=physical,
+                endpoint=physical,
+                args=args,
+                shape=shape,
+                tags=self.tags_of(cloudcontrol.Resource, f"{name}-component"),
+            ),
+            opts=self.child(depends_on=[endpoint]),
+        )
+        target = _target(
+            self,
+            name,
+            resource_id=f"inference-component/{physical}",
+            dimension="sagemaker:inference-component:DesiredCopyCount",
+            bounds=sagemaker_plans.copies(args, shape),
+            after=component,
+        )
+        metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
+        _follow(self, name, target, sagemaker_plans.tracking(metric, args["concurrency"], cool_in_s=600))
+        _wake(self, name, target, "NoCapacityInvocationFailures", {"InferenceComponentName": physical})
+        return endpoint
+
+
+class AsyncEndpoint(Owned):
+    """A model behind a queue: requests and results in S3, no machines while nothing waits."""
+
+    endpoint_name: pulumi.Output[str]
+    """Name of the endpoint."""
+    role_arn: pulumi.Output[str]
+    """Role of the containers."""
+    topic_arn: pulumi.Output[str]
+    """Topic of finished and failed requests."""
+
+    def __init__(self, name: str, args: AsyncEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("aws", args.get("instance_type"))
+        check_async(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_async refuses an unknown type)
+        super().__init__(
+            "sizewell-aws:index:AsyncEndpoint",
+            name,
+            args,
+            _registration(name, args, shape, (0, 1, args["nodes_max"])),
+            opts,
+        )
+        role = _role(self, name, args)
+        results, account = args["results"], parts.account_of(args, role)
+        document = plans.writer_policy(region=args["region"], bucket=results["bucket"], key_alias=results["key_alias"])
+        parts.inline_policy(self, f"{name}-containers-results", role, document)
+        key = parts.service_key(
+            self,
+            f"{name}-notices",
+            account=account,
+            region=args["region"],
+            services=("sagemaker.amazonaws.com",),
+        )
+        parts.inline_policy(self, f"{name}-containers-key", role, parts.key_use({"region": args["region"]}, key.arn))
+        topic = sns.Topic(
+            f"{name}-notices",
+            name=self.physical(f"{name}-notices", 256),
+            kms_master_key_id=key.arn,
+            tags=self.tags_of(sns.Topic, f"{name}-notices"),
+            opts=self.child(),
+        )
+        publish = parts.told(
+            lambda arn: plans.policy([{"Effect": "Allow", "Action": "sns:Publish", "Resource": arn}]),
+            parts.arn_of(account, args["region"], "sns", self.physical(f"{name}-notices", 256)),
+        )
+        parts.inline_policy(self, f"{name}-containers-notices", role, publish)
+        where = f"s3://{results['bucket']}/{name}"
+        queue = {
+            "client_config": {"max_concurrent_invocations_per_instance": args["concurrency"]},
+            "output_config": {
+                "s3_output_path": f"{where}/results/",
+                "s3_failure_path": f"{where}/failures/",
+                "notification_config": {"success_topic": topic.arn, "error_topic": topic.arn},
+            },
+        }
+        variant = {
+            "initial_instance_count": 1,
+            "container_startup_health_check_timeout_in_seconds": args.get("startup_s", sagemaker_plans.STARTUP_S),
+        }
+        model = _model(self, name, args, role)
+        config = _config(self, name, args, shape, role=role, model=model, variant=variant, async_inference_config=queue)
+        endpoint = _endpoint(self, name, config)
+        physical = self.physical(name, 63)
+        target = _target(
+            self,
+            name,
+            resource_id=f"endpoint/{physical}/variant/{VARIANT}",
+            dimension="sagemaker:variant:DesiredInstanceCount",
+            bounds=(0, args["nodes_max"]),
+            after=endpoint,
+        )
+        _follow(self, name, target, sagemaker_plans.backlog(physical, float(args["concurrency"])))
+        _wake(self, name, target, "HasBacklogWithoutCapacity", {"EndpointName": physical})
+        self.endpoint_name = endpoint.name
+        self.role_arn = role.arn
+        self.topic_arn = topic.arn
+        self.register_outputs(
+            {"endpointName": self.endpoint_name, "roleArn": self.role_arn, "topicArn": self.topic_arn}
+        )
+
+
+class ServerlessEndpoint(Owned):
+    """A small model on nobody's machine. AWS has neither a VPC, nor isolation, nor a disk to encrypt for it."""
+
+    endpoint_name: pulumi.Output[str]
+    """Name of the endpoint."""
+    role_arn: pulumi.Output[str]
+    """Role of the container."""
+
+    def __init__(self, name: str, args: ServerlessEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_serverless(name, args)
+        super().__init__(
+            "sizewell-aws:index:ServerlessEndpoint",
+            name,
+            args,
+            {
+                "kind": "endpoint",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "aws",
+                "region": args["region"],
+            },
+            opts,
+        )
+        role = _role(self, name, args)
+        content = sagemaker_plans.content_hash(args)
+        model = sagemaker.Model(
+            f"{name}-model",
+            name=self.physical(f"{name}-{content}", 63),
+            execution_role_arn=role.arn,
+            primary_container=sagemaker_plans.container(args),  # type: ignore[arg-type]
+            tags=self.tags_of(sagemaker.Model, f"{name}-model"),
+            opts=self.child(),
+        )
+        config = sagemaker.EndpointConfiguration(
+            f"{name}-config",
+            name=self.physical(f"{name}-{content}", 63),
+            production_variants=[
+                {
+                    "variant_name": VARIANT,
+                    "model_name": model.name,
+                    "serverless_config": {
+                        "memory_size_in_mb": args["memory_mib"],
+                        "max_concurrency": args["max_concurrency"],
+                    },
+                }
+            ],
+            tags=self.tags_of(sagemaker.EndpointConfiguration, f"{name}-config"),
+            opts=self.child(),
+        )
+        endpoint = _endpoint(self, name, config.name)
+        self.endpoint_name = endpoint.name
+        self.role_arn = role.arn
+        self.register_outputs({"endpointName": self.endpoint_name, "roleArn": self.role_arn})
+
+
+def _registration(name: str, args: OwnedArgs, shape: Shape, nodes: tuple[int, int, int]) -> Registration:
+    return {
+        "kind": "endpoint",
+        "name": name,
+        "environment": args["environment"],
+        "cloud": "aws",
+        "region": args["region"],  # type: ignore[typeddict-item]
+        "instanceType": shape.instance_type,
+        "accelerator": shape.accelerator,
+        "acceleratorsPerNode": shape.accelerators,
+        "market": "on-demand",
+        "capacityMode": "on-demand",
+        "nodesMin": nodes[0],
+        "nodesInitial": nodes[1],
+        "nodesMax": nodes[2],
+    }
+
+
+def _role(owner: Owned, name: str, args: Any) -> iam.Role:
+    region = args["region"]
+    inline = {"container": sagemaker_plans.container_policy(region=region)}
+    if "model_data" in args:
+        buckets = sagemaker_plans.buckets_of([args["model_data"]])
+        inline["model"] = sagemaker_plans.read_policy(region=region, buckets=buckets)
+    return parts.role(
+        owner,
+        f"{name}-containers",
+        trust=plans.assume_role("sagemaker.amazonaws.com"),
+        description=f"Containers of {name}",
+        managed=("AmazonEC2ContainerRegistryPullOnly",),
+        inline=inline,
+        region=region,
+    )
+
+
+def _model(owner: Owned, name: str, args: Any, role: iam.Role) -> sagemaker.Model:
+    """In the VPC and without a network of its own: model data comes through SageMaker."""
+    group = parts.closed_group(owner, f"{name}-containers", args, what=f"Containers of {name}")
+    return sagemaker.Model(
+        f"{name}-model",
+        name=owner.physical(f"{name}-{sagemaker_plans.content_hash(args)}", 63),
+        execution_role_arn=role.arn,
+        primary_container=sagemaker_plans.container(args),
+        enable_network_isolation=True,
+        vpc_config={"subnets": args["subnet_ids"], "security_group_ids": [group.id]},
+        tags=owner.tags_of(sagemaker.Model, f"{name}-model"),
+        opts=owner.child(),
+    )
+
+
+def _config(
+    owner: Owned,
+    name: str,
+    args: Any,
+    shape: Shape,
+    *,
+    role: iam.Role,
+    model: sagemaker.Model,
+    variant: dict[str, Any],
+    **more: Any,
+) -> pulumi.Output[str]:
+    """One variant on machines."""
+    key = _disk_key(owner, name, args, shape, role)
+    if key is not None:
+        more["kms_key_arn"] = key
+    made = sagemaker.EndpointConfiguration(
+        f"{name}-config",
+        name=owner.physical(f"{name}-{sagemaker_plans.content_hash(args)}", 63),
+        production_variants=[
+            {
+                "variant_name": VARIANT,
+                "model_name": model.name,
+                "instance_type": sagemaker_plans.ml(shape.instance_type),
+                **variant,
+            }
+        ],
+        tags=owner.tags_of(sagemaker.EndpointConfiguration, f"{name}-config"),
+        opts=owner.child(),
+        **more,
+    )
+    return made.name
+
+
+def _disk_key(owner: Owned, name: str, args: Any, shape: Shape, role: iam.Role) -> pulumi.Input[str] | None:
+    """A key for the machines' disks; None where they have disks of their own, with which SageMaker refuses a key."""
+    if sagemaker_plans.local_disks(shape):
+        return None
+    key = parts.key_arn(owner, name, args, parts.account_of(args, role))
+    parts.inline_policy(owner, f"{name}-containers-disks", role, parts.key_use(args, key))
+    return key
+
+
+def _endpoint(
+    owner: Owned, name: str, config: pulumi.Input[str], *, after: pulumi.Resource | None = None
+) -> sagemaker.Endpoint:
+    return sagemaker.Endpoint(
+        f"{name}-endpoint",
+        name=owner.physical(name, 63),
+        endpoint_config_name=config,
+        tags=owner.tags_of(sagemaker.Endpoint, f"{name}-endpoint"),
+        opts=owner.child(depends_on=[after] if after else []),
+    )
+
+
+def _target(
+    owner: Owned, name: str, *, resource_id: str, dimension: str, bounds: tuple[int, int], after: pulumi.Resource
+) -> appautoscaling.Target:
+    return appautoscaling.Target(
+        f"{name}-scaling",
+        service_namespace="sagemaker",
+        resource_id=resource_id,
+        scalable_dimension=dimension,
+        min_capacity=bounds[0],
+        max_capacity=bounds[1],
+        tags=owner.tags_of(appautoscaling.Target, f"{name}-scaling"),
+        opts=owner.child(depends_on=[after]),
+    )
+
+
+def _follow(owner: Owned, name: str, target: appautoscaling.Target, tracking: dict[str, Any]) -> None:
+    appautoscaling.Policy(
+        f"{name}-follow",
+        name=owner.physical(f"{name}-follow", 255),
+        policy_type="TargetTrackingScaling",
+        service_namespace=target.service_namespace,
+        resource_id=target.resource_id,
+        scalable_dimension=target.scalable_dimension,
+        target_tracking_scaling_policy_configuration=tracking,
+        opts=owner.child(),
+    )
+
+
+def _wake(owner: Owned, name: str, target: appautoscaling.Target, metric: str, dimensions: dict[str, str]) -> None:
+    """From zero to one: no metric by machine exists at zero, so an alarm on vain requests adds the first."""
+    step = appautoscaling.Policy(
+        f"{name}-wake",
+        name=owner.physical(f"{name}-wake", 255),
+        policy_type="StepScaling",
+        service_namespace=target.service_namespace,
+        resource_id=target.resource_id,
+        scalable_dimension=target.scalable_dimension,
+        step_scaling_policy_configuration=sagemaker_plans.WAKE,
+        opts=owner.child(),
+    )
+    cloudwatch.MetricAlarm(
+        f"{name}-wake",
+        name=owner.physical(f"{name}-wake", 255),
+        alarm_description=f"{name}: requests find no machine",
+        alarm_actions=[step.arn],
+        tags=owner.tags_of(cloudwatch.MetricAlarm, f"{name}-wake"),
+        opts=owner.child(),
+        **sagemaker_plans.wake_alarm(metric, dimensions),
+    )

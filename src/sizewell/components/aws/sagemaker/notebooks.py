@@ -1,0 +1,196 @@
+"""Notebooks and Studio on SageMaker: inside of the network, encrypted, and off when nobody works."""
+
+from typing import Any
+
+import pulumi
+from pulumi_aws import sagemaker
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws.sagemaker.args import NotebookArgs, StudioDomainArgs
+from sizewell.components.aws.sagemaker.checks import check_notebook, check_studio
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+
+
+class Notebook(Owned):
+    """A notebook without internet, without root, that stops itself; its disk stays, and bills, when stopped."""
+
+    notebook_name: pulumi.Output[str]
+    """Name of the notebook instance."""
+    role_arn: pulumi.Output[str]
+    """Role of the notebook."""
+
+    def __init__(self, name: str, args: NotebookArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("aws", args.get("instance_type"))
+        check_notebook(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_notebook refuses an unknown type)
+        region = args["region"]
+        guard = args.get("guard", sagemaker_plans.NOTEBOOK_GUARD)
+        super().__init__(
+            "sizewell-aws:index:Notebook",
+            name,
+            {**args, "guard": guard},
+            {
+                "kind": "notebook",
+                "name": name,
+                "environment": args["environment"],
+                "workloadKind": "notebook",
+                "cloud": "aws",
+                "region": region,
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": "on-demand",
+                "capacityMode": "on-demand",
+                "nodesMin": 0,
+                "nodesInitial": 1,
+                "nodesMax": 1,
+            },
+            opts,
+        )
+        physical = self.physical(name, 63)
+        inline: dict[str, Any] = {"container": sagemaker_plans.container_policy(region=region)}
+        if args.get("reads"):
+            inline["data"] = sagemaker_plans.read_policy(region=region, buckets=args["reads"])
+        if writer := args.get("writer"):
+            inline["checkpoints"] = plans.writer_policy(
+                region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
+            )
+        role = parts.role(
+            self,
+            f"{name}-notebook",
+            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            description=f"Notebook {name}",
+            managed=("AmazonEC2ContainerRegistryPullOnly",),
+            inline=inline,
+            region=region,
+        )
+        account = parts.account_of(args, role)
+        stop = parts.told(
+            lambda arn: plans.policy(
+                [{"Effect": "Allow", "Action": "sagemaker:StopNotebookInstance", "Resource": arn}]
+            ),
+            parts.arn_of(account, region, "sagemaker", f"notebook-instance/{physical}"),
+        )
+        parts.inline_policy(self, f"{name}-notebook-stop", role, stop)
+        key = parts.key_arn(self, name, args, account)
+        parts.inline_policy(self, f"{name}-notebook-key", role, parts.key_use(args, key))
+        group = parts.closed_group(self, f"{name}-notebook", args, what=f"Notebook {name}")
+        script = sagemaker.NotebookInstanceLifecycleConfiguration(
+            f"{name}-auto-stop",
+            name=self.physical(f"{name}-auto-stop", 63),
+            on_start=sagemaker_plans.auto_stop(guard=guard, region=region),
+            tags=self.tags_of(sagemaker.NotebookInstanceLifecycleConfiguration, f"{name}-auto-stop"),
+            opts=self.child(),
+        )
+        notebook = sagemaker.NotebookInstance(
+            f"{name}-notebook",
+            name=physical,
+            instance_type=sagemaker_plans.ml(shape.instance_type),
+            platform_identifier="notebook-al2023-v1",
+            role_arn=role.arn,
+            subnet_id=pulumi.Output.from_input(args["subnet_ids"]).apply(lambda ids: ids[0]),
+            security_groups=[group.id],
+            direct_internet_access="Disabled",
+            root_access="Disabled",
+            kms_key_id=key,
+            volume_size=args["disk_gib"],
+            instance_metadata_service_configuration={"minimum_instance_metadata_service_version": "2"},
+            lifecycle_config_name=script.name,
+            tags=self.tags_of(sagemaker.NotebookInstance, f"{name}-notebook"),
+            opts=self.child(),
+        )
+        self.notebook_name = notebook.name
+        self.role_arn = role.arn
+        self.register_outputs({"notebookName": self.notebook_name, "roleArn": self.role_arn})
+
+
+class StudioDomain(Owned):
+    """SageMaker Studio for a team: traffic in the VPC only, homes encrypted, idle apps shut down.
+
+    Homes are kept when a prod domain ends, and bill; elsewhere they go with it.
+    """
+
+    domain_id: pulumi.Output[str]
+    """Id of the domain."""
+    role_arn: pulumi.Output[str]
+    """Role of the users' apps."""
+
+    def __init__(self, name: str, args: StudioDomainArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_studio(name, args)
+        region = args["region"]
+        super().__init__(
+            "sizewell-aws:index:StudioDomain",
+            name,
+            args,
+            {
+                "kind": "notebook",
+                "name": name,
+                "environment": args["environment"],
+                "workloadKind": "notebook",
+                "cloud": "aws",
+                "region": region,
+            },
+            opts,
+        )
+        inline: dict[str, Any] = {"container": sagemaker_plans.container_policy(region=region)}
+        if args.get("reads"):
+            inline["data"] = sagemaker_plans.read_policy(region=region, buckets=args["reads"])
+        role = parts.role(
+            self,
+            f"{name}-users",
+            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            description=f"Users of {name}",
+            managed=("AmazonEC2ContainerRegistryPullOnly",),
+            inline=inline,
+            region=region,
+        )
+        account = parts.account_of(args, role)
+        key = parts.key_arn(self, name, args, account)
+        parts.inline_policy(self, f"{name}-users-key", role, parts.key_use(args, key))
+        group = parts.closed_group(self, f"{name}-users", args, what=f"Apps of {name}")
+        apps = sagemaker_plans.studio_apps(args.get("idle_minutes", 60))
+        domain = sagemaker.Domain(
+            f"{name}-domain",
+            domain_name=self.physical(name, 63),
+            auth_mode="IAM",
+            app_network_access_type="VpcOnly",
+            vpc_id=args["vpc_id"],
+            subnet_ids=args["subnet_ids"],
+            kms_key_id=key,
+            tag_propagation="ENABLED",
+            default_user_settings={
+                "execution_role": role.arn,
+                "security_groups": [group.id],
+                "jupyter_lab_app_settings": apps,
+                "code_editor_app_settings": apps,
+                "space_storage_settings": {
+                    "default_ebs_storage_settings": {
+                        "default_ebs_volume_size_in_gb": min(args.get("disk_gib", 100), 20),
+                        "maximum_ebs_volume_size_in_gb": args.get("disk_gib", 100),
+                    }
+                },
+                "sharing_settings": {"notebook_output_option": "Disabled"},
+            },
+            default_space_settings={
+                "execution_role": role.arn,
+                "security_groups": [group.id],
+                "jupyter_lab_app_settings": apps,
+            },
+            domain_settings={"docker_settings": {"enable_docker_access": "DISABLED"}},
+            retention_policy={"home_efs_file_system": "Retain" if args["environment"] == "prod" else "Delete"},
+            tags=self.tags_of(sagemaker.Domain, f"{name}-domain"),
+            opts=self.child(),
+        )
+        for user in args.get("users", []):
+            sagemaker.UserProfile(
+                f"{name}-{user}",
+                domain_id=domain.id,
+                user_profile_name=user,
+                tags=self.tags_of(sagemaker.UserProfile, f"{name}-{user}"),
+                opts=self.child(),
+            )
+        self.domain_id = domain.id
+        self.role_arn = role.arn
+        self.register_outputs({"domainId": self.domain_id, "roleArn": self.role_arn})

@@ -1,0 +1,119 @@
+"""Training on SageMaker: a pipeline whose runs end, resume and stay inside of the network."""
+
+import pulumi
+from pulumi_aws import sagemaker
+
+from sizewell.components.aws import parts, plans
+from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws.sagemaker.args import TrainingPipelineArgs
+from sizewell.components.aws.sagemaker.checks import check_training
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+
+
+class TrainingPipeline(Owned):
+    """A SageMaker pipeline with one training step. Nothing bills until somebody starts an execution of it."""
+
+    pipeline_name: pulumi.Output[str]
+    """Name of the pipeline: `aws sagemaker start-pipeline-execution --pipeline-name ...` starts a run."""
+    pipeline_arn: pulumi.Output[str]
+    """ARN of the pipeline."""
+    role_arn: pulumi.Output[str]
+    """Role of the training jobs."""
+
+    def __init__(self, name: str, args: TrainingPipelineArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("aws", args.get("instance_type"))
+        check_training(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_training refuses an unknown type)
+        region = args["region"]
+        super().__init__(
+            "sizewell-aws:index:TrainingPipeline",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "aws",
+                "region": region,
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": args["capacity_mode"],
+                "capacityMode": args["capacity_mode"],
+                "nodesMin": 0,
+                "nodesInitial": 0,
+                "nodesMax": args["nodes"],
+                "interruptible": args["capacity_mode"] == "spot",
+                "checkpointStore": args["writer"]["bucket"],
+            },
+            opts,
+        )
+        writer = args["writer"]
+        inline = {
+            "container": sagemaker_plans.container_policy(region=region),
+            "checkpoints": plans.writer_policy(region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]),
+        }
+        if channels := args.get("channels"):
+            buckets = sagemaker_plans.buckets_of(list(channels.values()))
+            inline["data"] = sagemaker_plans.read_policy(region=region, buckets=buckets)
+        job = parts.role(
+            self,
+            f"{name}-job",
+            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            description=f"Training jobs of {name}",
+            managed=("AmazonEC2ContainerRegistryPullOnly",),
+            inline=inline,
+            region=region,
+        )
+        account = parts.account_of(args, job)
+        key = parts.key_arn(self, name, args, account)
+        parts.inline_policy(self, f"{name}-job-key", job, parts.key_use(args, key))
+        hand = parts.role(
+            self,
+            f"{name}-pipeline",
+            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            description=f"Starts training jobs of {name}",
+            inline={
+                "jobs": parts.told(
+                    lambda number, role_arn: sagemaker_plans.pipeline_policy(
+                        region=region, account=number, job_role_arn=role_arn
+                    ),
+                    account,
+                    parts.arn_of(account, region, "iam", f"role/{self.physical(f'{name}-job', 64)}"),
+                )
+            },
+            region=region,
+        )
+        group = parts.closed_group(self, f"{name}-job", args, what=f"Training jobs of {name}")
+        job_tags = self.tags_of(sagemaker.TrainingJob, f"{name}-job")
+        definition = pulumi.Output.all(job.arn, key, args["subnet_ids"], group.id).apply(
+            lambda known: sagemaker_plans.pipeline_definition(
+                name,
+                args,
+                shape,
+                role_arn=known[0],
+                key_arn=known[1],
+                subnet_ids=known[2],
+                security_group_id=known[3],
+                tags=job_tags,
+            )
+        )
+        physical = self.physical(name, 63)
+        pipeline = sagemaker.Pipeline(
+            f"{name}-pipeline",
+            pipeline_name=physical,
+            pipeline_display_name=physical,
+            pipeline_description=f"Trains {name}; resumes from s3://{writer['bucket']}/{name}/checkpoints/",
+            role_arn=hand.arn,
+            parallelism_configuration={"max_parallel_execution_steps": 1},
+            pipeline_definition=definition,
+            tags=self.tags_of(sagemaker.Pipeline, f"{name}-pipeline"),
+            opts=self.child(),
+        )
+        self.pipeline_name = pipeline.pipeline_name
+        self.pipeline_arn = pipeline.arn
+        self.role_arn = job.arn
+        self.register_outputs(
+            {"pipelineName": self.pipeline_name, "pipelineArn": self.pipeline_arn, "roleArn": self.role_arn}
+        )

@@ -1,0 +1,97 @@
+"""Shared storage: its arguments, what it refuses, its size, and how a decision becomes it. Pure."""
+
+import re
+from typing import Any, NotRequired
+
+import pulumi
+
+from sizewell.components.aws.checks import check_region
+from sizewell.components.facts import owned_args
+from sizewell.components.faults import Faults, check_owned
+from sizewell.components.owned import OwnedArgs
+from sizewell.sizing.choose import shared_storage
+from sizewell.sizing.records.decision import Decision, Workload
+
+GIB = 2**30
+THROUGHPUTS = shared_storage.LUSTRE_TIERS
+capacity_gib = shared_storage.lustre_gib
+
+
+class SharedStorageArgs(OwnedArgs):
+    """A Lustre file system in the machines' zone for the data that they read."""
+
+    region: str
+    """AWS region."""
+    zone: str
+    """The machines' zone; across zones every byte costs and waits."""
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnet."""
+    vpc_cidr: str
+    """IPv4 range of the VPC: its machines may mount."""
+    subnet_id: pulumi.Input[str]
+    """Private subnet in the zone."""
+    account: NotRequired[str]
+    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for the data; one is made unless given."""
+    bytes_needed: int
+    """Bytes of data that have to fit; the size that FSx sells follows from it."""
+    throughput_mb_per_s_per_tib: NotRequired[int]
+    """125, 250, 500 or 1000; 125 unless told."""
+    data_location: NotRequired[str]
+    """s3:// location that appears under /data: names at once, contents at the first read."""
+    write_back: NotRequired[bool]
+    """Whether what is written under /data goes back to S3."""
+    client_groups: NotRequired[dict[str, pulumi.Input[str]]]
+    """Security groups of clients, by name, that need a way out to the file system."""
+
+
+def check_storage(name: str, args: SharedStorageArgs) -> None:
+    faults = Faults(f"SharedStorage {name}")
+    faults.unknown_keys(args, SharedStorageArgs)
+    check_owned(faults, args)
+    region, zone = check_region(faults, args), str(args.get("zone", ""))
+    named = bool(re.fullmatch(r"[a-z-]+-\d[a-z]", zone))
+    faults.must(
+        (named and (not region or zone[:-1] == region)) or bool(re.fullmatch(r"[a-z]+\d-az\d", zone)),
+        "zone",
+        f"must be one zone of {region or 'the region'}, as us-east-1a or use1-az4, got {zone!r}",
+        fix="take the machines' zone",
+    )
+    faults.whole_number(args, "bytes_needed", 1, 2**60, fix="data.size in the spec")
+    throughput = args.get("throughput_mb_per_s_per_tib", 125)
+    faults.must(
+        throughput in THROUGHPUTS,
+        "throughput_mb_per_s_per_tib",
+        f"must be one of {', '.join(map(str, THROUGHPUTS))}, got {throughput!r}",
+    )
+    location = args.get("data_location")
+    faults.must(
+        location is None or bool(re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/\S*)?", str(location))),
+        "data_location",
+        f"must be an s3:// location, got {location!r}",
+    )
+    faults.must(
+        not args.get("write_back") or location is not None,
+        "write_back",
+        "is given without data_location: there is nowhere to write back to",
+    )
+    faults.done()
+
+
+def storage_args(decision: Decision, workload: Workload, zone: str) -> dict[str, Any]:
+    """The file system that a decision's workload reads from, all but the network's ids."""
+    storage, pool = workload.storage, workload.pools[0]
+    assert storage is not None  # noqa: S101  (called for workloads with storage only)
+    args: dict[str, Any] = {
+        **owned_args(decision),
+        "facts": {"decisionDigest": decision.digest(), "workloadKind": workload.kind},
+        "region": pool.region,
+        "zone": zone,
+        "bytes_needed": max(storage.bytes, 1),
+    }
+    if storage.mb_per_s_per_tib:
+        args["throughput_mb_per_s_per_tib"] = storage.mb_per_s_per_tib
+    if storage.location and storage.location.startswith("s3://"):
+        args["data_location"] = storage.location
+    return args

@@ -1,0 +1,237 @@
+"""What the AKS components refuse, each with its sentence; all faults of one component are raised together."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sizewell.components.azure.aks.args import SYSTEM_SIZE, AksClusterArgs, AksGpuPoolArgs, AksOperatorsArgs
+from sizewell.components.azure.aks.plans import driver_of, runtime_of
+from sizewell.components.azure.checks import (
+    check_capacity,
+    check_gang,
+    check_place,
+    check_rack,
+    check_reservation,
+    check_windows_zone,
+    is_guid,
+)
+from sizewell.components.azure.plans import is_virtual
+from sizewell.components.faults import (
+    Faults,
+    check_counts,
+    check_guard,
+    check_label,
+    check_offered,
+    check_owned,
+    check_schedule,
+)
+from sizewell.components.machines import offered_elsewhere
+from sizewell.sizing.catalog.records import Shape
+
+DRIVERS = ("operator", "aks")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_REPOSITORY = re.compile(r"[a-z0-9][a-z0-9.-]*\.[a-z]{2,}(/[a-z0-9._-]+)*")
+
+
+def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> None:
+    """`system` is the catalog's record of the system pool's size, None where the catalog does not know it."""
+    faults = Faults(f"AksCluster {name}")
+    faults.unknown_keys(args, AksClusterArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    version = args.get("version", "1.34")
+    found = re.fullmatch(r"1\.(\d\d)(\.\d+)?", str(version))
+    faults.must(
+        found is not None and int(found[1]) >= 31,
+        "version",
+        f"must be a Kubernetes version from 1.31 on, such as 1.34, got {version!r}",
+    )
+    size = args.get("system_size", SYSTEM_SIZE)
+    faults.must(
+        system is not None and not system.accelerators,
+        "system_size",
+        f"must be a size of the catalog without accelerators, got {size!r}",
+        fix="accelerators belong into an AksGpuPool",
+    )
+    if "system_nodes" in args:
+        faults.whole_number(args, "system_nodes", 2, 20, fix="two machines keep DNS up while one is replaced")
+    for number, reserved in enumerate(args.get("reservations") or []):
+        check_reservation(faults, reserved, f"reservations[{number}]")
+    if "log_days" in args:
+        faults.whole_number(args, "log_days", 30, 730, fix="a month is what an inquiry needs at the least")
+    for number, group in enumerate(args.get("admin_groups") or []):
+        faults.must(
+            is_guid(group), f"admin_groups[{number}]", f"must be the object id of an Entra group, got {group!r}"
+        )
+    for number, value in enumerate(args.get("authorized_ranges") or []):
+        _check_range(faults, value, f"authorized_ranges[{number}]")
+    day, start = args.get("maintenance_day", "Sunday"), args.get("maintenance_start", "02:00")
+    faults.must(day in DAYS, "maintenance_day", f"must be one of {', '.join(DAYS)}, got {day!r}")
+    faults.must(
+        bool(re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", str(start))),
+        "maintenance_start",
+        f"must be a time as 02:00, got {start!r}",
+    )
+    if "secrets_key" in args:
+        faults.must(
+            "api_subnet_id" in args,
+            "secrets_key",
+            "is given without api_subnet_id: only an API server in the network reaches a private vault",
+            fix="give the API server a subnet (Network with kubernetes: true makes one)",
+        )
+    faults.done()
+
+
+def _check_range(faults: Faults, value: object, at: str) -> None:
+    try:
+        network = ipaddress.ip_network(str(value))
+    except ValueError:
+        faults.add(at, f"must be an IPv4 range as 203.0.113.0/28, got {value!r}")
+        return
+    faults.must(
+        network.version == 4 and network.prefixlen >= 16,
+        at,
+        f"must be an IPv4 range of /16 or narrower, got {value}: wider is the whole internet",
+    )
+
+
+def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None:
+    """`shape` is the catalog's record of the size, None where the catalog does not know it."""
+    faults = Faults(f"AksGpuPool {name}")
+    faults.unknown_keys(args, AksGpuPoolArgs)
+    check_owned(faults, args)
+    check_label(faults, name)
+    check_place(faults, args)
+    counted = check_counts(faults, args)
+    check_guard(faults, args)
+    check_schedule(faults, args)
+    check_windows_zone(faults, args)
+    faults.whole_number(args, "disk_gib", 64, 2048, fix="the OS disk holds the driver and the container images")
+    driver = args.get("driver", driver_of(shape) if shape else "operator")
+    faults.must(
+        driver in DRIVERS,
+        "driver",
+        f"must be operator or aks, got {driver!r}: the driver has exactly one owner",
+    )
+    if shape is None:
+        faults.add(
+            "vm_size",
+            f"is not in the catalog: {args.get('vm_size')!r}",
+            fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
+        )
+    elif not runtime_of(shape):
+        faults.add(
+            "vm_size",
+            f"has no accelerator: {shape.instance_type}",
+            fix="the cluster's system pool is for work without accelerators",
+        )
+    else:
+        elsewhere = offered_elsewhere("azure", shape.instance_type, args.get("region"))
+        check_offered(faults, args, shape.instance_type, elsewhere)
+        check_rack(faults, args, shape)
+        check_capacity(faults, args, shape)
+        if args.get("gang") and counted and args["nodes_max"] > 1:
+            check_gang(faults, args, shape)
+            faults.must(
+                driver == "operator",
+                "driver",
+                "must be operator for machines of one job: the driver that AKS installs leaves nvidia-peermem out, "
+                "and GPUs then reach InfiniBand through the CPU",
+                fix="leave driver out",
+            )
+        faults.must(
+            driver == "operator" or runtime_of(shape) == "cuda",
+            "driver",
+            f"must be operator for {shape.instance_type}: AKS installs no driver for AMD GPUs",
+        )
+        faults.must(
+            driver == "aks" or not is_virtual(shape),
+            "driver",
+            f"must be aks for {shape.instance_type}: a virtual GPU wants the GRID driver that AKS installs",
+            fix="leave driver out",
+        )
+    _check_spot(faults, args)
+    _check_pods(faults, args)
+    faults.done()
+
+
+def _check_spot(faults: Faults, args: Mapping[str, Any]) -> None:
+    mode, eviction, price = args.get("capacity_mode"), args.get("eviction"), args.get("max_price")
+    if mode != "spot":
+        for key in ("eviction", "max_price"):
+            faults.must(key not in args, key, f"is given, but capacity_mode is {mode}: only spot machines are evicted")
+        return
+    faults.must(
+        eviction in (None, "Delete"),
+        "eviction",
+        f"must be Delete, got {eviction!r}: a deallocated machine keeps its disk, its quota and its place in the pool",
+    )
+    faults.must(
+        price in (None, -1, -1.0),
+        "max_price",
+        f"must be -1, got {price!r}: a limit evicts machines when the market moves; on-demand caps the price anyway",
+    )
+
+
+def _check_pods(faults: Faults, args: Mapping[str, Any]) -> None:
+    """What the workload's pods need: a service account, an issuer for the writer, metrics for the guard."""
+    for key in ("namespace", "service_account"):
+        value = args.get(key, "default")
+        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    faults.must(
+        "writer" not in args or "oidc_issuer_url" in args,
+        "oidc_issuer_url",
+        "is missing: without the issuer of the cluster's tokens no pod becomes the writer",
+        fix="take AksCluster.oidc_issuer_url",
+    )
+    faults.must(
+        args.get("guard") is None or "metrics" in args,
+        "metrics",
+        "is missing: the guard reads what the exporter of the GPUs says, and would be blind",
+        fix="take AksCluster.metrics_workspace_id and metrics_query_url, or drop the guard",
+    )
+    check_emails(faults, args, "notify")
+
+
+def check_emails(faults: Faults, args: Mapping[str, Any], key: str) -> None:
+    for number, email in enumerate(args.get(key) or []):
+        faults.must(bool(_EMAIL.fullmatch(str(email))), f"{key}[{number}]", f"must be an e-mail address, got {email!r}")
+
+
+def check_operators(name: str, args: AksOperatorsArgs) -> None:
+    faults = Faults(f"AksOperators {name}")
+    faults.unknown_keys(args, AksOperatorsArgs)
+    check_owned(faults, args)
+    runtimes = args.get("runtimes") or []
+    faults.must(bool(runtimes), "runtimes", "is empty; name cuda, rocm or both")
+    for number, runtime in enumerate(runtimes):
+        faults.must(runtime in ("cuda", "rocm"), f"runtimes[{number}]", f"must be cuda or rocm, got {runtime!r}")
+    driver = args.get("driver", "operator")
+    faults.must(
+        driver in DRIVERS,
+        "driver",
+        f"must be operator or aks, got {driver!r}: the driver has exactly one owner",
+    )
+    faults.must(
+        driver != "aks" or not args.get("infiniband"),
+        "driver",
+        "must be operator with infiniband: the driver that AKS installs leaves nvidia-peermem out",
+    )
+    if "rocm" in runtimes:
+        image = args.get("amd_driver_image")
+        faults.must(
+            bool(_REPOSITORY.fullmatch(str(image))),
+            "amd_driver_image",
+            f"must be a repository that the cluster may push to, got {image!r}: AMD's operator builds its driver there",
+            fix="name one, as myregistry.azurecr.io/amdgpu-driver (sizewell:amdDriverImage), or use a scale set",
+        )
+    registry = args.get("registry", "nvcr.io")
+    faults.must(
+        bool(_REPOSITORY.fullmatch(str(registry))),
+        "registry",
+        f"must be a registry, with a path or without, got {registry!r}",
+    )
+    faults.done()

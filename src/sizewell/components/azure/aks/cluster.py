@@ -1,0 +1,367 @@
+"""A private AKS cluster with its system pool, logs, metrics and maintenance windows."""
+
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import authorization, containerservice, managedidentity, monitor, operationalinsights
+
+from sizewell.components.azure import parts, plans
+from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure.aks.args import KUBERNETES, SYSTEM_SIZE, AksClusterArgs
+from sizewell.components.azure.aks.checks import check_aks_cluster
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+
+
+class AksCluster(Owned):
+    """Control plane, add-ons and an on-demand system pool; reached from inside of the network only.
+
+    Nobody has a local account: Entra says who comes in, and Azure roles what they may do. GPU machines are apart, in
+    AksGpuPool. Machines of one InfiniBand partition want the subscription's feature AKSInfinibandSupport, and those
+    with GB200 or GB300 want it off (learn.microsoft.com/azure/aks/use-infiniband-gpu); a component cannot hold both.
+    """
+
+    cluster_name: pulumi.Output[str]
+    """Name of the cluster."""
+    cluster_id: pulumi.Output[str]
+    """Id of the cluster."""
+    oidc_issuer_url: pulumi.Output[str]
+    """Issuer of the cluster's tokens: what a federated identity trusts."""
+    kubeconfig: pulumi.Output[str]
+    """How kubectl reaches it, by kubelogin; a secret."""
+    metrics_workspace_id: pulumi.Output[str]
+    """Azure Monitor workspace that has the cluster's metrics."""
+    metrics_query_url: pulumi.Output[str]
+    """Where that workspace answers queries."""
+
+    def __init__(self, name: str, args: AksClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_aks_cluster(name, args, find_shape("azure", args.get("system_size", SYSTEM_SIZE)))
+        super().__init__(
+            "sizewell-azure:index:AksCluster",
+            name,
+            args,
+            {
+                "kind": "cluster",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+            },
+            opts,
+        )
+        control = parts.identity(self, f"{name}-control", args)
+        rights = self._rights(name, args, control)
+        logs = self._logs(name, args)
+        cluster = self._cluster(name, args, control, rights, logs)
+        self._administration(name, args, cluster, logs)
+        metrics = self._metrics(name, args, cluster)
+
+        self.cluster_name = cluster.name
+        self.cluster_id = cluster.id
+        self.oidc_issuer_url = cluster.oidc_issuer_profile.apply(
+            lambda issuer: getattr(issuer, "issuer_url", None) or ""
+        )
+        self.metrics_workspace_id = metrics.id
+        self.metrics_query_url = metrics.metrics.apply(
+            lambda found: getattr(found, "prometheus_query_endpoint", None) or ""
+        )
+        answered = containerservice.list_managed_cluster_user_credentials_output(
+            resource_group_name=args["resource_group"],
+            resource_name=cluster.name,
+            format="exec",
+            opts=pulumi.InvokeOptions(parent=self),
+        )
+        self.kubeconfig = pulumi.Output.secret(
+            pulumi.Output.all(answered.kubeconfigs, cluster.name).apply(
+                lambda known: aks_plans.kubeconfig(aks_plans.credential(known[0]), cluster=known[1])
+            )
+        )
+        self.register_outputs(
+            {
+                "clusterName": self.cluster_name,
+                "clusterId": self.cluster_id,
+                "oidcIssuerUrl": self.oidc_issuer_url,
+                "kubeconfig": self.kubeconfig,
+                "metricsWorkspaceId": self.metrics_workspace_id,
+                "metricsQueryUrl": self.metrics_query_url,
+            }
+        )
+
+    def _rights(
+        self, name: str, args: AksClusterArgs, control: managedidentity.UserAssignedIdentity
+    ) -> list[authorization.RoleAssignment]:
+        """The control plane joins its subnets, reads keys, and takes machines from reservations; nothing else.
+
+        For reservations Azure asks for Contributor of their resource group, for disks under one key of the key's group
+        (learn.microsoft.com/azure/aks/use-capacity-reservation-groups, azure-disk-customer-managed-keys): what of it is
+        used are these actions.
+        """
+        subnets: dict[str, Any] = {"nodes": args["subnet_id"]}
+        if "api_subnet_id" in args:
+            subnets["api"] = args["api_subnet_id"]
+        actions = [f"Microsoft.Network/virtualNetworks/subnets/{verb}" for verb in ("read", "join/action")]
+        held = [
+            parts.own_role(
+                self,
+                f"{name}-join-{which}",
+                scope=subnet,
+                principal=control.principal_id,
+                description="Puts machines into one subnet",
+                actions=actions,
+            )
+            for which, subnet in subnets.items()
+        ]
+        for number, group in enumerate(args.get("reservations", [])):
+            held.append(
+                parts.own_role(
+                    self,
+                    f"{name}-reserved-{number}",
+                    scope=group,
+                    principal=control.principal_id,
+                    description="Takes machines from one capacity reservation group",
+                    actions=aks_plans.RESERVED_ACTIONS,
+                )
+            )
+        if "disk_encryption_set_id" in args:
+            held.append(
+                parts.own_role(
+                    self,
+                    f"{name}-disks",
+                    scope=args["disk_encryption_set_id"],
+                    principal=control.principal_id,
+                    description="Makes disks under one key",
+                    actions=["Microsoft.Compute/diskEncryptionSets/read"],
+                )
+            )
+        if key := args.get("secrets_key"):
+            for what, role in (
+                ("key", aks_plans.KEY_CRYPTO_USER),
+                ("vault", aks_plans.KEY_VAULT_CONTRIBUTOR),
+            ):
+                held.append(
+                    parts.assign(
+                        self, f"{name}-{what}", scope=key["vault_id"], principal=control.principal_id, role=role
+                    )
+                )
+        return held
+
+    def _logs(self, name: str, args: AksClusterArgs) -> operationalinsights.Workspace:
+        return operationalinsights.Workspace(
+            f"{name}-logs",
+            workspace_name=self.physical(f"{name}-logs", 63),
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            sku={"name": "PerGB2018"},
+            retention_in_days=args.get("log_days", 90),
+            features={"disable_local_auth": True},
+            tags=self.tags_of(operationalinsights.Workspace, f"{name}-logs"),
+            opts=self.child(),
+        )
+
+    def _cluster(
+        self,
+        name: str,
+        args: AksClusterArgs,
+        control: managedidentity.UserAssignedIdentity,
+        rights: list[authorization.RoleAssignment],
+        logs: operationalinsights.Workspace,
+    ) -> containerservice.ManagedCluster:
+        nodes = args.get("system_nodes", 2)
+        optional: dict[str, Any] = {}
+        if "disk_encryption_set_id" in args:
+            optional["disk_encryption_set_id"] = args["disk_encryption_set_id"]
+        return containerservice.ManagedCluster(
+            f"{name}-cluster",
+            resource_name_=self.physical(name, 63),
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            kubernetes_version=args.get("version", KUBERNETES),
+            dns_prefix=self.physical(name, 54),
+            sku={"name": "Base", "tier": "Standard"},  # the free tier has no agreement on being up
+            identity={"type": "UserAssigned", "user_assigned_identities": [control.id]},
+            disable_local_accounts=True,
+            enable_rbac=True,
+            aad_profile={
+                "managed": True,
+                "enable_azure_rbac": True,
+                "admin_group_object_ids": args.get("admin_groups", []),
+            },
+            oidc_issuer_profile={"enabled": True},
+            security_profile=self._security(args, logs),
+            api_server_access_profile=self._access(args),
+            addon_profiles={
+                "azurepolicy": {"enabled": True},
+                "azureKeyvaultSecretsProvider": {"enabled": True, "config": {"enableSecretRotation": "true"}},
+            },
+            azure_monitor_profile={"metrics": {"enabled": True}},
+            auto_upgrade_profile={"upgrade_channel": "patch", "node_os_upgrade_channel": "NodeImage"},
+            auto_scaler_profile={
+                "expander": "least-waste",
+                "scale_down_unneeded_time": "10m",
+                "max_node_provision_time": "30m",  # machines with eight GPUs come slowly
+                "skip_nodes_with_local_storage": "false",
+                "skip_nodes_with_system_pods": "true",
+            },
+            network_profile={
+                "network_plugin": "azure",
+                "network_plugin_mode": "overlay",
+                "network_dataplane": "cilium",
+                "network_policy": "cilium",
+                "pod_cidr": plans.POD_CIDR,
+                "service_cidr": plans.SERVICE_CIDR,
+                "dns_service_ip": plans.SERVICE_CIDR.replace(".0/16", ".10"),
+                "load_balancer_sku": "standard",
+                "outbound_type": "userAssignedNATGateway",
+            },
+            storage_profile={
+                "disk_csi_driver": {"enabled": True},
+                "blob_csi_driver": {"enabled": True},
+                "file_csi_driver": {"enabled": True},
+                "snapshot_controller": {"enabled": True},
+            },
+            node_resource_group_profile={"restriction_level": "ReadOnly"},
+            agent_pool_profiles=[
+                {
+                    "name": "system",
+                    "mode": "System",
+                    "type": "VirtualMachineScaleSets",
+                    "os_type": "Linux",
+                    "os_sku": "AzureLinux",
+                    "vm_size": args.get("system_size", SYSTEM_SIZE),
+                    "count": nodes,
+                    "min_count": nodes,
+                    "max_count": nodes * 2,
+                    "enable_auto_scaling": True,
+                    "availability_zones": args["zones"],
+                    "vnet_subnet_id": args["subnet_id"],
+                    "node_taints": ["CriticalAddonsOnly=true:NoSchedule"],
+                    "node_labels": {"sizewell/pool": "system"},
+                    "os_disk_type": "Managed",  # the size has no disk of its own that would hold it
+                    "os_disk_size_gb": 128,
+                    "max_pods": 110,
+                    "enable_encryption_at_host": True,
+                    "enable_node_public_ip": False,
+                    "upgrade_settings": {"max_surge": "33%"},
+                    "tags": self.tags_of(containerservice.AgentPool, f"{name}-system"),
+                }
+            ],
+            tags=self.tags_of(containerservice.ManagedCluster, f"{name}-cluster"),
+            opts=self.child(depends_on=rights, ignore_changes=["agentPoolProfiles[0].count"]),
+            **optional,
+        )
+
+    @staticmethod
+    def _security(args: AksClusterArgs, logs: operationalinsights.Workspace) -> dict[str, Any]:
+        profile: dict[str, Any] = {
+            "workload_identity": {"enabled": True},
+            "image_cleaner": {"enabled": True, "interval_hours": 168},
+        }
+        if args.get("defender"):
+            profile["defender"] = {
+                "security_monitoring": {"enabled": True},
+                "log_analytics_workspace_resource_id": logs.id,
+            }
+        if key := args.get("secrets_key"):
+            profile["azure_key_vault_kms"] = {
+                "enabled": True,
+                "key_id": key["key_url"],
+                "key_vault_network_access": "Private",
+                "key_vault_resource_id": key["vault_id"],
+            }
+        return profile
+
+    @staticmethod
+    def _access(args: AksClusterArgs) -> dict[str, Any]:
+        profile: dict[str, Any] = {"disable_run_command": True}
+        if "api_subnet_id" in args:
+            profile |= {"enable_vnet_integration": True, "subnet_id": args["api_subnet_id"]}
+        if ranges := args.get("authorized_ranges"):
+            return {**profile, "enable_private_cluster": False, "authorized_ip_ranges": ranges}
+        private = {"enable_private_cluster": True, "enable_private_cluster_public_fqdn": False}
+        return {**profile, **private, "private_dns_zone": "system"}
+
+    def _administration(
+        self,
+        name: str,
+        args: AksClusterArgs,
+        cluster: containerservice.ManagedCluster,
+        logs: operationalinsights.Workspace,
+    ) -> None:
+        """Who administers it, what it logs, and when Azure may change it."""
+        if not args.get("admin_groups"):
+            builder = authorization.get_client_config_output(opts=pulumi.InvokeOptions(parent=self)).object_id
+            parts.assign(
+                self,
+                f"{name}-builder",
+                scope=cluster.id,
+                principal=builder,
+                principal_type=None,  # a person at a desk, a service principal in CI
+                role=aks_plans.CLUSTER_ADMIN,
+            )
+        monitor.DiagnosticSetting(
+            f"{name}-logs",
+            name="control-plane",
+            resource_uri=cluster.id,
+            workspace_id=logs.id,
+            log_analytics_destination_type="Dedicated",
+            logs=[{"category": category, "enabled": True} for category in aks_plans.LOGS],
+            opts=self.child(),
+        )
+        window = aks_plans.maintenance(
+            day=args.get("maintenance_day", "Sunday"), start=args.get("maintenance_start", "02:00")
+        )
+        for config in ("aksManagedAutoUpgradeSchedule", "aksManagedNodeOSUpgradeSchedule"):
+            containerservice.MaintenanceConfiguration(
+                f"{name}-{config}",
+                config_name=config,
+                resource_group_name=args["resource_group"],
+                resource_name_=cluster.name,
+                maintenance_window=window,
+                opts=self.child(),
+            )
+
+    def _metrics(
+        self, name: str, args: AksClusterArgs, cluster: containerservice.ManagedCluster
+    ) -> monitor.AzureMonitorWorkspace:
+        """Managed Prometheus, DCGM's metrics with it: what tells working GPUs from idle ones."""
+        place: dict[str, Any] = {"resource_group_name": args["resource_group"], "location": args["region"]}
+        workspace = monitor.AzureMonitorWorkspace(
+            f"{name}-metrics",
+            azure_monitor_workspace_name=self.physical(f"{name}-metrics", 44),
+            tags=self.tags_of(monitor.AzureMonitorWorkspace, f"{name}-metrics"),
+            opts=self.child(),
+            **place,
+        )
+        endpoint = monitor.DataCollectionEndpoint(
+            f"{name}-metrics",
+            data_collection_endpoint_name=self.physical(f"{name}-metrics", 44),
+            kind="Linux",
+            network_acls={"public_network_access": "Enabled"},  # of Azure's backbone; Entra says who may write
+            tags=self.tags_of(monitor.DataCollectionEndpoint, f"{name}-metrics"),
+            opts=self.child(),
+            **place,
+        )
+        streams = ["Microsoft-PrometheusMetrics"]
+        rule = monitor.DataCollectionRule(
+            f"{name}-metrics",
+            data_collection_rule_name=self.physical(f"{name}-metrics", 64),
+            kind="Linux",
+            data_collection_endpoint_id=endpoint.id,
+            data_sources={"prometheus_forwarder": [{"name": "prometheus", "streams": streams}]},
+            destinations={"monitoring_accounts": [{"name": "workspace", "account_resource_id": workspace.id}]},
+            data_flows=[{"streams": streams, "destinations": ["workspace"]}],
+            tags=self.tags_of(monitor.DataCollectionRule, f"{name}-metrics"),
+            opts=self.child(),
+            **place,
+        )
+        for what, target in (
+            ("rule", {"association_name": "sizewell-metrics", "data_collection_rule_id": rule.id}),
+            (  # a private cluster asks this endpoint for its settings; Azure fixes the name
+                "endpoint",
+                {"association_name": "configurationAccessEndpoint", "data_collection_endpoint_id": endpoint.id},
+            ),
+        ):
+            monitor.DataCollectionRuleAssociation(
+                f"{name}-metrics-{what}", resource_uri=cluster.id, opts=self.child(), **target
+            )
+        return workspace

@@ -1,0 +1,98 @@
+"""GPU and network operators of an AKS cluster: pinned Helm charts, and the objects that they follow."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure.aks.args import AksOperatorsArgs
+from sizewell.components.azure.aks.checks import check_operators
+from sizewell.components.owned import Owned
+
+
+class AksOperators(Owned):
+    """What makes GPUs and InfiniBand countable for the scheduler, and their exporters' metrics readable for the guard.
+
+    The network operator comes first where machines have InfiniBand: the GPU operator's driver is built against its.
+    """
+
+    releases: pulumi.Output[list[str]]
+    """Names of the Helm releases."""
+
+    def __init__(self, name: str, args: AksOperatorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_operators(name, args)
+        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
+        super().__init__(
+            "sizewell-azure:index:AksOperators",
+            name,
+            shown,
+            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "azure"},
+            opts,
+        )
+        config = pulumi.Output.secret(args["kubeconfig"])
+        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        registry, infiniband = args.get("registry", "nvcr.io"), args.get("infiniband", False)
+        charts = aks_plans.charts(
+            runtimes=args["runtimes"],
+            driver=args.get("driver", "operator"),
+            infiniband=infiniband,
+            registry=registry,
+        )
+        objects = aks_plans.objects(
+            runtimes=args["runtimes"],
+            infiniband=infiniband,
+            registry=registry,
+            amd_driver_image=args.get("amd_driver_image", ""),
+        )
+        releases: dict[str, kubernetes.helm.v3.Release] = {}
+        before: list[pulumi.Resource] = []
+        for release, settings in charts.items():
+            releases[release] = self._release(name, release, settings, provider=provider, after=before)
+            before.append(releases[release])
+            for what, wanted in objects.items():
+                if wanted["after"] == release:
+                    before.append(self._object(name, what, wanted, provider=provider, after=releases[release]))
+        self.releases = pulumi.Output.all(*[release.name for release in releases.values()])
+        self.register_outputs({"releases": self.releases})
+
+    def _release(
+        self,
+        owner: str,
+        name: str,
+        settings: dict[str, Any],
+        *,
+        provider: kubernetes.Provider,
+        after: list[pulumi.Resource],
+    ) -> kubernetes.helm.v3.Release:
+        """A chart in a namespace of its own that lets it reach the machine: drivers are loaded from there."""
+        namespace = kubernetes.core.v1.Namespace(
+            f"{owner}-{name}",
+            metadata={"name": name, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
+            opts=self.child(provider=provider),
+        )
+        return kubernetes.helm.v3.Release(
+            f"{owner}-{name}",
+            name=name,
+            namespace=name,
+            chart=settings["chart"],
+            version=settings["version"],
+            repository_opts={"repo": settings["repository"]},
+            values=settings["values"],
+            atomic=True,
+            timeout=1800,
+            opts=self.child(provider=provider, depends_on=[namespace, *after]),
+        )
+
+    def _object(
+        self, owner: str, name: str, wanted: dict[str, Any], *, provider: kubernetes.Provider, after: pulumi.Resource
+    ) -> kubernetes.apiextensions.CustomResource:
+        metadata = {"name": name, **({"namespace": wanted["namespace"]} if wanted["namespace"] else {})}
+        return kubernetes.apiextensions.CustomResource(
+            f"{owner}-{name}",
+            api_version=wanted["api_version"],
+            kind=wanted["kind"],
+            metadata=metadata,
+            spec=wanted["spec"],
+            opts=self.child(provider=provider, depends_on=[after]),
+        )

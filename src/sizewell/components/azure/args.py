@@ -1,0 +1,175 @@
+"""Arguments of the Azure components, and how a decision becomes them. Pure: no Pulumi resources, no cloud.
+
+Counts, types and zones are plain values, never Outputs: a policy has to know them at preview.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from sizewell.components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.settings import Settings
+from sizewell.components.tags import physical_name, store_name
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+
+class NetworkArgs(OwnedArgs):
+    """A resource group with a private network: no way in, out only HTTPS to Azure's own services."""
+
+    region: str
+    """Azure region, as eastus."""
+    cidr: NotRequired[str]
+    """IPv4 range of the network; 10.120.0.0/16 unless told."""
+    kubernetes: NotRequired[bool]
+    """Subnets for AKS: one for its machines, one for its API server."""
+    files: NotRequired[bool]
+    """A subnet for Azure Managed Lustre."""
+    private_services: NotRequired[list[str]]
+    """Services with private endpoints beside blob: file, vault, registry, workspace, notebooks, openai."""
+
+
+class WriterArgs(TypedDict):
+    """The checkpoint store that the machines may write to, never delete from."""
+
+    account: str
+    """Name of the storage account; it stands in a stack of its own."""
+    resource_group: str
+    """Its resource group."""
+    role: str
+    """Id (GUID) of the role of a writer, made with the store."""
+
+
+class GpuScaleSetArgs(OwnedArgs):
+    """Equal ND- or NC-series machines in a scale set."""
+
+    region: str
+    """Azure region."""
+    zones: list[str]
+    """Availability zones (1, 2, 3); empty: regional. Machines of one job stand in one zone at most."""
+    resource_group: pulumi.Input[str]
+    """Name of the resource group."""
+    subnet_id: pulumi.Input[str]
+    """Private subnet."""
+    security_group_id: pulumi.Input[str]
+    """Network security group of the machines."""
+    private_dns_zone_id: NotRequired[pulumi.Input[str]]
+    """Private DNS zone of blob storage, for the private endpoint to the checkpoints."""
+    vm_size: str
+    """Size that the catalog knows, as Standard_ND96isr_H100_v5."""
+    nodes_min: int
+    """Fewest machines."""
+    nodes_initial: int
+    """Machines at creation; afterwards autoscale, schedule and guard own the number."""
+    nodes_max: int
+    """Most machines."""
+    capacity_mode: str
+    """on-demand, spot or reservation."""
+    reservation: NotRequired[str]
+    """Id of the capacity reservation group, for mode reservation."""
+    gang: NotRequired[bool]
+    """Whether all machines work on one job: one placement group, which is one InfiniBand partition."""
+    disk_gib: int
+    """OS disk of each machine."""
+    image: NotRequired[str]
+    """Id of an image of one's own; Microsoft's HPC image unless told, which has no driver for the virtual GPUs of A10
+    sizes."""
+    ssh_public_key: NotRequired[str]
+    """Azure wants one; unless told it is a key of which nobody has the private half."""
+    disk_encryption_set_id: NotRequired[pulumi.Input[str]]
+    """Disk encryption set with a key of one's own."""
+    start_script: NotRequired[str]
+    """Shell commands that run at first boot after the metrics agent; holds no secrets."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload."""
+    guard: NotRequired[GuardArgs]
+    """Idle guard."""
+    schedule: NotRequired[ScheduleArgs]
+    """Working hours."""
+
+
+class CheckpointStoreArgs(OwnedArgs):
+    """A storage account that outlives its cluster."""
+
+    region: str
+    """Azure region."""
+    account: str
+    """Name of the storage account: 3 to 24 lower-case letters and digits."""
+    resource_group: str
+    """Name of the resource group that is made for it."""
+    role: str
+    """Id (GUID) of the writers' role that is made with it."""
+    soft_delete_days: NotRequired[int]
+    """Deleted blobs can be brought back this long; 14 unless told, 30 in prod."""
+    immutable_days: NotRequired[int]
+    """Nothing written is overwritten or deleted sooner; 7 unless told."""
+    versions_days: NotRequired[int]
+    """Overwritten versions are kept this long; 30 unless told."""
+
+
+def zones_of(pool: Pool, *, preferred: Sequence[str]) -> list[str]:
+    """The pool's zones by their numbers (a decision may write eastus-1 as well as 1), else the configuration's."""
+    named = [zone.removeprefix(f"{pool.region}-") for zone in pool.zones]
+    return list(dict.fromkeys(named)) or list(preferred)
+
+
+def is_gang(workload: Workload, pool: Pool) -> bool:
+    """Whether the pool's machines work on one job together."""
+    return workload.parallelism is not None and pool.nodes_max > 1
+
+
+def network_args(decision: Decision, region: str) -> dict[str, Any]:
+    return {**owned_args(decision), "region": region}
+
+
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Arguments of one pool, all but the network's ids, which only exist once the network does."""
+    args: dict[str, Any] = {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "region": pool.region,
+        "zones": zones_of(pool, preferred=settings.zones),
+        "vm_size": pool.instance_type,
+        "nodes_min": 0 if schedule_args(workload) else pool.nodes_min,
+        "nodes_initial": pool.nodes_initial,
+        "nodes_max": pool.nodes_max,
+        "capacity_mode": pool.capacity.mode,
+        "gang": is_gang(workload, pool),
+        "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 128),
+    }
+    if pool.capacity.reservation:
+        args["reservation"] = pool.capacity.reservation
+    if workload.checkpoint:
+        store = checkpoint_store_args(decision, workload, settings)
+        args["writer"] = {key: store[key] for key in ("account", "resource_group", "role")}  # type: ignore[literal-required]
+    prepaid = pool.capacity.mode == "reservation"
+    return {**args, **guard_args(workload, prepaid=prepaid), **schedule_args(workload)}
+
+
+def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
+    account = bucket_name(decision, workload, settings)
+    return {  # type: ignore[typeddict-item]
+        **owned,
+        "facts": store_facts(decision, workload),
+        "region": workload.pools[0].region,
+        "account": account,
+        "resource_group": physical_name("checkpoints", decision.stack, workload.spec.name, limit=80),
+        "role": guid("writer", account),
+    }
+
+
+def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:
+    return store_name(stack=decision.stack, workload=workload.spec.name, salt=settings.salt, limit=24, hyphens=False)
+
+
+def guid(*parts: str) -> str:
+    """A GUID that is the same in every run: what Azure names roles and assignments by.
+
+    >>> guid("writer", "store")
+    'e4d4544f-3999-5926-b3f4-6dc756d2d2a4'
+    """
+    import uuid
+
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, "/".join(("sizewell", *parts))))

@@ -1,0 +1,232 @@
+"""What Azure components refuse, each with its sentence; all faults of one component are raised together."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sizewell.components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
+from sizewell.components.azure.plans import PRIVATE_ZONES, WINDOWS_ZONES
+from sizewell.components.faults import Faults, check_counts, check_guard, check_offered, check_owned, check_schedule
+from sizewell.components.machines import offered_elsewhere
+from sizewell.sizing.catalog import buildable
+from sizewell.sizing.catalog.records import Shape
+
+CAPACITY_MODES = ("on-demand", "spot", "reservation")
+SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|AccountKey=|(?i:password|client_secret|token)\s*=\s*\S")
+_GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_RESERVATION = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+",
+    re.IGNORECASE,
+)
+_IMAGE = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/(galleries/[^/]+/)?images/[^/]+"
+    r"(/versions/[^/]+)?",
+    re.IGNORECASE,
+)
+_AN_IMAGE = "/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Compute/galleries/GALLERY/images/NAME"
+RACKS = ("GB200", "GB300")  # github.com/Azure/ai-infrastructure-on-azure, infrastructure_references/aks
+ONE_PLACEMENT_GROUP = buildable.POOL_NODES_MAX["azure"]  # most machines in it
+
+
+def is_guid(value: object) -> bool:
+    return bool(_GUID.fullmatch(str(value)))
+
+
+def check_network(name: str, args: NetworkArgs) -> None:
+    faults = Faults(f"Network {name}")
+    faults.unknown_keys(args, NetworkArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    cidr = args.get("cidr", "10.120.0.0/16")
+    try:
+        network = ipaddress.ip_network(cidr)
+        faults.must(
+            network.is_private and 8 <= network.prefixlen <= 20, "cidr", f"must be a private range to /20, got {cidr}"
+        )
+    except ValueError:
+        faults.add("cidr", f"must be an IPv4 range such as 10.120.0.0/16, got {cidr!r}")
+    for number, service in enumerate(args.get("private_services") or []):
+        faults.must(
+            service in PRIVATE_ZONES,
+            f"private_services[{number}]",
+            f"must be one of {', '.join(PRIVATE_ZONES)}, got {service!r}",
+        )
+    faults.done()
+
+
+def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
+    """`shape` is the catalog's record of the size, None where the catalog does not know it."""
+    faults = Faults(f"GpuScaleSet {name}")
+    faults.unknown_keys(args, GpuScaleSetArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    counted = check_counts(faults, args)
+    check_guard(faults, args)
+    check_schedule(faults, args)
+    faults.whole_number(args, "disk_gib", 64, 4095, fix="the OS disk holds the driver and the container image")
+    check_windows_zone(faults, args)
+    if shape is None:
+        faults.add(
+            "vm_size",
+            f"is not in the catalog: {args.get('vm_size')!r}",
+            fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
+        )
+    else:
+        elsewhere = offered_elsewhere("azure", shape.instance_type, args.get("region"))
+        check_offered(faults, args, shape.instance_type, elsewhere)
+        check_rack(faults, args, shape)
+        check_capacity(faults, args, shape)
+        if args.get("gang") and counted and args["nodes_max"] > 1:
+            check_gang(faults, args, shape)
+    image = args.get("image", _AN_IMAGE)
+    faults.must(
+        bool(_IMAGE.fullmatch(str(image))),
+        "image",
+        f"must be the id of an image, or of a version of one in a gallery, got {image!r}",
+        fix=f"as {_AN_IMAGE}",
+    )
+    key = args.get("ssh_public_key", "ssh-ed25519 AAAA")
+    faults.must(
+        key.startswith(("ssh-ed25519 ", "ssh-rsa ")) and "PRIVATE" not in key,
+        "ssh_public_key",
+        "must be a public key in OpenSSH's form (ssh-ed25519 ... or ssh-rsa ...)",
+    )
+    faults.must(
+        not SECRET.search(args.get("start_script", "")),
+        "start_script",
+        "holds what looks like a secret; custom data is readable by everyone on the machine",
+        fix="read it from Key Vault with the machine's identity",
+    )
+    faults.done()
+
+
+def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
+    faults = Faults(f"CheckpointStore {name}")
+    faults.unknown_keys(args, CheckpointStoreArgs)
+    check_owned(faults, args)
+    faults.must(
+        "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
+    )
+    check_region(faults, args)
+    account = args.get("account", "")
+    faults.must(
+        bool(re.fullmatch(r"[a-z0-9]{3,24}", account)),
+        "account",
+        f"must be 3 to 24 lower-case letters and digits, got {account!r}",
+    )
+    faults.must(bool(_GUID.fullmatch(args.get("role", ""))), "role", f"must be a GUID, got {args.get('role')!r}")
+    soft, immutable, versions = (
+        args.get("soft_delete_days", 14),
+        args.get("immutable_days", 7),
+        args.get("versions_days", 30),
+    )
+    faults.must(
+        isinstance(soft, int) and 7 <= soft <= 365,
+        "soft_delete_days",
+        f"must be 7 to 365, got {soft!r}: below a week nobody notices in time",
+    )
+    if not isinstance(immutable, int) or not 1 <= immutable <= 365:
+        faults.add("immutable_days", f"must be 1 to 365, got {immutable!r}")
+    elif not isinstance(versions, int) or not immutable <= versions <= 3650:
+        faults.add(
+            "versions_days",
+            f"must be immutable_days ({immutable}) to 3650, got {versions!r}: an immutable version cannot expire",
+        )
+    faults.done()
+
+
+def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
+    """The region's form, and that every zone is one of its three."""
+    check_region(faults, args)
+    zones = args.get("zones")
+    if not isinstance(zones, list):
+        faults.add("zones", "must be a list; empty for a regional scale set")
+        return
+    faults.must(len(set(zones)) == len(zones), "zones", f"names a zone twice: {', '.join(map(str, zones))}")
+    for number, zone in enumerate(zones):
+        faults.must(zone in ("1", "2", "3"), f"zones[{number}]", f'must be "1", "2" or "3", got {zone!r}')
+
+
+def check_region(faults: Faults, args: Mapping[str, Any]) -> None:
+    region = str(args.get("region", ""))
+    faults.must(
+        bool(re.fullmatch(r"[a-z]+[a-z0-9]*", region)), "region", f"must be an Azure region as eastus, got {region!r}"
+    )
+
+
+def check_windows_zone(faults: Faults, args: Mapping[str, Any]) -> None:
+    """Azure's schedules want Windows' names of time zones."""
+    zone = (args.get("schedule") or {}).get("time_zone")
+    if zone is not None:
+        faults.must(
+            zone in WINDOWS_ZONES,
+            "schedule.time_zone",
+            f"has no Windows name here, which Azure wants: {zone!r}",
+            fix="use a city in the same zone, or add the pair in components/azure/plans.py",
+        )
+
+
+def check_rack(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
+    """Machines with GB200 or GB300 are Arm machines of one NVLink rack, which nothing here brings up."""
+    faults.must(
+        not any(kind in shape.instance_type for kind in RACKS),
+        "vm_size",
+        f"{args.get('vm_size')} is an Arm machine of an NVLink rack: it wants an image for Arm, NVIDIA's driver for "
+        "dynamic resource allocation, and the feature AKSInfinibandSupport off",
+        fix="choose an ND size with A100, H100, H200 or MI300X",
+    )
+
+
+def check_capacity(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
+    """Exactly one way to get machines, with what that way needs and nothing of the others."""
+    if not faults.one_of(args, "capacity_mode", CAPACITY_MODES):
+        return
+    mode, reservation = args["capacity_mode"], args.get("reservation")
+    if mode == "reservation":
+        check_reservation(faults, reservation, "reservation")
+    else:
+        faults.must(
+            not reservation,
+            "reservation",
+            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
+            fix="set capacity_mode: reservation, or drop the reservation",
+        )
+    needed = {"spot": "spot", "on-demand": "on-demand"}.get(mode)
+    if needed and shape.markets:
+        faults.must(
+            needed in shape.markets,
+            "capacity_mode",
+            f"{args['vm_size']} is not sold as {needed}; it is sold as {', '.join(sorted(shape.markets))}",
+        )
+
+
+def check_reservation(faults: Faults, reservation: object, at: str) -> None:
+    faults.must(
+        bool(_RESERVATION.fullmatch(str(reservation or ""))),
+        at,
+        f"must be the id of a capacity reservation group, got {reservation!r}",
+        fix="as /subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Compute/capacityReservationGroups/NAME",
+    )
+
+
+def check_gang(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
+    """The machines of one job: one placement group is one InfiniBand partition."""
+    faults.must(
+        len(args.get("zones") or []) <= 1,
+        "zones",
+        f"must be one at most for machines of one job, got {len(args.get('zones') or [])}: "
+        "InfiniBand does not cross zones",
+    )
+    faults.must(
+        args["nodes_max"] <= ONE_PLACEMENT_GROUP,
+        "nodes_max",
+        f"must be at most {ONE_PLACEMENT_GROUP} for machines of one job, got {args['nodes_max']}: "
+        "one placement group holds no more",
+    )
+    faults.must(
+        shape.fabric == "infiniband",
+        "vm_size",
+        f"{args['vm_size']} has no InfiniBand; machines of one job need a size with r in its name",
+        fix="choose an ND...r size, or one machine",
+    )

@@ -1,0 +1,29 @@
+"""Arguments of the keys of one's own, and what they refuse. Pure."""
+
+from typing import NotRequired
+
+from sizewell.components.azure.checks import check_region
+from sizewell.components.faults import Faults, check_owned
+from sizewell.components.owned import OwnedArgs
+
+
+class CustomerKeysArgs(OwnedArgs):
+    """A vault with keys for disks and Kubernetes secrets."""
+
+    region: str
+    """Azure region."""
+    salt: str
+    """Keeps the vault's name, which is unique in the world, apart from everybody else's."""
+    protected: NotRequired[bool]
+    """Whether a destroy leaves vault and keys; true unless told."""
+
+
+def check_keys(name: str, args: CustomerKeysArgs) -> None:
+    faults = Faults(f"CustomerKeys {name}")
+    faults.unknown_keys(args, CustomerKeysArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    faults.must(bool(args.get("salt")), "salt", "is empty: a vault shares its name with the whole world")
+    protected = args.get("protected", True)
+    faults.must(isinstance(protected, bool), "protected", f"must be true or false, got {protected!r}")
+    faults.done()

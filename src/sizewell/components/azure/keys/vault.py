@@ -1,0 +1,161 @@
+"""Keys of one's own on Azure: a vault, its keys, who may use them, and a disk encryption set."""
+
+import pulumi
+from pulumi_azure_native import compute, keyvault, resources
+
+from sizewell.components.azure import parts
+from sizewell.components.azure.keys.args import CustomerKeysArgs, check_keys
+from sizewell.components.owned import Owned
+from sizewell.components.tags import store_name
+
+CRYPTO_USER = "e147488a-f6f5-4113-8e2d-b22465e65bf6"  # Key Vault Crypto Service Encryption User
+
+
+def vault(
+    owner: Owned,
+    name: str,
+    *,
+    vault_name: str,
+    group: pulumi.Input[str],
+    region: str,
+    opts: pulumi.ResourceOptions,
+) -> keyvault.Vault:
+    """A vault that nobody reaches from the internet and nobody can empty before 90 days have passed."""
+    return keyvault.Vault(
+        name,
+        vault_name=vault_name,
+        resource_group_name=group,
+        location=region,
+        properties={
+            "tenant_id": parts.tenant(owner),
+            "sku": {"family": "A", "name": "standard"},
+            "enable_rbac_authorization": True,
+            "enable_soft_delete": True,
+            "soft_delete_retention_in_days": 90,
+            "enable_purge_protection": True,
+            "enabled_for_disk_encryption": True,
+            "public_network_access": "Disabled",
+            "network_acls": {"default_action": "Deny", "bypass": "AzureServices"},
+        },
+        tags=owner.tags_of(keyvault.Vault, name),
+        opts=opts,
+    )
+
+
+def key(
+    owner: Owned,
+    name: str,
+    *,
+    key_name: str,
+    vault: keyvault.Vault,
+    group: pulumi.Input[str],
+    opts: pulumi.ResourceOptions,
+) -> keyvault.Key:
+    """A key that only wraps other keys and changes itself every year; old versions stay."""
+    return keyvault.Key(
+        name,
+        key_name=key_name,
+        vault_name=vault.name,
+        resource_group_name=group,
+        properties={
+            "kty": "RSA",
+            "key_size": 3072,
+            "key_ops": ["wrapKey", "unwrapKey"],
+            "attributes": {"enabled": True, "exportable": False},
+            "rotation_policy": {
+                "attributes": {"expiry_time": "P2Y"},
+                "lifetime_actions": [
+                    {"action": {"type": "rotate"}, "trigger": {"time_after_create": "P1Y"}},
+                    {"action": {"type": "notify"}, "trigger": {"time_before_expiry": "P30D"}},
+                ],
+            },
+        },
+        tags=owner.tags_of(keyvault.Key, name),
+        opts=opts,
+    )
+
+
+class CustomerKeys(Owned):
+    """A vault with keys for disks and for Kubernetes secrets, in a resource group of its own.
+
+    Purge protection keeps the vault's name for 90 days after it is deleted, so a stack that goes and comes again would
+    not find its name free. Vault and keys are therefore protected: a destroy leaves them, and the next update finds
+    them in the state. They cost nothing while nobody uses them.
+    """
+
+    disk_encryption_set_id: pulumi.Output[str]
+    """Disk encryption set for machines and clusters."""
+    vault_id: pulumi.Output[str]
+    """Id of the vault."""
+    disks_key_url: pulumi.Output[str]
+    """URL of the key for disks and files, with its version."""
+    secrets_key_url: pulumi.Output[str]
+    """URL of the key for Kubernetes secrets, with its version."""
+    identity_id: pulumi.Output[str]
+    """Identity that may use the key for disks."""
+
+    def __init__(self, name: str, args: CustomerKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_keys(name, args)
+        super().__init__(
+            "sizewell-azure:index:CustomerKeys",
+            name,
+            args,
+            {
+                "kind": "keys",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+            },
+            opts,
+        )
+        kept = args.get("protected", True)
+        stays = self.child(protect=kept)
+        group = resources.ResourceGroup(
+            f"{name}-group",
+            resource_group_name=self.physical(name, 80),
+            location=args["region"],
+            tags=self.tags_of(resources.ResourceGroup, f"{name}-group"),
+            opts=stays,
+        )
+        vault_name = store_name(stack=pulumi.get_stack(), workload=name, salt=args["salt"], limit=24, hyphens=False)
+        store = vault(self, f"{name}-vault", vault_name=vault_name, group=group.name, region=args["region"], opts=stays)
+        disks = key(self, f"{name}-disks", key_name="disks", vault=store, group=group.name, opts=stays)
+        secrets = key(self, f"{name}-secrets", key_name="secrets", vault=store, group=group.name, opts=stays)
+        user = parts.identity(
+            self, f"{name}-disks", {"resource_group": group.name, "region": args["region"]}, protect=kept
+        )
+        held = parts.assign(
+            self,
+            f"{name}-disks",
+            scope=disks.id,
+            principal=user.principal_id,
+            role=CRYPTO_USER,
+            protect=kept,
+        )
+        disk_set = compute.DiskEncryptionSet(
+            f"{name}-disks",
+            disk_encryption_set_name=self.physical(f"{name}-disks", 80),
+            resource_group_name=group.name,
+            location=args["region"],
+            identity={"type": "UserAssigned", "user_assigned_identities": [user.id]},
+            encryption_type="EncryptionAtRestWithCustomerKey",
+            active_key={"key_url": disks.key_uri_with_version, "source_vault": {"id": store.id}},
+            rotation_to_latest_key_version_enabled=True,
+            tags=self.tags_of(compute.DiskEncryptionSet, f"{name}-disks"),
+            opts=self.child(protect=kept, depends_on=[held]),
+        )
+        self.disk_encryption_set_id = disk_set.id
+        self.vault_id = store.id
+        self.disks_key_url = disks.key_uri_with_version
+        self.secrets_key_url = secrets.key_uri_with_version
+        self.identity_id = user.id
+        self.register_outputs(
+            {
+                "diskEncryptionSetId": self.disk_encryption_set_id,
+                "vaultId": self.vault_id,
+                "disksKeyUrl": self.disks_key_url,
+                "secretsKeyUrl": self.secrets_key_url,
+                "identityId": self.identity_id,
+            }
+        )

@@ -1,0 +1,48 @@
+"""Where a workload's pods run and write on our AKS clusters, and what makes machines a Slurm cluster. Pure."""
+
+from typing import Any
+
+from sizewell.components.azure.args import bucket_name
+from sizewell.components.azure.plans import CONTAINER
+from sizewell.components.machines import pool_name
+from sizewell.components.settings import Settings
+from sizewell.launch.slurm_boot import first_boot
+from sizewell.launch.target import Target, aks_target, grace_s, machine_of
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+
+def store_uri(decision: Decision, workload: Workload, settings: Settings) -> str:
+    """URI of the workload's checkpoint store; "" where it has none."""
+    return f"az://{bucket_name(decision, workload, settings)}/{CONTAINER}" if workload.checkpoint else ""
+
+
+def target(
+    decision: Decision, workload: Workload, pool: Pool, settings: Settings, *, queue: str = "", writer: Any = ""
+) -> Target:
+    """The pool as its pods see it; `writer` is the client id of the identity that they act as."""
+    return aks_target(
+        workload,
+        pool,
+        name=pool_name(workload, pool),
+        client=writer,
+        queue=queue,
+        store=store_uri(decision, workload, settings),
+    )
+
+
+def boot(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Arguments of the machines beside those of their pool: the start of Slurm, where that is decided.
+
+    Microsoft's HPC image has no Slurm, its distribution has packages: the subnet needs a way out to them.
+    """
+    if workload.scheduler != "slurm":
+        return {}
+    script = first_boot(
+        machine_of(pool),
+        group=pool_name(workload, pool),
+        store=store_uri(decision, workload, settings),
+        nodes=pool.nodes_max,
+        region=pool.region,
+        grace_s=grace_s(workload, pool, "azure"),
+    )
+    return {"start_script": script}

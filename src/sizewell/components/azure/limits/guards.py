@@ -1,0 +1,233 @@
+"""What keeps a stack's bill bounded from outside of the stack on Azure: a budget with alarms, and a hard end.
+
+Why the end stands in a stack of its own, and its rights do not
+---------------------------------------------------------------
+*What has to hold*: a stack that expires stops billing even if the program that built it never runs again, the update
+that built it was killed, its state is lost, or its destroy fails half-way. It is armed before anything that bills, and
+the hand that ends it reaches that stack and no other.
+
+*Decided*: a `TtlGuard` in the stack `ttl-NAME`, brought up before `NAME` and taken down after it: a Logic App with an
+identity of its own. From the end on, every hour, it stops the AKS clusters, empties the scale sets and takes away the
+compute and the endpoints of Azure ML that carry the stack's tag. Azure has no rights by tag, so what the identity may
+is said in `NAME` itself: `EndRights` looks the identity up (without `ttl-NAME` the update ends there, before anything
+that bills), gives it a role with eleven actions on the one resource group, and hands that group's name on to everything
+that is built afterwards. Machines therefore come after their end and go before it.
+
+*Rejected*: a role on the subscription (it would reach every team's machines); the guard's stack owning the resource
+group (taking the end back would delete the cluster); an Automation runbook (its code has to lie at a public address, or
+somebody has to upload it); a job in CI alone (it ends with the repository's plan, token or queue).
+
+*What it does not do*: file systems, disks, registries, endpoints and gateways bill until `pulumi destroy`; data stays.
+
+*To take it back*: `pulumi destroy -s ttl-NAME` after `NAME`; sooner, and `NAME` runs on without an end.
+"""
+
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import authorization, consumption, logic, managedidentity, monitor, resources
+
+from sizewell.components.azure import parts
+from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.azure.limits import workflows as workflow_plans
+from sizewell.components.azure.limits.plans import (
+    BudgetAlarmsArgs,
+    EndRightsArgs,
+    TtlGuardArgs,
+    check_budget,
+    check_rights,
+    check_ttl,
+)
+from sizewell.components.owned import Owned
+from sizewell.components.tags import legal
+
+
+class BudgetAlarms(Owned):
+    """A monthly budget over everything with the stack's tag: it tells, the guards and the hard end act.
+
+    Azure counts hours late. What AKS makes in its own group carries the tag of the cluster or pool that it belongs to.
+    """
+
+    budget_name: pulumi.Output[str]
+    """Name of the budget."""
+    action_group_id: pulumi.Output[str]
+    """Action group of all notices."""
+
+    def __init__(self, name: str, args: BudgetAlarmsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_budget(name, args)
+        super().__init__(
+            "sizewell-azure:index:BudgetAlarms",
+            name,
+            args,
+            {
+                "kind": "limits",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+            },
+            opts,
+        )
+        group = resources.ResourceGroup(
+            f"{name}-costs",
+            resource_group_name=self.physical(f"{name}-costs", 80),
+            location=args["region"],
+            tags=self.tags_of(resources.ResourceGroup, f"{name}-costs"),
+            opts=self.child(),
+        )
+        told = parts.action_group(self, f"{name}-costs", {"resource_group": group.name}, args.get("emails", []))
+        subscription: pulumi.Input[str] = args.get("subscription") or parts.subscription(self)
+        budget = consumption.Budget(
+            f"{name}-month",
+            budget_name=self.physical(name, 63),
+            scope=pulumi.Output.concat("/subscriptions/", subscription),
+            amount=float(args["monthly_usd"]),
+            category="Cost",
+            time_grain="Monthly",
+            time_period={"start_date": limits_plans.month_start(args["starts"])},
+            filter={"tags": {"name": "sizewell-stack", "operator": "In", "values": [legal(args["stack"])]}},
+            notifications=limits_plans.notifications(emails=args.get("emails", []), group=told.id),
+            opts=self.child(ignore_changes=["timePeriod"]),  # Azure keeps the months of a budget that stands
+        )
+        self.budget_name = budget.name
+        self.action_group_id = told.id
+        self.register_outputs({"budgetName": self.budget_name, "actionGroupId": self.action_group_id})
+
+
+class TtlGuard(Owned):
+    """The hard end of another stack; this module says why it stands apart."""
+
+    workflow_id: pulumi.Output[str]
+    """Logic App that ends the stack; a person may run it sooner."""
+    identity_id: pulumi.Output[str]
+    """Identity that it acts as: it has rights where the other stack gives it some."""
+
+    def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_ttl(name, args, own_stack=pulumi.get_stack())
+        super().__init__(
+            "sizewell-azure:index:TtlGuard",
+            name,
+            args,
+            {
+                "kind": "limits",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+            },
+            opts,
+        )
+        group = resources.ResourceGroup(
+            f"{name}-group",
+            resource_group_name=self.physical(name, 80),
+            location=args["region"],
+            tags=self.tags_of(resources.ResourceGroup, f"{name}-group"),
+            opts=self.child(),
+        )
+        place = {"resource_group": group.name, "region": args["region"]}
+        hand = parts.identity(self, f"{name}-hand", place)
+        subscription = hand.id.apply(lambda value: value.split("/")[2] if value.count("/") > 2 else value)
+        clock = {
+            "frequency": "Hour",
+            "interval": 1,
+            "startTime": f"{args['ends']}T00:00:00Z",
+            "timeZone": "UTC",
+        }
+        workflow = logic.Workflow(
+            f"{name}-end",
+            workflow_name=self.physical(f"{name}-end", 80),
+            resource_group_name=group.name,
+            location=args["region"],
+            state="Enabled",
+            identity={"type": "UserAssigned", "user_assigned_identities": [hand.id]},
+            definition=pulumi.Output.all(subscription, hand.id).apply(
+                lambda known: workflow_plans.definition(
+                    clock,
+                    workflow_plans.end_actions(
+                        group=f"/subscriptions/{known[0]}/resourceGroups/{args['target']}",
+                        identity=known[1],
+                        stack=legal(args["stack"]),
+                    ),
+                )
+            ),
+            tags=self.tags_of(logic.Workflow, f"{name}-end"),
+            opts=self.child(),
+        )
+        self._alarm(name, args, place, workflow)
+        self.workflow_id = workflow.id
+        self.identity_id = hand.id
+        self.register_outputs({"workflowId": self.workflow_id, "identityId": self.identity_id})
+
+    def _alarm(self, name: str, args: TtlGuardArgs, place: dict[str, Any], workflow: logic.Workflow) -> None:
+        """An end that fails has to be heard of: the machines bill on."""
+        told = parts.action_group(self, f"{name}-notices", place, args.get("emails", []))
+        failed = {
+            "criterionType": "StaticThresholdCriterion",
+            "name": "failed",
+            "metricNamespace": "Microsoft.Logic/workflows",
+            "metricName": "RunsFailed",
+            "operator": "GreaterThan",
+            "threshold": 0.0,
+            "timeAggregation": "Total",
+        }
+        monitor.MetricAlert(
+            f"{name}-failed",
+            rule_name=self.physical(f"{name}-failed", 260),
+            resource_group_name=place["resource_group"],
+            location="global",
+            description=f"The end of {args['stack']} fails; its machines bill on",
+            enabled=True,
+            severity=1,
+            scopes=[workflow.id],
+            evaluation_frequency="PT1H",
+            window_size="PT1H",
+            # camelCase: the SDK does not know which of three kinds of criteria this is
+            criteria={
+                "odataType": "Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
+                "allOf": [failed],
+            },
+            actions=[{"action_group_id": told.id}],
+            auto_mitigate=True,
+            tags=self.tags_of(monitor.MetricAlert, f"{name}-failed"),
+            opts=self.child(),
+        )
+
+
+class EndRights(Owned):
+    """Lets the hard end of this stack reach its machines, and nothing else; before any of them is built."""
+
+    resource_group: pulumi.Output[str]
+    """Name of the resource group, known once the end has its rights there."""
+
+    def __init__(self, name: str, args: EndRightsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_rights(name, args)
+        super().__init__(
+            "sizewell-azure:index:EndRights",
+            name,
+            args,
+            {
+                "kind": "limits",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+            },
+            opts,
+        )
+        ender = managedidentity.get_user_assigned_identity_output(
+            resource_group_name=args["ender"]["resource_group"],
+            resource_name=args["ender"]["identity"],
+            opts=pulumi.InvokeOptions(parent=self),
+        )
+        subscription = authorization.get_client_config_output(opts=pulumi.InvokeOptions(parent=self)).subscription_id
+        group = pulumi.Output.concat("/subscriptions/", subscription, "/resourceGroups/", args["resource_group"])
+        held = parts.own_role(
+            self,
+            f"{name}-end",
+            scope=group,
+            principal=ender.principal_id,
+            description="Takes machines of one stack to zero",
+            actions=workflow_plans.END_ACTIONS,
+        )
+        self.resource_group = pulumi.Output.all(args["resource_group"], held.id).apply(lambda known: known[0])
+        self.register_outputs({"resourceGroup": self.resource_group})

@@ -1,0 +1,214 @@
+"""Budgets and the hard end of a stack on Azure: arguments, refusals, names. Pure."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from sizewell.components.azure.aks.checks import check_emails
+from sizewell.components.azure.checks import check_region, is_guid
+from sizewell.components.facts import owned_args
+from sizewell.components.faults import Faults, check_owned
+from sizewell.components.owned import OwnedArgs
+from sizewell.components.tags import physical_name
+from sizewell.sizing.records.decision import Decision
+
+SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
+
+
+class BudgetAlarmsArgs(OwnedArgs):
+    """What a stack may cost in a month, and who hears of it."""
+
+    region: str
+    """Azure region; the budget itself has none."""
+    subscription: NotRequired[str]
+    """Subscription whose costs count; the provider's unless told."""
+    stack: str
+    """Name of the stack whose costs count, found by its tag."""
+    monthly_usd: float
+    """US dollars in a month; Azure counts in the subscription's own currency, so it must bill in dollars."""
+    starts: str
+    """ISO date of the month that counts first. Azure takes the running month or a later one at creation."""
+    emails: NotRequired[list[str]]
+    """Who gets the notices, beside the subscription's owners."""
+
+
+class TtlGuardArgs(OwnedArgs):
+    """The hard end of another stack."""
+
+    region: str
+    """Azure region of the stack."""
+    stack: str
+    """Name of the stack that it ends."""
+    target: str
+    """Name of the resource group whose machines it ends; it need not be there yet."""
+    ends: str
+    """ISO date at whose start (UTC) the stack ends."""
+    emails: NotRequired[list[str]]
+    """Who hears when an attempt fails."""
+
+
+class EnderArgs(TypedDict):
+    """The identity that ends the stack; it stands in a stack of its own, which is up before this one."""
+
+    resource_group: str
+    """Its resource group."""
+    identity: str
+    """Its name."""
+
+
+class EndRightsArgs(OwnedArgs):
+    """What lets a hard end reach the machines of this stack."""
+
+    region: str
+    """Azure region."""
+    resource_group: pulumi.Input[str]
+    """Name of the resource group whose machines may be ended."""
+    ender: EnderArgs
+    """Who ends them."""
+
+
+def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
+    faults = Faults(f"BudgetAlarms {name}")
+    faults.unknown_keys(args, BudgetAlarmsArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    faults.must(bool(args.get("stack")), "stack", "is empty; name the stack whose costs count")
+    usd: Any = args.get("monthly_usd")
+    faults.must(
+        isinstance(usd, int | float) and not isinstance(usd, bool) and usd > 0,
+        "monthly_usd",
+        f"must be over 0, got {usd!r}",
+    )
+    subscription = args.get("subscription")
+    faults.must(
+        subscription is None or is_guid(subscription),
+        "subscription",
+        f"must be a subscription's GUID, got {subscription!r}",
+    )
+    _check_date(faults, args.get("starts"), "starts")
+    emails = args.get("emails") or []
+    faults.must(len(emails) <= 50, "emails", f"are {len(emails)}; a budget takes 50")
+    check_emails(faults, args, "emails")
+    faults.done()
+
+
+def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
+    """`own_stack` is the stack that the guard itself stands in."""
+    faults = Faults(f"TtlGuard {name}")
+    faults.unknown_keys(args, TtlGuardArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    faults.must(
+        "expires" not in args,
+        "expires",
+        "must not be set: the guard outlives what it ends",
+        fix="say ends; take the guard's own stack down last",
+    )
+    faults.must(
+        bool(args.get("stack")) and args.get("stack") != own_stack,
+        "stack",
+        f"must be another stack than the guard's own ({own_stack}), got {args.get('stack')!r}: "
+        "whatever breaks the one must not disarm the other",
+        fix=f"build it in ttl-{args.get('stack')}",
+    )
+    faults.must(bool(args.get("target")), "target", "is empty; name the resource group of the stack's machines")
+    _check_date(faults, args.get("ends"), "ends")
+    check_emails(faults, args, "emails")
+    faults.done()
+
+
+def check_rights(name: str, args: EndRightsArgs) -> None:
+    faults = Faults(f"EndRights {name}")
+    faults.unknown_keys(args, EndRightsArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    ender = args.get("ender") or {}
+    for key in ("resource_group", "identity"):
+        faults.must(bool(ender.get(key)), f"ender.{key}", "is empty; take the names of the TtlGuard")
+    faults.done()
+
+
+def _check_date(faults: Faults, value: object, path: str) -> None:
+    try:
+        date.fromisoformat(str(value))
+    except ValueError:
+        faults.add(path, f"must be an ISO date (2026-12-31), got {value!r}")
+
+
+def month_start(day: str) -> str:
+    """The first day of a date's month, as Azure's budgets want it.
+
+    >>> month_start("2026-09-22")
+    '2026-09-01T00:00:00Z'
+    """
+    return f"{date.fromisoformat(day).replace(day=1).isoformat()}T00:00:00Z"
+
+
+def notifications(*, emails: Sequence[str], group: Any) -> dict[str, dict[str, Any]]:
+    """Half, most and all of the budget spent, and all of it foreseen."""
+    told = [("Actual", share) for share in SHARES] + [("Forecasted", 100)]
+    return {
+        f"{kind.lower()}-{share}": {
+            "enabled": True,
+            "operator": "GreaterThanOrEqualTo",
+            "threshold": float(share),
+            "threshold_type": kind,
+            "contact_emails": list(emails),
+            "contact_roles": ["Owner"],
+            "contact_groups": [group],
+        }
+        for kind, share in told
+    }
+
+
+def guard_name(region: str) -> str:
+    """The name of the guard's component in its stack."""
+    return f"end-{region}"
+
+
+def ender(stack: str, region: str) -> dict[str, str]:
+    """Where the identity of a stack's hard end stands, and its name: the same in both stacks, neither asks the other.
+
+    >>> ender("dev-azure", "eastus")
+    {'resource_group': 'sizewell-ttl-dev-azure-end-eastus', 'identity': 'sizewell-ttl-dev-azure-end-eastus-hand'}
+    """
+    own = f"ttl-{stack}"
+    return {
+        "resource_group": physical_name("sizewell", own, guard_name(region), limit=80),
+        "identity": physical_name("sizewell", own, f"{guard_name(region)}-hand", limit=128),
+    }
+
+
+def network_group(stack: str, region: str) -> str:
+    """The resource group that a stack's network makes in a region."""
+    return physical_name("sizewell", stack, f"network-{region}", limit=80)
+
+
+def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
+    """The budget of a decision: the sum of its workloads'; None where a workload has none."""
+    monthly = [one for w in decision.workloads if (one := w.budget.get("usd_per_month")) is not None]
+    if not monthly or len(monthly) < len(decision.workloads):
+        return None  # a sum that leaves workloads out would raise false alarms
+    return {
+        **owned_args(decision),
+        "region": region,
+        "stack": decision.stack,
+        "monthly_usd": float(sum(monthly)),
+        "starts": decision.decided_on.isoformat(),
+    }
+
+
+def ttl_args(decision: Decision, region: str, target: str) -> dict[str, Any] | None:
+    """The hard end of a decision's stack in one region; None for a stack without an end."""
+    if decision.expires_at is None:
+        return None
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}
+    return {
+        **owned,
+        "region": region,
+        "stack": decision.stack,
+        "target": target,
+        "ends": decision.expires_at.isoformat(),
+    }

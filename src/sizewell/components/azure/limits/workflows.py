@@ -1,0 +1,182 @@
+"""Definitions of Logic Apps that look after machines: clocks, calls to Azure, and what they decide. Pure.
+
+A Logic App needs no machine, no package and no token of ours: it calls Azure as a managed identity, and what it may
+is that identity's roles. The language is Azure's own
+(learn.microsoft.com/azure/logic-apps/logic-apps-workflow-definition-language).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from sizewell.components.azure.plans import WINDOWS_ZONES, day_names
+from sizewell.components.owned import ScheduleArgs
+
+SCHEMA = "https://schema.management.azure.com/providers/Microsoft.Logic/schemas/2016-06-01/workflowdefinition.json#"
+ARM, PROMETHEUS = "https://management.azure.com", "https://prometheus.monitor.azure.com"
+APIS = {
+    "aks": "2025-05-01",
+    "scale-sets": "2024-11-01",
+    "autoscale": "2022-10-01",
+    "ml": "2025-06-01",
+}
+EVERY_QUARTER = {"frequency": "Minute", "interval": 15}
+
+
+def definition(recurrence: Mapping[str, Any], actions: Mapping[str, Any]) -> dict[str, Any]:
+    """A workflow that a clock starts."""
+    return {
+        "$schema": SCHEMA,
+        "contentVersion": "1.0.0.0",
+        "parameters": {},
+        "triggers": {"clock": {"type": "Recurrence", "recurrence": dict(recurrence)}},
+        "actions": dict(actions),
+        "outputs": {},
+    }
+
+
+def call(
+    method: str,
+    uri: Any,
+    *,
+    identity: Any,
+    audience: str = ARM,
+    body: Any = None,
+    after: Sequence[str] = (),
+) -> dict[str, Any]:
+    """One call to Azure as the identity; `after` are the actions that must have succeeded."""
+    inputs: dict[str, Any] = {
+        "method": method,
+        "uri": uri,
+        "authentication": {"type": "ManagedServiceIdentity", "identity": identity, "audience": audience},
+    }
+    if body is not None:
+        inputs["body"] = body
+    return {"type": "Http", "inputs": inputs, "runAfter": {name: ["Succeeded"] for name in after}}
+
+
+def when(condition: Mapping[str, Any], actions: Mapping[str, Any], *, after: Sequence[str] = ()) -> dict[str, Any]:
+    return {
+        "type": "If",
+        "expression": {"and": [dict(condition)]},
+        "actions": dict(actions),
+        "runAfter": {name: ["Succeeded"] for name in after},
+    }
+
+
+def each(items: str, actions: Mapping[str, Any], *, after: Sequence[str] = ()) -> dict[str, Any]:
+    return {
+        "type": "Foreach",
+        "foreach": items,
+        "actions": dict(actions),
+        "runAfter": {name: ["Succeeded"] for name in after},
+    }
+
+
+def pool_switch(*, pool: Any, identity: Any, code: str, after: Sequence[str] = ()) -> dict[str, Any]:
+    """Actions that stop or start an AKS pool (`code`: Stopped or Running), if it is not there already.
+
+    AKS has no call for that; it takes the whole pool back with another power state.
+    """
+    uri = f"{ARM}{pool}?api-version={APIS['aks']}"
+    state = f"setProperty(body('pool')['properties'], 'powerState', json('{{\"code\":\"{code}\"}}'))"
+    switch = call("PUT", uri, identity=identity, body=f"@setProperty(body('pool'), 'properties', {state})")
+    already = {"not": {"equals": ["@body('pool')?['properties']?['powerState']?['code']", code]}}
+    return {
+        "pool": call("GET", uri, identity=identity, after=after),
+        "switch": when(already, {"set": switch}, after=["pool"]),
+    }
+
+
+def idle_stop(*, pool: Any, identity: Any, query_url: Any, query: str) -> dict[str, Any]:
+    """Asks every quarter of an hour whether the pool was idle long enough, and stops it then.
+
+    An empty answer is no idleness: no machines, no metrics, or somebody works.
+    """
+    look = call(
+        "GET", f"{query_url}/api/v1/query?query={quote(query, safe='')}", identity=identity, audience=PROMETHEUS
+    )
+    idle = {"greater": ["@length(body('look')?['data']?['result'])", 0]}
+    stop = pool_switch(pool=pool, identity=identity, code="Stopped")
+    return definition(EVERY_QUARTER, {"look": look, "idle": when(idle, stop, after=["look"])})
+
+
+def recurrences(schedule: ScheduleArgs) -> dict[str, dict[str, Any]]:
+    """Clocks of working hours by name: start-0, stop-0 for the first window, and so on."""
+    found: dict[str, dict[str, Any]] = {}
+    for number, window in enumerate(schedule["windows"]):
+        for edge, clock in (("start", window["start"]), ("stop", window["end"])):
+            hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
+            found[f"{edge}-{number}"] = {
+                "frequency": "Week",
+                "interval": 1,
+                "timeZone": WINDOWS_ZONES[schedule["time_zone"]],
+                "schedule": {"weekDays": day_names(window["days"]), "hours": [hour], "minutes": [minute]},
+            }
+    return found
+
+
+def end_actions(*, group: Any, identity: Any, stack: str) -> dict[str, Any]:
+    """Takes the machines of a stack to zero: everything in its resource group that has its tag.
+
+    AKS clusters stop whole; scale sets lose their autoscaling and their machines; Azure ML's compute and endpoints,
+    which have no size zero that holds, go. Data, networks and keys stay: nothing here can name them.
+    """
+
+    def listed(provider: str, api: str) -> dict[str, Any]:
+        return call("GET", f"{ARM}{group}/providers/{provider}?api-version={APIS[api]}", identity=identity)
+
+    def act(method: str, loop: str, rest: str, api: str, *, body: Any = None, more: str = "") -> dict[str, Any]:
+        uri = f"{ARM}@{{items('{loop}')['id']}}{rest}?api-version={APIS[api]}{more}"
+        return call(method, uri, identity=identity, body=body)
+
+    def for_each(loop: str, source: str, actions: Mapping[str, Any]) -> dict[str, Any]:
+        mine = {"equals": [f"@items('{loop}')?['tags']?['sizewell-stack']", stack]}
+        return each(f"@body('{source}')?['value']", {f"{loop}-mine": when(mine, actions)}, after=[source])
+
+    def every(source: str, actions: Mapping[str, Any]) -> dict[str, Any]:
+        return each(f"@body('{source}')?['value']", actions, after=[source])
+
+    off = {"properties": {"enabled": False}}
+    gone = "&underlyingResourceAction=Delete"
+    return {
+        "clusters": listed("Microsoft.ContainerService/managedClusters", "aks"),
+        "cluster": for_each("cluster", "clusters", {"cluster-stopped": act("POST", "cluster", "/stop", "aks")}),
+        "autoscales": listed("Microsoft.Insights/autoscaleSettings", "autoscale"),
+        "autoscale": for_each(
+            "autoscale", "autoscales", {"autoscale-off": act("PATCH", "autoscale", "", "autoscale", body=off)}
+        ),
+        "sets": {
+            **listed("Microsoft.Compute/virtualMachineScaleSets", "scale-sets"),
+            "runAfter": {"autoscale": ["Succeeded", "Failed"]},  # machines go, whatever happens before
+        },
+        "set": for_each(
+            "set", "sets", {"set-empty": act("PATCH", "set", "", "scale-sets", body={"sku": {"capacity": 0}})}
+        ),
+        "workspaces": listed("Microsoft.MachineLearningServices/workspaces", "ml"),
+        "workspace": for_each(
+            "workspace",
+            "workspaces",
+            {
+                "computes": act("GET", "workspace", "/computes", "ml"),
+                "compute": every("computes", {"compute-gone": act("DELETE", "compute", "", "ml", more=gone)}),
+                "endpoints": act("GET", "workspace", "/onlineEndpoints", "ml"),
+                "endpoint": every("endpoints", {"endpoint-gone": act("DELETE", "endpoint", "", "ml")}),
+            },
+        ),
+    }
+
+
+END_ACTIONS = (  # what the identity of a hard end may do in the stack's resource group, and nothing else
+    "Microsoft.ContainerService/managedClusters/read",
+    "Microsoft.ContainerService/managedClusters/stop/action",
+    "Microsoft.Insights/autoscaleSettings/read",
+    "Microsoft.Insights/autoscaleSettings/write",
+    "Microsoft.Compute/virtualMachineScaleSets/read",
+    "Microsoft.Compute/virtualMachineScaleSets/write",
+    "Microsoft.MachineLearningServices/workspaces/read",
+    "Microsoft.MachineLearningServices/workspaces/computes/read",
+    "Microsoft.MachineLearningServices/workspaces/computes/delete",
+    "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/read",
+    "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/delete",
+)

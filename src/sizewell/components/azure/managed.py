@@ -1,0 +1,266 @@
+"""What a decision can ask for on Azure beside plain machines: AKS, Azure ML, Managed Lustre, budget, keys, hard end."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+
+from sizewell.components import containers
+from sizewell.components.azure import launching
+from sizewell.components.azure.args import is_gang
+from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.facts import owned_args
+from sizewell.components.machines import find_shape, pool_name
+from sizewell.components.settings import Settings
+from sizewell.launch.target import Target
+from sizewell.sizing.billing import standing
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+Pair = tuple[Workload, Pool]
+PRIVATE_SERVICES = ("file", "registry", "workspace", "notebooks")  # of an Azure ML workspace, beside blob
+ENDPOINT_KEYS = (
+    "image", "model", "environment_variables", "port", "health_path", "scoring_path", "auth", "live", "notify",
+)  # fmt: skip
+EXAMPLE = "REGISTRY.azurecr.io/NAME:TAG"
+
+
+def target_of(workload: Workload, pool: Pool) -> str:
+    """Who runs the pool: azureml, kubernetes or machines."""
+    return standing.target_of(pool.managed, workload.scheduler, cloud="azure", fleet=False)
+
+
+def has_lustre(workload: Workload) -> bool:
+    return workload.storage is not None and workload.storage.kind == "managed-lustre"
+
+
+def network_extras(pools: Sequence[Pair]) -> dict[str, Any]:
+    """What the network has beside the subnet of plain machines."""
+    targets = {target_of(*pair) for pair in pools}
+    found: dict[str, Any] = {}
+    if "kubernetes" in targets:
+        found["kubernetes"] = True
+    if any(has_lustre(workload) for workload, _ in pools):
+        found["files"] = True
+    if "azureml" in targets:
+        found["private_services"] = list(PRIVATE_SERVICES)
+    return found
+
+
+def wants_keys(decision: Decision, pools: Sequence[Pair]) -> bool:
+    """Outside of dev, machines of our own have disks with a key of one's own, and clusters their secrets too."""
+    return decision.environment != "dev" and any(target_of(*pair) != "azureml" for pair in pools)
+
+
+def build_keys(decision: Decision, region: str, settings: Settings, options: pulumi.ResourceOptions) -> dict[str, Any]:
+    """Keys of one's own: what machines and clusters take of them, as arguments."""
+    from sizewell.components.azure.keys.vault import CustomerKeys
+
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # they outlive the machines
+    args = {**owned, "region": region, "salt": settings.salt, "protected": settings.deletion_protection}
+    keys = CustomerKeys(f"keys-{region}", args, options)  # type: ignore[arg-type]
+    return {
+        "disks": {"disk_encryption_set_id": keys.disk_encryption_set_id},
+        "secrets": {"secrets_key": {"key_url": keys.secrets_key_url, "vault_id": keys.vault_id}},
+        "files": {"key": {"key_url": keys.disks_key_url, "vault_id": keys.vault_id, "identity_id": keys.identity_id}},
+    }
+
+
+def armed(
+    decision: Decision,
+    region: str,
+    group: pulumi.Input[str],
+    options: pulumi.ResourceOptions,
+) -> pulumi.Input[str]:
+    """The resource group's name, once the hard end has its rights there; at once for a stack without an end."""
+    if decision.expires_at is None:
+        return group
+    from sizewell.components.azure.limits.guards import EndRights
+
+    ender = limits_plans.ender(decision.stack, region)
+    args = {**owned_args(decision), "region": region, "resource_group": group, "ender": ender}
+    return EndRights(f"end-rights-{region}", args, options).resource_group  # type: ignore[arg-type]
+
+
+def build_kubernetes(
+    decision: Decision,
+    region: str,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    keys: dict[str, Any],
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The one AKS cluster of a region, a pool for each of `pairs`, their operators, and queues where jobs share."""
+    from sizewell.components.azure.aks.args import aks_cluster_args, aks_pool_args, operators_args
+    from sizewell.components.azure.aks.cluster import AksCluster
+    from sizewell.components.azure.aks.operators import AksOperators
+    from sizewell.components.azure.aks.plans import agent_pool_name
+    from sizewell.components.azure.aks.pools import AksGpuPool
+    from sizewell.components.kubernetes.program import build_runs
+
+    name = f"cluster-{region}"
+    there = {"resource_group": place["resource_group"], "subnet_id": place["kubernetes_subnet_id"]}
+    args = {**aks_cluster_args(decision, region, [pool for _, pool in pairs], settings), **there}
+    args |= keys.get("disks", {})
+    if place.get("api_subnet_id"):
+        args |= {"api_subnet_id": place["api_subnet_id"], **keys.get("secrets", {})}
+    cluster = AksCluster(name, args, options)  # type: ignore[arg-type]
+    outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
+    metrics = {"workspace_id": cluster.metrics_workspace_id, "query_url": cluster.metrics_query_url}
+    named = cluster.cluster_name
+    writers: dict[str, Any] = {}
+    for workload, pool in pairs:
+        one = pool_name(workload, pool)
+        wanted = {**aks_pool_args(decision, workload, pool, settings), **there, "cluster": named}
+        wanted |= {"oidc_issuer_url": cluster.oidc_issuer_url} if "writer" in wanted else {}
+        wanted |= {"metrics": metrics} if "guard" in wanted else {}
+        if zones := zones_of(place):
+            wanted["private_dns_zone_ids"] = zones
+        made = AksGpuPool(one, wanted, options)  # type: ignore[arg-type]
+        # a cluster takes one change of its pools at a time: the next one hears its name after this one stands
+        named = pulumi.Output.all(cluster.cluster_name, made.pool_name).apply(lambda known: known[0])
+        outputs[one] = {"nodePool": agent_pool_name(one), "writer": made.writer_client_id}
+        writers[one] = made.writer_client_id if workload.checkpoint else ""
+    operators = {**operators_args(decision, pairs), **mirrors(), "kubeconfig": cluster.kubeconfig}
+    if operators["runtimes"]:
+        AksOperators(f"operators-{region}", operators)  # type: ignore[arg-type]
+    queues = build_queues(decision, region, pairs, settings, kubeconfig=cluster.kubeconfig)
+
+    def target(workload: Workload, pool: Pool) -> Target:
+        one = pool_name(workload, pool)
+        queue = one if queues else ""
+        return launching.target(decision, workload, pool, settings, queue=queue, writer=writers[one])
+
+    kubeconfig, queued = cluster.kubeconfig, bool(queues)
+    runs = build_runs(decision, pairs, settings, where=region, kubeconfig=kubeconfig, target=target, queued=queued)
+    return outputs | queues | runs
+
+
+def build_queues(
+    decision: Decision,
+    region: str,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    *,
+    kubeconfig: pulumi.Output[str],
+) -> dict[str, Any]:
+    """A queue for each pool where jobs of several machines, or Ray, need all of them or none."""
+    from sizewell.components.azure.aks.args import aks_pool_args
+    from sizewell.components.azure.aks.plans import queue_flavor
+
+    ray = any(workload.scheduler == "ray" for workload, _ in pairs)
+    if not ray and not any(is_gang(*pair) for pair in pairs):
+        return {}
+    from sizewell.components.kubernetes.program import wanted
+    from sizewell.components.kubernetes.queueing import Queueing
+
+    flavors = [
+        queue_flavor(aks_pool_args(decision, workload, pool, settings), shape, queue=pool_name(workload, pool))
+        for workload, pool in pairs
+        if (shape := find_shape("azure", pool.instance_type)) is not None
+    ]
+    args: dict[str, Any] = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": flavors}
+    if found := mirrors().get("registry"):
+        args["registry"] = found
+    if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(pairs, settings)}):
+        args["namespaces"] = spaces
+    if ray:
+        args["operators"] = ["jobset", "kuberay"]
+    queues = Queueing(f"queues-{region}", args)  # type: ignore[arg-type]
+    return {f"queues-{region}": {"queues": queues.queues}}
+
+
+def mirrors() -> dict[str, str]:
+    """`sizewell:registry` (a mirror of nvcr.io) and `sizewell:amdDriverImage` of the stack's configuration."""
+    config = pulumi.Config("sizewell")
+    found = {"registry": config.get("registry"), "amd_driver_image": config.get("amdDriverImage")}
+    return {key: value for key, value in found.items() if value}
+
+
+def zones_of(place: dict[str, Any]) -> Any:
+    """Private DNS zones by service, as the network made or an adopted one names them."""
+    if "private_dns_zone_ids" in place:
+        return place["private_dns_zone_ids"]
+    return {"blob": place["private_dns_zone_id"]} if "private_dns_zone_id" in place else None
+
+
+def build_ml(
+    decision: Decision,
+    region: str,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The one Azure ML workspace of a region, and each of `pairs` as what it is: cluster, endpoint or notebook."""
+    from sizewell.components.azure.ml import args as to
+    from sizewell.components.azure.ml.compute import AmlComputeCluster, AmlComputeInstance
+    from sizewell.components.azure.ml.endpoints import AmlOnlineEndpoint
+    from sizewell.components.azure.ml.workspace import AmlWorkspace
+
+    there: dict[str, Any] = {"resource_group": place["resource_group"], "subnet_id": place["subnet_id"]}
+    if zones := zones_of(place):
+        there["private_dns_zone_ids"] = zones
+    name = f"ml-{region}"
+    workspace = AmlWorkspace(name, {**to.workspace_args(decision, region, settings), **there}, options)  # type: ignore[typeddict-item]
+    outputs: dict[str, Any] = {name: {"workspace": workspace.workspace_name}}
+    inside = {"resource_group": place["resource_group"], "workspace": workspace.workspace_name}
+    for workload, pool in pairs:
+        one = pool_name(workload, pool)
+        if workload.kind == "notebook":
+            args = {**to.instance_args(decision, workload, pool), **inside}
+            notebook = AmlComputeInstance(one, args, options)  # type: ignore[arg-type]
+            outputs[one] = {"notebook": notebook.instance_name}
+        elif workload.kind == "inference":
+            container = containers.container_of("azureml", one, allowed=ENDPOINT_KEYS, example=EXAMPLE)
+            args = {**to.endpoint_args(decision, workload, pool, container), **inside}
+            endpoint = AmlOnlineEndpoint(one, args, options)  # type: ignore[arg-type]
+            outputs[one] = {"endpoint": endpoint.endpoint_name}
+        else:
+            args = {**to.compute_args(decision, workload, pool, settings), **there, **inside}
+            args |= {"storage_id": workspace.storage_id, "registry_id": workspace.registry_id}
+            compute = AmlComputeCluster(one, args, options)  # type: ignore[arg-type]
+            outputs[one] = {"compute": compute.compute_name, "identity": compute.identity_id}
+    return outputs
+
+
+def build_storage(
+    decision: Decision,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    keys: dict[str, Any],
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The file systems that the workloads of a region read from, each in the zone of its machines."""
+    from sizewell.components.azure.storage.plans import storage_args
+    from sizewell.components.azure.storage.shared import SharedStorage
+
+    outputs: dict[str, Any] = {}
+    for workload, _ in pairs:
+        name = f"{workload.spec.name}-data"
+        if not has_lustre(workload) or name in outputs:
+            continue
+        there = {"resource_group": place["resource_group"], "subnet_id": place["files_subnet_id"]}
+        args = {**storage_args(decision, workload, settings), **there, **keys.get("files", {})}
+        files = SharedStorage(name, args, options)  # type: ignore[arg-type]
+        outputs[name] = {"address": files.address}
+    return outputs
+
+
+def build_budget(decision: Decision, region: str, settings: Settings, options: pulumi.ResourceOptions) -> None:
+    """The budget of the stack, where every workload has one.
+
+    Azure refuses a budget that starts in a month gone by: `sizewell:budgetStarts` says a later one than the decision's.
+    """
+    args = limits_plans.budget_args(decision, region)
+    if args is not None:
+        from sizewell.components.azure.limits.guards import BudgetAlarms
+
+        starts = pulumi.Config("sizewell").get("budgetStarts")
+        args |= {"starts": starts} if starts else {}
+        args |= {"subscription": settings.accounts[0]} if len(settings.accounts) == 1 else {}
+        BudgetAlarms("budget", args, options)  # type: ignore[arg-type]

@@ -1,0 +1,168 @@
+"""Machines of Azure Machine Learning: a cluster that jobs start from zero, and a notebook that stops itself."""
+
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import machinelearningservices, managedidentity
+
+from sizewell.components.azure import parts
+from sizewell.components.azure.ml import plans as ml_plans
+from sizewell.components.azure.ml.args import IDLE_S, NOTEBOOK_IDLE_S, AmlComputeClusterArgs, AmlComputeInstanceArgs
+from sizewell.components.azure.ml.checks import TIERS, check_compute, check_instance
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+
+
+class AmlComputeCluster(Owned):
+    """GPU machines that come with a job and go after it: from zero, soon gone, no address, no login, no password."""
+
+    compute_name: pulumi.Output[str]
+    """Name of the cluster in the workspace: the `compute` of a job."""
+    identity_id: pulumi.Output[str]
+    """Identity of the machines."""
+
+    def __init__(self, name: str, args: AmlComputeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("azure", args.get("vm_size"))
+        check_compute(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_compute refuses an unknown size)
+        mode = args["capacity_mode"]
+        super().__init__(
+            "sizewell-azure:index:AmlComputeCluster",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": mode,
+                "capacityMode": mode,
+                "nodesMin": 0,
+                "nodesInitial": 0,
+                "nodesMax": args["nodes_max"],
+            },
+            opts,
+        )
+        identity = parts.identity(self, f"{name}-nodes", args)
+        self._rights(name, args, identity)
+        compute = machinelearningservices.Compute(
+            f"{name}-nodes",
+            compute_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            workspace_name=args["workspace"],
+            identity={"type": "UserAssigned", "user_assigned_identities": [identity.id]},
+            properties={
+                "compute_type": "AmlCompute",
+                "description": f"Machines of {name}",
+                "disable_local_auth": True,
+                "properties": {
+                    "os_type": "Linux",
+                    "vm_size": shape.instance_type,
+                    "vm_priority": TIERS[mode],
+                    "enable_node_public_ip": False,
+                    "isolated_network": False,
+                    "remote_login_port_public_access": "Disabled",
+                    "scale_settings": {
+                        "min_node_count": 0,
+                        "max_node_count": args["nodes_max"],
+                        "node_idle_time_before_scale_down": ml_plans.duration(args.get("idle_s", IDLE_S)),
+                    },
+                },
+            },
+            tags=self.tags_of(machinelearningservices.Compute, f"{name}-nodes"),
+            opts=self.child(),
+        )
+        self.compute_name = compute.name
+        self.identity_id = identity.id
+        self.register_outputs({"computeName": self.compute_name, "identityId": self.identity_id})
+
+    def _rights(self, name: str, args: AmlComputeClusterArgs, identity: managedidentity.UserAssignedIdentity) -> None:
+        """What jobs may: their own workspace's files and images, and the checkpoint store without deleting."""
+        for key, role in (("storage_id", ml_plans.BLOB_CONTRIBUTOR), ("registry_id", ml_plans.PULL)):
+            if key in args:
+                parts.assign(
+                    self,
+                    f"{name}-{key.removesuffix('_id')}",
+                    scope=args[key],  # type: ignore[literal-required]
+                    principal=identity.principal_id,
+                    role=role,
+                )
+        if writer := args.get("writer"):
+            parts.checkpoint_access(
+                self,
+                f"{name}-checkpoints",
+                args,
+                writer=writer,
+                principal=identity.principal_id,
+                told_by=identity.id,
+            )
+
+
+class AmlComputeInstance(Owned):
+    """A notebook on a GPU for one person: it stops itself, has no public address and no SSH.
+
+    Its disk stays, and bills, while it is stopped; Azure ML fixes its size.
+    """
+
+    instance_name: pulumi.Output[str]
+    """Name of the compute instance in the workspace."""
+
+    def __init__(self, name: str, args: AmlComputeInstanceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("azure", args.get("vm_size"))
+        check_instance(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_instance refuses an unknown size)
+        super().__init__(
+            "sizewell-azure:index:AmlComputeInstance",
+            name,
+            args,
+            {
+                "kind": "notebook",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": "on-demand",
+            },
+            opts,
+        )
+        optional: dict[str, Any] = {}
+        if "user" in args:
+            person = {"object_id": args["user"], "tenant_id": args["user_tenant"]}
+            optional["personal_compute_instance_settings"] = {"assigned_user": person}
+            optional["compute_instance_authorization_type"] = "personal"
+        if "schedule" in args:
+            optional["schedules"] = {"compute_start_stop": ml_plans.stops(args["schedule"])}
+        instance = machinelearningservices.Compute(
+            f"{name}-notebook",
+            compute_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            workspace_name=args["workspace"],
+            identity={"type": "SystemAssigned"},
+            properties={
+                "compute_type": "ComputeInstance",
+                "description": f"Notebook {name}",
+                "disable_local_auth": True,
+                "properties": {
+                    "vm_size": shape.instance_type,
+                    "application_sharing_policy": "Personal",
+                    "enable_node_public_ip": False,
+                    "enable_sso": True,
+                    "ssh_settings": {"ssh_public_access": "Disabled"},
+                    "idle_time_before_shutdown": ml_plans.duration(args.get("idle_s", NOTEBOOK_IDLE_S)),
+                    **optional,
+                },
+            },
+            tags=self.tags_of(machinelearningservices.Compute, f"{name}-notebook"),
+            opts=self.child(),
+        )
+        self.instance_name = instance.name
+        self.register_outputs({"instanceName": self.instance_name})

@@ -1,0 +1,191 @@
+"""A managed online endpoint of Azure Machine Learning: a model behind Entra, with machines that follow the load."""
+
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import machinelearningservices, monitor
+
+from sizewell.components.azure import parts
+from sizewell.components.azure.ml import plans as ml_plans
+from sizewell.components.azure.ml.args import AmlOnlineEndpointArgs
+from sizewell.components.azure.ml.checks import check_endpoint
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+from sizewell.components.tags import short_hash
+from sizewell.sizing.catalog.records import Shape
+
+AUTH = {"aad": "AADToken", "token": "AMLToken"}
+DEPLOYMENT = "main"
+
+
+class AmlOnlineEndpoint(Owned):
+    """One deployment of a container, reached through the workspace's private endpoint only, its size by GPU load.
+
+    It never goes to zero. Azure sends requests to a deployment only once it stands, so `live` is a second step: until
+    then a request names it (`azureml-model-deployment: main`).
+    """
+
+    endpoint_name: pulumi.Output[str]
+    """Name of the endpoint."""
+    scoring_uri: pulumi.Output[str]
+    """Where it answers."""
+
+    def __init__(self, name: str, args: AmlOnlineEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("azure", args.get("vm_size"))
+        check_endpoint(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_endpoint refuses an unknown size)
+        super().__init__(
+            "sizewell-azure:index:AmlOnlineEndpoint",
+            name,
+            args,
+            {
+                "kind": "endpoint",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": "on-demand",
+                "capacityMode": "on-demand",
+                "nodesMin": args["nodes_min"],
+                "nodesInitial": args["nodes_initial"],
+                "nodesMax": args["nodes_max"],
+            },
+            opts,
+        )
+        properties: dict[str, Any] = {
+            "auth_mode": AUTH[args.get("auth", "aad")],
+            "public_network_access": "Disabled",
+            "description": f"Serves {name}",
+        }
+        if args.get("live"):
+            properties["traffic"] = {DEPLOYMENT: 100}
+        endpoint = machinelearningservices.OnlineEndpoint(
+            f"{name}-endpoint",
+            endpoint_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
+            kind="Managed",
+            location=args["region"],
+            identity={"type": "SystemAssigned"},
+            properties=properties,
+            tags=self.tags_of(machinelearningservices.OnlineEndpoint, f"{name}-endpoint"),
+            opts=self.child(),
+            **self._place(args),
+        )
+        deployment = self._deployment(name, args, shape, endpoint, self._environment(name, args))
+        self._autoscale(name, args, deployment)
+        self._guard(name, args, endpoint)
+        self.endpoint_name = endpoint.name
+        self.scoring_uri = endpoint.properties.apply(lambda found: getattr(found, "scoring_uri", None) or "")
+        self.register_outputs({"endpointName": self.endpoint_name, "scoringUri": self.scoring_uri})
+
+    @staticmethod
+    def _place(args: AmlOnlineEndpointArgs) -> dict[str, Any]:
+        return {"resource_group_name": args["resource_group"], "workspace_name": args["workspace"]}
+
+    def _environment(self, name: str, args: AmlOnlineEndpointArgs) -> machinelearningservices.EnvironmentVersion:
+        """The container as Azure ML knows it: a version for each image, since a version never changes."""
+        container = machinelearningservices.EnvironmentContainer(
+            f"{name}-image",
+            name=self.physical(name, 255),
+            properties={"description": f"Container of {name}"},
+            opts=self.child(),
+            **self._place(args),
+        )
+        port = args.get("port", 8000)
+        health = {"path": args.get("health_path", "/health"), "port": port}
+        scoring = {"path": args.get("scoring_path", "/v1/chat/completions"), "port": port}
+        inference = {"liveness_route": health, "readiness_route": health, "scoring_route": scoring}
+        return machinelearningservices.EnvironmentVersion(
+            f"{name}-image",
+            name=container.name,
+            version=short_hash(args["image"], str(inference)),
+            properties={"image": args["image"], "os_type": "Linux", "inference_config": inference},
+            opts=self.child(),
+            **self._place(args),
+        )
+
+    def _deployment(
+        self,
+        name: str,
+        args: AmlOnlineEndpointArgs,
+        shape: Shape,
+        endpoint: machinelearningservices.OnlineEndpoint,
+        environment: machinelearningservices.EnvironmentVersion,
+    ) -> machinelearningservices.OnlineDeployment:
+        probe = {"period": "PT10S", "timeout": "PT5S", "failure_threshold": 30}
+        optional = {"model": args["model"], "model_mount_path": "/model"} if "model" in args else {}
+        return machinelearningservices.OnlineDeployment(
+            f"{name}-deployment",
+            deployment_name=DEPLOYMENT,
+            endpoint_name=endpoint.name,
+            kind="Managed",
+            location=args["region"],
+            sku={"name": "Default", "capacity": args["nodes_initial"]},
+            # what machines may reach says the workspace's own network; the deployment's egress flag is of older ones
+            properties=machinelearningservices.ManagedOnlineDeploymentArgs(
+                endpoint_compute_type="Managed",
+                instance_type=shape.instance_type,
+                environment_id=environment.id,
+                environment_variables=args.get("environment_variables", {}),
+                app_insights_enabled=True,
+                # the number is Azure Monitor's, by the setting below
+                scale_settings=machinelearningservices.DefaultScaleSettingsArgs(scale_type="Default"),
+                request_settings={
+                    "max_concurrent_requests_per_instance": args.get("concurrency", 4),
+                    "request_timeout": "PT180S",
+                },
+                # weights take minutes to load: ten minutes of grace before the first look
+                liveness_probe={**probe, "initial_delay": "PT600S"},
+                readiness_probe={**probe, "initial_delay": "PT10S", "failure_threshold": 180},
+                **optional,
+            ),
+            tags=self.tags_of(machinelearningservices.OnlineDeployment, f"{name}-deployment"),
+            opts=self.child(ignore_changes=["sku.capacity"]),
+            **self._place(args),
+        )
+
+    def _autoscale(
+        self, name: str, args: AmlOnlineEndpointArgs, deployment: machinelearningservices.OnlineDeployment
+    ) -> None:
+        monitor.AutoscaleSetting(
+            f"{name}-size",
+            autoscale_setting_name=self.physical(f"{name}-size", 64),
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            enabled=True,
+            target_resource_uri=deployment.id,
+            profiles=ml_plans.autoscale_profiles(
+                deployment_id=deployment.id,
+                nodes_min=args["nodes_min"],
+                nodes_initial=args["nodes_initial"],
+                nodes_max=args["nodes_max"],
+                schedule=args.get("schedule"),
+            ),
+            tags=self.tags_of(monitor.AutoscaleSetting, f"{name}-size"),
+            opts=self.child(),
+        )
+
+    def _guard(self, name: str, args: AmlOnlineEndpointArgs, endpoint: machinelearningservices.OnlineEndpoint) -> None:
+        guard = args.get("guard")
+        if guard is None:
+            return
+        told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
+        monitor.MetricAlert(
+            f"{name}-idle",
+            rule_name=self.physical(f"{name}-idle", 260),
+            resource_group_name=args["resource_group"],
+            location="global",
+            description=f"{name}: no request for {ml_plans.alert_window(guard['window_s'])}; machines bill",
+            enabled=True,
+            severity=3,
+            scopes=[endpoint.id],
+            evaluation_frequency="PT15M",
+            window_size=ml_plans.alert_window(guard["window_s"]),
+            criteria=ml_plans.idle_criteria(),
+            actions=[{"action_group_id": told.id}],
+            auto_mitigate=True,
+            tags=self.tags_of(monitor.MetricAlert, f"{name}-idle"),
+            opts=self.child(),
+        )

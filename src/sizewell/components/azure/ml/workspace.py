@@ -1,0 +1,227 @@
+"""An Azure Machine Learning workspace with what it stands on: storage, vault, registry, logs, private endpoints."""
+
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import (
+    applicationinsights,
+    containerregistry,
+    keyvault,
+    machinelearningservices,
+    operationalinsights,
+    storage,
+)
+
+from sizewell.components.azure import parts
+from sizewell.components.azure.ml.args import AmlWorkspaceArgs
+from sizewell.components.azure.ml.checks import check_workspace
+from sizewell.components.owned import Owned
+from sizewell.components.tags import store_name
+
+ISOLATION = {"approved": "AllowOnlyApprovedOutbound", "internet": "AllowInternetOutbound"}
+
+
+class AmlWorkspace(Owned):
+    """A workspace whose machines stand in a network that Azure keeps, and that nobody reaches from the internet.
+
+    Its storage holds job logs and snapshots of code; checkpoints have a store of their own. Azure keeps the names of a
+    deleted vault and workspace for some days: a stack that is built again sooner takes them back first
+    (`az keyvault recover --name NAME`).
+    """
+
+    workspace_name: pulumi.Output[str]
+    """Name of the workspace."""
+    workspace_id: pulumi.Output[str]
+    """Id of the workspace."""
+    registry_id: pulumi.Output[str]
+    """Id of the container registry."""
+    storage_id: pulumi.Output[str]
+    """Id of the workspace's storage account."""
+
+    def __init__(self, name: str, args: AmlWorkspaceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_workspace(name, args)
+        super().__init__(
+            "sizewell-azure:index:AmlWorkspace",
+            name,
+            args,
+            {
+                "kind": "cluster",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+            },
+            opts,
+        )
+        self._unique = {"stack": pulumi.get_stack(), "workload": name, "salt": args["salt"], "hyphens": False}
+        account = self._storage(name, args)
+        registry = self._registry(name, args)
+        stands_on = {
+            "storage_account": account.id,
+            "key_vault": self._vault(name, args).id,
+            "container_registry": registry.id,
+            "application_insights": self._insights(name, args).id,
+        }
+        workspace = self._workspace(name, args, stands_on)
+        for what, target, group, services in (
+            ("workspace", workspace.id, "amlworkspace", ("workspace", "notebooks")),
+            ("blob", account.id, "blob", ("blob",)),
+            ("file", account.id, "file", ("file",)),
+            ("registry", registry.id, "registry", ("registry",)),
+        ):
+            parts.private_endpoint(
+                self, f"{name}-{what}", args, target=target, group=group, zones=parts.zones_of(args, *services)
+            )
+        self.workspace_name = workspace.name
+        self.workspace_id = workspace.id
+        self.registry_id = registry.id
+        self.storage_id = account.id
+        self.register_outputs(
+            {
+                "workspaceName": self.workspace_name,
+                "workspaceId": self.workspace_id,
+                "registryId": self.registry_id,
+                "storageId": self.storage_id,
+            }
+        )
+
+    def _place(self, args: AmlWorkspaceArgs) -> dict[str, Any]:
+        return {"resource_group_name": args["resource_group"], "location": args["region"]}
+
+    def _storage(self, name: str, args: AmlWorkspaceArgs) -> storage.StorageAccount:
+        account = storage.StorageAccount(
+            f"{name}-files",
+            account_name=store_name(**self._unique, limit=24),
+            kind="StorageV2",
+            sku={"name": "Standard_ZRS" if args["environment"] == "prod" else "Standard_LRS"},
+            enable_https_traffic_only=True,
+            minimum_tls_version="TLS1_2",
+            allow_blob_public_access=False,
+            allow_shared_key_access=False,
+            allow_cross_tenant_replication=False,
+            default_to_o_auth_authentication=True,
+            is_local_user_enabled=False,
+            public_network_access="Disabled",
+            network_rule_set={"default_action": "Deny", "bypass": "AzureServices"},
+            encryption={
+                "key_source": "Microsoft.Storage",
+                "require_infrastructure_encryption": True,
+                "services": {
+                    "blob": {"enabled": True, "key_type": "Account"},
+                    "file": {"enabled": True, "key_type": "Account"},
+                },
+            },
+            tags=self.tags_of(storage.StorageAccount, f"{name}-files"),
+            opts=self.child(),
+            **self._place(args),
+        )
+        storage.BlobServiceProperties(
+            f"{name}-files",
+            account_name=account.name,
+            blob_services_name="default",
+            resource_group_name=args["resource_group"],
+            delete_retention_policy={"enabled": True, "days": 7},
+            container_delete_retention_policy={"enabled": True, "days": 7},
+            opts=self.child(),
+        )
+        return account
+
+    def _vault(self, name: str, args: AmlWorkspaceArgs) -> keyvault.Vault:
+        return keyvault.Vault(
+            f"{name}-secrets",
+            vault_name=store_name(**self._unique, limit=24),
+            properties={
+                "tenant_id": parts.tenant(self),
+                "sku": {"family": "A", "name": "standard"},
+                "enable_rbac_authorization": True,
+                "enable_soft_delete": True,
+                "soft_delete_retention_in_days": 90 if args["environment"] == "prod" else 7,
+                "enable_purge_protection": True,
+                "public_network_access": "Disabled",
+                "network_acls": {"default_action": "Deny", "bypass": "AzureServices"},
+            },
+            tags=self.tags_of(keyvault.Vault, f"{name}-secrets"),
+            opts=self.child(),
+            **self._place(args),
+        )
+
+    def _registry(self, name: str, args: AmlWorkspaceArgs) -> containerregistry.Registry:
+        return containerregistry.Registry(
+            f"{name}-images",
+            registry_name=store_name(**self._unique, limit=50),
+            sku={"name": "Premium"},  # the only one with private endpoints
+            admin_user_enabled=False,
+            anonymous_pull_enabled=False,
+            public_network_access="Disabled",
+            network_rule_bypass_options="AzureServices",
+            network_rule_set={"default_action": "Deny"},
+            data_endpoint_enabled=True,
+            zone_redundancy="Enabled",  # costs nothing beside Premium
+            policies={"retention_policy": {"status": "enabled", "days": 30}},
+            tags=self.tags_of(containerregistry.Registry, f"{name}-images"),
+            opts=self.child(),
+            **self._place(args),
+        )
+
+    def _insights(self, name: str, args: AmlWorkspaceArgs) -> applicationinsights.Component:
+        logs = operationalinsights.Workspace(
+            f"{name}-logs",
+            workspace_name=self.physical(f"{name}-logs", 63),
+            sku={"name": "PerGB2018"},
+            retention_in_days=args.get("log_days", 90),
+            features={"disable_local_auth": True},
+            tags=self.tags_of(operationalinsights.Workspace, f"{name}-logs"),
+            opts=self.child(),
+            **self._place(args),
+        )
+        return applicationinsights.Component(
+            f"{name}-insights",
+            resource_name_=self.physical(f"{name}-insights", 255),
+            kind="web",
+            application_type="web",
+            ingestion_mode="LogAnalytics",
+            workspace_resource_id=logs.id,
+            retention_in_days=args.get("log_days", 90),
+            tags=self.tags_of(applicationinsights.Component, f"{name}-insights"),
+            opts=self.child(),
+            **self._place(args),
+        )
+
+    def _workspace(
+        self, name: str, args: AmlWorkspaceArgs, stands_on: dict[str, Any]
+    ) -> machinelearningservices.Workspace:
+        rules = {
+            f"host-{number}": {"type": "FQDN", "category": "UserDefined", "destination": host}
+            for number, host in enumerate(args.get("outbound_hosts", []))
+        }
+        network: dict[str, Any] = {"isolation_mode": ISOLATION[args.get("outbound", "approved")]}
+        if rules:
+            network |= {"outbound_rules": rules, "firewall_sku": "Basic"}
+        optional: dict[str, Any] = {"identity": {"type": "SystemAssigned"}}
+        if key := args.get("key"):
+            optional = {
+                "identity": {"type": "SystemAssigned,UserAssigned", "user_assigned_identities": [key["identity_id"]]},
+                "encryption": {
+                    "status": "Enabled",
+                    "identity": {"user_assigned_identity": key["identity_id"]},
+                    "key_vault_properties": {"key_identifier": key["key_url"], "key_vault_arm_id": key["vault_id"]},
+                },
+                "enable_service_side_cmk_encryption": True,
+            }
+        return machinelearningservices.Workspace(
+            f"{name}-workspace",
+            workspace_name=self.physical(name, 33),
+            kind="Default",
+            sku={"name": "Basic", "tier": "Basic"},
+            public_network_access="Disabled",
+            managed_network=network,
+            provision_network_now=True,
+            system_datastores_auth_mode="Identity",
+            v1_legacy_mode=False,
+            hbi_workspace=False,
+            tags=self.tags_of(machinelearningservices.Workspace, f"{name}-workspace"),
+            opts=self.child(),
+            **self._place(args),
+            **stands_on,
+            **optional,
+        )

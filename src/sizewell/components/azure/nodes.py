@@ -1,0 +1,211 @@
+"""A scale set of equal GPU machines on Azure, and what guards it."""
+
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import authorization, compute, managedidentity, monitor
+
+from sizewell.components.azure import parts, plans
+from sizewell.components.azure.args import GpuScaleSetArgs, guid
+from sizewell.components.azure.checks import check_pool
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+from sizewell.sizing.catalog.records import Shape
+
+
+class GpuScaleSet(Owned):
+    """Equal ND- or NC-series machines: one InfiniBand partition, no public address, no password, encrypted at host.
+
+    Autoscale, schedule and guard own the current size between minimum and maximum; Pulumi owns the rest.
+    """
+
+    scale_set_id: pulumi.Output[str]
+    """Id of the scale set."""
+    scale_set_name: pulumi.Output[str]
+    """Name of the scale set."""
+    identity_id: pulumi.Output[str]
+    """Identity of the machines."""
+
+    def __init__(self, name: str, args: GpuScaleSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("azure", args.get("vm_size"))
+        check_pool(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_pool refuses an unknown size)
+        mode = args["capacity_mode"]
+        if plans.is_virtual(shape) and "image" not in args:
+            pulumi.log.warn(
+                f"{name}: {shape.instance_type} has a virtual GPU, which wants NVIDIA's GRID driver; Microsoft's HPC "
+                "image has another: name an image of your own in image (sizewell:images), or choose another size"
+            )
+        super().__init__(
+            "sizewell-azure:index:GpuScaleSet",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": {"reservation": "on-demand"}.get(mode, mode),
+                "capacityMode": mode,
+                "nodesMin": args["nodes_min"],
+                "nodesInitial": args["nodes_initial"],
+                "nodesMax": args["nodes_max"],
+            },
+            opts,
+        )
+        identity = managedidentity.UserAssignedIdentity(
+            f"{name}-nodes",
+            resource_name_=self.physical(f"{name}-nodes", 128),
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            tags=self.tags_of(managedidentity.UserAssignedIdentity, f"{name}-nodes"),
+            opts=self.child(),
+        )
+        scale_set = self._scale_set(name, args, shape, identity)
+        self._metrics_role(name, scale_set, identity)
+        self._writer(name, args, identity)
+        self._autoscale(name, args, scale_set)
+
+        self.scale_set_id = scale_set.id
+        self.scale_set_name = scale_set.name
+        self.identity_id = identity.id
+        self.register_outputs(
+            {
+                "scaleSetId": self.scale_set_id,
+                "scaleSetName": self.scale_set_name,
+                "identityId": self.identity_id,
+            }
+        )
+
+    def _scale_set(
+        self, name: str, args: GpuScaleSetArgs, shape: Shape, identity: managedidentity.UserAssignedIdentity
+    ) -> compute.VirtualMachineScaleSet:
+        gang, mode = args.get("gang", False), args["capacity_mode"]
+        market: dict[str, Any] = {"priority": "Regular"}
+        if mode == "spot":
+            market = {"priority": "Spot", "eviction_policy": "Delete", "billing_profile": {"max_price": -1.0}}
+        if mode == "reservation":
+            market["capacity_reservation"] = {"capacity_reservation_group": {"id": args["reservation"]}}
+        disk: dict[str, Any] = {"storage_account_type": "Premium_LRS"}
+        if "disk_encryption_set_id" in args:
+            disk["disk_encryption_set"] = {"id": args["disk_encryption_set_id"]}
+        key = {
+            "key_data": args.get("ssh_public_key") or plans.nobody_key(),
+            "path": "/home/sizewell/.ssh/authorized_keys",
+        }
+        return compute.VirtualMachineScaleSet(
+            f"{name}-nodes",
+            vm_scale_set_name=self.physical(name, 64),
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            zones=args["zones"] or None,
+            sku={"name": shape.instance_type, "tier": "Standard", "capacity": args["nodes_initial"]},
+            orchestration_mode="Uniform",
+            single_placement_group=gang,
+            platform_fault_domain_count=1,
+            overprovision=False,  # a surplus machine of this kind costs more than the minutes it saves
+            upgrade_policy={"mode": "Manual"},
+            identity={"type": "UserAssigned", "user_assigned_identities": [identity.id]},
+            virtual_machine_profile={
+                **market,
+                "security_profile": {"encryption_at_host": True},
+                "os_profile": {
+                    "computer_name_prefix": plans.host_prefix(self.physical(name, 64)),
+                    "admin_username": "sizewell",
+                    "custom_data": plans.custom_data(
+                        start_script=args.get("start_script", ""), rocm="MI300X" in shape.instance_type
+                    ),
+                    "linux_configuration": {
+                        "disable_password_authentication": True,
+                        "provision_vm_agent": True,
+                        "ssh": {"public_keys": [key]},
+                    },
+                },
+                "storage_profile": {
+                    "image_reference": {"id": args["image"]} if "image" in args else plans.image_for(shape),
+                    "os_disk": {
+                        "create_option": "FromImage",
+                        "caching": "ReadWrite",
+                        "delete_option": "Delete",
+                        "disk_size_gb": args["disk_gib"],
+                        "managed_disk": disk,
+                    },
+                },
+                "network_profile": {
+                    "network_interface_configurations": [
+                        {
+                            "name": "nodes",
+                            "primary": True,
+                            "enable_accelerated_networking": True,
+                            "delete_option": "Delete",
+                            "network_security_group": {"id": args["security_group_id"]},
+                            "ip_configurations": [
+                                {"name": "nodes", "primary": True, "subnet": {"id": args["subnet_id"]}}
+                            ],
+                        }
+                    ]
+                },
+                "scheduled_events_profile": {
+                    "terminate_notification_profile": {"enable": True, "not_before_timeout": "PT15M"}
+                },
+            },
+            tags=self.tags_of(compute.VirtualMachineScaleSet, f"{name}-nodes"),
+            opts=self.child(ignore_changes=["sku.capacity"]),
+        )
+
+    def _metrics_role(
+        self, name: str, scale_set: compute.VirtualMachineScaleSet, identity: managedidentity.UserAssignedIdentity
+    ) -> None:
+        """The machines may publish the metric that their guard reads, on their own scale set only."""
+        authorization.RoleAssignment(
+            f"{name}-metrics",
+            role_assignment_name=guid("metrics", pulumi.get_stack(), name),
+            scope=scale_set.id,
+            principal_id=identity.principal_id,
+            principal_type="ServicePrincipal",
+            role_definition_id=scale_set.id.apply(
+                lambda value: plans.role_id(plans.subscription_of(value), plans.METRICS_PUBLISHER)
+            ),
+            opts=self.child(),
+        )
+
+    def _writer(self, name: str, args: GpuScaleSetArgs, identity: managedidentity.UserAssignedIdentity) -> None:
+        """A role and a private endpoint to the checkpoint store: both are named, neither asks the other stack."""
+        writer = args.get("writer")
+        if writer is None:
+            return
+        parts.checkpoint_access(
+            self,
+            f"{name}-checkpoints",
+            args,
+            writer=writer,
+            principal=identity.principal_id,
+            told_by=identity.id,
+        )
+
+    def _autoscale(self, name: str, args: GpuScaleSetArgs, scale_set: compute.VirtualMachineScaleSet) -> None:
+        guard, schedule = args.get("guard"), args.get("schedule")
+        if guard is None and schedule is None:
+            return
+        monitor.AutoscaleSetting(
+            f"{name}-size",
+            autoscale_setting_name=self.physical(f"{name}-size", 64),
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            enabled=True,
+            target_resource_uri=scale_set.id,
+            profiles=plans.autoscale_profiles(
+                nodes_min=args["nodes_min"],
+                nodes_initial=args["nodes_initial"],
+                nodes_max=args["nodes_max"],
+                guard=guard,
+                schedule=schedule,
+                scale_set_id=scale_set.id,
+            ),
+            tags=self.tags_of(monitor.AutoscaleSetting, f"{name}-size"),
+            opts=self.child(),
+        )

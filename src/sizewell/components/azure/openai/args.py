@@ -1,0 +1,133 @@
+"""Arguments of an Azure OpenAI account, and what they refuse. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from sizewell.components.azure.checks import check_region
+from sizewell.components.azure.ml.args import CustomerKeyArgs
+from sizewell.components.faults import Faults, check_owned
+from sizewell.components.owned import OwnedArgs
+
+BY_TOKEN = ("Standard", "DataZoneStandard", "GlobalStandard", "DataZoneBatch", "GlobalBatch")
+# Smallest size and step in throughput units: of today's models (learn.microsoft.com/azure/foundry/openai, provisioned
+# throughput, March 2026); a small model in one region starts at 25.
+BY_HOUR: Mapping[str, tuple[int, int]] = {
+    "ProvisionedManaged": (25, 25),
+    "DataZoneProvisionedManaged": (15, 5),
+    "GlobalProvisionedManaged": (15, 5),
+}
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}[a-zA-Z0-9]")
+_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}[a-z0-9]")
+
+
+class DeploymentArgs(TypedDict):
+    """A model that the account answers with."""
+
+    name: str
+    """Name that requests say."""
+    model: str
+    """Model, as gpt-4.1-mini."""
+    version: str
+    """Its version, as 2025-04-14; it changes when somebody changes it here."""
+    sku: str
+    """Standard, DataZoneStandard, GlobalStandard and the batches bill by token; the provisioned ones by the hour."""
+    capacity: int
+    """Thousand tokens a minute at the most; or throughput units, which bill whether used or not."""
+    purchase: NotRequired[str]
+    """confirmed: somebody read what provisioned throughput costs, hour by hour."""
+    max_price_usd: NotRequired[float]
+    """Most US dollars an hour that the throughput units may cost; goes with purchase."""
+    ends: NotRequired[str]
+    """ISO date until which they are wanted; goes with purchase."""
+
+
+class OpenAiAccountArgs(OwnedArgs):
+    """An Azure OpenAI account that is reached from inside of the network only."""
+
+    region: str
+    """Azure region."""
+    resource_group: pulumi.Input[str]
+    """Name of the resource group."""
+    subnet_id: pulumi.Input[str]
+    """Private subnet of the endpoint."""
+    private_dns_zone_ids: NotRequired[pulumi.Input[dict[str, str]]]
+    """Private DNS zones by service: openai."""
+    account: str
+    """Name of the account and of its host, unique in the world: 2 to 64 lower-case letters, digits and hyphens."""
+    deployments: list[DeploymentArgs]
+    """Models that it answers with."""
+    users: NotRequired[list[str]]
+    """Object ids of identities that may ask it."""
+    key: NotRequired[CustomerKeyArgs]
+    """Key of one's own for stored files and fine-tuned models."""
+
+
+def check_openai(name: str, args: OpenAiAccountArgs) -> None:
+    faults = Faults(f"OpenAiAccount {name}")
+    faults.unknown_keys(args, OpenAiAccountArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    account = args.get("account", "")
+    faults.must(
+        bool(_ACCOUNT.fullmatch(str(account))),
+        "account",
+        f"must be 2 to 64 lower-case letters, digits and hyphens, got {account!r}",
+    )
+    deployments = args.get("deployments") or []
+    faults.must(bool(deployments), "deployments", "is empty: the account would answer nothing")
+    names = [one.get("name") for one in deployments]
+    faults.must(len(set(names)) == len(names), "deployments", f"has a name twice: {', '.join(map(str, names))}")
+    for number, deployment in enumerate(deployments):
+        _check_deployment(faults, deployment, f"deployments[{number}]")
+    faults.done()
+
+
+def _check_deployment(faults: Faults, one: Mapping[str, Any], at: str) -> None:
+    faults.unknown_keys(one, DeploymentArgs, at)
+    name, sku, capacity = one.get("name"), one.get("sku"), one.get("capacity")
+    faults.must(bool(_NAME.fullmatch(str(name))), f"{at}.name", f"must be 2 to 64 letters and digits, got {name!r}")
+    for key in ("model", "version"):
+        faults.must(bool(one.get(key)), f"{at}.{key}", "is empty: what answers would change by itself")
+    known = faults.must(
+        sku in BY_TOKEN or sku in BY_HOUR,
+        f"{at}.sku",
+        f"must be one of {', '.join((*BY_TOKEN, *BY_HOUR))}, got {sku!r}",
+    )
+    counted = faults.must(
+        isinstance(capacity, int) and not isinstance(capacity, bool) and capacity >= 1,
+        f"{at}.capacity",
+        f"must be a plain whole number from 1 on, got {capacity!r}",
+    )
+    if not known:
+        return
+    if sku not in BY_HOUR:
+        for key in ("purchase", "max_price_usd", "ends"):
+            faults.must(key not in one, f"{at}.{key}", f"is given, but {sku} bills by token: there is nothing to buy")
+        return
+    least, step = BY_HOUR[str(sku)]
+    if counted:
+        faults.must(
+            int(str(capacity)) >= least and int(str(capacity)) % step == 0,
+            f"{at}.capacity",
+            f"must be {least} throughput units or more in steps of {step} for {sku}, got {capacity}",
+        )
+    price, ends = one.get("max_price_usd"), one.get("ends")
+    faults.must(
+        one.get("purchase") == "confirmed",
+        f"{at}.purchase",
+        f"must be confirmed, got {one.get('purchase')!r}: {capacity} throughput units bill every hour, used or not",
+        fix="state purchase: confirmed, a price limit and an end, or take a SKU that bills by token",
+    )
+    faults.must(
+        isinstance(price, int | float) and not isinstance(price, bool) and price > 0,
+        f"{at}.max_price_usd",
+        f"must be over 0, got {price!r}",
+    )
+    faults.must(
+        bool(re.fullmatch(r"\d{4}-\d\d-\d\d", str(ends))),
+        f"{at}.ends",
+        f"must be an ISO date (2026-12-31), got {ends!r}",
+    )

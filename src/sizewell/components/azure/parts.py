@@ -1,0 +1,187 @@
+"""Parts that several Azure components have: identities and their rights, private endpoints, action groups."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import authorization, managedidentity, monitor, network
+
+from sizewell.components.azure import plans
+from sizewell.components.azure.args import WriterArgs, guid
+from sizewell.components.owned import Owned
+
+
+def subscription(owner: Owned) -> pulumi.Output[str]:
+    """The subscription that the component's provider works in."""
+    config = authorization.get_client_config_output(opts=pulumi.InvokeOptions(parent=owner))
+    return config.subscription_id
+
+
+def tenant(owner: Owned) -> pulumi.Output[str]:
+    config = authorization.get_client_config_output(opts=pulumi.InvokeOptions(parent=owner))
+    return config.tenant_id
+
+
+def identity(owner: Owned, name: str, args: Mapping[str, Any], **options: Any) -> managedidentity.UserAssignedIdentity:
+    """An identity of its own: it has no rights until somebody gives it one."""
+    return managedidentity.UserAssignedIdentity(
+        name,
+        resource_name_=owner.physical(name, 128),
+        resource_group_name=args["resource_group"],
+        location=args["region"],
+        tags=owner.tags_of(managedidentity.UserAssignedIdentity, name),
+        opts=owner.child(**options),
+    )
+
+
+def assign(
+    owner: Owned,
+    name: str,
+    *,
+    scope: pulumi.Input[str],
+    principal: pulumi.Input[str],
+    role: str,
+    principal_type: str | None = "ServicePrincipal",
+    **options: Any,
+) -> authorization.RoleAssignment:
+    """A built-in role, by its GUID, on one resource or group; its name is the same in every run."""
+    return authorization.RoleAssignment(
+        name,
+        role_assignment_name=guid("role", pulumi.get_stack(), name),
+        scope=scope,
+        principal_id=principal,
+        principal_type=principal_type,
+        role_definition_id=pulumi.Output.from_input(scope).apply(
+            lambda value: plans.role_id(plans.subscription_of(value), role)
+        ),
+        opts=owner.child(**options),
+    )
+
+
+def own_role(
+    owner: Owned,
+    name: str,
+    *,
+    scope: pulumi.Input[str],
+    principal: pulumi.Input[str],
+    description: str,
+    actions: Sequence[str],
+    **options: Any,
+) -> authorization.RoleAssignment:
+    """A role with exactly these actions on one scope; Azure defines roles for resource groups at the narrowest."""
+    group = pulumi.Output.from_input(scope).apply(plans.group_of)
+    role = authorization.RoleDefinition(
+        name,
+        role_definition_id=guid("definition", pulumi.get_stack(), name),
+        role_name=f"{description} ({owner.physical(name, 100)})",
+        role_type="CustomRole",
+        description=description,
+        scope=group,
+        assignable_scopes=[group],
+        permissions=[{"actions": list(actions), "not_actions": [], "data_actions": [], "not_data_actions": []}],
+        opts=owner.child(**options),
+    )
+    return authorization.RoleAssignment(
+        name,
+        role_assignment_name=guid("role", pulumi.get_stack(), name),
+        scope=scope,
+        principal_id=principal,
+        principal_type="ServicePrincipal",
+        role_definition_id=role.id,
+        opts=owner.child(**options),
+    )
+
+
+def private_endpoint(
+    owner: Owned,
+    name: str,
+    args: Mapping[str, Any],
+    *,
+    target: pulumi.Input[str],
+    group: str,
+    zones: Mapping[str, pulumi.Input[str]],
+) -> network.PrivateEndpoint:
+    """A private address of a service in the subnet; `zones` are the private DNS zones, by name, that know it."""
+    endpoint = network.PrivateEndpoint(
+        name,
+        private_endpoint_name=owner.physical(name, 80),
+        resource_group_name=args["resource_group"],
+        location=args["region"],
+        subnet={"id": args["subnet_id"]},
+        private_link_service_connections=[{"name": group, "private_link_service_id": target, "group_ids": [group]}],
+        tags=owner.tags_of(network.PrivateEndpoint, name),
+        opts=owner.child(),
+    )
+    if zones:
+        network.PrivateDnsZoneGroup(
+            name,
+            private_dns_zone_group_name="default",
+            private_endpoint_name=endpoint.name,
+            resource_group_name=args["resource_group"],
+            private_dns_zone_configs=[{"name": key, "private_dns_zone_id": zone} for key, zone in zones.items()],
+            opts=owner.child(),
+        )
+    return endpoint
+
+
+def zones_of(args: Mapping[str, Any], *services: str) -> dict[str, pulumi.Input[str]]:
+    """The private DNS zones of `services` among those that the component was given."""
+    given: Any = args.get("private_dns_zone_ids")
+    if given is None:
+        alone = args.get("private_dns_zone_id")
+        return {"blob": alone} if alone is not None and "blob" in services else {}
+    if isinstance(given, pulumi.Output):
+        return {service: given.apply(lambda found, key=service: found[key]) for service in services}
+    return {service: given[service] for service in services if service in given}
+
+
+def action_group(owner: Owned, name: str, args: Mapping[str, Any], emails: Sequence[str]) -> monitor.ActionGroup:
+    """Who hears of an alert: the named addresses; without any it stands in the portal and in whatever reads alerts."""
+    return monitor.ActionGroup(
+        name,
+        action_group_name=owner.physical(name, 260),
+        group_short_name="sizewell",
+        resource_group_name=args["resource_group"],
+        location="global",
+        enabled=True,
+        email_receivers=[
+            {"name": f"mail-{number}", "email_address": email, "use_common_alert_schema": True}
+            for number, email in enumerate(emails)
+        ],
+        tags=owner.tags_of(monitor.ActionGroup, name),
+        opts=owner.child(),
+    )
+
+
+def checkpoint_access(
+    owner: Owned,
+    name: str,
+    args: Mapping[str, Any],
+    *,
+    writer: WriterArgs,
+    principal: pulumi.Input[str],
+    told_by: pulumi.Output[str],
+) -> None:
+    """The writer's role where the checkpoints lie, and a private endpoint to them.
+
+    Both are named, neither asks the other stack; `told_by` is any resource id here, which says the subscription.
+    The role is given on the store's resource group, which holds that one account: below the account's lock Azure
+    refuses to take a role back (learn.microsoft.com/azure/azure-resource-manager/management/lock-resources), and a
+    destroy of the cluster would end there.
+    """
+    at = told_by.apply(plans.subscription_of)
+    account = at.apply(
+        lambda value: plans.account_id(
+            subscription=value, resource_group=writer["resource_group"], account=writer["account"]
+        )
+    )
+    authorization.RoleAssignment(
+        name,
+        role_assignment_name=guid("checkpoints", pulumi.get_stack(), name.removesuffix("-checkpoints")),
+        scope=account.apply(plans.group_of),
+        principal_id=principal,
+        principal_type="ServicePrincipal",
+        role_definition_id=at.apply(lambda value: plans.role_id(value, writer["role"])),
+        opts=owner.child(),
+    )
+    private_endpoint(owner, name, args, target=account, group="blob", zones=zones_of(args, "blob"))

@@ -1,0 +1,302 @@
+"""The arithmetic behind Azure resources: first-boot script, autoscale profiles, time zones, roles. Pure."""
+
+import base64
+import hashlib
+import ipaddress
+from typing import Any
+
+from sizewell.components.owned import GuardArgs, ScheduleArgs
+from sizewell.components.tags import short_hash
+from sizewell.sizing.catalog.records import Shape
+
+CONTAINER = "checkpoints"
+METRIC_NAMESPACE, METRIC = "Sizewell", "GpuUtilization"
+IMAGE = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
+IMAGE_ROCM = {**IMAGE, "sku": "2204-rocm"}
+METRICS_PUBLISHER = "3913510d-42f4-4e42-8a64-420c390055eb"  # Monitoring Metrics Publisher
+# Private DNS zones of services whose private endpoints the network knows.
+PRIVATE_ZONES = {
+    "blob": "privatelink.blob.core.windows.net",
+    "file": "privatelink.file.core.windows.net",
+    "vault": "privatelink.vaultcore.azure.net",
+    "registry": "privatelink.azurecr.io",
+    "workspace": "privatelink.api.azureml.ms",
+    "notebooks": "privatelink.notebooks.azure.net",
+    "openai": "privatelink.openai.azure.com",
+}
+POD_CIDR, SERVICE_CIDR = "10.244.0.0/16", "10.245.0.0/16"  # of AKS clusters: overlay addresses, never in the network
+# IANA to Windows names, from CLDR's windowsZones (territory 001 and the capitals where people work).
+WINDOWS_ZONES = {
+    "UTC": "UTC",
+    "Etc/UTC": "UTC",
+    "Europe/London": "GMT Standard Time",
+    "Europe/Dublin": "GMT Standard Time",
+    "Europe/Lisbon": "GMT Standard Time",
+    "Europe/Berlin": "W. Europe Standard Time",
+    "Europe/Zurich": "W. Europe Standard Time",
+    "Europe/Vienna": "W. Europe Standard Time",
+    "Europe/Amsterdam": "W. Europe Standard Time",
+    "Europe/Rome": "W. Europe Standard Time",
+    "Europe/Stockholm": "W. Europe Standard Time",
+    "Europe/Oslo": "W. Europe Standard Time",
+    "Europe/Paris": "Romance Standard Time",
+    "Europe/Madrid": "Romance Standard Time",
+    "Europe/Brussels": "Romance Standard Time",
+    "Europe/Copenhagen": "Romance Standard Time",
+    "Europe/Warsaw": "Central European Standard Time",
+    "Europe/Prague": "Central Europe Standard Time",
+    "Europe/Budapest": "Central Europe Standard Time",
+    "Europe/Helsinki": "FLE Standard Time",
+    "Europe/Kyiv": "FLE Standard Time",
+    "Europe/Athens": "GTB Standard Time",
+    "Europe/Istanbul": "Turkey Standard Time",
+    "America/New_York": "Eastern Standard Time",
+    "America/Toronto": "Eastern Standard Time",
+    "America/Chicago": "Central Standard Time",
+    "America/Denver": "Mountain Standard Time",
+    "America/Phoenix": "US Mountain Standard Time",
+    "America/Los_Angeles": "Pacific Standard Time",
+    "America/Vancouver": "Pacific Standard Time",
+    "America/Sao_Paulo": "E. South America Standard Time",
+    "Asia/Dubai": "Arabian Standard Time",
+    "Asia/Kolkata": "India Standard Time",
+    "Asia/Shanghai": "China Standard Time",
+    "Asia/Hong_Kong": "China Standard Time",
+    "Asia/Singapore": "Singapore Standard Time",
+    "Asia/Seoul": "Korea Standard Time",
+    "Asia/Tokyo": "Tokyo Standard Time",
+    "Asia/Jerusalem": "Israel Standard Time",
+    "Australia/Sydney": "AUS Eastern Standard Time",
+    "Pacific/Auckland": "New Zealand Standard Time",
+}
+START_MINUTES = 15  # how long the number of machines at the start of a working day holds before the guard may act
+_DAYS = {
+    "mon": "Monday",
+    "tue": "Tuesday",
+    "wed": "Wednesday",
+    "thu": "Thursday",
+    "fri": "Friday",
+    "sat": "Saturday",
+    "sun": "Sunday",
+}
+
+
+def subnet_ranges(cidr: str) -> dict[str, str]:
+    """The subnets of a network: a quarter for machines, a quarter for AKS, the rest for files and the API server.
+
+    >>> subnet_ranges("10.120.0.0/16")["nodes"], subnet_ranges("10.120.0.0/16")["kubernetes-api"]
+    ('10.120.0.0/18', '10.120.144.0/28')
+    """
+    whole = ipaddress.ip_network(cidr)
+    machines, kubernetes, rest, _ = whole.subnets(prefixlen_diff=2)
+    files, other = list(rest.subnets(prefixlen_diff=2))[:2]
+    return {
+        "nodes": str(machines),
+        "kubernetes": str(kubernetes),
+        "files": str(files),
+        "kubernetes-api": str(next(iter(other.subnets(new_prefix=28)))),
+    }
+
+
+def image_for(shape: Shape) -> dict[str, str]:
+    """Microsoft's HPC image has the driver, OFED and NCCL in it: the driver is there exactly once."""
+    return IMAGE_ROCM if "MI300X" in shape.instance_type else IMAGE
+
+
+def is_virtual(shape: Shape) -> bool:
+    """Whether the machine has its GPU, or a part of one, from a hypervisor: A10 sizes, which want NVIDIA's GRID driver.
+
+    AKS installs that one; the GPU operator's driver finds no device there (github.com/Azure/AgentBaker/pull/7986,
+    github.com/Azure/azhpc-extensions, NvidiaGPU/Nvidia-GPU-Linux-Resources.json).
+
+    >>> from sizewell.sizing.catalog import load
+    >>> [is_virtual(load().shape("azure", f"Standard_{size}")) for size in ("NV36ads_A10_v5", "NC24ads_A100_v4")]
+    [True, False]
+    """
+    return "_A10_v" in shape.instance_type
+
+
+def host_prefix(name: str) -> str:
+    """What the machines' host names begin with, beside Azure's six characters: nine, and a letter first.
+
+    >>> host_prefix("sizewell-dev-azure-chat")
+    'n95ed8640'
+    """
+    return f"n{short_hash(name)}"
+
+
+def nobody_key() -> str:
+    """A well-formed SSH key whose private half nobody has: its point is a hash of a sentence, not of a secret.
+
+    Azure refuses a machine with neither password nor key; nobody logs in by SSH.
+    """
+    kind = b"ssh-ed25519"
+    point = hashlib.sha256(b"sizewell: nobody holds the private half of this key").digest()
+    wire = b"".join(len(part).to_bytes(4, "big") + part for part in (kind, point))
+    return f"ssh-ed25519 {base64.b64encode(wire).decode()} nobody"
+
+
+def day_names(days: str) -> list[str]:
+    """Azure's names of days.
+
+    >>> day_names("mon-wed"), day_names("sat,sun"), day_names("sun-mon")
+    (['Monday', 'Tuesday', 'Wednesday'], ['Saturday', 'Sunday'], ['Sunday', 'Monday'])
+    """
+    order = list(_DAYS)
+    if "-" not in days:
+        return [_DAYS[day.strip().lower()] for day in days.split(",")]
+    first, last = (order.index(part.strip().lower()) for part in days.split("-"))
+    return [_DAYS[order[(first + step) % 7]] for step in range((last - first) % 7 + 1)]
+
+
+def autoscale_profiles(
+    *,
+    nodes_min: int,
+    nodes_initial: int,
+    nodes_max: int,
+    guard: GuardArgs | None,
+    schedule: ScheduleArgs | None,
+    scale_set_id: Any,
+) -> list[dict[str, Any]]:
+    """Profiles of the autoscale setting: working hours with the idle rule, and nothing outside of them.
+
+    Azure takes a scale set without metrics up to its profile's default, never down to it, and an empty one has none
+    (learn.microsoft.com/dotnet/api/azure.resourcemanager.monitor.models.monitorscalecapacity.default). The default is
+    therefore the minimum, else a set that the guard emptied would come back at once; what starts the machines of a
+    working day is a profile of its own, whose minimum is their number.
+    """
+    rules = idle_rules(guard, scale_set_id=scale_set_id, nodes_min=nodes_min) if guard else []
+    low, now, high = str(nodes_min), str(nodes_initial), str(nodes_max)
+    working = {"capacity": {"minimum": low, "default": low, "maximum": high}, "rules": rules}
+    if schedule is None:
+        return [{"name": "always", **working}]
+    started = {"capacity": {"minimum": now, "default": now, "maximum": high}, "rules": []}
+    nothing = {"capacity": {"minimum": "0", "default": "0", "maximum": "0"}, "rules": []}
+    zone = WINDOWS_ZONES[schedule["time_zone"]]
+    profiles = []
+    for number, window in enumerate(schedule["windows"]):
+        start, end = _minute(window["start"]), min(_minute(window["end"]), 23 * 60 + 59)
+        begun = start + min(START_MINUTES, max(1, (end - start) // 2))
+        for edge, minute, content in (("start", start, started), ("hours", begun, working), ("off", end, nothing)):
+            recurrence = {
+                "frequency": "Week",
+                "schedule": {
+                    "time_zone": zone,
+                    "days": day_names(window["days"]),
+                    "hours": [minute // 60],
+                    "minutes": [minute % 60],
+                },
+            }
+            profiles.append({"name": f"{edge}-{number}", **content, "recurrence": recurrence})
+    return profiles
+
+
+def _minute(clock: str) -> int:
+    return int(clock[:2]) * 60 + int(clock[3:])
+
+
+def idle_rules(guard: GuardArgs, *, scale_set_id: Any, nodes_min: int) -> list[dict[str, Any]]:
+    """Down to the minimum when the busiest accelerator stays under the limit; without data autoscale does nothing."""
+    if guard["action"] != "scale-to-zero":
+        return []
+    minutes = min(-(-(guard["window_s"] + guard["grace_s"]) // 60), 720)
+    trigger = {
+        "metric_namespace": METRIC_NAMESPACE,
+        "metric_name": METRIC,
+        "metric_resource_uri": scale_set_id,
+        "operator": "LessThan",
+        "statistic": "Max",
+        "threshold": float(guard["min_utilization_percent"]),
+        "time_aggregation": "Maximum",
+        "time_grain": "PT1M",
+        "time_window": f"PT{minutes}M",
+        "divide_per_instance": False,
+    }
+    action = {"direction": "Decrease", "type": "ExactCount", "value": str(nodes_min), "cooldown": "PT5M"}
+    return [{"metric_trigger": trigger, "scale_action": action}]
+
+
+def custom_data(*, start_script: str, rocm: bool) -> str:
+    """First boot, base64: a timer that publishes the busiest GPU's utilization, then the caller's commands."""
+    query = (
+        "rocm-smi --showuse --csv | awk -F, 'NR>1&&$2!=\"\"{if($2>m)m=$2}END{print m+0}'"
+        if rocm
+        else "nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits | sort -n | tail -1"
+    )
+    group = '"/subscriptions/\\(.subscriptionId)/resourceGroups/\\(.resourceGroupName)'
+    set_id = f'{group}/providers/Microsoft.Compute/virtualMachineScaleSets/\\(.vmScaleSetName)"'
+    audience = "api-version=2018-02-01&resource=https://monitoring.azure.com/"
+    imds = "curl -sf -H Metadata:true --noproxy '*' 'http://169.254.169.254/metadata"
+    lines = [
+        "#!/bin/bash",
+        "set -euo pipefail",
+        "cat > /usr/local/bin/sizewell-metrics <<'METRICS'",
+        "#!/bin/bash",
+        "set -euo pipefail",
+        f"value=$({query})",
+        f"compute=$({imds}/instance/compute?api-version=2021-02-01')",
+        'region=$(jq -r .location <<<"$compute")',
+        f"set_id=$(jq -r '{set_id}' <<<\"$compute\")",
+        f"token=$({imds}/identity/oauth2/token?{audience}' | jq -r .access_token)",
+        'series="{\\"min\\":$value,\\"max\\":$value,\\"sum\\":$value,\\"count\\":1}"',
+        f'metric="{{\\"metric\\":\\"{METRIC}\\",\\"namespace\\":\\"{METRIC_NAMESPACE}\\",\\"series\\":[$series]}}"',
+        'curl -sf -X POST "https://$region.monitoring.azure.com$set_id/metrics" \\',
+        '  -H "Authorization: Bearer $token" -H "Content-Type: application/json" \\',
+        '  -d "{\\"time\\":\\"$(date -u +%FT%TZ)\\",\\"data\\":{\\"baseData\\":$metric}}"',
+        "METRICS",
+        "chmod +x /usr/local/bin/sizewell-metrics",
+        "echo '* * * * * root /usr/local/bin/sizewell-metrics' > /etc/cron.d/sizewell-metrics",
+    ]
+    if start_script:
+        lines += ["", start_script.rstrip()]
+    return base64.b64encode(("\n".join(lines) + "\n").encode()).decode()
+
+
+def writer_permissions() -> list[dict[str, Any]]:
+    """Read and write blobs of the container; no delete, no keys."""
+    blobs = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
+    return [
+        {
+            "actions": ["Microsoft.Storage/storageAccounts/blobServices/containers/read"],
+            "data_actions": [f"{blobs}/read", f"{blobs}/write", f"{blobs}/add/action"],
+            "not_actions": [],
+            "not_data_actions": [],
+        }
+    ]
+
+
+def account_id(*, subscription: str, resource_group: str, account: str) -> str:
+    """The id of a storage account, without asking for it: the store stands in another stack."""
+    return (
+        f"/subscriptions/{subscription}/resourceGroups/{resource_group}"
+        f"/providers/Microsoft.Storage/storageAccounts/{account}"
+    )
+
+
+def subscription_of(resource_id: str) -> str:
+    """The subscription in a resource id.
+
+    >>> subscription_of("/subscriptions/0000/resourceGroups/rg")
+    '0000'
+    """
+    parts = resource_id.split("/")
+    return parts[2] if len(parts) > 2 and parts[1] == "subscriptions" else resource_id
+
+
+def group_of(resource_id: str) -> str:
+    """The id of the resource group that a resource is in.
+
+    >>> group_of("/subscriptions/0000/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/net")
+    '/subscriptions/0000/resourceGroups/rg'
+    """
+    parts = resource_id.split("/")
+    return "/".join(parts[:5]) if len(parts) > 4 and parts[3].lower() == "resourcegroups" else resource_id
+
+
+def role_id(subscription: str, role: str) -> str:
+    """The id of a role definition in a subscription.
+
+    >>> role_id("0000", "acdd72a7-3385-48ef-bd42-f606fba81ae7")
+    '/subscriptions/0000/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7'
+    """
+    return f"/subscriptions/{subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"

@@ -1,0 +1,118 @@
+"""From a decision to the resources of a stack on Azure: one network per region, and each pool by who runs it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+import pulumi_azure_native as azure
+
+from sizewell.components.azure import launching, managed
+from sizewell.components.azure.args import checkpoint_store_args, network_args, pool_args
+from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.machines import pool_name
+from sizewell.components.settings import Settings
+from sizewell.sizing.records.decision import Decision, Workload
+
+MACHINES = ("resource_group", "subnet_id", "security_group_id", "private_dns_zone_id")  # what a scale set wants to know
+
+
+def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
+    from sizewell.components.azure.network import Network
+
+    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "azure"]
+    outputs: dict[str, Any] = {}
+    for region in dict.fromkeys(pool.region for _, pool in pools):
+        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        options = pulumi.ResourceOptions(provider=provider(region, settings))
+        place = dict(settings.network)
+        if not place:
+            wanted = {**network_args(decision, region), **managed.network_extras(here)}
+            network = Network(f"network-{region}", wanted, options)  # type: ignore[arg-type]
+            place = {
+                "resource_group": network.resource_group,
+                "subnet_id": network.subnet_id,
+                "security_group_id": network.security_group_id,
+                "private_dns_zone_id": network.private_dns_zone_id,
+                "private_dns_zone_ids": network.private_dns_zone_ids,
+                "kubernetes_subnet_id": network.kubernetes_subnet_id,
+                "api_subnet_id": network.api_subnet_id,
+                "files_subnet_id": network.files_subnet_id,
+            }
+        place["resource_group"] = managed.armed(decision, region, place["resource_group"], options)
+        keys = managed.build_keys(decision, region, settings, options) if managed.wants_keys(decision, here) else {}
+        outputs |= _build_here(decision, region, here, settings, place=place, keys=keys, options=options)
+    if pools:
+        managed.build_budget(decision, pools[0][1].region, settings, options)
+    return outputs
+
+
+def _build_here(
+    decision: Decision,
+    region: str,
+    pools: Sequence[managed.Pair],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    keys: dict[str, Any],
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The pools of one region, each by who runs it, then the file systems that they read from."""
+    from sizewell.components.azure.nodes import GpuScaleSet
+
+    outputs: dict[str, Any] = {}
+    by_target: dict[str, list[managed.Pair]] = {}
+    for pair in pools:
+        by_target.setdefault(managed.target_of(*pair), []).append(pair)
+    for workload, pool in by_target.get("machines", ()):
+        name = pool_name(workload, pool)
+        args = {**pool_args(decision, workload, pool, settings), **keys.get("disks", {})}
+        args |= {key: place[key] for key in MACHINES if key in place}
+        args |= launching.boot(decision, workload, pool, settings)
+        if name in settings.images:
+            args["image"] = settings.images[name]
+        made = GpuScaleSet(name, args, options)  # type: ignore[arg-type]
+        outputs[name] = {"scaleSet": made.scale_set_name, "identity": made.identity_id}
+    if found := by_target.get("kubernetes"):
+        outputs |= managed.build_kubernetes(decision, region, found, settings, place=place, keys=keys, options=options)
+    if found := by_target.get("azureml"):
+        outputs |= managed.build_ml(decision, region, found, settings, place=place, options=options)
+    return outputs | managed.build_storage(decision, pools, settings, place=place, keys=keys, options=options)
+
+
+def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
+    """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
+    from sizewell.components.azure.limits.guards import TtlGuard
+
+    outputs: dict[str, Any] = {}
+    regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "azure"]
+    for region in dict.fromkeys(regions):
+        target = settings.network.get("resource_group") or limits_plans.network_group(decision.stack, region)
+        args = limits_plans.ttl_args(decision, region, target)
+        if args is not None:
+            options = pulumi.ResourceOptions(provider=provider(region, settings))
+            name = limits_plans.guard_name(region)
+            outputs[name] = {"workflow": TtlGuard(name, args, options).workflow_id}  # type: ignore[arg-type]
+    return outputs
+
+
+def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
+    from sizewell.components.azure.storage.checkpoints import CheckpointStore
+
+    outputs: dict[str, Any] = {}
+    providers: dict[str, pulumi.ResourceOptions] = {}
+    for workload in workloads:
+        region = workload.pools[0].region
+        if region not in providers:
+            providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
+        name = workload.spec.name
+        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
+        outputs[name] = {"account": store.account_name, "writerRole": store.writer_role_id}
+    return outputs
+
+
+def provider(region: str, settings: Settings) -> azure.Provider:
+    """The explicit provider of a region; it works in the subscription that the configuration names."""
+    subscription = settings.accounts[0] if settings.accounts else None
+    return azure.Provider(region, location=region, subscription_id=subscription)

@@ -1,0 +1,207 @@
+"""The checkpoint storage account of one workload on Azure; stands in a stack of its own."""
+
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import authorization, managedidentity, resources, storage
+
+from sizewell.components.azure import parts, plans
+from sizewell.components.azure.args import CheckpointStoreArgs
+from sizewell.components.azure.checks import check_checkpoint_store
+from sizewell.components.azure.keys import vault as keys
+from sizewell.components.owned import Owned
+
+KEY = "checkpoints"
+
+
+class CheckpointStore(Owned):
+    """A versioned, immutable, private storage account with a key of its own that no destroy reaches.
+
+    Beside it a role that writes and reads, but does not delete.
+    """
+
+    account_name: pulumi.Output[str]
+    """Name of the storage account."""
+    container: pulumi.Output[str]
+    """Name of the container."""
+    writer_role_id: pulumi.Output[str]
+    """Role of a writer: read and write, no delete."""
+
+    def __init__(self, name: str, args: CheckpointStoreArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_checkpoint_store(name, args)
+        super().__init__(
+            "sizewell-azure:index:CheckpointStore",
+            name,
+            args,
+            {
+                "kind": "checkpoints",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "azure",
+                "region": args["region"],
+            },
+            opts,
+        )
+        production = args["environment"] == "prod"
+        group = resources.ResourceGroup(
+            f"{name}-group",
+            resource_group_name=args["resource_group"],
+            location=args["region"],
+            tags=self.tags_of(resources.ResourceGroup, f"{name}-group"),
+            opts=self._kept(),
+        )
+        user, held = self._key(name, args, group)
+        account = self._account(name, args, group, user=user, held=held)
+        soft_delete = {"enabled": True, "days": args.get("soft_delete_days", 30 if production else 14)}
+        storage.BlobServiceProperties(
+            f"{name}-blobs",
+            account_name=account.name,
+            blob_services_name="default",
+            resource_group_name=group.name,
+            is_versioning_enabled=True,
+            delete_retention_policy=soft_delete,
+            container_delete_retention_policy=soft_delete,
+            change_feed={"enabled": True, "retention_in_days": 90},
+            opts=self._kept(),
+        )
+        storage.ManagementPolicy(  # old versions only: a checkpoint ends by a person's hand
+            f"{name}-old-versions",
+            account_name=account.name,
+            management_policy_name="default",
+            resource_group_name=group.name,
+            policy={
+                "rules": [
+                    {
+                        "name": "old-versions",
+                        "type": "Lifecycle",
+                        "enabled": True,
+                        "definition": {
+                            "actions": {
+                                "version": {
+                                    "delete": {"days_after_creation_greater_than": args.get("versions_days", 30)}
+                                }
+                            },
+                            "filters": {"blob_types": ["blockBlob"]},
+                        },
+                    }
+                ]
+            },
+            opts=self._kept(),
+        )
+        container = storage.BlobContainer(
+            f"{name}-{plans.CONTAINER}",
+            container_name=plans.CONTAINER,
+            account_name=account.name,
+            resource_group_name=group.name,
+            public_access="None",
+            opts=self._kept(),
+        )
+        # on the account and not on its group: below a lock Azure takes no role back, and writers come and go
+        authorization.ManagementLockByScope(
+            f"{name}-lock",
+            lock_name="checkpoints",
+            scope=account.id,
+            level="CanNotDelete",
+            notes="Checkpoints outlive their cluster",
+            opts=self._kept(),
+        )
+        role = authorization.RoleDefinition(
+            f"{name}-writer",
+            role_definition_id=args["role"],
+            role_name=f"Writes checkpoints to {args['account']}",
+            role_type="CustomRole",
+            description="Reads and writes checkpoints; cannot delete",
+            scope=group.id,
+            assignable_scopes=[group.id],
+            permissions=plans.writer_permissions(),
+            opts=self.child(),
+        )
+        self.account_name = account.name
+        self.container = container.name
+        self.writer_role_id = role.id
+        self.register_outputs(
+            {
+                "accountName": self.account_name,
+                "container": self.container,
+                "writerRoleId": self.writer_role_id,
+            }
+        )
+
+    def _kept(self, **options: Any) -> pulumi.ResourceOptions:
+        return self.child(protect=True, retain_on_delete=True, **options)
+
+    def _key(
+        self, name: str, args: CheckpointStoreArgs, group: resources.ResourceGroup
+    ) -> tuple[managedidentity.UserAssignedIdentity, authorization.RoleAssignment]:
+        """The store's own key, and who wraps with it: the account alone. The vault has the account's name."""
+        place = {"resource_group": group.name, "region": args["region"]}
+        vault = keys.vault(
+            self,
+            f"{name}-vault",
+            vault_name=args["account"],
+            group=group.name,
+            region=args["region"],
+            opts=self._kept(),
+        )
+        key = keys.key(self, f"{name}-key", key_name=KEY, vault=vault, group=group.name, opts=self._kept())
+        user = parts.identity(self, f"{name}-key", place, protect=True, retain_on_delete=True)
+        held = parts.assign(
+            self,
+            f"{name}-key",
+            scope=key.id,
+            principal=user.principal_id,
+            role=keys.CRYPTO_USER,
+            protect=True,
+            retain_on_delete=True,
+        )
+        return user, held
+
+    def _account(
+        self,
+        name: str,
+        args: CheckpointStoreArgs,
+        group: resources.ResourceGroup,
+        *,
+        user: managedidentity.UserAssignedIdentity,
+        held: authorization.RoleAssignment,
+    ) -> storage.StorageAccount:
+        return storage.StorageAccount(
+            name,
+            account_name=args["account"],
+            resource_group_name=group.name,
+            location=args["region"],
+            kind="StorageV2",
+            sku={"name": "Standard_ZRS" if args["environment"] == "prod" else "Standard_LRS"},
+            access_tier="Hot",
+            enable_https_traffic_only=True,
+            minimum_tls_version="TLS1_2",
+            allow_blob_public_access=False,
+            allow_shared_key_access=False,
+            allow_cross_tenant_replication=False,
+            default_to_o_auth_authentication=True,
+            is_local_user_enabled=False,
+            public_network_access="Disabled",
+            network_rule_set={"default_action": "Deny", "bypass": "AzureServices"},
+            encryption={
+                "key_source": "Microsoft.Keyvault",
+                "encryption_identity": {"encryption_user_assigned_identity": user.id},
+                # without a version: the account follows the key when it changes itself
+                "key_vault_properties": {
+                    "key_name": KEY,
+                    "key_vault_uri": f"https://{args['account']}.vault.azure.net",
+                },
+                "require_infrastructure_encryption": True,
+                "services": {"blob": {"enabled": True, "key_type": "Account"}},
+            },
+            immutable_storage_with_versioning={
+                "enabled": True,
+                "immutability_policy": {
+                    "state": "Unlocked",
+                    "immutability_period_since_creation_in_days": args.get("immutable_days", 7),
+                    "allow_protected_append_writes": False,
+                },
+            },
+            identity={"type": "UserAssigned", "user_assigned_identities": [user.id]},
+            tags=self.tags_of(storage.StorageAccount, name),
+            opts=self._kept(depends_on=[held]),
+        )

@@ -1,0 +1,121 @@
+"""Shared storage on Azure: its arguments, what it refuses, its size, and how a decision becomes it. Pure."""
+
+import re
+from typing import Any, NotRequired
+
+import pulumi
+
+from sizewell.components.azure.args import zones_of
+from sizewell.components.azure.checks import check_region
+from sizewell.components.azure.ml.args import CustomerKeyArgs
+from sizewell.components.facts import owned_args
+from sizewell.components.faults import Faults, check_owned
+from sizewell.components.owned import OwnedArgs
+from sizewell.components.settings import Settings
+from sizewell.sizing.records.decision import Decision, Workload
+
+TIB = 2**40
+HEADROOM = 10  # percent that stays free: a Lustre file system slows down when it is nearly full
+LARGEST_TIB = 400  # what a /23 of the network holds addresses for
+# MB/s for each TiB -> smallest size, which is also the step, in TiB.
+TIERS = {125: 16, 250: 8, 500: 4}
+CACHE_RESOURCE_PROVIDER = "HPC Cache Resource Provider"
+
+
+class SharedStorageArgs(OwnedArgs):
+    """Azure Managed Lustre in the machines' zone for the data that they read."""
+
+    region: str
+    """Azure region."""
+    zone: str
+    """The machines' zone (1, 2, 3); across zones every read waits."""
+    resource_group: pulumi.Input[str]
+    """Name of the resource group."""
+    subnet_id: pulumi.Input[str]
+    """Subnet of its own (Network with files: true makes one)."""
+    bytes_needed: int
+    """Bytes of data that have to fit; the size that Azure sells follows from it."""
+    throughput_mb_per_s_per_tib: NotRequired[int]
+    """125, 250 or 500; 125 unless told."""
+    container_id: NotRequired[str]
+    """Id of a blob container that appears as files: names at once, contents at the first read."""
+    logging_container_id: NotRequired[str]
+    """Id of a container for the logs of imports; goes with container_id, in the same account."""
+    import_prefix: NotRequired[str]
+    """Only what lies under it appears, as /images."""
+    key: NotRequired[CustomerKeyArgs]
+    """Key of one's own for the data."""
+    maintenance_day: NotRequired[str]
+    """Day on which Azure may change it; Sunday unless told, from 22:00 UTC."""
+
+
+def check_storage(name: str, args: SharedStorageArgs) -> None:
+    faults = Faults(f"SharedStorage {name}")
+    faults.unknown_keys(args, SharedStorageArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    zone = args.get("zone")
+    faults.must(
+        zone in ("1", "2", "3"), "zone", f'must be "1", "2" or "3", got {zone!r}', fix="take the machines' zone"
+    )
+    fits = faults.whole_number(args, "bytes_needed", 1, 2**60, fix="data.size in the spec")
+    tier = args.get("throughput_mb_per_s_per_tib", 125)
+    known = faults.must(
+        tier in TIERS,
+        "throughput_mb_per_s_per_tib",
+        f"must be one of {', '.join(map(str, TIERS))}, got {tier!r}",
+    )
+    if fits and known:
+        tib = capacity_tib(args["bytes_needed"], tier)
+        faults.must(
+            tib <= LARGEST_TIB,
+            "bytes_needed",
+            f"needs {tib} TiB; {LARGEST_TIB} is the most in one file system",
+            fix="leave the data in blob storage, or split it",
+        )
+    for key in ("container_id", "logging_container_id"):
+        value = args.get(key)
+        faults.must(
+            value is None or bool(re.fullmatch(r"/subscriptions/\S+/blobServices/default/containers/\S+", value)),
+            key,
+            f"must be the id of a blob container, got {value!r}",
+        )
+    faults.must(
+        ("container_id" in args) == ("logging_container_id" in args),
+        "logging_container_id",
+        "goes with container_id: Azure wants both or neither",
+    )
+    faults.must(
+        "import_prefix" not in args or "container_id" in args,
+        "import_prefix",
+        "is given without container_id: there is nothing to import",
+    )
+    faults.done()
+
+
+def capacity_tib(bytes_needed: int, tier: int) -> int:
+    """The smallest size that Azure sells with a tenth to spare; each tier has its own step.
+
+    >>> capacity_tib(10**12, 125), capacity_tib(12 * 10**12, 500), capacity_tib(30 * 10**12, 250)
+    (16, 16, 32)
+    """
+    step = TIERS[tier]
+    needed_tib = -(-bytes_needed * 100 // ((100 - HEADROOM) * TIB))
+    return -(-max(needed_tib, 1) // step) * step
+
+
+def storage_args(decision: Decision, workload: Workload, settings: Settings) -> dict[str, Any]:
+    """The file system that a decision's workload reads from, all but the network's ids."""
+    storage, pool = workload.storage, workload.pools[0]
+    assert storage is not None  # noqa: S101  (called for workloads with storage only)
+    args: dict[str, Any] = {
+        **owned_args(decision),
+        "facts": {"decisionDigest": decision.digest(), "workloadKind": workload.kind},
+        "region": pool.region,
+        "zone": (zones_of(pool, preferred=settings.zones) or ["1"])[0],
+        "bytes_needed": max(storage.bytes, 1),
+    }
+    tier = getattr(storage, "mb_per_s_per_tib", None)
+    if tier:
+        args["throughput_mb_per_s_per_tib"] = int(tier)
+    return args

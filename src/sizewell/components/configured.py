@@ -1,0 +1,125 @@
+"""What a stack's configuration must not say: keys that nobody reads, and what contradicts the decision."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi.runtime import config as runtime
+
+from sizewell.components.machines import pool_name
+from sizewell.components.settings import Settings
+from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.records.decision import Decision
+
+KEYS = (
+    "accounts", "organization", "zones", "network", "deletionProtection", "kubeconfig", "cluster", "run", "images",
+    "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts",
+    "billingAccount", "fileAdmins",
+)  # fmt: skip
+BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
+ACCOUNTS = {  # cloud -> how an account is written, in a pattern and in words
+    "aws": (r"\d{12}", "AWS account ids of twelve digits"),
+    "gcp": (r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "Google Cloud project ids"),
+    "azure": (r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "Azure subscription ids"),
+}
+ONE_ACCOUNT = {"gcp": "gcp:project", "azure": "azure-native:subscriptionId"}  # a provider there works in exactly one
+REGION_KEYS = {"aws:region": "aws", "gcp:region": "gcp", "azure-native:location": "azure"}
+
+
+def check_config(decision: Decision, settings: Settings) -> None:
+    """ConfigError with all faults at once."""
+    stated = {**runtime.get_config_env(), **runtime.CONFIG.get()}
+    faults = [
+        *_unknown(stated),
+        *_unnamed(decision),
+        *_places(decision, settings, stated),
+        *_accounts(decision, settings, stated),
+    ]
+    if faults:
+        raise ConfigError(faults, subject=f"configuration of {pulumi.get_stack()}")
+
+
+def say_when_nothing_is_to_do(decision: Decision, kind: str, made: Mapping[str, Any]) -> None:
+    """A stack of checkpoints or of an end that has nothing to build says so, and why."""
+    if made or kind not in ("ttl", "checkpoints", "images"):
+        return
+    why = {
+        "ttl": "the decision never expires, so nothing ends it; for an end write ttl into every spec of the stack",
+        "images": "no EKS cluster of the decision stands in a network without a way out",
+        "checkpoints": "no workload of the decision writes checkpoints",
+    }[kind]
+    pulumi.log.warn(f"{kind}-{decision.stack} builds nothing: {why}")
+
+
+def _unknown(stated: Mapping[str, Any]) -> list[Fault]:
+    found = []
+    for key in sorted(stated):
+        space, _, name = key.partition(":")
+        if space == "sizewell" and name not in KEYS:
+            near = difflib.get_close_matches(name, KEYS, n=1)
+            fix = f"did you mean sizewell:{near[0]}?" if near else f"one of {', '.join(KEYS)}"
+            found.append(Fault(path=key, message="is read by nothing", fix=fix))
+    return found
+
+
+def _unnamed(decision: Decision) -> list[Fault]:
+    known = [pool_name(workload, pool) for workload in decision.workloads for pool in workload.pools]
+    config = pulumi.Config("sizewell")
+    return [
+        Fault(
+            path=f"sizewell:{section}.{name}",
+            message=f"is no pool of {decision.stack}",
+            fix=f"one of {', '.join(known)}",
+        )
+        for section in BY_POOL
+        if isinstance(named := config.get_object(section) or {}, dict)
+        for name in named
+        if name not in known
+    ]
+
+
+def _places(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -> list[Fault]:
+    """The decision says the regions: zones lie in them, and a provider's own region would be ignored."""
+    pools = [pool for workload in decision.workloads for pool in workload.pools]
+    regions = sorted({pool.region for pool in pools})
+    faults = []
+    for key, cloud in REGION_KEYS.items():
+        here = sorted({pool.region for pool in pools if pool.cloud == cloud})
+        if here and stated.get(key) and [stated[key]] != here:
+            fix = f"pulumi config rm {key}; to move, write the region into infra of the specs and size the stack again"
+            message = f"is {stated[key]}, the decision says {', '.join(here)}"
+            faults.append(Fault(path=key, message=message, fix=fix))
+    for number, zone in enumerate(settings.zones):
+        named = re.fullmatch(
+            r"[a-z]+(-[a-z]+)+-?\d+-?[a-z][a-z0-9-]*", zone
+        )  # an id of AWS or a number of Azure is not
+        if named and not any(zone.startswith(region) for region in regions):
+            allowed = f"zones of {', '.join(regions)}, where the decision stands"
+            faults.append(Fault(path=f"sizewell:zones[{number}]", found=zone, allowed=allowed))
+    return faults
+
+
+def _accounts(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -> list[Fault]:
+    """Every account is one of the cloud's; where a stack works in one, exactly one is named, in one place."""
+    clouds = {pool.cloud for workload in decision.workloads for pool in workload.pools}
+    if len(clouds) != 1:
+        return []
+    cloud = clouds.pop()
+    pattern, words = ACCOUNTS[cloud]
+    faults = [
+        Fault(path=f"sizewell:accounts[{number}]", found=account, allowed=f"one of your {words}")
+        for number, account in enumerate(settings.accounts)
+        if not re.fullmatch(pattern, account)
+    ]
+    key = ONE_ACCOUNT.get(cloud, "")
+    if key and len(settings.accounts) > 1:
+        found, one = ", ".join(settings.accounts), words.removesuffix("s")
+        message = f"names {found}: a stack works, and bills, in exactly one"
+        faults.append(Fault(path="sizewell:accounts", message=message, fix=f"leave the one {one} of this stack"))
+    if key and (account := stated.get(key)) and account not in settings.accounts[:1]:
+        message = f"is {account}, sizewell:accounts says {', '.join(settings.accounts) or 'none'}: nothing else is read"
+        fix = f"pulumi config rm {key}; pulumi config set --path 'sizewell:accounts[0]' with the right one"
+        faults.append(Fault(path=key, message=message, fix=fix))
+    return faults

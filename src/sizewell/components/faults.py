@@ -1,0 +1,179 @@
+"""Checking a component's arguments: every fault is collected, then all are raised at once."""
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import date
+from difflib import get_close_matches
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sizewell.sizing.errors import ArgsError, Fault
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+ENVIRONMENTS = ("dev", "staging", "prod")
+
+
+class Faults:
+    """A list of what is wrong with the arguments of one component; `done` raises it."""
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self.found: list[Fault] = []
+
+    def add(self, path: str, message: str, *, fix: str = "") -> None:
+        self.found.append(Fault(path=path, message=message, fix=fix))
+
+    def must(self, holds: bool, path: str, message: str, *, fix: str = "") -> bool:
+        if not holds:
+            self.add(path, message, fix=fix)
+        return holds
+
+    def whole_number(self, args: Mapping[str, Any], path: str, low: int, high: int, *, fix: str = "") -> bool:
+        """An int (no bool, no float, no Output: counts must be known at preview) from `low` to `high`."""
+        value = args.get(path)
+        right = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+        if not right:
+            self.found.append(Fault(path=path, found=value, allowed=f"a plain whole number, {low} to {high}", fix=fix))
+        return right
+
+    def one_of(self, args: Mapping[str, Any], path: str, allowed: Collection[str], *, fix: str = "") -> bool:
+        value = args.get(path)
+        if isinstance(value, str) and value in allowed:
+            return True
+        close = get_close_matches(str(value), allowed, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        self.found.append(Fault(path=path, found=value, allowed=f"one of {', '.join(allowed)}{hint}", fix=fix))
+        return False
+
+    def unknown_keys(self, args: Mapping[str, Any], shape: type, path: str = "") -> None:
+        """Keys that the TypedDict `shape` does not have, and those that it requires and `args` lacks."""
+        known = shape.__annotations__
+        at = f"{path}." if path else ""
+        for key in args:
+            if key not in known:
+                close = get_close_matches(str(key), known, n=1)
+                self.add(f"{at}{key}", f"is no argument{f'; did you mean {close[0]}?' if close else ''}")
+        for key in sorted(shape.__required_keys__ - args.keys()):  # type: ignore[attr-defined]
+            self.add(f"{at}{key}", "is missing")
+
+    def done(self) -> None:
+        if self.found:
+            raise ArgsError(self.found, subject=self.subject)
+
+
+def check_owned(faults: Faults, args: Mapping[str, Any]) -> None:
+    """The arguments that every component has: who owns it, where it belongs, when it ends."""
+    faults.one_of(args, "environment", ENVIRONMENTS)
+    faults.must(bool(args.get("owner")), "owner", "is empty", fix="name the team that pays: owner in the spec")
+    expires = args.get("expires")
+    if expires is not None:
+        try:
+            date.fromisoformat(expires)
+        except (TypeError, ValueError):
+            faults.add("expires", f"must be an ISO date (2026-12-31), got {expires!r}")
+
+
+def check_counts(faults: Faults, args: Mapping[str, Any], *, highest: int = 1000) -> bool:
+    """0 <= nodes_min <= nodes_initial <= nodes_max, and at least one machine at most."""
+    right = [
+        faults.whole_number(args, "nodes_min", 0, highest),
+        faults.whole_number(args, "nodes_initial", 0, highest),
+        faults.whole_number(args, "nodes_max", 1, highest),
+    ]
+    if not all(right):
+        return False
+    low, now, high = args["nodes_min"], args["nodes_initial"], args["nodes_max"]
+    return faults.must(
+        low <= now <= high, "nodes_initial", f"must lie from nodes_min to nodes_max, got {low} <= {now} <= {high}"
+    )
+
+
+def check_guard(faults: Faults, args: Mapping[str, Any]) -> None:
+    """The idle guard: a share of the accelerator, a window and a grace that the cloud's alarms can hold."""
+    guard = args.get("guard")
+    if guard is None:
+        return
+    percent, window, grace = guard.get("min_utilization_percent"), guard.get("window_s"), guard.get("grace_s")
+    faults.must(
+        guard.get("action") in ("scale-to-zero", "notify"),
+        "guard.action",
+        f"must be scale-to-zero or notify, got {guard.get('action')!r}",
+    )
+    faults.must(
+        isinstance(percent, int | float) and 0 < percent <= 50,
+        "guard.min_utilization_percent",
+        f"must be over 0 and at most 50, got {percent!r}; above that, working machines count as idle",
+    )
+    faults.must(
+        isinstance(window, int) and 600 <= window <= 43200,
+        "guard.window_s",
+        f"must be 600 to 43200 (10 minutes to 12 hours), got {window!r}",
+    )
+    faults.must(
+        isinstance(grace, int) and 0 <= grace <= 43200,
+        "guard.grace_s",
+        f"must be 0 to 43200 (at most 12 hours: window and grace together fit one day), got {grace!r}",
+    )
+
+
+def check_schedule(faults: Faults, args: Mapping[str, Any]) -> None:
+    """Working hours: an IANA time zone, days mon to sun, 24-hour times, no window over midnight."""
+    schedule = args.get("schedule")
+    if schedule is None:
+        return
+    zone = schedule.get("time_zone")
+    try:
+        ZoneInfo(zone)
+    except Exception:  # noqa: BLE001  (ZoneInfo raises five kinds for five ways to be no zone)
+        faults.add("schedule.time_zone", f"must be an IANA time zone such as Europe/London, got {zone!r}")
+    windows = schedule.get("windows") or []
+    faults.must(bool(windows), "schedule.windows", "is empty: machines would never start")
+    for number, window in enumerate(windows):
+        at = f"schedule.windows[{number}]"
+        days = [part.strip() for part in str(window.get("days", "")).lower().replace(",", "-").split("-")]
+        faults.must(
+            bool(days) and all(day in DAYS for day in days),
+            f"{at}.days",
+            f"must be days mon to sun, as mon-fri or sat,sun, got {window.get('days')!r}",
+        )
+        start, end = _minutes(window.get("start")), _minutes(window.get("end"))
+        for key, value in (("start", start), ("end", end)):
+            faults.must(value is not None, f"{at}.{key}", f"must be a time as 07:00, got {window.get(key)!r}")
+        if start is not None and end is not None:
+            faults.must(
+                start < end,
+                at,
+                f"must end after it starts, got {window['start']} to {window['end']}; split at midnight",
+            )
+    faults.must(
+        args.get("nodes_min") == 0,
+        "nodes_min",
+        f"must be 0 with a schedule, got {args.get('nodes_min')!r}: outside its hours nothing may run",
+    )
+
+
+def check_label(faults: Faults, name: object) -> None:
+    """A pool's name stands on its machines as a Kubernetes label, by which pods choose them."""
+    faults.must(
+        isinstance(name, str) and bool(_LABEL.fullmatch(name)),
+        "name",
+        f"must be 1 to 63 letters, digits, -, _ and ., beginning and ending with a letter or digit, got {name!r}",
+    )
+
+
+def check_offered(faults: Faults, args: Mapping[str, Any], machine: str, regions: Collection[str]) -> None:
+    """`regions` are those that sell the machine, where the one asked for does not; a reservation may stand anywhere."""
+    if args.get("capacity_mode") != "reservation" and regions:
+        faults.add(
+            "region",
+            f"does not sell {machine}: {args.get('region')}; those that do are {', '.join(sorted(regions)[:8])}",
+            fix="choose one of them, or another machine",
+        )
+
+
+def _minutes(text: object) -> int | None:
+    if not isinstance(text, str) or len(text) != 5 or text[2] != ":" or not (text[:2] + text[3:]).isdigit():
+        return None
+    hours, minutes = int(text[:2]), int(text[3:])
+    return hours * 60 + minutes if (hours < 24 and minutes < 60) or text == "24:00" else None

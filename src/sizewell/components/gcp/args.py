@@ -1,0 +1,260 @@
+"""Arguments of the Google Cloud components, and how a decision becomes them. Pure: no Pulumi resources, no cloud.
+
+Counts, types and zones are plain values, never Outputs: a policy has to know them at preview.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from sizewell.components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.settings import Settings
+from sizewell.components.tags import physical_name, store_name
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+NODES_CIDR = "10.80.0.0/16"
+_FIRST_ZONE = {"us-east1": "b", "europe-west1": "b"}  # regions without a zone a
+
+
+class NetworkArgs(OwnedArgs):
+    """A private network; with GPUDirect machines also the networks of their accelerator interfaces."""
+
+    region: str
+    """Google Cloud region, as us-central1."""
+    cidr: NotRequired[str]
+    """IPv4 range of the nodes; 10.80.0.0/16 unless told."""
+    pods_cidr: NotRequired[str]
+    """IPv4 range of the pods; 10.96.0.0/12 unless told."""
+    services_cidr: NotRequired[str]
+    """IPv4 range of the services; 10.112.0.0/20 unless told."""
+    fabric: NotRequired[str]
+    """gpudirect-tcpx, gpudirect-tcpxo or gpudirect-rdma, for machines that work on one job."""
+    fabric_zone: NotRequired[str]
+    """Zone of the RDMA network, for gpudirect-rdma."""
+
+
+class GkeClusterArgs(OwnedArgs):
+    """A private GKE cluster with a system pool; accelerator pools are components of their own."""
+
+    region: str
+    """Google Cloud region."""
+    zones: list[str]
+    """Zones of its nodes."""
+    project: pulumi.Input[str]
+    """Project id; the workload identity pool is named after it."""
+    network: pulumi.Input[str]
+    """Network (id or self link)."""
+    subnetwork: pulumi.Input[str]
+    """Subnetwork (id or self link)."""
+    pods_range: str
+    """Name of the secondary range of the pods."""
+    services_range: str
+    """Name of the secondary range of the services."""
+    multi_networking: NotRequired[bool]
+    """Whether pods may have several interfaces (GPUDirect)."""
+    kms_key_name: NotRequired[pulumi.Input[str]]
+    """Key for secrets in etcd and for boot disks; the cluster makes its own unless told."""
+    authorized_cidrs: NotRequired[list[str]]
+    """Ranges that may reach the control plane's private address, beside the nodes."""
+    system_machine_type: NotRequired[str]
+    """Machine type of the system pool; e2-standard-4 unless told."""
+    deletion_protection: NotRequired[bool]
+    """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
+    maintenance_from: NotRequired[str]
+    """ISO date from which minor and node upgrades wait until the version's end of support."""
+
+
+class GpuDirectArgs(OwnedArgs):
+    """What GPUDirect takes inside of a GKE cluster that has multi-networking."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    fabric: str
+    """gpudirect-tcpx (A3 High), gpudirect-tcpxo (A3 Mega) or gpudirect-rdma (A3 Ultra, A4)."""
+    networks: list[pulumi.Input[str]]
+    """Names of the networks of the extra interfaces (or links to them), in the order of the node pool's."""
+    subnetworks: list[pulumi.Input[str]]
+    """Names of their subnetworks, in the same order."""
+
+
+class WriterArgs(TypedDict):
+    """The checkpoint store that the workload may write to, never delete from."""
+
+    bucket: str
+    """Name of the bucket; it stands in a stack of its own."""
+    account: str
+    """Account id of the service account that may write to it."""
+    service_account: str
+    """Kubernetes service account that acts as it."""
+    namespace: str
+    """Namespace of the Kubernetes service account."""
+
+
+class AcceleratorPoolArgs(OwnedArgs):
+    """Equal GKE nodes with GPUs or one TPU slice."""
+
+    region: str
+    """Region of the cluster."""
+    zones: list[str]
+    """Zones of the nodes; machines of one job stand in one zone."""
+    project: pulumi.Input[str]
+    """Project id."""
+    cluster: pulumi.Input[str]
+    """Name of the cluster."""
+    service_account: pulumi.Input[str]
+    """E-mail of the nodes' own service account."""
+    machine_type: str
+    """Machine type that the catalog knows."""
+    tpu_topology: NotRequired[str]
+    """Topology of the slice, as 4x4; TPU pools only."""
+    nodes_min: int
+    """Fewest machines."""
+    nodes_initial: int
+    """Machines at creation; afterwards autoscaler, schedule and guard own the number."""
+    nodes_max: int
+    """Most machines."""
+    capacity_mode: str
+    """on-demand, reservation, spot, flex-start or queued: exactly one."""
+    reservation: NotRequired[str]
+    """Name of the reservation, for mode reservation."""
+    gang: NotRequired[bool]
+    """Whether all machines work on one job: one zone, packed closely, GPUDirect where the type has it."""
+    disk_gib: int
+    """Boot disk of each machine."""
+    max_run_hours: NotRequired[int]
+    """Machines of mode flex-start or queued end after this long; at most 168."""
+    fabric_networks: NotRequired[list[pulumi.Input[str]]]
+    """Networks of the accelerator interfaces."""
+    fabric_subnetworks: NotRequired[list[pulumi.Input[str]]]
+    """Their subnetworks, in the same order."""
+    kms_key_name: NotRequired[pulumi.Input[str]]
+    """Key for boot disks."""
+    labels: NotRequired[dict[str, str]]
+    """Further Kubernetes labels of the nodes."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload."""
+    guard: NotRequired[GuardArgs]
+    """Idle guard."""
+    schedule: NotRequired[ScheduleArgs]
+    """Working hours."""
+
+
+class CheckpointStoreArgs(OwnedArgs):
+    """A bucket that outlives its cluster."""
+
+    region: str
+    """Google Cloud region."""
+    bucket: str
+    """Name of the bucket."""
+    writer_account: str
+    """Account id of the service account that may write."""
+    soft_delete_days: NotRequired[int]
+    """Deleted objects can be brought back this long; 7 unless told, 30 in prod."""
+    versions_days: NotRequired[int]
+    """Overwritten versions are kept this long; 30 unless told."""
+
+
+def zones_of(pool: Pool, *, preferred: Sequence[str]) -> list[str]:
+    """The pool's zones; where the decision names none, the configuration's, else the region's first."""
+    here = [zone for zone in preferred if zone.startswith(pool.region)]
+    return list(dict.fromkeys(pool.zones)) or here[:1] or [f"{pool.region}-{_FIRST_ZONE.get(pool.region, 'a')}"]
+
+
+def is_gang(workload: Workload, pool: Pool) -> bool:
+    """Whether the pool's machines work on one job together."""
+    return workload.parallelism is not None and pool.nodes_max > 1
+
+
+def network_args(decision: Decision, region: str, fabric: str = "", fabric_zone: str = "") -> dict[str, Any]:
+    args = {**owned_args(decision), "region": region}
+    if fabric:
+        args["fabric"] = fabric
+        args["fabric_zone"] = fabric_zone
+    return args
+
+
+def protection(decision: Decision, settings: Settings) -> bool:
+    """Whether the cloud refuses deletions: in prod, until the configuration says otherwise."""
+    return decision.environment == "prod" and settings.deletion_protection
+
+
+def cluster_args(decision: Decision, region: str, zones: Sequence[str], settings: Settings) -> dict[str, Any]:
+    """Arguments of the cluster of one region, all but the network's ids."""
+    return {
+        **owned_args(decision),
+        "region": region,
+        "zones": list(dict.fromkeys(zones)),
+        "system_machine_type": "e2-standard-2" if decision.environment == "dev" else "e2-standard-4",
+        "deletion_protection": protection(decision, settings),
+        "maintenance_from": decision.decided_on.isoformat(),
+    }
+
+
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+    """Arguments of one pool, all but the cluster's name and accounts, which only exist once the cluster does."""
+    mode = pool.capacity.mode
+    scheduled = bool(schedule_args(workload)) or mode in ("flex-start", "queued")
+    args: dict[str, Any] = {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "region": pool.region,
+        "zones": _pool_zones(workload, pool, settings),
+        "machine_type": pool.instance_type,
+        "nodes_min": 0 if scheduled else pool.nodes_max if _stands(workload, pool) else pool.nodes_min,
+        "nodes_initial": 0 if mode == "queued" else pool.nodes_initial,
+        "nodes_max": pool.nodes_max,
+        "capacity_mode": mode,
+        "gang": is_gang(workload, pool),
+        "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 100),
+        "labels": {"sizewell-workload": physical_name(workload.spec.name, limit=63)},
+    }
+    if pool.tpu_topology:
+        args["tpu_topology"] = pool.tpu_topology
+    if pool.capacity.reservation:
+        args["reservation"] = pool.capacity.reservation
+    if mode in ("flex-start", "queued"):
+        args["max_run_hours"] = 168
+    if workload.checkpoint:
+        args["writer"] = {
+            "bucket": bucket_name(decision, workload, settings),
+            "account": writer_account(decision, workload),
+            "service_account": physical_name(workload.spec.name, limit=63),
+            "namespace": "default",
+        }
+    return {**args, **guard_args(workload, prepaid=mode == "reservation"), **schedule_args(workload)}
+
+
+def _stands(workload: Workload, pool: Pool) -> bool:
+    """Reserved machines of one job stand all the time: gone they bill on, and a queue packs those that are there."""
+    whole = pool.nodes_initial == pool.nodes_max
+    return pool.capacity.mode == "reservation" and is_gang(workload, pool) and whole
+
+
+def _pool_zones(workload: Workload, pool: Pool, settings: Settings) -> list[str]:
+    """One zone for a reservation, for one job, and where zones would not get equal numbers of machines; else all."""
+    zones = zones_of(pool, preferred=settings.zones)
+    equal = pool.nodes_initial % len(zones) == 0 and pool.nodes_max % len(zones) == 0
+    one = pool.capacity.mode == "reservation" or is_gang(workload, pool) or bool(pool.tpu_topology)
+    return zones if equal and not one else zones[:1]
+
+
+def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
+    return {  # type: ignore[typeddict-item]
+        **owned,
+        "facts": store_facts(decision, workload),
+        "region": workload.pools[0].region,
+        "bucket": bucket_name(decision, workload, settings),
+        "writer_account": writer_account(decision, workload),
+    }
+
+
+def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:
+    return store_name(stack=decision.stack, workload=workload.spec.name, salt=settings.salt)
+
+
+def writer_account(decision: Decision, workload: Workload) -> str:
+    """Account ids have at most 30 characters."""
+    return physical_name(decision.stack, workload.spec.name, "writer", limit=30)

@@ -1,0 +1,324 @@
+"""What Google Cloud components refuse, each with its sentence; all faults of one component are raised together."""
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sizewell.components.faults import (
+    Faults,
+    check_counts,
+    check_guard,
+    check_label,
+    check_offered,
+    check_owned,
+    check_schedule,
+)
+from sizewell.components.gcp import plans
+from sizewell.components.gcp.args import (
+    AcceleratorPoolArgs,
+    CheckpointStoreArgs,
+    GkeClusterArgs,
+    GpuDirectArgs,
+    NetworkArgs,
+)
+from sizewell.components.machines import offered_elsewhere
+from sizewell.sizing.catalog.records import Shape, Slice
+
+CAPACITY_MODES = ("on-demand", "reservation", "spot", "flex-start", "queued")
+_REGION = re.compile(r"[a-z]+-[a-z]+\d{1,2}")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9_-]{1,61}[a-z0-9]")
+_RESERVATION = re.compile(r"(projects/[\w-]+/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+FABRICS = tuple(plans.FABRIC_NETWORKS)
+
+
+def check_network(name: str, args: NetworkArgs) -> None:
+    faults = Faults(f"Network {name}")
+    faults.unknown_keys(args, NetworkArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    ranges = {"cidr": "10.80.0.0/16", "pods_cidr": "10.96.0.0/12", "services_cidr": "10.112.0.0/20"}
+    networks = {}
+    for key, default in ranges.items():
+        value = args.get(key, default)
+        try:
+            networks[key] = ipaddress.ip_network(value)
+        except ValueError:
+            faults.add(key, f"must be an IPv4 range such as {default}, got {value!r}")
+    pairs = [("cidr", "pods_cidr"), ("cidr", "services_cidr"), ("pods_cidr", "services_cidr")]
+    for first, second in pairs:
+        if first in networks and second in networks:
+            faults.must(
+                not networks[first].overlaps(networks[second]),
+                second,
+                f"overlaps {first}: {networks[second]} and {networks[first]}",
+            )
+    if "fabric" in args:
+        faults.one_of(args, "fabric", FABRICS)
+        if args.get("fabric") == "gpudirect-rdma":
+            zone = str(args.get("fabric_zone", ""))
+            faults.must(
+                zone.startswith(f"{args.get('region')}-"),
+                "fabric_zone",
+                f"must be a zone of {args.get('region')} for an RDMA network, got {zone!r}",
+            )
+    faults.done()
+
+
+def check_gpudirect(name: str, args: GpuDirectArgs) -> None:
+    faults = Faults(f"GpuDirect {name}")
+    faults.unknown_keys(args, GpuDirectArgs)
+    check_owned(faults, args)
+    if faults.one_of(args, "fabric", FABRICS):
+        count = sum(plans.FABRIC_NETWORKS[args["fabric"]])
+        for key in ("networks", "subnetworks"):
+            found = list(args.get(key) or [])
+            faults.must(
+                len(found) == count,
+                key,
+                f"must be {count} for {args['fabric']}, one for each extra interface, got {len(found)}",
+            )
+    faults.done()
+
+
+def check_cluster(name: str, args: GkeClusterArgs) -> None:
+    faults = Faults(f"GkeCluster {name}")
+    faults.unknown_keys(args, GkeClusterArgs)
+    check_owned(faults, args)
+    check_place(faults, args)
+    for number, cidr in enumerate(args.get("authorized_cidrs", [])):
+        try:
+            faults.must(
+                ipaddress.ip_network(cidr).prefixlen >= 8,
+                f"authorized_cidrs[{number}]",
+                f"opens the control plane to everybody: {cidr}",
+            )
+        except ValueError:
+            faults.add(f"authorized_cidrs[{number}]", f"must be an IPv4 range, got {cidr!r}")
+    faults.done()
+
+
+def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices: Sequence[Slice]) -> None:
+    """`shape` is the catalog's record of the machine type, `slices` its legal TPU slices on that type."""
+    faults = Faults(f"AcceleratorPool {name}")
+    faults.unknown_keys(args, AcceleratorPoolArgs)
+    check_owned(faults, args)
+    check_label(faults, name)
+    check_place(faults, args)
+    counted = check_counts(faults, args)
+    check_guard(faults, args)
+    check_schedule(faults, args)
+    faults.whole_number(args, "disk_gib", 50, 65536, fix="the boot disk holds the driver and the container image")
+    machine_type = str(args.get("machine_type"))
+    if shape is None and not slices:
+        faults.add(
+            "machine_type",
+            f"is not in the catalog: {machine_type!r}",
+            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
+        )
+    elif machine_type.startswith(plans.RACKS):
+        faults.add(
+            "machine_type",
+            f"{machine_type} is an Arm machine of an NVLink rack: it wants a workload policy of the whole rack, images "
+            "for Arm and NVIDIA's driver for dynamic resource allocation, which this component does not bring",
+            fix="choose a4-highgpu-8g or a3-ultragpu-8g",
+        )
+    elif counted:
+        check_offered(faults, args, machine_type, offered_elsewhere("gcp", machine_type, args.get("region")))
+        _check_capacity(faults, args, shape)
+        _check_zones(faults, args)
+        if plans.is_tpu(machine_type):
+            _check_slice(faults, args, slices)
+        else:
+            _check_gpus(faults, args, shape)
+    faults.done()
+
+
+def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
+    faults = Faults(f"CheckpointStore {name}")
+    faults.unknown_keys(args, CheckpointStoreArgs)
+    check_owned(faults, args)
+    faults.must(
+        "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
+    )
+    check_region(faults, args)
+    bucket, account = args.get("bucket", ""), args.get("writer_account", "")
+    faults.must(
+        bool(_BUCKET.fullmatch(bucket)) and "goog" not in bucket[:4],
+        "bucket",
+        f"must be 3 to 63 of a-z, 0-9, - and _, not starting with goog, got {bucket!r}",
+    )
+    faults.must(
+        bool(re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", account)),
+        "writer_account",
+        f"must be 6 to 30 of a-z, 0-9 and -, got {account!r}",
+    )
+    soft, versions = args.get("soft_delete_days", 7), args.get("versions_days", 30)
+    faults.must(
+        isinstance(soft, int) and 7 <= soft <= 90,
+        "soft_delete_days",
+        f"must be 7 to 90, got {soft!r}: below a week nobody notices in time",
+    )
+    faults.must(
+        isinstance(versions, int) and 7 <= versions <= 3650, "versions_days", f"must be 7 to 3650, got {versions!r}"
+    )
+    faults.done()
+
+
+def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
+    """The region's form, and that every zone lies in it."""
+    region = check_region(faults, args)
+    zones = args.get("zones")
+    if not isinstance(zones, list) or not zones:
+        faults.add("zones", "is empty; name at least one, as us-central1-a")
+        return
+    faults.must(len(set(zones)) == len(zones), "zones", f"names a zone twice: {', '.join(map(str, zones))}")
+    for number, zone in enumerate(zones):
+        if not re.fullmatch(r"[a-z]+-[a-z]+\d{1,2}-[a-z]", str(zone)):
+            faults.add(f"zones[{number}]", f"must be a zone as us-central1-a, got {zone!r}")
+        elif region:
+            faults.must(str(zone)[:-2] == region, f"zones[{number}]", f"lies in another region than {region}: {zone!r}")
+
+
+def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
+    region = str(args.get("region", ""))
+    right = faults.must(
+        bool(_REGION.fullmatch(region)), "region", f"must be a Google Cloud region such as us-central1, got {region!r}"
+    )
+    return region if right else ""
+
+
+def _check_capacity(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) -> None:
+    """Exactly one way to get machines, with what that way needs and nothing of the others."""
+    if not faults.one_of(args, "capacity_mode", CAPACITY_MODES):
+        return
+    mode, reservation = args["capacity_mode"], args.get("reservation")
+    if mode == "reservation":
+        faults.must(
+            bool(_RESERVATION.fullmatch(str(reservation or ""))),
+            "reservation",
+            f"must be exactly one reservation's name, got {reservation!r}",
+        )
+        faults.must(
+            len(args.get("zones") or []) == 1,
+            "zones",
+            f"must be exactly one with a reservation, got {len(args.get('zones') or [])}: it stands in one zone",
+        )
+    else:
+        faults.must(
+            not reservation,
+            "reservation",
+            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
+            fix="set capacity_mode: reservation, or drop the reservation",
+        )
+    if mode in ("flex-start", "queued"):
+        faults.must(
+            args["nodes_min"] == 0,
+            "nodes_min",
+            f"must be 0 with {mode}, got {args['nodes_min']}: machines come when the queue has them",
+        )
+        hours = args.get("max_run_hours", 168)
+        faults.must(
+            isinstance(hours, int) and 1 <= hours <= 168,
+            "max_run_hours",
+            f"must be 1 to 168 with {mode}, got {hours!r}: such machines end after at most 7 days",
+        )
+    else:
+        faults.must(
+            "max_run_hours" not in args, "max_run_hours", f"is only for flex-start and queued, capacity_mode is {mode}"
+        )
+    if mode == "queued":
+        faults.must(
+            args["nodes_initial"] == 0,
+            "nodes_initial",
+            f"must be 0 with queued, got {args['nodes_initial']}: the queue admits the machines, not the pool",
+        )
+    needed = {"spot": "spot", "flex-start": "flex-start", "queued": "flex-start", "on-demand": "on-demand"}.get(mode)
+    if needed and shape is not None and shape.markets:
+        faults.must(
+            needed in shape.markets,
+            "capacity_mode",
+            f"{args['machine_type']} is not sold as {needed}; it is sold as {', '.join(sorted(shape.markets))}",
+        )
+
+
+def _check_zones(faults: Faults, args: AcceleratorPoolArgs) -> None:
+    """Google Cloud counts machines per zone: what does not divide would be rounded to another number."""
+    zones = len(args.get("zones") or []) or 1
+    fixed = args["nodes_min"] == args["nodes_max"]
+    for key in ("nodes_initial", "nodes_max") if fixed else ("nodes_initial",):
+        value = args[key]  # type: ignore[literal-required]
+        faults.must(value % zones == 0, key, f"must divide by the {zones} zones, got {value}: zones get equal numbers")
+
+
+def _check_slice(faults: Faults, args: AcceleratorPoolArgs, slices: Sequence[Slice]) -> None:
+    """A TPU topology that exists on the machine type, with exactly the machines it takes."""
+    machine_type, topology = args["machine_type"], args.get("tpu_topology")
+    by_topology = {one.topology: one for one in slices}
+    if not topology:
+        single = [one for one in slices if not one.multi_host]
+        faults.must(
+            bool(single),
+            "tpu_topology",
+            f"is missing: {machine_type} has no slice of one machine; "
+            f"allowed are {', '.join(sorted(by_topology, key=_chips))}",
+        )
+        return
+    chosen = by_topology.get(topology)
+    if chosen is None:
+        faults.add(
+            "tpu_topology",
+            f"does not exist on {machine_type}: {topology}; "
+            f"allowed are {', '.join(sorted(by_topology, key=_chips)[:12])}",
+        )
+        return
+    if not chosen.multi_host:
+        return
+    faults.must(len(args.get("zones") or []) == 1, "zones", f"must be exactly one for a slice of {chosen.vms} machines")
+    for key in ("nodes_min", "nodes_initial", "nodes_max"):
+        value = args[key]  # type: ignore[literal-required]
+        faults.must(
+            value % chosen.vms == 0 and (value > 0 or key != "nodes_max"),
+            key,
+            f"must be a multiple of {chosen.vms} for {topology}: a slice has all of its machines or none, got {value}",
+        )
+
+
+def _check_gpus(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) -> None:
+    machine_type = args["machine_type"]
+    faults.must(
+        "tpu_topology" not in args, "tpu_topology", f"is only for TPU machines, {machine_type} has GPUs", fix="drop it"
+    )
+    if shape is not None and shape.accelerators:
+        faults.must(
+            plans.gpu_type(machine_type) is not None,
+            "machine_type",
+            f"has accelerators that GKE pools of this component do not know: {machine_type}",
+        )
+    if args.get("gang"):
+        faults.must(
+            len(args.get("zones") or []) == 1,
+            "zones",
+            f"must be exactly one for machines of one job, got {len(args.get('zones') or [])}: "
+            "compact placement does not cross zones",
+        )
+    networks, subnetworks = args.get("fabric_networks", []), args.get("fabric_subnetworks", [])
+    faults.must(
+        len(networks) == len(subnetworks),
+        "fabric_subnetworks",
+        f"must be as many as fabric_networks, got {len(subnetworks)} and {len(networks)}",
+    )
+    if networks and shape is not None:
+        plain, rdma = plans.FABRIC_NETWORKS.get(shape.fabric, (0, 0))
+        faults.must(
+            len(networks) == plain + rdma,
+            "fabric_networks",
+            f"must be {plain + rdma} for {machine_type} ({shape.fabric or 'no GPUDirect'}), got {len(networks)}",
+        )
+
+
+def _chips(topology: str) -> tuple[int, str]:
+    product = 1
+    for side in topology.split("x"):
+        product *= int(side)
+    return product, topology

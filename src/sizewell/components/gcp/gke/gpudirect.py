@@ -1,0 +1,61 @@
+"""GPUDirect inside of a GKE cluster: the networks that pods may have, and NCCL's plug-ins on the machines."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from sizewell.components.gcp.args import GpuDirectArgs
+from sizewell.components.gcp.checks import check_gpudirect
+from sizewell.components.gcp.gke import gpudirect_plans
+from sizewell.components.owned import Owned
+
+
+class GpuDirect(Owned):
+    """Accelerator interfaces as networks of pods, and the DaemonSets that let NCCL use them, for one protocol.
+
+    The DaemonSets are Google's own and privileged; they come onto machines of the protocol alone.
+    """
+
+    networks: pulumi.Output[list[str]]
+    """Names of the networks, as pods name them in `networking.gke.io/interfaces`."""
+    installers: pulumi.Output[list[str]]
+    """Names of the DaemonSets, in kube-system."""
+
+    def __init__(self, name: str, args: GpuDirectArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_gpudirect(name, args)
+        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
+        super().__init__(
+            "sizewell-gcp:index:GpuDirect",
+            name,
+            shown,
+            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "gcp"},
+            opts,
+        )
+        config = pulumi.Output.secret(args["kubeconfig"])
+        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        networks = [pulumi.Output.from_input(one).apply(gpudirect_plans.last_part) for one in args["networks"]]
+        made: dict[str, list[Any]] = {"GKENetworkParamSet": [], "Network": [], "DaemonSet": []}
+        for one in gpudirect_plans.manifests(args["fabric"], networks, args["subnetworks"]):
+            after = made["GKENetworkParamSet"][-1:] if one["kind"] == "Network" else []
+            made[one["kind"]].append(self._object(name, one, provider, after))
+        self.networks = pulumi.Output.all(*[one.metadata["name"] for one in made["Network"]])
+        self.installers = pulumi.Output.all(*[one.metadata["name"] for one in made["DaemonSet"]])
+        self.register_outputs({"networks": self.networks, "installers": self.installers})
+
+    def _object(
+        self, owner: str, manifest: dict[str, Any], provider: kubernetes.Provider, after: list[Any]
+    ) -> pulumi.Resource:
+        kind, metadata = manifest["kind"], dict(manifest["metadata"])
+        name, options = f"{owner}-{kind.lower()}-{metadata['name']}", self.child(provider=provider, depends_on=after)
+        if kind == "DaemonSet":  # without machines nothing of it ever becomes ready
+            metadata["annotations"] = {"pulumi.com/skipAwait": "true"}
+            return kubernetes.apps.v1.DaemonSet(name, metadata=metadata, spec=manifest["spec"], opts=options)
+        return kubernetes.apiextensions.CustomResource(
+            name,
+            api_version=manifest["apiVersion"],
+            kind=kind,
+            metadata=metadata,
+            spec=manifest["spec"],
+            opts=options,
+        )

@@ -1,0 +1,180 @@
+"""What a stack may cost in a month, and when it ends for certain.
+
+A budget counts everything with the stack's label. The end stands in a stack of its own (`ttl-<stack>`): it comes up
+before the stack that it ends, so that it is armed before anything bills, and nothing that goes wrong in the one can
+disarm the other. The other stack looks the end's account up before it builds what bills, and ends there without it.
+"""
+
+import pulumi
+from pulumi_gcp import billing, cloudscheduler, monitoring, pubsub, workflows
+
+from sizewell.components.gcp import parts
+from sizewell.components.gcp.limits import plans as limits_plans
+from sizewell.components.gcp.limits.plans import TtlGuardArgs, check_ttl
+from sizewell.components.gcp.limits.workflows import START_PERMISSIONS
+from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.services.args import BudgetAlarmsArgs
+from sizewell.components.gcp.services.checks import check_budget
+from sizewell.components.owned import Owned
+from sizewell.components.tags import legal
+
+
+class BudgetAlarms(Owned):
+    """Notices at half, four fifths and all of the month's money, and when the month is going to need more.
+
+    Google Cloud bills hours late and a budget stops nothing: it tells, guards and queues act.
+    """
+
+    budget_name: pulumi.Output[str]
+    """Name of the budget."""
+    topic: pulumi.Output[str]
+    """Topic of all notices."""
+
+    def __init__(self, name: str, args: BudgetAlarmsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_budget(name, args)
+        super().__init__(
+            "sizewell-gcp:index:BudgetAlarms",
+            name,
+            args,
+            {
+                "kind": "limits",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "gcp",
+                "region": args["region"],
+            },
+            opts,
+        )
+        topic = pubsub.Topic(
+            f"{name}-notices",
+            name=self.physical(f"{name}-notices", 255),
+            project=args["project"],
+            labels=self.tags_of(pubsub.Topic, f"{name}-notices"),
+            opts=self.child(),
+        )
+        channels = [
+            monitoring.NotificationChannel(
+                f"{name}-mail-{number}",
+                display_name=f"Costs of {args['stack']}",
+                project=args["project"],
+                type="email",
+                labels={"email_address": email},
+                user_labels=self.tags_of(monitoring.NotificationChannel, f"{name}-mail-{number}"),
+                opts=self.child(),
+            ).id
+            for number, email in enumerate(args.get("emails", []))
+        ]
+        told: dict[str, pulumi.Input[object]] = {"pubsub_topic": topic.id, "schema_version": "1.0"}
+        if channels:
+            told["monitoring_notification_channels"] = channels
+        actual = [{"threshold_percent": share / 100, "spend_basis": "CURRENT_SPEND"} for share in service_plans.SHARES]
+        budget = billing.Budget(
+            f"{name}-month",
+            billing_account=args["billing_account"],
+            display_name=self.physical(name, 60),
+            amount={"specified_amount": {"currency_code": "USD", "units": str(int(args["monthly_usd"]))}},
+            budget_filter={
+                "projects": [f"projects/{args['project']}"],
+                "labels": {"sizewell-stack": legal(args["stack"])},
+                "calendar_period": "MONTH",
+                "credit_types_treatment": "INCLUDE_ALL_CREDITS",
+            },
+            threshold_rules=[*actual, {"threshold_percent": 1.0, "spend_basis": "FORECASTED_SPEND"}],
+            all_updates_rule=told,
+            opts=self.child(),
+        )
+        self.budget_name = budget.name
+        self.topic = topic.id
+        self.register_outputs({"budgetName": self.budget_name, "topic": self.topic})
+
+
+class TtlGuard(Owned):
+    """The hard end of another stack; this module says why it stands apart."""
+
+    workflow_name: pulumi.Output[str]
+    """Workflow that ends the stack; `gcloud workflows run` after the date ends it at once."""
+    job_name: pulumi.Output[str]
+    """Scheduled job that runs it every hour."""
+
+    def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_ttl(name, args, own_stack=pulumi.get_stack())
+        region, stack = args["region"], args["stack"]
+        super().__init__(
+            "sizewell-gcp:index:TtlGuard",
+            name,
+            args,
+            {"kind": "limits", "name": name, "environment": args["environment"], "cloud": "gcp", "region": region},
+            opts,
+        )
+        project = pulumi.Output.from_input(args["project"])
+        hand = parts.account(
+            self, f"{name}-end", args, f"Takes the machines of {stack} to zero", limits_plans.PERMISSIONS
+        )
+        workflow = workflows.Workflow(
+            f"{name}-end",
+            name=self.physical(f"{name}-end", 64),
+            description=f"Ends {stack} from {args['ends']} on: machines to zero, data kept",
+            project=args["project"],
+            region=region,
+            service_account=hand.id,
+            call_log_level="LOG_ERRORS_ONLY",
+            deletion_protection=False,
+            source_contents=project.apply(
+                lambda known: limits_plans.end_workflow(project=known, region=region, stack=stack, ends=args["ends"])
+            ),
+            labels=self.tags_of(workflows.Workflow, f"{name}-end"),
+            opts=self.child(),
+        )
+        starter = parts.account(
+            self, f"{name}-start", args, f"Starts the workflow that ends {stack}", START_PERMISSIONS
+        )
+        executions = f"locations/{region}/workflows/{self.physical(f'{name}-end', 64)}/executions"
+        job = cloudscheduler.Job(
+            f"{name}-end",
+            name=self.physical(f"{name}-end", 500),
+            description=f"Every hour; before {args['ends']} nothing happens",
+            project=args["project"],
+            region=region,
+            schedule=limits_plans.HOURLY,
+            time_zone="Etc/UTC",
+            attempt_deadline="320s",
+            retry_config={"retry_count": 5, "min_backoff_duration": "60s"},
+            http_target={
+                "http_method": "POST",
+                "uri": project.apply(
+                    lambda known: f"https://workflowexecutions.googleapis.com/v1/projects/{known}/{executions}"
+                ),
+                "oauth_token": {
+                    "service_account_email": starter.email,
+                    "scope": "https://www.googleapis.com/auth/cloud-platform",
+                },
+            },
+            opts=self.child(depends_on=[workflow]),
+        )
+        self._alarm(name, args)
+        self.workflow_name = workflow.name
+        self.job_name = job.name
+        self.register_outputs({"workflowName": self.workflow_name, "jobName": self.job_name})
+
+    def _alarm(self, name: str, args: TtlGuardArgs) -> None:
+        """An end that fails has to be heard of: the machines bill on."""
+        failed = {
+            "filter": limits_plans.failures(self.physical(f"{name}-end", 64)),
+            "comparison": "COMPARISON_GT",
+            "threshold_value": 0.0,
+            "duration": "0s",
+            "aggregations": [
+                {"alignment_period": "3600s", "per_series_aligner": "ALIGN_SUM", "cross_series_reducer": "REDUCE_SUM"}
+            ],
+        }
+        monitoring.AlertPolicy(
+            f"{name}-failed",
+            display_name=f"The end of {args['stack']} fails; its machines bill on",
+            project=args["project"],
+            combiner="OR",
+            severity="CRITICAL",
+            conditions=[{"display_name": "runs failed", "condition_threshold": failed}],
+            notification_channels=[parts.notices(self, name, args)],
+            user_labels=self.tags_of(monitoring.AlertPolicy, f"{name}-failed"),
+            opts=self.child(),
+        )

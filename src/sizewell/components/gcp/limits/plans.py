@@ -1,0 +1,198 @@
+"""The hard end of a stack on Google Cloud: arguments, refusals, the workflow that ends it. Pure."""
+
+from datetime import date
+from typing import Any
+
+import pulumi
+
+from sizewell.components.facts import owned_args
+from sizewell.components.faults import Faults, check_owned
+from sizewell.components.gcp.checks import check_region
+from sizewell.components.gcp.limits.workflows import attempt, call, each, source
+from sizewell.components.owned import OwnedArgs
+from sizewell.components.tags import legal, physical_name
+from sizewell.sizing.records.decision import Decision
+
+LABEL = "sizewell-stack"
+HOURLY = "7 * * * *"  # past the hour, when schedulers are busiest
+# What the hand may do. It may look at and resize clusters, delete services (they hold no data) and stop jobs; nothing
+# here reaches a bucket, a disk, a key or an identity.
+PERMISSIONS = (
+    "aiplatform.customJobs.cancel",
+    "aiplatform.customJobs.list",
+    "aiplatform.endpoints.list",
+    "aiplatform.endpoints.undeploy",
+    "container.clusters.get",
+    "container.clusters.list",
+    "container.clusters.update",
+    "container.operations.get",
+    "run.services.delete",
+    "run.services.list",
+)
+
+
+class TtlGuardArgs(OwnedArgs):
+    """The hard end of another stack."""
+
+    region: str
+    """Google Cloud region of the stack."""
+    project: pulumi.Input[str]
+    """Project id."""
+    stack: str
+    """Name of the stack that it ends."""
+    ends: str
+    """ISO date at whose start (UTC) the stack ends."""
+
+
+def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
+    """`own_stack` is the stack that the guard itself stands in."""
+    faults = Faults(f"TtlGuard {name}")
+    faults.unknown_keys(args, TtlGuardArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    faults.must(
+        "expires" not in args,
+        "expires",
+        "must not be set: the guard outlives what it ends",
+        fix="say ends; take the guard's own stack down last",
+    )
+    faults.must(
+        bool(args.get("stack")) and args.get("stack") != own_stack,
+        "stack",
+        f"must be another stack than the guard's own ({own_stack}), got {args.get('stack')!r}: "
+        "whatever breaks the one must not disarm the other",
+        fix=f"build it in ttl-{args.get('stack')}",
+    )
+    try:
+        date.fromisoformat(str(args.get("ends")))
+    except ValueError:
+        faults.add("ends", f"must be an ISO date (2026-12-31), got {args.get('ends')!r}")
+    faults.done()
+
+
+def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
+    """The budget of a decision: the sum of its workloads'; None where a workload has none."""
+    monthly = [one for w in decision.workloads if (one := w.budget.get("usd_per_month")) is not None]
+    if not monthly or len(monthly) < len(decision.workloads):
+        return None  # a sum that leaves workloads out would raise false alarms
+    return {**owned_args(decision), "region": region, "stack": decision.stack, "monthly_usd": float(sum(monthly))}
+
+
+def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
+    """The hard end of a decision's stack in one region; None for a stack without an end."""
+    if decision.expires_at is None:
+        return None
+    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}
+    return {**owned, "region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
+
+
+def guard_name(region: str) -> str:
+    """The name of the guard's component in its stack."""
+    return f"end-{region}"
+
+
+def hand(stack: str, region: str) -> str:
+    """The account that ends a stack in one region: the same in both stacks, neither asks the other.
+
+    >>> hand("dev-gcp", "us-central1")
+    'sizewell-ttl-dev-gcp-b6960c93'
+    """
+    return physical_name("sizewell", f"ttl-{stack}", f"{guard_name(region)}-end", limit=30)
+
+
+def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
+    """The workflow that ends a stack: before its date it returns at once; then it may run every hour, to the same end.
+
+    Pools stop following load (an autoscaler would bring machines back) and go to zero, the cluster's own system pool
+    with them; Cloud Run services are deleted, jobs on Vertex AI cancelled, models taken off their endpoints. Data stay.
+    What fails stops nothing else: the run goes on to the rest and fails at its end, and the next hour's tries again.
+    """
+    label = legal(stack)
+    prefix = physical_name("sizewell", stack, limit=60)
+    gke, vertex = "https://container.googleapis.com/v1", f"https://{region}-aiplatform.googleapis.com/v1"
+    here = f"projects/{project}/locations/{region}"
+    pool = f'${{"{gke}/{here}/clusters/" + cluster.name + "/nodePools/" + pool.name'
+    pools = [
+        {"fixed": call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})},
+        {"empty": call("post", f'{pool} + ":setSize"}}', body={"nodeCount": 0})},
+        {"emptied": {"assign": [{"ended": "${list.concat(ended, pool.name)}"}]}},
+    ]
+    clusters = [
+        {"clusters": call("get", f"{gke}/{here}/clusters")},
+        _of_each(
+            "cluster",
+            "clusters",
+            [{"each_pool": each("pool", "${cluster.nodePools}", [attempt("pool", pools)])}],
+            only=f'${{default(map.get(cluster, ["resourceLabels", "{LABEL}"]), "") == "{label}"}}',
+        ),
+    ]
+    services = [
+        {"services": call("get", f"https://run.googleapis.com/v2/{here}/services")},
+        _of_each(
+            "service",
+            "services",
+            [
+                {"delete": call("delete", '${"https://run.googleapis.com/v2/" + service.name}')},
+                {"deleted": {"assign": [{"ended": "${list.concat(ended, service.name)}"}]}},
+            ],
+            only=f'${{default(map.get(service, ["labels", "{LABEL}"]), "") == "{label}"}}',
+        ),
+    ]
+    busy = f'labels.{LABEL}="{label}" AND (state="JOB_STATE_RUNNING" OR state="JOB_STATE_PENDING")'
+    jobs = [
+        {"jobs": call("get", f"{vertex}/{here}/customJobs", query={"filter": busy})},
+        _of_each(
+            "job",
+            "customJobs",
+            [
+                {"cancel": call("post", f'${{"{vertex}/" + job.name + ":cancel"}}')},
+                {"cancelled": {"assign": [{"ended": "${list.concat(ended, job.name)}"}]}},
+            ],
+        ),
+    ]
+    undeploy = call(
+        "post", f'${{"{vertex}/" + endpoint.name + ":undeployModel"}}', body={"deployedModelId": "${model.id}"}
+    )
+    models = [
+        {"undeploy": undeploy},
+        {"undeployed": {"assign": [{"ended": "${list.concat(ended, endpoint.name)}"}]}},
+    ]
+    endpoints = [
+        {"endpoints": call("get", f"{vertex}/{here}/endpoints")},
+        _of_each(
+            "endpoint",
+            "endpoints",
+            [{"each_model": each("model", '${default(map.get(endpoint, "deployedModels"), [])}', models)}],
+            only=f'${{text.match_regex(endpoint.displayName, "^{prefix}-")}}',
+        ),
+    ]
+    early = {"condition": f'${{sys.now() < time.parse("{ends}T00:00:00Z")}}', "return": f"{stack} ends on {ends}"}
+    told = '${"not all ended, asked again in an hour: " + json.encode_to_string(failed)}'
+    steps: list[dict[str, Any]] = [
+        {"start": {"assign": [{"ended": []}, {"failed": []}]}},
+        {"early": {"switch": [early]}},
+        attempt("all_clusters", clusters),
+        attempt("all_services", services),
+        attempt("all_jobs", jobs),
+        attempt("all_endpoints", endpoints),
+        {"heard_of": {"switch": [{"condition": "${len(failed) > 0}", "steps": [{"fail": {"raise": told}}]}]}},
+        {"report": {"return": "${ended}"}},
+    ]
+    return source(steps)
+
+
+def failures(workflow: str) -> str:
+    """Monitoring filter: runs of one workflow that failed."""
+    kind = "workflows.googleapis.com/Workflow"
+    return (
+        f'metric.type="workflows.googleapis.com/finished_execution_count" AND metric.labels.status="FAILED" '
+        f'AND resource.type="{kind}" AND resource.labels.workflow_id="{workflow}"'
+    )
+
+
+def _of_each(one: str, listed: str, steps: list[dict[str, Any]], *, only: str = "") -> dict[str, Any]:
+    """A step for each of what the last call listed, for those that `only` holds of; each fails for itself."""
+    does = attempt(one, steps)
+    if only:
+        does = {f"own_{one}": {"switch": [{"condition": only, "steps": [does]}]}}
+    return {f"each_{one}": each(one, f'${{default(map.get(answer.body, "{listed}"), [])}}', [does])}

@@ -1,0 +1,276 @@
+"""A pool of equal accelerator machines in a GKE cluster: GPUs, or TPU slices."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi_gcp import cloudscheduler, compute, container, monitoring, serviceaccount, workflows
+
+from sizewell.components.gcp import parts, plans
+from sizewell.components.gcp.args import AcceleratorPoolArgs
+from sizewell.components.gcp.checks import check_pool
+from sizewell.components.gcp.gke.cluster import SCOPES
+from sizewell.components.gcp.limits import workflows as workflow_plans
+from sizewell.components.machines import find_shape, find_slices
+from sizewell.components.owned import Owned
+from sizewell.sizing.catalog.records import Shape, Slice
+
+
+class AcceleratorPool(Owned):
+    """One node pool, or one per multi-host TPU slice: private, tainted, with its driver, watched for idleness.
+
+    Autoscaler, schedule and guard own the current size; Pulumi owns existence, minimum and maximum. A pool that the
+    guard emptied, because pods held accelerators that idled, stays empty until the next working hours or until somebody
+    starts it: `gcloud workflows run NAME-size --data='{"size": "working"}'`.
+    """
+
+    pool_names: pulumi.Output[list[str]]
+    """Names of the node pools."""
+
+    def __init__(self, name: str, args: AcceleratorPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        machine_type = args.get("machine_type")
+        shape, slices = find_shape("gcp", machine_type), find_slices(machine_type)
+        check_pool(name, args, shape, slices)
+        tpu_slice = next((one for one in slices if one.topology == args.get("tpu_topology")), None)
+        per_node = shape.accelerators if shape else slices[0].chips_per_vm
+        mode = args["capacity_mode"]
+        super().__init__(
+            "sizewell-gcp:index:AcceleratorPool",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "gcp",
+                "region": args["region"],
+                "instanceType": args["machine_type"],
+                "accelerator": shape.accelerator if shape else slices[0].accelerator,
+                "acceleratorsPerNode": per_node,
+                "market": {"reservation": "on-demand", "queued": "flex-start"}.get(mode, mode),
+                "capacityMode": mode,
+                "nodesMin": args["nodes_min"],
+                "nodesInitial": args["nodes_initial"],
+                "nodesMax": args["nodes_max"],
+            },
+            opts,
+        )
+        placement = self._placement(name, args, tpu_slice)
+        count = plans.slices_of(args, tpu_slice)
+        names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
+        pools: list[container.NodePool] = []
+        counts: dict[str, dict[str, Any]] = {}
+        for one in names:  # one after the other: a cluster refuses two operations at a time
+            sizes = counts[self.physical_pool(one)] = plans.counts(args, tpu_slice, len(pools))
+            pools.append(self._pool(one, args, shape, placement=placement, sizes=sizes, after=pools[-1:]))
+        self.pool_count = len(pools)
+        self._writer(name, args)
+        self._clocks(name, args, pools, counts, per_node=per_node)
+        self._guard(name, args, pools)
+
+        self.pool_names = pulumi.Output.all(*[pool.name for pool in pools])
+        self.register_outputs({"poolNames": self.pool_names})
+
+    def _pool(
+        self,
+        name: str,
+        args: AcceleratorPoolArgs,
+        shape: Shape | None,
+        *,
+        placement: dict[str, Any],
+        sizes: dict[str, Any],
+        after: list[container.NodePool],
+    ) -> container.NodePool:
+        machine_type, mode = args["machine_type"], args["capacity_mode"]
+        tpu = plans.is_tpu(machine_type)
+        network: dict[str, Any] = {"enable_private_nodes": True}
+        if fabric := list(zip(args.get("fabric_networks", []), args.get("fabric_subnetworks", []), strict=True)):
+            network["additional_node_network_configs"] = [{"network": net, "subnetwork": sub} for net, sub in fabric]
+        accelerators = plans.guest_accelerators(shape) if shape else []
+        taint = {"key": "google.com/tpu" if tpu else "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
+        labels = plans.node_labels(args)
+        queued: dict[str, Any] = {"queued_provisioning": {"enabled": True}} if mode == "queued" else {}
+        surge = {"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1}
+        return container.NodePool(
+            f"{name}-nodes",
+            name=self.physical_pool(name),
+            cluster=args["cluster"],
+            location=args["region"],
+            node_locations=args["zones"],
+            # machines of flex-start are neither repaired nor asked for again behind their queue
+            management={"auto_repair": mode not in ("flex-start", "queued"), "auto_upgrade": True},
+            network_config=network,
+            node_config={
+                "machine_type": machine_type,
+                "disk_size_gb": args["disk_gib"],
+                "disk_type": plans.disk_type(machine_type),
+                "image_type": "COS_CONTAINERD",
+                "service_account": args["service_account"],
+                "oauth_scopes": SCOPES,
+                "metadata": {"disable-legacy-endpoints": "true"},
+                "shielded_instance_config": {"enable_secure_boot": True, "enable_integrity_monitoring": True},
+                "workload_metadata_config": {"mode": "GKE_METADATA"},
+                "gvnic": {"enabled": True},
+                "kubelet_config": {
+                    "cpu_manager_policy": "static",
+                    "topology_manager": {"policy": "restricted"},
+                    "insecure_kubelet_readonly_port_enabled": "FALSE",
+                },
+                "taints": [taint],
+                "resource_labels": self.tags_of(container.NodePool, f"{name}-nodes"),
+                **({"labels": labels} if labels else {}),
+                **({"guest_accelerators": accelerators} if accelerators else {}),
+                **({"boot_disk_kms_key": args["kms_key_name"]} if "kms_key_name" in args else {}),
+                **plans.maintenance(args),
+                **plans.capacity(args),
+            },
+            upgrade_settings=surge,
+            opts=self.child(
+                ignore_changes=[
+                    "initialNodeCount",
+                    "nodeCount",
+                    "nodeConfig.labels",
+                    "nodeConfig.ephemeralStorageLocalSsdConfig",
+                ],
+                depends_on=after,
+            ),
+            **queued,
+            **placement,
+            **sizes,
+        )
+
+    def _placement(self, name: str, args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
+        """How the pool's machines stand together; slices of TPU7x by a policy of their own, which all may share."""
+        placement = plans.placement(args, tpu_slice)
+        if not (policy := plans.workload_policy(tpu_slice)):
+            return placement
+        made = compute.ResourcePolicy(
+            f"{name}-slice",
+            name=self.physical(f"{name}-slice", 63),
+            project=args["project"],
+            region=args["region"],
+            description=f"Slices {policy['accelerator_topology']} of {name}",
+            workload_policy=policy,
+            opts=self.child(),
+        )
+        return {"placement_policy": {**placement["placement_policy"], "policy_name": made.name}}
+
+    def physical_pool(self, name: str) -> str:
+        """Pool names have at most 40 characters and live inside their cluster."""
+        from sizewell.components.tags import physical_name
+
+        return physical_name(name, limit=40)
+
+    def _writer(self, name: str, args: AcceleratorPoolArgs) -> None:
+        """The workload's Kubernetes account acts as the checkpoint store's writer; both are named, neither is made."""
+        writer = args.get("writer")
+        if writer is None:
+            return
+        subject = f"{writer['namespace']}/{writer['service_account']}"
+        project = pulumi.Output.from_input(args["project"])
+        serviceaccount.IAMMember(
+            f"{name}-writer",
+            service_account_id=project.apply(
+                lambda value: f"projects/{value}/serviceAccounts/{writer['account']}@{value}.iam.gserviceaccount.com"
+            ),
+            role="roles/iam.workloadIdentityUser",
+            member=project.apply(lambda value: f"serviceAccount:{value}.svc.id.goog[{subject}]"),
+            opts=self.child(),
+        )
+
+    def _clocks(
+        self,
+        name: str,
+        args: AcceleratorPoolArgs,
+        pools: list[container.NodePool],
+        counts: Mapping[str, Mapping[str, Any]],
+        *,
+        per_node: int,
+    ) -> None:
+        """A workflow that fills and empties the pool, and what starts it: working hours, and a look at idleness."""
+        guard, clocks = args.get("guard"), plans.hours(args["schedule"]) if "schedule" in args else {}
+        if guard is not None and guard["action"] == "scale-to-zero":
+            clocks["idle"] = {"schedule": workflow_plans.EVERY_QUARTER, "time_zone": "Etc/UTC", "size": "idle"}
+        if not clocks:
+            return
+        hand = parts.account(self, f"{name}-size", args, f"Sets the size of {name}", workflow_plans.PERMISSIONS)
+        starter = parts.account(
+            self, f"{name}-clock", args, f"Starts the workflow that sizes {name}", workflow_plans.START_PERMISSIONS
+        )
+        project = pulumi.Output.from_input(args["project"])
+        source = pulumi.Output.all(project, args["cluster"]).apply(
+            lambda known: workflow_plans.size_workflow(
+                project=known[0],
+                region=args["region"],
+                cluster=known[1],
+                pools=counts,
+                zones=len(args["zones"]),
+                guard=guard,
+                accelerators_per_node=per_node,
+                ends=args.get("expires", ""),
+            )
+        )
+        workflow = workflows.Workflow(
+            f"{name}-size",
+            name=self.physical(f"{name}-size", 64),
+            description=f"Fills and empties {name}: size working, zero, or idle",
+            project=args["project"],
+            region=args["region"],
+            service_account=hand.id,
+            call_log_level="LOG_ERRORS_ONLY",
+            deletion_protection=False,
+            source_contents=source,
+            labels=self.tags_of(workflows.Workflow, f"{name}-size"),
+            opts=self.child(depends_on=pools),
+        )
+        executions = f"locations/{args['region']}/workflows/{self.physical(f'{name}-size', 64)}/executions"
+        for clock, settings in clocks.items():
+            cloudscheduler.Job(
+                f"{name}-{clock}",
+                name=self.physical(f"{name}-{clock}", 500),
+                description=f"Asks for {settings['size']}: {name}",
+                project=args["project"],
+                region=args["region"],
+                schedule=settings["schedule"],
+                time_zone=settings["time_zone"],
+                attempt_deadline="320s",
+                retry_config={"retry_count": 5, "min_backoff_duration": "60s"},
+                http_target={
+                    "http_method": "POST",
+                    "uri": project.apply(
+                        lambda known: f"https://workflowexecutions.googleapis.com/v1/projects/{known}/{executions}"
+                    ),
+                    "body": plans.execution(settings["size"]),
+                    "headers": {"Content-Type": "application/json"},
+                    "oauth_token": {"service_account_email": starter.email, "scope": SCOPES[0]},
+                },
+                opts=self.child(depends_on=[workflow]),
+            )
+
+    def _guard(self, name: str, args: AcceleratorPoolArgs, pools: list[container.NodePool]) -> None:
+        """A notice when the accelerators are idle; a grace later the pool's workflow empties it."""
+        guard = args.get("guard")
+        if guard is None:
+            return
+        condition: Mapping[str, Any] = {
+            "filter": pulumi.Output.all(args["cluster"], *[pool.name for pool in pools]).apply(
+                lambda found: plans.pool_filter(workflow_plans.DUTY, cluster=found[0], pools=found[1:])
+            ),
+            "comparison": "COMPARISON_LT",
+            "threshold_value": float(guard["min_utilization_percent"]),
+            "duration": f"{-(-guard['window_s'] // 60) * 60}s",
+            "aggregations": [
+                {"alignment_period": "300s", "per_series_aligner": "ALIGN_MAX", "cross_series_reducer": "REDUCE_MAX"}
+            ],
+            "evaluation_missing_data": "EVALUATION_MISSING_DATA_INACTIVE",  # no data is not idleness
+        }
+        monitoring.AlertPolicy(
+            f"{name}-idle",
+            display_name=f"{pulumi.get_stack()} {name} is idle",
+            combiner="AND",
+            severity="WARNING",
+            conditions=[{"display_name": "accelerators idle", "condition_threshold": condition}],
+            notification_channels=[parts.notices(self, name, args)],
+            user_labels=self.tags_of(monitoring.AlertPolicy, f"{name}-idle"),
+            opts=self.child(),
+        )

@@ -1,0 +1,242 @@
+"""The arithmetic behind Google Cloud resources: GPU types, node counts, placement, scheduler jobs. Pure."""
+
+import base64
+import json
+from typing import Any
+
+from sizewell.components.gcp.args import AcceleratorPoolArgs
+from sizewell.components.kubernetes.objects import GKE_TOPOLOGY
+from sizewell.components.owned import ScheduleArgs
+from sizewell.sizing.catalog.records import Shape, Slice
+
+# GKE's name of the accelerator, by machine family.
+GPU_TYPES = {
+    "g2-": "nvidia-l4",
+    "g4-": "nvidia-rtx-pro-6000",
+    "a2-highgpu": "nvidia-tesla-a100",
+    "a2-megagpu": "nvidia-tesla-a100",
+    "a2-ultragpu": "nvidia-a100-80gb",
+    "a3-highgpu": "nvidia-h100-80gb",
+    "a3-edgegpu": "nvidia-h100-80gb",
+    "a3-megagpu": "nvidia-h100-mega-80gb",
+    "a3-ultragpu": "nvidia-h200-141gb",
+    "a4-highgpu": "nvidia-b200",
+}
+RACKS = ("a4x-",)  # Arm machines of an NVLink rack: want a policy of their own, NVIDIA's driver for dynamic allocation
+# Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
+FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
+COMPACT_FLEX = ("a3-ultragpu", "a4-highgpu", "h4d-")  # the families that flex-start may pack closely
+QUEUED_CLASS = "queued-provisioning.gke.io"
+UNCOUNTED = 10_000  # CPUs or GiB where the catalog has none: the accelerators alone then limit the queue
+NO_COMPACT_SPOT = ("a3-megagpu",)  # spot machines that restart are refused under compact placement
+PERIODIC_MAINTENANCE = ("a3-megagpu", "a3-ultragpu", "a4-highgpu")  # hosts that are serviced at announced times
+_HYPERDISK = ("a3-ultragpu", "a4-", "a4x-", "ct6e-", "tpu7x-", "g4-")
+
+
+def is_tpu(machine_type: str) -> bool:
+    return machine_type.startswith(("ct", "tpu"))
+
+
+def gpu_type(machine_type: str) -> str | None:
+    """GKE's name of the accelerator of a machine type; None where it has no GPU that GKE attaches.
+
+    >>> gpu_type("a3-megagpu-8g"), gpu_type("ct6e-standard-4t")
+    ('nvidia-h100-mega-80gb', None)
+    """
+    return next((name for family, name in GPU_TYPES.items() if machine_type.startswith(family)), None)
+
+
+def disk_type(machine_type: str) -> str:
+    """Newer families boot from Hyperdisk only."""
+    return "hyperdisk-balanced" if machine_type.startswith(_HYPERDISK) else "pd-balanced"
+
+
+def slices_of(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> int:
+    """How many node pools: one per multi-host slice, otherwise one."""
+    if tpu_slice is None or not tpu_slice.multi_host:
+        return 1
+    return args["nodes_max"] // tpu_slice.vms
+
+
+def counts(args: AcceleratorPoolArgs, tpu_slice: Slice | None, number: int = 0) -> dict[str, Any]:
+    """Either a fixed number of nodes or autoscaling, never both; `number` is the slice's, where there are several.
+
+    A multi-host slice has exactly its machines or none: the autoscaler takes it up and down as a whole, and a minimum
+    of one slice's machines keeps the first slice up and none of the others.
+    """
+    low, now, high = args["nodes_min"], args["nodes_initial"], args["nodes_max"]
+    if tpu_slice is not None and tpu_slice.multi_host:
+        low, now, high = (tpu_slice.vms if total > number * tpu_slice.vms else 0 for total in (low, now, high))
+    if low == high and args["capacity_mode"] not in ("flex-start", "queued"):
+        return {"node_count": high // len(args["zones"])}
+    return {
+        "initial_node_count": now // len(args["zones"]),  # both counts are per zone
+        "autoscaling": {"total_min_node_count": low, "total_max_node_count": high, "location_policy": "ANY"},
+    }
+
+
+def placement(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
+    """COMPACT with the topology for a multi-host slice; COMPACT for GPUs of one job where the mode allows it.
+
+    Never beside a workload policy, which packs by itself: slices of TPU7x have one (`workload_policy`) and no type.
+    """
+    if tpu_slice is not None:
+        if not tpu_slice.multi_host:
+            return {}
+        if workload_policy(tpu_slice):
+            return {"placement_policy": {"type": "", "tpu_topology": tpu_slice.topology}}
+        return {"placement_policy": {"type": "COMPACT", "tpu_topology": tpu_slice.topology}}
+    mode, machine_type = args["capacity_mode"], args["machine_type"]
+    packs = machine_type.startswith(("a2-", "a3-", "a4-", "g2-"))
+    allowed = {
+        "on-demand": True,
+        "spot": not machine_type.startswith(NO_COMPACT_SPOT),
+        "flex-start": machine_type.startswith(COMPACT_FLEX),
+    }.get(mode, False)
+    return {"placement_policy": {"type": "COMPACT"}} if args.get("gang") and packs and allowed else {}
+
+
+def workload_policy(tpu_slice: Slice | None) -> dict[str, str]:
+    """What packs the machines of a TPU7x slice; {} for what compact placement packs.
+
+    "Creation of a managed instance group with tpu7x-standard-4t machine type with placement policy is not supported.
+    Use workload policy instead." (github.com/vllm-project/ci-infra/pull/547, AI-Hypercomputer/xpk/pull/671)
+    """
+    if tpu_slice is None or not tpu_slice.multi_host or not tpu_slice.machine_type.startswith("tpu7x"):
+        return {}
+    return {"type": "HIGH_THROUGHPUT", "accelerator_topology": tpu_slice.topology}
+
+
+def capacity(args: AcceleratorPoolArgs) -> dict[str, Any]:
+    """Keys of the node configuration that get the machines, by mode."""
+    mode = args["capacity_mode"]
+    none = {"consume_reservation_type": "NO_RESERVATION"}
+    if mode == "reservation":
+        key = "compute.googleapis.com/reservation-name"
+        named = {"consume_reservation_type": "SPECIFIC_RESERVATION", "key": key, "values": [args.get("reservation")]}
+        return {"reservation_affinity": named}
+    if mode == "spot":
+        return {"spot": True, "reservation_affinity": none}
+    if mode in ("flex-start", "queued"):
+        limit = {"max_run_duration": f"{args.get('max_run_hours', 168) * 3600}s", "reservation_affinity": none}
+        return {**limit, "flex_start": True} if mode == "flex-start" else limit
+    return {}
+
+
+def maintenance(args: AcceleratorPoolArgs) -> dict[str, Any]:
+    """Machines of one job are serviced together and with notice, where the family and the way to get them allow it."""
+    serviced = args["machine_type"].startswith(PERIODIC_MAINTENANCE) and args["capacity_mode"] in (
+        "on-demand",
+        "reservation",
+    )
+    return {"host_maintenance_policy": {"maintenance_interval": "PERIODIC"}} if args.get("gang") and serviced else {}
+
+
+def node_labels(args: AcceleratorPoolArgs) -> dict[str, str]:
+    labels = dict(args.get("labels", {}))
+    if args["capacity_mode"] == "queued":
+        labels["cloud.google.com/gke-queued"] = "true"
+    return labels
+
+
+def guest_accelerators(shape: Shape) -> list[dict[str, Any]]:
+    """GPUs with the driver that Google installs: the driver is there exactly once."""
+    kind = gpu_type(shape.instance_type)
+    if kind is None or is_tpu(shape.instance_type):
+        return []
+    driver = {"gpu_driver_version": "LATEST"}
+    return [{"type": kind, "count": shape.accelerators, "gpu_driver_installation_config": driver}]
+
+
+def agent_member(email: str, agent: str) -> str:
+    """The IAM member of another service's agent in the same project: all of them begin with the project's number.
+
+    >>> agent_member("service-123@container-engine-robot.iam.gserviceaccount.com", "compute-system")
+    'serviceAccount:service-123@compute-system.iam.gserviceaccount.com'
+    """
+    return f"serviceAccount:{email.split('@', maxsplit=1)[0]}@{agent}.iam.gserviceaccount.com"
+
+
+def kubeconfig(*, cluster: str, endpoint: str, authority: str) -> str:
+    """How kubectl reaches the cluster: a token of whoever is logged in for each call, nothing that lasts."""
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "gke-gcloud-auth-plugin",
+        "provideClusterInfo": True,
+        "interactiveMode": "Never",
+    }
+    server = {"server": f"https://{endpoint}", "certificate-authority-data": authority}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": cluster, "cluster": server}],
+            "contexts": [{"name": cluster, "context": {"cluster": cluster, "user": cluster}}],
+            "current-context": cluster,
+            "users": [{"name": cluster, "user": {"exec": plugin}}],
+        }
+    )
+
+
+def queue_flavor(args: AcceleratorPoolArgs, shape: Shape, *, queue: str, pools: int) -> dict[str, Any]:
+    """The pool as a queue sees it: its most machines are the quota, queued ones are asked for first.
+
+    One node pool is told by its name; the node pools of several slices by the labels that they share.
+    """
+    labels = {"cloud.google.com/gke-nodepool": queue} if pools == 1 else dict(args.get("labels", {}))
+    flavor: dict[str, Any] = {
+        "name": queue,
+        "node_labels": labels,
+        "resource": "google.com/tpu" if is_tpu(shape.instance_type) else "nvidia.com/gpu",
+        "accelerators_per_machine": shape.accelerators,
+        "cpus_per_machine": shape.vcpus or UNCOUNTED,
+        "memory_gib_per_machine": (shape.memory_bytes or UNCOUNTED * 2**30) // 2**30,
+        "machines": args["nodes_max"],
+    }
+    if levels := topology_levels(args, shape):
+        flavor["topology_levels"] = levels
+    if args["capacity_mode"] != "queued":
+        return flavor
+    topology = {"tpu_topology": args["tpu_topology"]} if args.get("tpu_topology") else {}
+    return {**flavor, "provisioning_class": QUEUED_CLASS, **topology}
+
+
+def topology_levels(args: AcceleratorPoolArgs, shape: Shape) -> list[str]:
+    """Labels by which a queue packs a job's machines: those of GPUs with GPUDirect that stand all the time.
+
+    A queue that packs counts the machines that are there: behind an autoscaler that starts from none it would admit
+    nothing, and Google's own queue for queued machines does not pack (github.com/GoogleCloudPlatform/cluster-toolkit,
+    examples/gke-a3-ultragpu against gke-consumption-options/dws-flex-start-queued-provisioning).
+    """
+    stands = args["nodes_min"] == args["nodes_max"] and args["capacity_mode"] in ("on-demand", "reservation")
+    return list(GKE_TOPOLOGY) if stands and args.get("gang") and shape.fabric in FABRIC_NETWORKS else []
+
+
+def hours(schedule: ScheduleArgs) -> dict[str, dict[str, str]]:
+    """Two clocks per window: what they ask the pool's workflow for, working at its start and zero at its end."""
+    clocks = {}
+    for number, window in enumerate(schedule["windows"]):
+        for edge, size in (("start", "working"), ("end", "zero")):
+            clock = window["start"] if edge == "start" else window["end"]
+            hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
+            clocks[f"{edge}-{number}"] = {
+                "schedule": f"{minute} {hour} * * {window['days'].upper()}",
+                "time_zone": schedule["time_zone"],
+                "size": size,
+            }
+    return clocks
+
+
+def execution(size: str) -> str:
+    """The body that starts a run of the pool's workflow, base64 as Cloud Scheduler wants it."""
+    return base64.b64encode(json.dumps({"argument": json.dumps({"size": size})}).encode()).decode()
+
+
+def pool_filter(metric: str, *, cluster: str, pools: list[str]) -> str:
+    """Monitoring filter: a metric of the nodes of some pools."""
+    label = 'metadata.user_labels."cloud.google.com/gke-nodepool"'
+    names = ",".join(f'"{pool}"' for pool in pools)
+    return (
+        f'metric.type="{metric}" AND resource.type="k8s_node" '
+        f'AND resource.labels.cluster_name="{cluster}" AND {label}=one_of({names})'
+    )

@@ -1,0 +1,248 @@
+"""From a decision to the resources of a stack on Google Cloud: one cluster per region, or a managed service."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+import pulumi_gcp as gcp
+
+from sizewell.components.facts import owned_args
+from sizewell.components.gcp import launching, managed
+from sizewell.components.gcp.args import (
+    NODES_CIDR,
+    checkpoint_store_args,
+    cluster_args,
+    is_gang,
+    network_args,
+    pool_args,
+    protection,
+    writer_account,
+    zones_of,
+)
+from sizewell.components.gcp.launching import pool_fabric
+from sizewell.components.gcp.plans import queue_flavor
+from sizewell.components.machines import find_shape, pool_name
+from sizewell.components.settings import Settings
+from sizewell.components.tags import physical_name
+from sizewell.launch.target import Target
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+
+def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the pools of `workloads` that this cloud has, each by who runs it; returns the stack's outputs."""
+    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "gcp"]
+    outputs: dict[str, Any] = {}
+    for region in dict.fromkeys(pool.region for _, pool in pools):
+        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        options = pulumi.ResourceOptions(provider=provider(region, settings))
+        clustered = [pair for pair in here if managed.target_of(*pair) == "kubernetes"]
+        if clustered:
+            outputs |= _build_cluster(decision, region, clustered, settings, options=options)
+        outputs |= managed.build_managed(
+            decision, [pair for pair in here if pair not in clustered], settings, options=options
+        )
+    if pools:
+        managed.build_budget(decision, pools[0][1].region, settings, options=options)
+    return outputs
+
+
+def _build_cluster(
+    decision: Decision,
+    region: str,
+    here: Sequence[managed.Pair],
+    settings: Settings,
+    *,
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The one GKE cluster of a region in its network, the pools in it, their file systems and queues."""
+    from sizewell.components.gcp.gke.cluster import GkeCluster
+    from sizewell.components.gcp.network import PODS_RANGE, SERVICES_RANGE, Network
+    from sizewell.components.gcp.nodes import AcceleratorPool
+    from sizewell.components.kubernetes.program import build_runs, wanted
+
+    outputs: dict[str, Any] = {}
+    zones = [zone for _, pool in here for zone in zones_of(pool, preferred=settings.zones)]
+    fabric, fabric_zone = fabric_of(here, settings)
+    fabric_networks: list[Any] = []
+    fabric_subnetworks: list[Any] = []
+    place = dict(settings.network)
+    nodes_cidr = place.pop("cidr", NODES_CIDR)
+    if not place:
+        args = network_args(decision, region, fabric, fabric_zone)
+        network = Network(f"network-{region}", args, options)  # type: ignore[arg-type]
+        fabric_networks, fabric_subnetworks = network.interfaces()
+        place = {
+            "project": settings.accounts[0] if settings.accounts else network.project,
+            "network": network.network,
+            "subnetwork": network.subnetwork,
+            "pods_range": PODS_RANGE,
+            "services_range": SERVICES_RANGE,
+        }
+    place["project"] = managed.armed(decision, region, place["project"], options)
+    cluster_place = {**place, "multi_networking": bool(fabric_networks)}
+    cluster = GkeCluster(
+        f"cluster-{region}",
+        {**cluster_args(decision, region, zones, settings), **cluster_place},  # type: ignore[typeddict-item]
+        options,
+    )
+    inside_first: list[pulumi.Resource] = []
+    if fabric_networks:
+        from sizewell.components.gcp.gke.gpudirect import GpuDirect
+
+        inside = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "fabric": fabric}
+        inside |= {"networks": fabric_networks, "subnetworks": fabric_subnetworks}
+        direct = GpuDirect(f"gpudirect-{region}", inside, options)  # type: ignore[arg-type]
+        inside_first.append(direct)
+        outputs[f"gpudirect-{region}"] = {"networks": direct.networks, "installers": direct.installers}
+    mirror = {"registry": found} if (found := pulumi.Config("sizewell").get("registry")) else {}
+    flavors: list[dict[str, Any]] = []
+    named = cluster.cluster_name
+    for workload, pool in here:
+        name = pool_name(workload, pool)
+        args = pool_args(decision, workload, pool, settings)
+        args |= {"project": place["project"], "cluster": named}
+        args |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
+        if pool_fabric(workload, pool) and fabric_networks:
+            args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
+        made = AcceleratorPool(name, args, options)  # type: ignore[arg-type]
+        # a cluster takes one change of its pools at a time: the next one hears its name after this one stands
+        named = pulumi.Output.all(cluster.cluster_name, made.pool_names).apply(lambda known: known[0])
+        outputs[name] = {"cluster": cluster.cluster_name, "pools": made.pool_names}
+        if shape := find_shape("gcp", pool.instance_type):
+            queue = physical_name(name, limit=40)
+            flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))  # type: ignore[arg-type]
+    there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
+    there["deletion_protection"] = protection(decision, settings)
+    outputs |= _build_storage(decision, here, settings, place=there, kubeconfig=cluster.kubeconfig, options=options)
+    # nothing else would ask for queued machines; jobs of several machines get all of them or none
+    if any(pool.capacity.mode == "queued" or is_gang(workload, pool) for workload, pool in here):
+        from sizewell.components.kubernetes.queueing import Queueing
+
+        queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors, **mirror}
+        if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(here, settings)}):
+            queueing["namespaces"] = spaces
+        queues = Queueing(f"queues-{region}", queueing)  # type: ignore[arg-type]
+        outputs[f"queues-{region}"] = {"queues": queues.queues}
+    project, queued = place["project"], f"queues-{region}" in outputs
+
+    def target(workload: Workload, pool: Pool) -> Target:
+        queue = physical_name(pool_name(workload, pool), limit=40) if queued else ""
+        levels = next((one.get("topology_levels", []) for one in flavors if one["name"] == queue), [])
+        account = writer_account(decision, workload)
+        writer = pulumi.Output.concat(account, "@", project, ".iam.gserviceaccount.com") if workload.checkpoint else ""
+        return launching.target(decision, workload, pool, settings, queue=queue, writer=writer, levels=levels)
+
+    kubeconfig = cluster.kubeconfig
+    held = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there
+    _say_what_cannot_be_pulled(here, settings, queued=queued, mirrored=bool(mirror))
+    return outputs | build_runs(
+        decision,
+        here,
+        settings,
+        where=region,
+        kubeconfig=kubeconfig,
+        target=target,
+        queued=queued,
+        options=held,
+        **mirror,
+    )
+
+
+def _say_what_cannot_be_pulled(
+    here: Sequence[managed.Pair], settings: Settings, *, queued: bool, mirrored: bool
+) -> None:
+    """Images outside of Google's registries, which are all that a network without a way out reaches."""
+    if not launching.own_network(settings):
+        return
+    ran = [settings.runs[workload.spec.name].image for workload, _ in here if workload.spec.name in settings.runs]
+    wanted = list(dict.fromkeys(image for image in ran if ".pkg.dev/" not in image and "gcr.io/" not in image))
+    if (queued or ran) and not mirrored:
+        wanted.append("those of Kueue and the operators of what runs (registry.k8s.io, quay.io, ghcr.io)")
+    if wanted:
+        pulumi.log.warn(
+            f"the network has no way out, so machines cannot pull {', '.join(wanted)}: serve them from Artifact "
+            "Registry (a remote repository fetches them) and name it in image, and in sizewell:registry as "
+            "REGION-docker.pkg.dev/PROJECT/REPOSITORY"
+        )
+
+
+def _build_storage(
+    decision: Decision,
+    pools: Sequence[tuple[Workload, Pool]],
+    settings: Settings,
+    *,
+    place: dict[str, Any],
+    kubeconfig: pulumi.Output[str],
+    options: pulumi.ResourceOptions,
+) -> dict[str, Any]:
+    """The file systems that the workloads of a region read from, each in the zone of its machines, with its claim."""
+    outputs: dict[str, Any] = {}
+    for workload, pool in pools:
+        name = f"{workload.spec.name}-data"
+        if workload.storage is None or workload.storage.kind != "filestore" or name in outputs:
+            continue
+        from sizewell.components.gcp.services.args import storage_args
+        from sizewell.components.gcp.services.plans import capacity_gib
+        from sizewell.components.gcp.storage.shared import SharedStorage
+        from sizewell.components.gcp.storage.volumes import FilesVolume
+
+        zone = zones_of(pool, preferred=settings.zones)[0]
+        wanted = {**storage_args(decision, workload, zone), **place}
+        if admins := pulumi.Config("sizewell").get_object("fileAdmins"):
+            wanted["admins"] = admins
+        files = SharedStorage(name, wanted, options)  # type: ignore[arg-type]
+        claim = {"kubeconfig": kubeconfig, "address": files.address, "claim": physical_name(name, limit=63)}
+        claim["capacity_gib"] = capacity_gib(wanted["bytes_needed"])
+        if run := settings.runs.get(workload.spec.name):
+            claim["namespace"] = run.namespace
+        made = FilesVolume(name, {**owned_args(decision), **claim}, options)  # type: ignore[typeddict-item]
+        outputs[name] = {"address": files.address, "claim": made.claim_name}
+    return outputs
+
+
+def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
+    """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
+    from sizewell.components.gcp.limits.guards import TtlGuard
+    from sizewell.components.gcp.limits.plans import guard_name, ttl_args
+
+    outputs: dict[str, Any] = {}
+    regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "gcp"]
+    for region in dict.fromkeys(regions):
+        args = ttl_args(decision, region)
+        if args is not None:
+            options = pulumi.ResourceOptions(provider=provider(region, settings))
+            project = managed.project_of(settings)
+            name = guard_name(region)
+            guard = TtlGuard(name, {**args, "project": project}, options)  # type: ignore[typeddict-item]
+            outputs[name] = {"workflow": guard.workflow_name, "job": guard.job_name}
+    return outputs
+
+
+def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+    """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
+    from sizewell.components.gcp.storage.checkpoints import CheckpointStore
+
+    outputs: dict[str, Any] = {}
+    providers: dict[str, pulumi.ResourceOptions] = {}
+    for workload in workloads:
+        region = workload.pools[0].region
+        if region not in providers:
+            providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
+        name = workload.spec.name
+        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
+        outputs[name] = {"bucket": store.bucket, "writer": store.writer_email}
+    return outputs
+
+
+def provider(region: str, settings: Settings) -> gcp.Provider:
+    """The explicit provider of a region; it works in the project that the configuration names."""
+    project = settings.accounts[0] if settings.accounts else None
+    return gcp.Provider(region, region=region, project=project)
+
+
+def fabric_of(pools: Sequence[tuple[Workload, Pool]], settings: Settings) -> tuple[str, str]:
+    """The GPUDirect fabric of a region's pools and its zone; a second fabric in one region is refused by its pool."""
+    for workload, pool in pools:
+        if fabric := pool_fabric(workload, pool):
+            return fabric, zones_of(pool, preferred=settings.zones)[0]
+    return "", ""

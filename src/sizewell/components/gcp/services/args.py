@@ -1,0 +1,178 @@
+"""Arguments of Google Cloud's managed services for accelerators, and how a decision becomes them. Pure."""
+
+from typing import Any, NotRequired
+
+import pulumi
+
+from sizewell.components.facts import owned_args
+from sizewell.components.owned import OwnedArgs
+from sizewell.sizing.choose.shared_storage import HEADROOM
+from sizewell.sizing.records.decision import Decision, Workload
+
+
+class CloudRunGpuArgs(OwnedArgs):
+    """A container with one GPU that runs while requests come."""
+
+    region: str
+    """Google Cloud region that has Cloud Run GPUs."""
+    project: pulumi.Input[str]
+    """Project id."""
+    image: str
+    """Container image, by digest."""
+    instances_max: int
+    """Most instances: each is one GPU, and the quota counts them."""
+    instances_min: NotRequired[int]
+    """Fewest instances, 0 unless told; above 0 they bill around the clock."""
+    cpus: NotRequired[int]
+    """CPUs of an instance, 4 or 8; 8 unless told."""
+    memory_gib: NotRequired[int]
+    """Memory of an instance, 16 to 32; 32 unless told."""
+    port: NotRequired[int]
+    """Port that the container listens on; 8080 unless told."""
+    requests_at_once: NotRequired[int]
+    """Requests that one instance works on together; 8 unless told."""
+    timeout_s: NotRequired[int]
+    """Longest request in seconds; 300 unless told."""
+    zonal_redundancy: NotRequired[bool]
+    """Whether GPUs are held in a second zone, which costs more; false unless told."""
+    subnetwork: NotRequired[pulumi.Input[str]]
+    """Subnetwork that it calls others from."""
+    invokers: NotRequired[list[str]]
+    """IAM members that may call it, as serviceAccount:app@petsnap.iam.gserviceaccount.com."""
+    environment_variables: NotRequired[dict[str, str]]
+    """Environment of the container; no secrets."""
+    kms_key_name: NotRequired[pulumi.Input[str]]
+    """Key for the image and the instances; one is made unless given."""
+    deletion_protection: NotRequired[bool]
+    """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
+
+
+class VertexEndpointArgs(OwnedArgs):
+    """A model of Model Garden or Hugging Face on machines of its own behind a private endpoint."""
+
+    region: str
+    """Google Cloud region."""
+    project: pulumi.Input[str]
+    """Project id that may call it."""
+    model: str
+    """publishers/google/models/gemma3@gemma-3-27b-it, or google/gemma-3-27b-it of Hugging Face."""
+    machine_type: str
+    """Machine type with GPUs that the catalog knows."""
+    replicas_min: int
+    """Fewest machines: from 1 on. Vertex AI keeps at least one, which bills around the clock."""
+    replicas_max: int
+    """Most machines."""
+    spot: NotRequired[bool]
+    """Machines that may be taken away at any time."""
+    image: NotRequired[str]
+    """Container of its own, by digest; the model's usual one unless told."""
+    accept_eula: NotRequired[bool]
+    """Whether somebody has accepted the model's licence; false unless told."""
+    target_utilization_percent: NotRequired[int]
+    """Use of the accelerators at which a machine is added; 60 unless told."""
+
+
+class VertexTrainingArgs(OwnedArgs):
+    """Custom training jobs on Vertex AI, with a workflow that starts one."""
+
+    region: str
+    """Google Cloud region."""
+    project: pulumi.Input[str]
+    """Project id."""
+    image: str
+    """Training container, by digest."""
+    machine_type: str
+    """Machine type with GPUs that the catalog knows."""
+    nodes: int
+    """Machines of one job."""
+    capacity_mode: str
+    """on-demand, spot or flex-start."""
+    max_run_hours: int
+    """The job ends after this long, finished or not; at most 168."""
+    bucket: str
+    """Checkpoint bucket; it stands in a stack of its own."""
+    writer_account: str
+    """Account id of the service account that writes checkpoints and cannot delete; the job runs as it."""
+    disk_gib: NotRequired[int]
+    """Boot disk of each machine; 200 unless told."""
+    command: NotRequired[list[str]]
+    """Command of the container; its own unless told."""
+    arguments: NotRequired[list[str]]
+    """Arguments of the command."""
+    environment_variables: NotRequired[dict[str, str]]
+    """Environment of the container; no secrets."""
+    subnetwork: NotRequired[pulumi.Input[str]]
+    """Subnetwork that the job reaches private addresses through."""
+    kms_key_name: NotRequired[pulumi.Input[str]]
+    """Key for the job's disks and metadata; one is made unless given."""
+
+
+class SharedStorageArgs(OwnedArgs):
+    """A file system in the machines' zone for the data that they read."""
+
+    region: str
+    """Google Cloud region."""
+    zone: str
+    """The machines' zone; across zones every byte costs and waits."""
+    project: pulumi.Input[str]
+    """Project id."""
+    network: pulumi.Input[str]
+    """Network (name or id) whose machines may mount."""
+    cidr: str
+    """IPv4 range of the machines that may mount."""
+    bytes_needed: int
+    """Bytes of data that have to fit; the size that Filestore sells follows from it."""
+    admins: NotRequired[list[str]]
+    """IPv4 addresses or ranges, outside of cidr, of machines whose root is root there: the top folder is root's, so one
+    of them fills it or says once who else may. Without any the file system stays empty."""
+    kms_key_name: NotRequired[pulumi.Input[str]]
+    """Key for the data; one is made unless given."""
+    deletion_protection: NotRequired[bool]
+    """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
+
+
+class FilesVolumeArgs(OwnedArgs):
+    """A Filestore file system for pods of one namespace."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    address: pulumi.Input[str]
+    """Address of the file system."""
+    capacity_gib: int
+    """Its size; Filestore does not let pods take more, whatever they ask for."""
+    namespace: NotRequired[str]
+    """Namespace of the pods; default unless told."""
+    claim: NotRequired[str]
+    """Name of the claim that pods mount; data unless told."""
+    read_only: NotRequired[bool]
+    """Whether pods may only read."""
+
+
+class BudgetAlarmsArgs(OwnedArgs):
+    """What a stack may cost in a month, and who hears of it."""
+
+    region: str
+    """Region that the notices are registered under; budgets themselves have none."""
+    project: str
+    """Project that the stack's costs are in."""
+    billing_account: str
+    """Billing account, as 01ABCD-234567-89EF01."""
+    stack: str
+    """Name of the stack whose costs count, found by its label."""
+    monthly_usd: float
+    """US dollars in a month."""
+    emails: NotRequired[list[str]]
+    """Who gets the notices, beside the topic."""
+
+
+def storage_args(decision: Decision, workload: Workload, zone: str) -> dict[str, Any]:
+    """The file system that a decision's workload reads from, all but the network's ids."""
+    storage, pool = workload.storage, workload.pools[0]
+    assert storage is not None  # noqa: S101  (called for workloads with storage only)
+    return {
+        **owned_args(decision),
+        "facts": {"decisionDigest": decision.digest(), "workloadKind": workload.kind},
+        "region": pool.region,
+        "zone": zone,
+        "bytes_needed": max(storage.bytes, (storage.gib or 0) * 2**30 * (100 - HEADROOM) // 100, 1),
+    }

@@ -1,0 +1,236 @@
+"""What the components of managed services refuse, each with its sentence; all faults are raised together."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sizewell.components.faults import Faults, check_owned
+from sizewell.components.gcp.checks import check_region
+from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.services.args import (
+    BudgetAlarmsArgs,
+    CloudRunGpuArgs,
+    FilesVolumeArgs,
+    SharedStorageArgs,
+    VertexEndpointArgs,
+    VertexTrainingArgs,
+)
+from sizewell.sizing.catalog.records import Shape
+
+_IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
+_DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\"private_key\"|AIza[\w-]{30,}|hf_[A-Za-z0-9]{30,}")
+_SECRET_NAME = re.compile(r"(?i)(password|secret|token|api_?key)$")
+
+
+def check_run(name: str, args: CloudRunGpuArgs) -> None:
+    faults = Faults(f"CloudRunGpu {name}")
+    faults.unknown_keys(args, CloudRunGpuArgs)
+    check_owned(faults, args)
+    region = check_region(faults, args)
+    faults.must(
+        not region or region in service_plans.RUN_REGIONS,
+        "region",
+        f"has no Cloud Run GPUs: {region}; those that have are {', '.join(service_plans.RUN_REGIONS)}",
+    )
+    _check_image(faults, args)
+    low, high = args.get("instances_min", 0), args.get("instances_max")
+    if faults.whole_number(args, "instances_max", 1, 100):
+        faults.must(
+            isinstance(low, int) and 0 <= low <= high,
+            "instances_min",
+            f"must be 0 to instances_max, got {low!r}; above 0 a GPU bills around the clock",
+        )
+    if "cpus" in args:
+        faults.must(args["cpus"] in (4, 8), "cpus", f"must be 4 or 8 beside an L4, got {args['cpus']!r}")
+    for key, least, most in (
+        ("memory_gib", 16, 32),
+        ("port", 1, 65535),
+        ("requests_at_once", 1, 1000),
+        ("timeout_s", 1, 3600),
+    ):
+        if key in args:
+            faults.whole_number(args, key, least, most)
+    for number, member in enumerate(args.get("invokers", [])):
+        at = f"invokers[{number}]"
+        faults.must(
+            member not in ("allUsers", "allAuthenticatedUsers"),
+            at,
+            f"must not be {member}: everybody would run models at your cost",
+        )
+        faults.must(":" in member or member.startswith("all"), at, f"must be an IAM member, got {member!r}")
+    _check_variables(faults, args)
+    faults.done()
+
+
+def check_endpoint(name: str, args: VertexEndpointArgs, shape: Shape | None) -> None:
+    faults = Faults(f"VertexEndpoint {name}")
+    faults.unknown_keys(args, VertexEndpointArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    model = str(args.get("model", ""))
+    faults.must(
+        bool(re.fullmatch(r"publishers/[\w-]+/models/[\w.-]+(@[\w.-]+)?|[\w.-]+/[\w.-]+", model)),
+        "model",
+        f"must be publishers/P/models/M@VERSION or OWNER/NAME of Hugging Face, got {model!r}",
+    )
+    _check_machine(faults, args, shape, "on-demand" if not args.get("spot") else "spot")
+    low, high = args.get("replicas_min"), args.get("replicas_max")
+    faults.must(
+        low != 0,
+        "replicas_min",
+        "must not be 0: Vertex AI keeps at least one machine of an endpoint",
+        fix="use CloudRunGpu where no request is common, or take the endpoint down outside of working hours",
+    )
+    if low != 0 and faults.whole_number(args, "replicas_min", 1, 100):
+        faults.whole_number(args, "replicas_max", 1, 100)
+        faults.must(
+            not isinstance(high, int) or high >= low,
+            "replicas_max",
+            f"must be at least replicas_min, got {high} and {low}",
+        )
+    if "image" in args:
+        _check_image(faults, args)
+    if "target_utilization_percent" in args:
+        faults.whole_number(args, "target_utilization_percent", 10, 95)
+    faults.done()
+
+
+def check_training(name: str, args: VertexTrainingArgs, shape: Shape | None) -> None:
+    faults = Faults(f"VertexTraining {name}")
+    faults.unknown_keys(args, VertexTrainingArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    _check_image(faults, args)
+    if faults.one_of(args, "capacity_mode", tuple(service_plans.STRATEGIES)):
+        _check_machine(faults, args, shape, args["capacity_mode"])
+    faults.whole_number(args, "nodes", 1, 100)
+    faults.whole_number(args, "max_run_hours", 1, 168, fix="a job without an end bills until somebody looks")
+    bucket, account = str(args.get("bucket", "")), str(args.get("writer_account", ""))
+    faults.must(
+        bool(re.fullmatch(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]", bucket)),
+        "bucket",
+        f"must be the checkpoint bucket's name, got {bucket!r}",
+    )
+    faults.must(
+        bool(re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", account)),
+        "writer_account",
+        f"must be 6 to 30 of a-z, 0-9 and -, got {account!r}",
+    )
+    if "disk_gib" in args:
+        faults.whole_number(args, "disk_gib", 100, 64000)
+    _check_variables(faults, args)
+    faults.done()
+
+
+def check_storage(name: str, args: SharedStorageArgs) -> None:
+    faults = Faults(f"SharedStorage {name}")
+    faults.unknown_keys(args, SharedStorageArgs)
+    check_owned(faults, args)
+    region, zone = check_region(faults, args), str(args.get("zone", ""))
+    faults.must(
+        bool(re.fullmatch(r"[a-z]+-[a-z]+\d{1,2}-[a-z]", zone)) and (not region or zone[:-2] == region),
+        "zone",
+        f"must be one zone of {region or 'the region'}, as us-central1-a, got {zone!r}",
+        fix="take the machines' zone",
+    )
+    if faults.whole_number(args, "bytes_needed", 1, 2**60, fix="data.size in the spec"):
+        size = service_plans.capacity_gib(args["bytes_needed"])
+        faults.must(
+            size <= service_plans.LARGEST_GIB,
+            "bytes_needed",
+            f"needs {size} GiB; zonal Filestore ends at {service_plans.LARGEST_GIB} GiB",
+            fix="keep the data in a bucket and read it through Cloud Storage FUSE",
+        )
+    machines = _check_range(faults, args.get("cidr"), "cidr")
+    for number, value in enumerate(args.get("admins") or []):
+        at = f"admins[{number}]"
+        admin = _check_range(faults, value, at)
+        if machines and admin:
+            apart = not admin.overlaps(machines)
+            faults.must(apart, at, f"overlaps cidr: {value} and {machines}; Filestore takes each address once")
+    faults.done()
+
+
+def _check_range(faults: Faults, value: object, at: str) -> ipaddress.IPv4Network | None:
+    try:
+        found = ipaddress.IPv4Network(str(value))
+    except ValueError:
+        faults.add(at, f"must be an IPv4 range, got {value!r}")
+        return None
+    faults.must(found.is_private, at, f"must be a private range, got {value}: it says who may mount")
+    return found
+
+
+def check_volume(name: str, args: FilesVolumeArgs) -> None:
+    faults = Faults(f"FilesVolume {name}")
+    faults.unknown_keys(args, FilesVolumeArgs)
+    check_owned(faults, args)
+    largest = service_plans.LARGEST_GIB
+    faults.whole_number(args, "capacity_gib", 1024, largest, fix="the size of the file system, in GiB")
+    for key in ("namespace", "claim"):
+        value = args.get(key, "default")
+        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    faults.done()
+
+
+def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
+    faults = Faults(f"BudgetAlarms {name}")
+    faults.unknown_keys(args, BudgetAlarmsArgs)
+    check_owned(faults, args)
+    check_region(faults, args)
+    faults.must(bool(args.get("stack")), "stack", "is empty; name the stack whose costs count")
+    value: Any = args.get("monthly_usd")
+    faults.must(
+        isinstance(value, int | float) and not isinstance(value, bool) and value >= 1,
+        "monthly_usd",
+        f"must be 1 or more, got {value!r}",
+    )
+    account = str(args.get("billing_account", ""))
+    faults.must(
+        bool(re.fullmatch(r"[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}", account)),
+        "billing_account",
+        f"must be a billing account as 01ABCD-234567-89EF01, got {account!r}",
+    )
+    emails = args.get("emails", [])
+    faults.must(len(emails) <= 5, "emails", f"are {len(emails)}; a budget takes 5 notification channels")
+    for number, email in enumerate(emails):
+        faults.must(
+            bool(_EMAIL.fullmatch(str(email))), f"emails[{number}]", f"must be an e-mail address, got {email!r}"
+        )
+    faults.done()
+
+
+def _check_image(faults: Faults, args: Mapping[str, Any]) -> None:
+    image = str(args.get("image", ""))
+    faults.must(
+        bool(_IMAGE.fullmatch(image)),
+        "image",
+        f"must be an image by digest, NAME@sha256:…, got {image!r}: a tag says another thing tomorrow",
+    )
+
+
+def _check_machine(faults: Faults, args: Mapping[str, Any], shape: Shape | None, market: str) -> None:
+    machine_type = args.get("machine_type")
+    if shape is None:
+        faults.add("machine_type", f"is not in the catalog: {machine_type!r}")
+    elif service_plans.vertex_accelerator(shape.instance_type) is None:
+        faults.add("machine_type", f"has no GPU that Vertex AI attaches: {machine_type}")
+    elif shape.markets:
+        faults.must(
+            market in shape.markets,
+            "machine_type",
+            f"{machine_type} is not sold as {market}; it is sold as {', '.join(sorted(shape.markets))}",
+        )
+
+
+def _check_variables(faults: Faults, args: Mapping[str, Any]) -> None:
+    for key, value in (args.get("environment_variables") or {}).items():
+        faults.must(
+            not _SECRET.search(str(value)) and not _SECRET_NAME.search(key),
+            f"environment_variables.{key}",
+            "looks like a secret; everyone who may describe the service can read it",
+            fix="keep it in Secret Manager and read it at start",
+        )

@@ -1,0 +1,125 @@
+"""A container with a GPU that scales to zero: Cloud Run."""
+
+import pulumi
+from pulumi_gcp import cloudrunv2, serviceaccount
+
+from sizewell.components.gcp import parts
+from sizewell.components.gcp.services.args import CloudRunGpuArgs
+from sizewell.components.gcp.services.checks import check_run
+from sizewell.components.owned import Owned
+
+GPU = "nvidia-l4"
+
+
+class CloudRunGpu(Owned):
+    """One L4 for each instance, none while nobody asks; reached from inside, by those who are named."""
+
+    service_name: pulumi.Output[str]
+    """Name of the service."""
+    uri: pulumi.Output[str]
+    """Where it answers."""
+    service_account: pulumi.Output[str]
+    """E-mail of its own service account, which may do nothing until it is given a role."""
+
+    def __init__(self, name: str, args: CloudRunGpuArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_run(name, args)
+        least = args.get("instances_min", 0)
+        super().__init__(
+            "sizewell-gcp:index:CloudRunGpu",
+            name,
+            args,
+            {
+                "kind": "endpoint",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "gcp",
+                "region": args["region"],
+                "accelerator": "l4",
+                "acceleratorsPerNode": 1,
+                "market": "on-demand",
+                "nodesMin": least,
+                "nodesInitial": least,
+                "nodesMax": args["instances_max"],
+            },
+            opts,
+        )
+        account = serviceaccount.Account(
+            f"{name}-run",
+            account_id=self.physical(f"{name}-run", 30),
+            display_name=f"Service {name}",
+            opts=self.child(),
+        )
+        key, users = parts.key_of(self, name, args, service="run.googleapis.com", agents=("serverless-robot-prod",))
+        service = self._service(name, args, account, key=key, after=users)
+        for number, member in enumerate(args.get("invokers", [])):
+            cloudrunv2.ServiceIamMember(
+                f"{name}-invoker-{number}",
+                name=service.name,
+                location=args["region"],
+                project=args["project"],
+                role="roles/run.invoker",
+                member=member,
+                opts=self.child(),
+            )
+        self.service_name = service.name
+        self.uri = service.uri
+        self.service_account = account.email
+        self.register_outputs(
+            {"serviceName": self.service_name, "uri": self.uri, "serviceAccount": self.service_account}
+        )
+
+    def _service(
+        self,
+        name: str,
+        args: CloudRunGpuArgs,
+        account: serviceaccount.Account,
+        *,
+        key: pulumi.Output[str],
+        after: list[pulumi.Resource],
+    ) -> cloudrunv2.Service:
+        port = args.get("port", 8080)
+        limits = {
+            "cpu": str(args.get("cpus", 8)),
+            "memory": f"{args.get('memory_gib', 32)}Gi",
+            "nvidia.com/gpu": "1",
+        }
+        variables = sorted(args.get("environment_variables", {}).items())
+        network = {}
+        if "subnetwork" in args:
+            interface = {"subnetwork": args["subnetwork"]}
+            network["vpc_access"] = {"egress": "ALL_TRAFFIC", "network_interfaces": [interface]}
+        return cloudrunv2.Service(
+            f"{name}-service",
+            name=self.physical(name, 49),
+            location=args["region"],
+            project=args["project"],
+            ingress="INGRESS_TRAFFIC_INTERNAL_ONLY",
+            deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
+            binary_authorization={"use_default": True},
+            labels=self.tags_of(cloudrunv2.Service, f"{name}-service"),
+            template={
+                "service_account": account.email,
+                "encryption_key": key,
+                "execution_environment": "EXECUTION_ENVIRONMENT_GEN2",
+                "node_selector": {"accelerator": GPU},
+                "gpu_zonal_redundancy_disabled": not args.get("zonal_redundancy", False),
+                "max_instance_request_concurrency": args.get("requests_at_once", 8),
+                "timeout": f"{args.get('timeout_s', 300)}s",
+                "scaling": {
+                    "min_instance_count": args.get("instances_min", 0),
+                    "max_instance_count": args["instances_max"],
+                },
+                "containers": [
+                    {
+                        "image": args["image"],
+                        "ports": {"container_port": port},
+                        "envs": [{"name": key, "value": value} for key, value in variables],
+                        "resources": {"limits": limits, "cpu_idle": False, "startup_cpu_boost": True},
+                        "startup_probe": {"tcp_socket": {"port": port}, "period_seconds": 10, "failure_threshold": 60},
+                    }
+                ],
+                "labels": self.tags_of(cloudrunv2.Service, f"{name}-service"),
+                **network,
+            },
+            opts=self.child(depends_on=after),
+        )

@@ -1,0 +1,212 @@
+"""Vertex AI: custom training jobs that a workflow starts, and endpoints for models."""
+
+import pulumi
+from pulumi_gcp import compute, projects, serviceaccount, vertex, workflows
+
+from sizewell.components.gcp import parts
+from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.services.args import VertexEndpointArgs, VertexTrainingArgs
+from sizewell.components.gcp.services.checks import check_endpoint, check_training
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+
+
+class VertexTraining(Owned):
+    """Everything that a custom job needs, and a workflow that starts one: `gcloud workflows run NAME`.
+
+    The provider has no resource for a job: a job is a run, not something that stands. Nothing here bills until a
+    workflow is run; the job then ends by itself.
+    """
+
+    workflow_name: pulumi.Output[str]
+    """Name of the workflow that starts a job."""
+    launcher: pulumi.Output[str]
+    """E-mail of the account that starts jobs."""
+
+    def __init__(self, name: str, args: VertexTrainingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("gcp", args.get("machine_type"))
+        check_training(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_training refuses an unknown type)
+        mode = args["capacity_mode"]
+        super().__init__(
+            "sizewell-gcp:index:VertexTraining",
+            name,
+            args,
+            {
+                "kind": "pool",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "gcp",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": mode,
+                "capacityMode": mode,
+                "nodesMin": 0,
+                "nodesInitial": 0,
+                "nodesMax": args["nodes"],
+                "interruptible": mode == "spot",
+                "checkpointStore": args["bucket"],
+            },
+            opts,
+        )
+        key, users = parts.key_of(self, name, args, service="aiplatform.googleapis.com", agents=("gcp-sa-aiplatform",))
+        launcher = self._launcher(name, args)
+        attachment: pulumi.Input[str] = ""
+        if "subnetwork" in args:
+            attachment = compute.NetworkAttachment(
+                f"{name}-job",
+                name=self.physical(f"{name}-job", 63),
+                project=args["project"],
+                region=args["region"],
+                connection_preference="ACCEPT_AUTOMATIC",
+                subnetworks=[args["subnetwork"]],
+                opts=self.child(),
+            ).id
+        labels = self.tags_of(workflows.Workflow, f"{name}-start")
+        source = pulumi.Output.all(args["project"], key, attachment).apply(
+            lambda known: service_plans.start_workflow(
+                service_plans.custom_job(
+                    self.physical(name, 63),
+                    args,
+                    shape,
+                    project=known[0],
+                    key=known[1],
+                    attachment=known[2],
+                    labels=labels,
+                ),
+                project=known[0],
+                region=args["region"],
+            )
+        )
+        workflow = workflows.Workflow(
+            f"{name}-start",
+            name=self.physical(name, 64),
+            description=f"Starts training jobs of {name}",
+            project=args["project"],
+            region=args["region"],
+            service_account=launcher.id,
+            call_log_level="LOG_ERRORS_ONLY",
+            deletion_protection=False,
+            source_contents=source,
+            labels=labels,
+            opts=self.child(depends_on=users),
+        )
+        self.workflow_name = workflow.name
+        self.launcher = launcher.email
+        self.register_outputs({"workflowName": self.workflow_name, "launcher": self.launcher})
+
+    def _launcher(self, name: str, args: VertexTrainingArgs) -> serviceaccount.Account:
+        """Who starts jobs: may create and read them, and act as the checkpoints' writer; nothing else."""
+        account = serviceaccount.Account(
+            f"{name}-start",
+            account_id=self.physical(f"{name}-start", 30),
+            project=args["project"],
+            display_name=f"Starts training jobs of {name}",
+            opts=self.child(),
+        )
+        role = projects.IAMCustomRole(
+            f"{name}-start",
+            role_id=self.physical(f"{name}-start", 60).replace("-", "_"),
+            project=args["project"],
+            title=f"Starts training jobs of {name}",
+            permissions=["aiplatform.customJobs.create", "aiplatform.customJobs.get", "aiplatform.customJobs.cancel"],
+            opts=self.child(),
+        )
+        projects.IAMMember(
+            f"{name}-start", project=args["project"], role=role.name, member=account.member, opts=self.child()
+        )
+        writer = pulumi.Output.from_input(args["project"]).apply(
+            lambda project: (
+                f"projects/{project}/serviceAccounts/{args['writer_account']}@{project}.iam.gserviceaccount.com"
+            )
+        )
+        serviceaccount.IAMMember(
+            f"{name}-start",
+            service_account_id=writer,
+            role="roles/iam.serviceAccountUser",
+            member=account.member,
+            opts=self.child(),
+        )
+        return account
+
+
+class VertexEndpoint(Owned):
+    """A model on machines of its own behind Private Service Connect; at least one machine stands around the clock.
+
+    The provider deploys to endpoints only through Model Garden: no customer-managed key and no labels there.
+    """
+
+    endpoint: pulumi.Output[str]
+    """Id of the endpoint."""
+
+    def __init__(self, name: str, args: VertexEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape("gcp", args.get("machine_type"))
+        check_endpoint(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_endpoint refuses an unknown type)
+        super().__init__(
+            "sizewell-gcp:index:VertexEndpoint",
+            name,
+            args,
+            {
+                "kind": "endpoint",
+                "name": name,
+                "environment": args["environment"],
+                "cloud": "gcp",
+                "region": args["region"],
+                "instanceType": shape.instance_type,
+                "accelerator": shape.accelerator,
+                "acceleratorsPerNode": shape.accelerators,
+                "market": "spot" if args.get("spot") else "on-demand",
+                "nodesMin": args["replicas_min"],
+                "nodesInitial": args["replicas_min"],
+                "nodesMax": args["replicas_max"],
+            },
+            opts,
+        )
+        publisher = args["model"].startswith("publishers/")
+        which = {"publisher_model_name" if publisher else "hugging_face_model_id": args["model"]}
+        container = {"container_spec": {"image_uri": args["image"]}} if "image" in args else {}
+        kind = service_plans.vertex_accelerator(shape.instance_type)
+        busy = {
+            "metric_name": "aiplatform.googleapis.com/prediction/online/accelerator/duty_cycle",
+            "target": args.get("target_utilization_percent", 60),
+        }
+        made = vertex.AiEndpointWithModelGardenDeployment(
+            f"{name}-endpoint",
+            location=args["region"],
+            project=args["project"],
+            model_config={
+                "accept_eula": args.get("accept_eula", False),
+                "model_display_name": self.physical(name, 128),
+                **container,
+            },
+            endpoint_config={
+                "endpoint_display_name": self.physical(name, 128),
+                "dedicated_endpoint_enabled": False,
+                "private_service_connect_config": {
+                    "enable_private_service_connect": True,
+                    "project_allowlists": [args["project"]],
+                },
+            },
+            deploy_config={
+                "fast_tryout_enabled": False,
+                "dedicated_resources": {
+                    "machine_spec": {
+                        "machine_type": shape.instance_type,
+                        "accelerator_type": kind,
+                        "accelerator_count": shape.accelerators,
+                    },
+                    "min_replica_count": args["replicas_min"],
+                    "max_replica_count": args["replicas_max"],
+                    "required_replica_count": 1,
+                    "spot": args.get("spot", False),
+                    "autoscaling_metric_specs": [busy],
+                },
+            },
+            opts=self.child(),
+            **which,
+        )
+        self.endpoint = made.endpoint
+        self.register_outputs({"endpoint": self.endpoint})

@@ -1,0 +1,91 @@
+"""What components on any Kubernetes cluster refuse, each with its sentence; all faults are raised together."""
+
+import re
+from typing import Any
+
+from sizewell.components.faults import Faults, check_owned
+from sizewell.components.kubernetes import objects
+from sizewell.components.kubernetes.args import FlavorArgs, OperatorsArgs, QueueingArgs
+from sizewell.launch import kinds
+
+RESOURCES = ("nvidia.com/gpu", "google.com/tpu", "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neurondevice")
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def check_queueing(name: str, args: QueueingArgs) -> None:
+    faults = Faults(f"Queueing {name}")
+    faults.unknown_keys(args, QueueingArgs)
+    check_owned(faults, args)
+    _check_names(faults, args.get("operators", []))
+    namespaces = args.get("namespaces", ["default"])
+    faults.must(bool(namespaces), "namespaces", "is empty: no job could use a queue")
+    for number, namespace in enumerate(namespaces):
+        at = f"namespaces[{number}]"
+        faults.must(bool(_NAME.fullmatch(str(namespace))), at, f"must be a namespace, got {namespace!r}")
+        faults.must(not str(namespace).startswith("kube-"), at, f"belongs to the cluster itself: {namespace}")
+    if "max_run_seconds" in args:
+        faults.whole_number(args, "max_run_seconds", 600, 604800, fix="queued machines end after at most 7 days")
+    flavors = args.get("flavors") or []
+    faults.must(bool(flavors), "flavors", "is empty: a queue without machines admits nothing")
+    names = [one.get("name") for one in flavors]
+    faults.must(len(set(names)) == len(names), "flavors", f"has a name twice: {', '.join(map(str, names))}")
+    labels = [tuple(sorted((one.get("node_labels") or {}).items())) for one in flavors]
+    faults.must(
+        len(set(labels)) == len(labels), "flavors", "has the same node_labels twice: one machine would count for both"
+    )
+    for number, flavor in enumerate(flavors):
+        _check_flavor(faults, flavor, f"flavors[{number}]")
+    if not faults.found:
+        for manifest in objects.manifests(args):
+            for wrong in kinds.faults(manifest):
+                faults.add("flavors", f"makes a {manifest['kind']} that Kueue refuses: {wrong}")
+    faults.done()
+
+
+def check_operators(name: str, args: OperatorsArgs) -> None:
+    faults = Faults(f"Operators {name}")
+    faults.unknown_keys(args, OperatorsArgs)
+    check_owned(faults, args)
+    faults.must(bool(args.get("operators")), "operators", "is empty: there is nothing to install")
+    _check_names(faults, args.get("operators") or [])
+    faults.done()
+
+
+def _check_names(faults: Faults, operators: list[str]) -> None:
+    known = [one for one in objects.OPERATORS if one != "kueue"]
+    for number, operator in enumerate(operators):
+        at = f"operators[{number}]"
+        faults.must(operator in known, at, f"must be one of {', '.join(known)}, got {operator!r}")
+    faults.must(len(set(operators)) == len(operators), "operators", f"has one twice: {', '.join(map(str, operators))}")
+
+
+def _check_flavor(faults: Faults, flavor: FlavorArgs, at: str) -> None:
+    faults.unknown_keys(flavor, FlavorArgs, at)
+    name: Any = flavor.get("name")
+    faults.must(bool(_NAME.fullmatch(str(name))), f"{at}.name", f"must be a name of a-z, 0-9 and -, got {name!r}")
+    faults.must(
+        bool(flavor.get("node_labels")), f"{at}.node_labels", "is empty: the queue would count on any machine at all"
+    )
+    faults.must(
+        flavor.get("resource") in RESOURCES,
+        f"{at}.resource",
+        f"must be one of {', '.join(RESOURCES)}, got {flavor.get('resource')!r}",
+    )
+    for key in ("accelerators_per_machine", "cpus_per_machine", "memory_gib_per_machine", "machines"):
+        value: Any = flavor.get(key)
+        faults.must(
+            isinstance(value, int) and not isinstance(value, bool) and value >= 1,
+            f"{at}.{key}",
+            f"must be a plain whole number from 1 on, got {value!r}",
+        )
+    faults.must(
+        "tpu_topology" not in flavor or flavor.get("resource") == "google.com/tpu",
+        f"{at}.tpu_topology",
+        f"is only for google.com/tpu, the resource is {flavor.get('resource')}",
+    )
+    levels = flavor.get("topology_levels", [])
+    faults.must(
+        not levels or levels[-1] == "kubernetes.io/hostname",
+        f"{at}.topology_levels",
+        f"must end with kubernetes.io/hostname, got {levels[-1] if levels else ''!r}: jobs are placed on machines",
+    )

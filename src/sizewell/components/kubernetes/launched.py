@@ -1,0 +1,105 @@
+"""What the components that run something on a cluster have in common: a provider, and their manifests as resources."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from sizewell.components.kubernetes.run_args import setting_of
+from sizewell.components.kubernetes.run_checks import check_run, refused
+from sizewell.components.owned import Owned
+from sizewell.launch.pods import Manifest
+from sizewell.launch.setting import Setting
+from sizewell.sizing.errors import ConfigError, DecisionError
+
+FIRST = ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "NetworkPolicy", "Service")
+NOT_AWAITED = ("Job", "StatefulSet", "ScaledObject", "JobSet", "LeaderWorkerSet", "RayJob", "InferenceService")
+IMMUTABLE = ("Job", "JobSet", "RayJob")  # a changed one is another one
+OTHERS_OWN = {"LeaderWorkerSet": ["spec.replicas"], "StatefulSet": ["spec.replicas"]}  # scaled by who watches it
+PATIENCE = "40m"  # for machines to come and weights to load
+
+
+def planned(
+    component: str,
+    name: str,
+    args: Mapping[str, Any],
+    *,
+    shape: type,
+    kind: str,
+    manifests: Callable[[Setting], Sequence[Manifest]],
+) -> list[Manifest]:
+    """The manifests of a component's arguments; ArgsError with all that is wrong with these."""
+    check_run(component, name, args, shape)
+    try:
+        return list(manifests(setting_of(name, kind, pulumi.get_stack(), args)))
+    except (ConfigError, DecisionError) as error:
+        refused(component, name, error).done()
+        raise
+
+
+def shown(args: Mapping[str, Any]) -> Any:
+    """The arguments without the kubeconfig, which is told to nobody."""
+    return {key: value for key, value in args.items() if key != "kubeconfig"}
+
+
+def statement(name: str, args: Mapping[str, Any], kind: str) -> Any:
+    """What the component registers about itself."""
+    return {"kind": "run", "name": name, "environment": args["environment"], "workloadKind": kind}
+
+
+def make(owner: Owned, name: str, args: Mapping[str, Any], found: Sequence[Manifest]) -> pulumi.Output[list[str]]:
+    """The manifests as resources of `owner` on the cluster of its own provider; what was made, as Kind/name."""
+    config = pulumi.Output.secret(args["kubeconfig"])
+    kind = type(owner).__name__.lower()
+    provider = kubernetes.Provider(f"{name}-{kind}", kubeconfig=config, opts=owner.child())
+    before: list[pulumi.Resource] = []
+    made: list[pulumi.Resource] = []
+    for one in sorted(found, key=lambda one: one["kind"] not in FIRST):
+        made.append(_object(owner, one, provider, before))
+        if one["kind"] in FIRST:
+            before.append(made[-1])
+    names = [f"{one['kind']}/{one['metadata']['name']}" for one in found]
+    return pulumi.Output.all(*[one.urn for one in made]).apply(lambda _: names)
+
+
+def _object(
+    owner: Owned, manifest: Manifest, provider: kubernetes.Provider, before: Sequence[pulumi.Resource]
+) -> pulumi.Resource:
+    kind, metadata = manifest["kind"], dict(manifest["metadata"])
+    name = f"{metadata['name']}-{kind.lower()}"
+    options: dict[str, Any] = {"provider": provider, "depends_on": [] if kind in FIRST else list(before)}
+    if kind in NOT_AWAITED:  # an update ends when the job is made, not when it is done
+        metadata["annotations"] = {**metadata.get("annotations", {}), "pulumi.com/skipAwait": "true"}
+    else:
+        options["custom_timeouts"] = pulumi.CustomTimeouts(create=PATIENCE, update=PATIENCE)
+    if kind in IMMUTABLE:
+        options |= {"replace_on_changes": ["spec"], "delete_before_replace": True}
+    if kind in OTHERS_OWN:
+        options["ignore_changes"] = OTHERS_OWN[kind]
+    rest = {key: value for key, value in manifest.items() if key not in ("apiVersion", "kind", "metadata")}
+    if kind in IMMUTABLE:
+        rest["spec"] = {key: value for key, value in rest["spec"].items() if key != "ttlSecondsAfterFinished"}
+        # what ends by itself and goes would be made, and run, again by the next update
+    child = owner.child(**options)
+    cls = CORE.get(kind)
+    if cls is None:
+        return kubernetes.apiextensions.CustomResource(
+            name, api_version=manifest["apiVersion"], kind=kind, metadata=metadata, spec=rest["spec"], opts=child
+        )
+    return cls(name, metadata=metadata, opts=child, **{SPELLED.get(key, key): rest[key] for key in rest})
+
+
+CORE: dict[str, Any] = {
+    "ServiceAccount": kubernetes.core.v1.ServiceAccount,
+    "ConfigMap": kubernetes.core.v1.ConfigMap,
+    "Service": kubernetes.core.v1.Service,
+    "Role": kubernetes.rbac.v1.Role,
+    "RoleBinding": kubernetes.rbac.v1.RoleBinding,
+    "NetworkPolicy": kubernetes.networking.v1.NetworkPolicy,
+    "Deployment": kubernetes.apps.v1.Deployment,
+    "StatefulSet": kubernetes.apps.v1.StatefulSet,
+    "PodDisruptionBudget": kubernetes.policy.v1.PodDisruptionBudget,
+    "Job": kubernetes.batch.v1.Job,
+}
+SPELLED = {"automountServiceAccountToken": "automount_service_account_token", "roleRef": "role_ref"}

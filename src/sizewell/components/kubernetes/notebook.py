@@ -1,0 +1,31 @@
+"""A notebook on a Kubernetes cluster of any origin."""
+
+import pulumi
+
+from sizewell.components.kubernetes import launched
+from sizewell.components.kubernetes.run_args import NotebookServerArgs
+from sizewell.components.owned import Owned
+from sizewell.launch import files, notebook
+
+
+class NotebookServer(Owned):
+    """JupyterLab that listens on loopback alone, culls idle kernels, and scales itself to nothing when nobody works."""
+
+    objects: pulumi.Output[list[str]]
+    """What was made in the cluster, as Kind/name."""
+
+    def __init__(self, name: str, args: NotebookServerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        found = launched.planned(
+            "NotebookServer",
+            name,
+            args,
+            shape=NotebookServerArgs,
+            kind="notebook",
+            manifests=lambda of: notebook.manifests(
+                of, {notebook.SCRIPT: files.script(notebook.SCRIPT)}, disk_gib=args.get("disk_gib", 50)
+            ),
+        )
+        told = launched.statement(name, args, "notebook")
+        super().__init__("sizewell-kubernetes:index:NotebookServer", name, launched.shown(args), told, opts)
+        self.objects = launched.make(self, name, args, found)
+        self.register_outputs({"objects": self.objects})

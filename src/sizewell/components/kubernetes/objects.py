@@ -1,0 +1,129 @@
+"""Objects of the queue as manifests, and the pinned charts of the operators. Pure.
+
+What the definitions of the objects allow is said by the models in `launch/kinds.py`.
+"""
+
+from typing import Any, Final
+
+from sizewell.components.kubernetes.args import FlavorArgs, QueueingArgs
+
+KUEUE: Final = "kueue.x-k8s.io"
+API: Final = f"{KUEUE}/v1beta1"  # of the versions that launch/kinds.py has models of
+CONTROLLER: Final = f"{KUEUE}/provisioning-request"
+OPERATORS: Final[dict[str, dict[str, str]]] = {
+    "kueue": {"chart": "oci://registry.k8s.io/kueue/charts/kueue", "version": "0.16.6", "repository": ""},
+    "jobset": {"chart": "oci://registry.k8s.io/jobset/charts/jobset", "version": "0.11.1", "repository": ""},
+    "kuberay": {
+        "chart": "kuberay-operator",
+        "version": "1.4.2",
+        "repository": "https://ray-project.github.io/kuberay-helm/",
+    },
+    "lws": {"chart": "oci://registry.k8s.io/lws/charts/lws", "version": "0.8.0", "repository": ""},
+    "keda": {"chart": "keda", "version": "2.18.1", "repository": "https://kedacore.github.io/charts"},
+}
+OPERATOR_IMAGES: Final[dict[str, tuple[str, ...]]] = {  # what the charts above run, as their projects publish it
+    "kueue": ("registry.k8s.io/kueue/kueue:v0.16.6",),
+    "jobset": ("registry.k8s.io/jobset/jobset:v0.11.1",),
+    "kuberay": ("quay.io/kuberay/operator:v1.4.2",),
+    "lws": ("registry.k8s.io/lws/lws:v0.8.0",),
+    "keda": (
+        "ghcr.io/kedacore/keda:2.18.1",
+        "ghcr.io/kedacore/keda-metrics-apiserver:2.18.1",
+        "ghcr.io/kedacore/keda-admission-webhooks:2.18.1",
+    ),
+}
+PRIORITIES: Final = {"sizewell-low": 100, "sizewell-medium": 500, "sizewell-high": 1000}  # without one: 0
+GKE_TOPOLOGY: Final = (
+    "cloud.google.com/gce-topology-block",
+    "cloud.google.com/gce-topology-subblock",
+    "cloud.google.com/gce-topology-host",
+    "kubernetes.io/hostname",
+)
+
+
+def mirrored(operator: str, registry: str) -> dict[str, Any]:
+    """Values of an operator's chart by which its images come from the mirror `registry`.
+
+    >>> mirrored("lws", "1.dkr.ecr/mirror")
+    {'image': {'manager': {'repository': '1.dkr.ecr/mirror/lws/lws', 'tag': 'v0.8.0'}}}
+    """
+    path, _, tag = OPERATOR_IMAGES[operator][0].partition("/")[2].rpartition(":")
+    image = {"repository": f"{registry}/{path}", "tag": tag}
+    shapes: dict[str, dict[str, Any]] = {
+        "kueue": {"controllerManager": {"manager": {"image": image}}},
+        "jobset": {"image": {"registry": registry, "repository": path, "tag": tag}},
+        "kuberay": {"image": image},
+        "lws": {"image": {"manager": image}},
+        "keda": {"global": {"image": {"registry": registry}}},
+    }
+    return shapes[operator]
+
+
+def manifests(args: QueueingArgs) -> list[dict[str, Any]]:
+    """All objects of the queues, in the order in which each finds what it refers to."""
+    found: list[dict[str, Any]] = []
+    for flavor in args["flavors"]:
+        found += _flavor_objects(flavor, args.get("max_run_seconds", 604800))
+        for namespace in args.get("namespaces", ["default"]):
+            local = _object("LocalQueue", flavor["name"], {"clusterQueue": flavor["name"]})
+            local["metadata"]["namespace"] = namespace
+            found.append(local)
+    return found
+
+
+def quotas(flavor: FlavorArgs) -> dict[str, str]:
+    """What the queue admits: exactly what all machines of the pool have.
+
+    >>> quotas({"name": "a", "node_labels": {}, "resource": "nvidia.com/gpu", "accelerators_per_machine": 8,
+    ...     "cpus_per_machine": 208, "memory_gib_per_machine": 1872, "machines": 4})
+    {'nvidia.com/gpu': '32', 'cpu': '832', 'memory': '7488Gi'}
+    """
+    machines = flavor["machines"]
+    return {
+        flavor["resource"]: str(machines * flavor["accelerators_per_machine"]),
+        "cpu": str(machines * flavor["cpus_per_machine"]),
+        "memory": f"{machines * flavor['memory_gib_per_machine']}Gi",
+    }
+
+
+def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, Any]]:
+    name, quota = flavor["name"], quotas(flavor)
+    tolerations = [{"key": flavor["resource"], "operator": "Exists", "effect": "NoSchedule"}]
+    tolerations += flavor.get("tolerations", [])
+    spec: dict[str, Any] = {"nodeLabels": dict(flavor["node_labels"]), "tolerations": tolerations}
+    group = {
+        "coveredResources": list(quota),
+        "flavors": [{"name": name, "resources": [{"name": k, "nominalQuota": v} for k, v in quota.items()]}],
+    }
+    queue: dict[str, Any] = {
+        "namespaceSelector": {},
+        "queueingStrategy": "BestEffortFIFO",
+        "preemption": {"withinClusterQueue": "LowerPriority"},
+        "resourceGroups": [group],
+    }
+    before: list[dict[str, Any]] = []
+    if levels := flavor.get("topology_levels"):
+        spec["topologyName"] = name
+        before.append(_object("Topology", name, {"levels": [{"nodeLabel": level} for level in levels]}))
+    if wanted := flavor.get("provisioning_class"):
+        tolerations.append({"key": "cloud.google.com/gke-queued", "operator": "Exists", "effect": "NoSchedule"})
+        parameters = {"maxRunDurationSeconds": str(max_run_seconds)}
+        if topology := flavor.get("tpu_topology"):
+            parameters["tpu-topology"] = topology  # a slice is asked for whole
+        config = {
+            "provisioningClassName": wanted,
+            "parameters": parameters,
+            "managedResources": [flavor["resource"]],
+            "retryStrategy": {"backoffLimitCount": 10, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
+        }
+        told_by = {"apiGroup": KUEUE, "kind": "ProvisioningRequestConfig", "name": name}
+        before += [
+            _object("ProvisioningRequestConfig", name, config),
+            _object("AdmissionCheck", name, {"controllerName": CONTROLLER, "parameters": told_by}),
+        ]
+        queue["admissionChecksStrategy"] = {"admissionChecks": [{"name": name, "onFlavors": [name]}]}
+    return [*before, _object("ResourceFlavor", name, spec), _object("ClusterQueue", name, queue)]
+
+
+def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}

@@ -1,0 +1,64 @@
+"""Operators of what runs: pinned Helm releases on a Kubernetes cluster of any origin."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from sizewell.components.kubernetes import objects
+from sizewell.components.kubernetes.args import OperatorsArgs
+from sizewell.components.kubernetes.checks import check_operators
+from sizewell.components.owned import Owned
+
+
+class Operators(Owned):
+    """What understands jobs of several machines, groups that answer, Ray, and replicas that follow requests."""
+
+    releases: pulumi.Output[list[str]]
+    """Names of the Helm releases."""
+
+    def __init__(self, name: str, args: OperatorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_operators(name, args)
+        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
+        super().__init__(
+            "sizewell-kubernetes:index:Operators",
+            name,
+            shown,
+            {"kind": "cluster", "name": name, "environment": args["environment"]},
+            opts,
+        )
+        config = pulumi.Output.secret(args["kubeconfig"])
+        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        registry = args.get("registry", "")
+        made = [release(self, name, one, provider, registry=registry) for one in args["operators"]]
+        self.releases = pulumi.Output.all(*[one.name for one in made])
+        self.register_outputs({"releases": self.releases})
+
+
+def release(
+    owner: Owned,
+    name: str,
+    operator: str,
+    provider: kubernetes.Provider,
+    *,
+    after: list[Any] | None = None,
+    registry: pulumi.Input[str] = "",
+) -> kubernetes.helm.v3.Release:
+    """One operator in a namespace of its own, at the version that the manifests are written for."""
+    settings = objects.OPERATORS[operator]
+    source: dict[str, Any] = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
+    if isinstance(registry, str) and registry:
+        source["values"] = objects.mirrored(operator, registry)
+    elif not isinstance(registry, str):
+        source["values"] = pulumi.Output.from_input(registry).apply(lambda at: objects.mirrored(operator, at))
+    return kubernetes.helm.v3.Release(
+        f"{name}-{operator}",
+        name=operator,
+        namespace=f"{operator}-system",
+        create_namespace=True,
+        chart=settings["chart"],
+        version=settings["version"],
+        atomic=True,
+        opts=owner.child(provider=provider, depends_on=after or []),
+        **source,
+    )

@@ -1,0 +1,110 @@
+"""From a decision and the stack's configuration to what runs on a cluster: nothing where no image is named."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pulumi
+
+from sizewell.components.facts import guard_args, owned_args, schedule_args
+from sizewell.components.kubernetes import run_args as to
+from sizewell.components.settings import Settings
+from sizewell.launch import serving
+from sizewell.launch.setting import Setting, setting
+from sizewell.launch.target import Target
+from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+Pair = tuple[Workload, Pool]
+
+
+def build_runs(
+    decision: Decision,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    *,
+    where: str,
+    kubeconfig: pulumi.Input[str],
+    target: Callable[[Workload, Pool], Target],
+    queued: bool = False,
+    installed: Sequence[str] = (),
+    registry: pulumi.Input[str] = "",
+    options: pulumi.ResourceOptions | None = None,
+) -> dict[str, Any]:
+    """What runs of each pool that `sizewell:run` names an image for, and the operators that it needs.
+
+    `where` names the operators' component; `queued`: a queue has installed JobSet already; `installed` are there too.
+    `registry`: a mirror of the operators' images, for a network without a way out.
+    """
+    named = [
+        (setting(decision, *pair, settings.runs[pair[0].spec.name], target(*pair)), pair)
+        for pair in wanted(pairs, settings)
+    ]
+    if not named:
+        return {}
+    missing = [one for one in operators(of for of, _ in named) if one not in installed]
+    missing = [one for one in missing if not (queued and one == "jobset")]
+    after: list[pulumi.Resource] = []
+    if missing:
+        from sizewell.components.kubernetes.operators import Operators
+
+        args: Any = {**owned_args(decision), "kubeconfig": kubeconfig, "operators": missing}
+        args |= {"registry": registry} if registry != "" else {}
+        after = [Operators(f"operators-{where}", args, options)]
+    held = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=after))
+    return {f"{of.target.pool}-run": _build(decision, of, kubeconfig, held) for of, _ in named}
+
+
+def wanted(pairs: Sequence[Pair], settings: Settings) -> list[Pair]:
+    """The pools whose workload has a run; ConfigError where one names none of the workloads."""
+    return [pair for pair in pairs if pair[0].spec.name in settings.runs]
+
+
+def check_names(decision: Decision, settings: Settings) -> None:
+    """Every `sizewell:run.<workload>` has to be a workload of the decision."""
+    known = [workload.spec.name for workload in decision.workloads]
+    wrong = [
+        Fault(
+            path=f"sizewell:run.{name}", message=f"is no workload of {decision.stack}", fix=f"one of {', '.join(known)}"
+        )
+        for name in settings.runs
+        if name not in known
+    ]
+    if wrong:
+        raise ConfigError(wrong, subject=f"configuration of {decision.stack}")
+
+
+def operators(settings: Any) -> list[str]:
+    """What the settings' manifests need in the cluster, each once."""
+    found: list[str] = []
+    for of in settings:
+        kind = of.workload.kind
+        if kind in ("training", "fine-tuning"):
+            found.append("kuberay" if of.workload.scheduler == "ray" else "jobset")
+        elif kind == "batch-inference":
+            found.append("jobset")
+        elif kind == "inference" and of.run.form == "deployment":
+            found += ["lws"] if serving.nodes_per_replica(of) > 1 else []
+            found += ["keda"] if serving.scales(of) else []
+    return list(dict.fromkeys(found))
+
+
+def _build(
+    decision: Decision, of: Setting, kubeconfig: pulumi.Input[str], options: pulumi.ResourceOptions
+) -> dict[str, Any]:
+    """One workload's component."""
+    from sizewell.components.kubernetes.notebook import NotebookServer
+    from sizewell.components.kubernetes.serving import ServedModel
+    from sizewell.components.kubernetes.training import BatchRun, TrainingRun
+
+    kind = of.workload.kind
+    shapes: Mapping[str, tuple[Any, Any]] = {
+        "inference": (ServedModel, to.ServedModelArgs),
+        "batch-inference": (BatchRun, to.BatchRunArgs),
+        "notebook": (NotebookServer, to.NotebookServerArgs),
+    }
+    component, shape = shapes.get(kind, (TrainingRun, to.TrainingRunArgs))
+    args = {**owned_args(decision), **to.args_of(of, shape), "kubeconfig": kubeconfig}
+    if kind in ("inference", "notebook"):
+        args |= {**guard_args(of.workload, prepaid=False), **schedule_args(of.workload)}
+    made = component(of.name, args, options)
+    return {"objects": made.objects}

@@ -1,0 +1,74 @@
+"""Kueue on a Kubernetes cluster of any origin: a queue for each pool, and the operators of jobs of several machines."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from sizewell.components.kubernetes import objects
+from sizewell.components.kubernetes.args import QueueingArgs
+from sizewell.components.kubernetes.checks import check_queueing
+from sizewell.components.kubernetes.operators import release
+from sizewell.components.owned import Owned
+
+
+class Queueing(Owned):
+    """Jobs wait until all of their machines are free, or are there at all; no queue admits more than the pool has.
+
+    A quota follows the pool's most machines, so the autoscaler starts none that the queue never fills. A job that names
+    sizewell-low, sizewell-medium or sizewell-high goes before those below it, and takes their machines if it has to.
+    """
+
+    queues: pulumi.Output[list[str]]
+    """Names of the queues: the label kueue.x-k8s.io/queue-name of a job."""
+    releases: pulumi.Output[list[str]]
+    """Names of the Helm releases."""
+
+    def __init__(self, name: str, args: QueueingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        check_queueing(name, args)
+        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
+        super().__init__(
+            "sizewell-kubernetes:index:Queueing",
+            name,
+            shown,
+            {"kind": "queue", "name": name, "environment": args["environment"]},
+            opts,
+        )
+        config = pulumi.Output.secret(args["kubeconfig"])
+        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        mirror = args.get("registry", "")
+        jobs = [release(self, name, one, provider, registry=mirror) for one in args.get("operators", ["jobset"])]
+        queue = release(
+            self, name, "kueue", provider, after=jobs, registry=mirror
+        )  # it looks for the kinds of jobs when it starts
+        for priority, value in objects.PRIORITIES.items():
+            kubernetes.scheduling.v1.PriorityClass(
+                f"{name}-{priority}",
+                metadata={"name": priority},
+                value=value,
+                global_default=False,
+                description="Who goes first in a queue; above 0, the value of jobs without one",
+                opts=self.child(provider=provider),
+            )
+        before: list[pulumi.Resource] = [queue]
+        for manifest in objects.manifests(args):
+            made = self._custom(name, manifest, provider, before)
+            if manifest["kind"] != "LocalQueue":
+                before.append(made)
+        self.queues = pulumi.Output.from_input([flavor["name"] for flavor in args["flavors"]])
+        self.releases = pulumi.Output.all(*[release.name for release in (*jobs, queue)])
+        self.register_outputs({"queues": self.queues, "releases": self.releases})
+
+    def _custom(
+        self, owner: str, manifest: dict[str, Any], provider: kubernetes.Provider, after: list[pulumi.Resource]
+    ) -> kubernetes.apiextensions.CustomResource:
+        metadata = manifest["metadata"]
+        where = f"-{metadata['namespace']}" if "namespace" in metadata else ""
+        return kubernetes.apiextensions.CustomResource(
+            f"{owner}-{manifest['kind'].lower()}-{metadata['name']}{where}",
+            api_version=manifest["apiVersion"],
+            kind=manifest["kind"],
+            metadata=metadata,
+            spec=manifest["spec"],
+            opts=self.child(provider=provider, depends_on=list(after)),
+        )

@@ -1,0 +1,447 @@
+"""Arguments of what runs on a Kubernetes cluster, and how a workload's setting becomes them and back. Pure."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from sizewell.components.machines import find_shape, find_slices
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.launch.run import Run
+from sizewell.launch.setting import Setting, short
+from sizewell.launch.target import Target, machine_of
+from sizewell.sizing.records.decision import (
+    Capacity,
+    CapacityBlock,
+    Checkpoint,
+    Decision,
+    Guard,
+    Parallelism,
+    Performance,
+    Pool,
+    Replicas,
+    Schedule,
+    SpecRef,
+    Storage,
+    Task,
+    Workload,
+)
+
+
+class MachinesArgs(TypedDict):
+    """The machines that it runs on, as the catalog and the cluster's scheduler know them."""
+
+    cloud: str
+    """aws, gcp or azure: whose machine type it is."""
+    instance_type: str
+    """Machine type that the catalog knows."""
+    nodes: int
+    """Machines of the job."""
+    nodes_max: NotRequired[int]
+    """Most machines of the pool; as nodes unless told."""
+    topology: NotRequired[str]
+    """Of a TPU slice, as 4x4."""
+    capacity_mode: NotRequired[str]
+    """on-demand unless told; spot decides how fast a pod has to end."""
+    block_start: NotRequired[str]
+    """Start of a capacity block, ISO time: a run saves before its end."""
+    block_hours: NotRequired[int]
+    """Length of the block."""
+    selector: dict[str, str]
+    """Labels by which the machines are told from all others."""
+    taints: NotRequired[dict[str, str]]
+    """Taints of the machines: key and effect."""
+    rdma_resource: NotRequired[str]
+    """Resource of the RDMA interfaces, as vpc.amazonaws.com/efa or rdma/ib."""
+    rdma_count: NotRequired[int]
+    """RDMA interfaces of each machine."""
+    fabric: NotRequired[str]
+    """GPUDirect protocol of a GKE cluster that is made for it, as gpudirect-tcpxo; nothing elsewhere."""
+    queue: NotRequired[str]
+    """Local queue of Kueue."""
+    topology_levels: NotRequired[list[str]]
+    """Topology labels of the queue, widest first."""
+
+
+class ContainerArgs(TypedDict):
+    """What runs; everything but the image has a default that fits."""
+
+    image: str
+    """Image with a tag other than latest, or a digest."""
+    command: NotRequired[list[str]]
+    """In place of the template's own."""
+    args: NotRequired[list[str]]
+    """Added to the command."""
+    env: NotRequired[dict[str, str]]
+    """Environment variables; no secrets."""
+    secrets: NotRequired[list[str]]
+    """Secrets of the namespace whose keys become environment variables."""
+    namespace: NotRequired[str]
+    """Namespace; default unless told."""
+    model: NotRequired[str]
+    """Weights: a name on the Hub, s3:// or gs://, a path."""
+    engine: NotRequired[str]
+    """vllm or triton; by the model unless told."""
+    form: NotRequired[str]
+    """deployment or kserve."""
+    metrics: NotRequired[str]
+    """Address of the Prometheus that the autoscaler asks."""
+    wake: NotRequired[str]
+    """Query that counts waiting requests while nothing runs."""
+    prefix: NotRequired[str]
+    """Below the store: the same resumes, another starts anew."""
+    output: NotRequired[str]
+    """URI of a batch's answers."""
+    claims: NotRequired[dict[str, str]]
+    """Volume claims that are there, and the folder each is mounted at."""
+    restarts: NotRequired[int]
+    """Failures of its own that a run survives; 10 unless told."""
+    root: NotRequired[bool]
+    """The image's own user, where it insists on root."""
+    suspend: NotRequired[bool]
+    """Made, but not started."""
+    priority: NotRequired[str]
+    """A PriorityClass that is there (a queue of ours brings sizewell-low, -medium, -high): who goes first, and whose
+    machines it may take."""
+
+
+class IdentityArgs(TypedDict):
+    """Who the pods are."""
+
+    account: str
+    """Kubernetes service account; it is made."""
+    annotations: NotRequired[dict[str, pulumi.Input[str]]]
+    """Annotations by which the cloud knows it."""
+    pod_labels: NotRequired[dict[str, str]]
+    """Labels that the cloud wants on its pods."""
+
+
+class TaskArgs(TypedDict):
+    """What is to be done, as a decision's `task` says it."""
+
+    model: NotRequired[str]
+    """Name of the model."""
+    dimensions: NotRequired[dict[str, int]]
+    """layers, hidden, heads, ... of a model without a name."""
+    family: NotRequired[str]
+    """decoder, encoder, vision or diffusion."""
+    resolution: NotRequired[int]
+    """Of images: pixels along a side."""
+    precision: NotRequired[str]
+    """Of the computation."""
+    weights: NotRequired[str]
+    """As they are stored: bf16, fp8, int4, ..."""
+    kv: NotRequired[str]
+    """Of the KV cache."""
+    method: NotRequired[str]
+    """pretrain, full or lora."""
+    optimizer: NotRequired[str]
+    """adamw."""
+    lora_rank: NotRequired[int]
+    """Rank of the adapters."""
+    sequence_length: NotRequired[int]
+    """Tokens of a sample, or of the longest request."""
+    samples_per_step: NotRequired[int]
+    """Over all devices."""
+    steps: NotRequired[int]
+    """Of the whole run."""
+    records: NotRequired[int]
+    """Of a batch."""
+    input_tokens: NotRequired[int]
+    """Of a request."""
+    output_tokens: NotRequired[int]
+    """Of an answer."""
+    users: NotRequired[int]
+    """Who wait for their answer before they ask again."""
+    ttft_s: NotRequired[float]
+    """Seconds to the first token, at most."""
+    tpot_s: NotRequired[float]
+    """Seconds from token to token, at most."""
+    latency_s: NotRequired[float]
+    """Seconds to the end of an answer, at most."""
+    percentile: NotRequired[float]
+    """At which these hold, as 0.95."""
+    deadline_s: NotRequired[float]
+    """Seconds that it may take."""
+
+
+class ParallelismArgs(TypedDict):
+    """How training is split over the devices."""
+
+    tensor: NotRequired[int]
+    """Devices that share each layer."""
+    pipeline: NotRequired[int]
+    """Stages; the entry scripts have one."""
+    virtual_pipeline: NotRequired[int]
+    """Pieces of a stage."""
+    context: NotRequired[int]
+    """Devices that share a sequence; the entry scripts have one."""
+    data: NotRequired[int]
+    """Copies, or shards of a copy."""
+    expert: NotRequired[int]
+    """Devices that share the experts; the entry scripts have one."""
+    zero_stage: NotRequired[int]
+    """0 to 3: what is sharded over data."""
+    shard_group: NotRequired[int]
+    """Devices that shards go over; 0: all."""
+    micro_batch: NotRequired[int]
+    """Samples of a device at a time."""
+    gradient_accumulation: NotRequired[int]
+    """Micro-batches of a step."""
+    checkpointing: NotRequired[str]
+    """none, selective or full: activations that are computed again."""
+
+
+class ReplicasArgs(TypedDict):
+    """Copies of a served model."""
+
+    min: int
+    """Fewest."""
+    initial: int
+    """At first."""
+    max: int
+    """Most."""
+    devices_per_replica: int
+    """Devices of each."""
+    concurrency_per_replica: NotRequired[int]
+    """Requests that one answers at a time."""
+
+
+class RunArgs(OwnedArgs):
+    """What all workloads on a cluster take."""
+
+    kubeconfig: pulumi.Input[str]
+    """How the cluster is reached; kept secret."""
+    machines: MachinesArgs
+    """What it runs on."""
+    container: ContainerArgs
+    """What runs."""
+    identity: NotRequired[IdentityArgs]
+    """Who the pods are; an account of the component's name unless told."""
+    task: NotRequired[TaskArgs]
+    """What is to be done."""
+    store: NotRequired[str]
+    """URI of the checkpoints: s3://, gs:// or az://."""
+    data: NotRequired[str]
+    """URI or folder of what it reads."""
+    figures: NotRequired[dict[str, float]]
+    """What was predicted: run_time_s, run_time_s_at_most, checkpoint_write_s, cold_start_s, e2e_s, requests_per_s."""
+    guard: NotRequired[GuardArgs]
+    """When it counts as idle."""
+    schedule: NotRequired[ScheduleArgs]
+    """Working hours."""
+
+
+class TrainingRunArgs(RunArgs):
+    """One training or fine-tuning run on one or several machines."""
+
+    framework: NotRequired[str]
+    """pytorch or jax; pytorch unless told."""
+    scheduler: NotRequired[str]
+    """kubernetes (a JobSet) or ray (a RayJob); kubernetes unless told."""
+    parallelism: NotRequired[ParallelismArgs]
+    """How it is split."""
+    checkpoint_interval_s: NotRequired[float]
+    """Seconds between checkpoints."""
+    checkpoints_kept: NotRequired[int]
+    """Checkpoints that a person wants to keep."""
+
+
+class BatchRunArgs(RunArgs):
+    """Offline inference over records, piece by piece."""
+
+    replicas: ReplicasArgs
+    """Copies of the model that work at a time."""
+
+
+class ServedModelArgs(RunArgs):
+    """A model that answers requests."""
+
+    replicas: ReplicasArgs
+    """Copies of the model."""
+
+
+class NotebookServerArgs(RunArgs):
+    """A notebook with accelerators."""
+
+    disk_gib: NotRequired[int]
+    """Disk that outlives the notebook; 50 unless told."""
+
+
+class BurnInArgs(RunArgs):
+    """A test of machines before they are trusted, or of a served model."""
+
+    served: NotRequired[bool]
+    """Load on the served model of the same name, and not an all-reduce over the machines."""
+    replicas: NotRequired[ReplicasArgs]
+    """Copies of the served model."""
+
+
+RECORDS = {"task": Task, "parallelism": Parallelism, "replicas": Replicas}
+
+
+def args_of(of: Setting, shape: type) -> dict[str, Any]:
+    """Arguments of a component from a setting: those that the TypedDict `shape` knows, without the kubeconfig."""
+    work, pool, target = of.workload, of.pool, of.target
+    block = pool.capacity.block
+    machines: dict[str, Any] = {
+        "cloud": pool.cloud,
+        "instance_type": pool.instance_type,
+        "nodes": of.nodes,
+        "nodes_max": pool.nodes_max,
+        "topology": pool.tpu_topology,
+        "capacity_mode": pool.capacity.mode,
+        "block_start": block.start if block else None,
+        "block_hours": block.duration_hours if block else None,
+        "selector": dict(target.selector),
+        "taints": dict(target.taints),
+        "rdma_resource": target.rdma[0],
+        "rdma_count": target.rdma[1],
+        "fabric": target.fabric,
+        "queue": target.queue,
+        "topology_levels": list(target.levels),
+    }
+    identity: dict[str, Any] = {
+        "account": target.account,
+        "annotations": dict(target.account_annotations),
+        "pod_labels": dict(target.pod_labels),
+    }
+    figures = dict(work.performance.figures)
+    if work.performance.metric == "run_time_s":
+        figures |= {"run_time_s": work.performance.value, "run_time_s_at_most": work.performance.high}
+    if work.storage and work.storage.bytes_per_s:
+        figures["data_bytes_per_s"] = work.storage.bytes_per_s
+    found: dict[str, Any] = {
+        "machines": _told(machines),
+        "container": _container(of.run),
+        "identity": _told(identity),
+        "task": work.task.model_dump(exclude_none=True) if work.task else None,
+        "parallelism": work.parallelism.model_dump() if work.parallelism else None,
+        "replicas": work.replicas.model_dump(exclude_none=True) if work.replicas else None,
+        "store": target.store,
+        "data": work.storage.location if work.storage else None,
+        "figures": figures,
+        "framework": work.framework,
+        "scheduler": "ray" if work.scheduler == "ray" else "kubernetes",
+        "checkpoint_interval_s": work.checkpoint.interval_s if work.checkpoint else None,
+        "checkpoints_kept": work.checkpoint.keep if work.checkpoint else None,
+        "served": work.kind == "inference" or None,
+    }
+    known = shape.__annotations__  # of a TypedDict: its own and those it inherits
+    return {key: value for key, value in _told(found).items() if key in known}
+
+
+def setting_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Setting:
+    """The setting that the arguments describe; they have been checked."""
+    machines, container = args["machines"], dict(args["container"])
+    identity = args.get("identity") or {"account": name}
+    figures = dict(args.get("figures", {}))
+    mode = machines.get("capacity_mode", "on-demand")
+    block = None
+    if mode == "capacity-block":
+        block = CapacityBlock(duration_hours=machines.get("block_hours", 24), start=machines.get("block_start"))
+    pool = Pool.model_construct(
+        role="workers",
+        cloud=machines["cloud"],
+        instance_type=machines["instance_type"],
+        accelerator=accelerator_of(machines),
+        tpu_topology=machines.get("topology"),
+        market=mode,
+        capacity=Capacity(mode=mode, block=block),
+        nodes_min=0,
+        nodes_initial=machines["nodes"],
+        nodes_max=machines.get("nodes_max", machines["nodes"]),
+    )
+    run_s, reads = figures.pop("run_time_s", None), figures.pop("data_bytes_per_s", None)
+    data = args.get("data")
+    work = Workload.model_construct(
+        spec=SpecRef(name=name, digest=""),
+        kind=kind,
+        pools=(pool,),
+        framework=args.get("framework", "pytorch"),
+        scheduler=args.get("scheduler", "kubernetes"),
+        performance=Performance(
+            metric="requests_per_s_within_slo" if run_s is None else "run_time_s",
+            value=run_s or 0.0,
+            low=0.0,
+            high=figures.pop("run_time_s_at_most", run_s or 0.0),
+            grade="",
+            bottleneck="",
+            figures=figures,
+        ),
+        guard=Guard(**args["guard"]) if "guard" in args else None,
+        schedule=_schedule(args["schedule"]) if "schedule" in args else None,
+        checkpoint=_checkpoint(args),
+        storage=Storage(kind="object", bytes=0, location=data, bytes_per_s=reads) if data or reads else None,
+        **{key: model(**args[key]) for key, model in RECORDS.items() if key in args},
+    )
+    decision = Decision.model_construct(
+        stack=stack, environment=args["environment"], expires_at=_day(args.get("expires")), workloads=(work,)
+    )
+    target = Target(
+        cluster="other",
+        pool=name,
+        account=identity["account"],
+        account_annotations=identity.get("annotations", {}),
+        pod_labels=identity.get("pod_labels", {}),
+        selector=machines["selector"],
+        taints=tuple(machines.get("taints", {}).items()),
+        queue=machines.get("queue", ""),
+        levels=tuple(machines.get("topology_levels", ())),
+        store=args.get("store", ""),
+        rdma=(machines.get("rdma_resource", ""), machines.get("rdma_count", 0)),
+        fabric=machines.get("fabric", ""),
+    )
+    return Setting(
+        decision=decision,
+        workload=work,
+        pool=pool,
+        run=run_of(container),
+        target=target,
+        machine=machine_of(pool),
+        name=short(name),
+    )
+
+
+def run_of(container: Mapping[str, Any]) -> Run:
+    """The run of a container's arguments."""
+    lists = {key: tuple(container[key]) for key in ("command", "args", "secrets") if key in container}
+    pairs = {key: tuple(container[key].items()) for key in ("env", "claims") if key in container}
+    return Run(**{**container, **lists, **pairs})
+
+
+def accelerator_of(machines: Mapping[str, Any]) -> str:
+    """Catalog key of the machines' accelerator; "" where the catalog does not know them."""
+    shape = find_shape(machines["cloud"], machines["instance_type"])
+    slices = find_slices(machines["instance_type"])
+    return shape.accelerator if shape else slices[0].accelerator if slices else ""
+
+
+def _container(run: Run) -> dict[str, Any]:
+    plain = Run(image=run.image)
+    found = {key: getattr(run, key) for key in Run.__slots__ if getattr(run, key) != getattr(plain, key)}  # type: ignore[attr-defined]
+    for key, value in found.items():
+        if isinstance(value, tuple):
+            found[key] = dict(value) if key in ("env", "claims") else list(value)
+    return {"image": run.image, **found}
+
+
+def _schedule(args: Mapping[str, Any]) -> Schedule:
+    windows = tuple((one["days"], one["start"], one["end"]) for one in args["windows"])
+    return Schedule.model_construct(text="", time_zone=args["time_zone"], windows=windows)
+
+
+def _checkpoint(args: Mapping[str, Any]) -> Checkpoint | None:
+    if not args.get("store"):
+        return None
+    interval, keep = args.get("checkpoint_interval_s", 900.0), args.get("checkpoints_kept", 4)
+    return Checkpoint(store="", interval_s=interval, keep=keep, bytes_each=0)
+
+
+def _day(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+def _told(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in found.items() if value not in (None, "", (), [], {}) and value != 0}

@@ -1,0 +1,27 @@
+"""A served model on a Kubernetes cluster of any origin."""
+
+import pulumi
+
+from sizewell.components.kubernetes import launched
+from sizewell.components.kubernetes.run_args import ServedModelArgs
+from sizewell.components.owned import Owned
+from sizewell.launch.manifests import manifests
+
+
+class ServedModel(Owned):
+    """Replicas that answer inside of the cluster: of a part of a machine, of one, or of several.
+
+    Their number follows the requests in flight; zero only where something wakes them up again.
+    """
+
+    objects: pulumi.Output[list[str]]
+    """What was made in the cluster, as Kind/name."""
+
+    def __init__(self, name: str, args: ServedModelArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        found = launched.planned(
+            "ServedModel", name, args, shape=ServedModelArgs, kind="inference", manifests=manifests
+        )
+        told = launched.statement(name, args, "inference")
+        super().__init__("sizewell-kubernetes:index:ServedModel", name, launched.shown(args), told, opts)
+        self.objects = launched.make(self, name, args, found)
+        self.register_outputs({"objects": self.objects})

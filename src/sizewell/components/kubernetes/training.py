@@ -1,0 +1,41 @@
+"""Training runs and batches on a Kubernetes cluster of any origin."""
+
+import pulumi
+
+from sizewell.components.kubernetes import launched
+from sizewell.components.kubernetes.run_args import BatchRunArgs, TrainingRunArgs
+from sizewell.components.owned import Owned
+from sizewell.launch.manifests import manifests
+
+
+class TrainingRun(Owned):
+    """A run over one or several machines that starts again where its newest checkpoint left it.
+
+    All machines start together, fail together and start again together; a reclaimed machine does not count as failure.
+    """
+
+    objects: pulumi.Output[list[str]]
+    """What was made in the cluster, as Kind/name."""
+
+    def __init__(self, name: str, args: TrainingRunArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        found = launched.planned("TrainingRun", name, args, shape=TrainingRunArgs, kind="training", manifests=manifests)
+        told = launched.statement(name, args, "training")
+        super().__init__("sizewell-kubernetes:index:TrainingRun", name, launched.shown(args), told, opts)
+        self.objects = launched.make(self, name, args, found)
+        self.register_outputs({"objects": self.objects})
+
+
+class BatchRun(Owned):
+    """Offline inference over records, in pieces that are each answered once."""
+
+    objects: pulumi.Output[list[str]]
+    """What was made in the cluster, as Kind/name."""
+
+    def __init__(self, name: str, args: BatchRunArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        found = launched.planned(
+            "BatchRun", name, args, shape=BatchRunArgs, kind="batch-inference", manifests=manifests
+        )
+        told = launched.statement(name, args, "batch-inference")
+        super().__init__("sizewell-kubernetes:index:BatchRun", name, launched.shown(args), told, opts)
+        self.objects = launched.make(self, name, args, found)
+        self.register_outputs({"objects": self.objects})

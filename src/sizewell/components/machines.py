@@ -1,0 +1,42 @@
+"""Finding a machine in the catalog. Pure."""
+
+from sizewell.sizing.catalog.records import Shape, Slice
+from sizewell.sizing.records.decision import Pool, Workload
+
+
+def find_shape(cloud: str, instance_type: object) -> Shape | None:
+    """The catalog's record of a machine type; None where it has none, which a component then refuses."""
+    from sizewell.sizing import catalog
+
+    try:
+        return catalog.load().shape(cloud, str(instance_type))
+    except KeyError:
+        return None
+
+
+def pool_name(workload: Workload, pool: Pool) -> str:
+    """The name of a pool's component: the workload's, and the role where the workload has several pools."""
+    return workload.spec.name if len(workload.pools) == 1 else f"{workload.spec.name}-{pool.role}"
+
+
+def find_slices(machine_type: object) -> tuple[Slice, ...]:
+    """All legal TPU slices on a machine type; none where it is no TPU machine."""
+    from sizewell.sizing import catalog
+
+    return tuple(one for one in catalog.load().slices if one.machine_type == machine_type)
+
+
+def offered_elsewhere(cloud: str, instance_type: object, region: object) -> tuple[str, ...]:
+    """The regions that sell a machine type, where `region` is none of them; () where it is, or nobody knows.
+
+    >>> offered_elsewhere("gcp", "tpu7x-standard-4t", "us-east1")
+    ('europe-west2', 'us-central1')
+    >>> offered_elsewhere("gcp", "tpu7x-standard-4t", "us-central1")
+    ()
+    """
+    from sizewell.sizing import catalog
+
+    known = catalog.load()
+    if known.offers(cloud, str(instance_type), region=str(region)):
+        return ()
+    return tuple(sorted({one.region for one in known.offers(cloud, str(instance_type))} - {"all"}))

@@ -1,0 +1,105 @@
+"""What a stack's configuration says beyond its decision: which accounts it may touch, and an existing network."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+
+from sizewell.launch.adopted import Adopted, read_adopted
+from sizewell.launch.run import Run, read_run
+from sizewell.sizing.errors import ConfigError, Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `sizewell:*` in the stack's configuration says.
+
+    `accounts` are AWS account ids, Google Cloud projects or Azure subscriptions; empty: whatever is logged in.
+    `zones` are where machines go whose decision names no zone. `deletion_protection: false` is the first of the two
+    reviewed steps that end a prod stack: set it, `pulumi up`, then `pulumi destroy`. `runs` are what runs for each
+    workload; without one nothing is started. `kubeconfig` and `cluster` name a cluster that is there already: the
+    stack then builds queues and jobs on it, and no machines. `images` are machine images by pool, where the vendor's
+    own has not what the machines need.
+    """
+
+    project: str
+    stack: str
+    organization: str = ""
+    accounts: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    deletion_protection: bool = True
+    network: dict[str, Any] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    cluster: Adopted | None = None
+    kubeconfig: pulumi.Output[str] | None = None
+    images: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def salt(self) -> str:
+        """What keeps our bucket names apart from everybody else's; the same for a cluster and its checkpoints."""
+        return f"{self.project}/{self.organization}"
+
+
+def read_settings() -> Settings:
+    """Settings of the running program, from `sizewell:*` in the stack's configuration."""
+    config = pulumi.Config("sizewell")
+    accounts = config.get_object("accounts") or []
+    network = config.get_object("network") or {}
+    zones = config.get_object("zones") or []
+    images = config.get_object("images") or {}
+    protection = config.get_object("deletionProtection")
+    faults = []
+    if not isinstance(accounts, list) or not all(isinstance(account, str) and account for account in accounts):
+        faults.append(
+            Fault(path="sizewell:accounts", found=accounts, allowed="a list of account ids, each quoted as a string")
+        )
+    if not isinstance(zones, list) or not all(isinstance(zone, str) and zone for zone in zones):
+        faults.append(Fault(path="sizewell:zones", found=zones, allowed="a list of zones, as [us-east-1b]"))
+    if protection not in (None, True, False):
+        faults.append(Fault(path="sizewell:deletionProtection", found=protection, allowed="true or false"))
+    if not isinstance(network, dict):
+        faults.append(Fault(path="sizewell:network", found=network, allowed="a mapping of an existing network's ids"))
+    if not isinstance(images, dict) or not all(isinstance(one, str) for one in images.values()):
+        faults.append(Fault(path="sizewell:images", found=images, allowed="a mapping of pools to machine images"))
+    kubeconfig = config.get_secret("kubeconfig")
+    cluster, runs = _launched(config, faults)
+    if (kubeconfig is None) != (cluster is None):
+        missing = "cluster" if cluster is None else "kubeconfig"
+        fix = (
+            "pulumi config set --secret sizewell:kubeconfig < kubeconfig; pulumi config set --path sizewell:cluster..."
+        )
+        faults.append(Fault(path=f"sizewell:{missing}", message="is missing: both adopt a cluster together", fix=fix))
+    if faults:
+        raise ConfigError(faults, subject=f"configuration of {pulumi.get_stack()}")
+    return Settings(
+        project=pulumi.get_project(),
+        stack=pulumi.get_stack(),
+        organization=config.get("organization") or "",
+        accounts=tuple(accounts),
+        network=network,
+        zones=tuple(zones),
+        deletion_protection=protection is not False,
+        runs=runs,
+        cluster=cluster,
+        kubeconfig=kubeconfig,
+        images=images,
+    )
+
+
+def _launched(config: pulumi.Config, faults: list[Fault]) -> tuple[Adopted | None, dict[str, Run]]:
+    """`sizewell:cluster` and `sizewell:run`, their faults among the others."""
+    cluster, runs = None, {}
+    stated = config.get_object("run") or {}
+    try:
+        cluster = read_adopted(adopted) if (adopted := config.get_object("cluster")) else None
+    except ConfigError as error:
+        faults += error.faults
+    if not isinstance(stated, dict):
+        faults.append(Fault(path="sizewell:run", found=stated, allowed="a mapping of workloads"))
+        return cluster, {}
+    for name, run in stated.items():
+        try:
+            runs[name] = read_run(run, f"sizewell:run.{name}")
+        except ConfigError as error:
+            faults += error.faults
+    return cluster, runs

@@ -1,0 +1,118 @@
+"""A Kubernetes cluster that somebody else made: what its scheduler calls machines, queues and accounts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, Final
+
+from sizewell.launch.run import NAME
+from sizewell.launch.target import Target, other_target
+from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.records.decision import Pool
+
+EFFECTS: Final = ("NoSchedule", "NoExecute", "PreferNoSchedule")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """`sizewell:cluster` of a stack: the labels of its machines, and whatever else its pods have to say."""
+
+    selector: Mapping[str, str]  # labels that the pool's machines have and no others
+    taints: Mapping[str, str]  # key: effect, beside the accelerator's own
+    rdma: str = ""  # resource of the RDMA interfaces, as rdma/ib
+    queue: str = ""  # a LocalQueue that is there; "": ours
+    account: str = ""  # a service account that is there; "": ours
+    annotations: Mapping[str, str]  # of our service account
+    store: str = ""  # URI of the checkpoints, where it is not the stack's own store
+    operators: tuple[str, ...] = ("jobset",)  # to install beside Kueue; none: all of them are there
+
+
+def read_adopted(data: object, at: str = "sizewell:cluster") -> Adopted:
+    """An `Adopted` from configuration; ConfigError has every fault.
+
+    >>> read_adopted({"selector": {"gpu.nvidia.com/class": "H100"}}).operators
+    ('jobset',)
+    """
+    if not isinstance(data, Mapping):
+        raise ConfigError([Fault(path=at, found=data, allowed="a mapping with at least selector")])
+    known = tuple(field.name for field in fields(Adopted))
+    wrong: list[Fault] = []
+    for key in data:
+        if key not in known:
+            close = get_close_matches(str(key), known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
+            wrong.append(Fault(path=f"{at}.{key}", message=f"is no setting of a cluster{hint}"))
+    for key in ("selector", "taints", "annotations"):
+        value = data.get(key, {})
+        if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
+            wrong.append(Fault(path=f"{at}.{key}", found=value, allowed="a mapping of texts"))
+    if not data.get("selector"):
+        message = "is missing: jobs would land on any machine at all"
+        wrong.append(Fault(path=f"{at}.selector", message=message, fix="name a label that only these machines have"))
+    for key, effect in (data.get("taints") or {}).items() if isinstance(data.get("taints"), Mapping) else ():
+        if effect not in EFFECTS:
+            wrong.append(Fault(path=f"{at}.taints.{key}", found=effect, allowed=f"one of {', '.join(EFFECTS)}"))
+    names = [key for key in ("queue", "account") if data.get(key) and not NAME.fullmatch(str(data[key]))]
+    wrong += [Fault(path=f"{at}.{key}", found=data[key], allowed="a name of a-z, 0-9 and -") for key in names]
+    if data.get("rdma") and "/" not in str(data["rdma"]):
+        wrong.append(Fault(path=f"{at}.rdma", found=data["rdma"], allowed="a resource, as rdma/ib"))
+    if data.get("store") and "://" not in str(data["store"]):
+        wrong.append(Fault(path=f"{at}.store", found=data["store"], allowed="a URI: s3://, gs:// or az://"))
+    operators = data.get("operators", ["jobset"])
+    if not isinstance(operators, list | tuple) or not set(operators) <= {"jobset", "kuberay", "lws", "keda"}:
+        wrong.append(Fault(path=f"{at}.operators", found=operators, allowed="a list of jobset, kuberay, lws and keda"))
+    if wrong:
+        raise ConfigError(wrong, subject=at)
+    empty: dict[str, Any] = {"taints": {}, "annotations": {}}
+    return Adopted(**{**empty, **data, "operators": tuple(operators)})
+
+
+def adopted_target(found: Adopted, pool: Pool, *, name: str, queue: str = "", store: str = "") -> Target:
+    """The pool on that cluster; a queue or store that the cluster names itself goes before ours."""
+    return other_target(
+        pool,
+        name=name,
+        selector=found.selector,
+        taints=found.taints,
+        account=found.account,
+        annotations=found.annotations,
+        rdma=found.rdma,
+        queue=found.queue or queue,
+        store=found.store or store,
+    )
+
+
+def kubeconfig_fault(text: str) -> str:
+    """Why a text is no kubeconfig that reaches a cluster, in one sentence; "" where it may be one.
+
+    >>> kubeconfig_fault("~/.kube/config")
+    'is the path of a file: give what is in it, as `pulumi config set --secret sizewell:kubeconfig < FILE`'
+    """
+    import yaml
+
+    wanted = "give what `kubectl config view --flatten --minify` prints"
+    if "\n" not in text.strip() and not text.lstrip().startswith("{") and ("/" in text or text.endswith("config")):
+        return "is the path of a file: give what is in it, as `pulumi config set --secret sizewell:kubeconfig < FILE`"
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return f"is no YAML: {wanted}"
+    if not isinstance(data, dict) or data.get("kind") != "Config":
+        return f"is not of kind Config: {wanted}"
+    by_name = {
+        key: {str(one.get("name")): one.get(key[:-1]) or {} for one in data.get(key) or () if isinstance(one, dict)}
+        for key in ("clusters", "contexts", "users")
+    }
+    current = data.get("current-context")
+    if not current or current not in by_name["contexts"]:
+        known = ", ".join(by_name["contexts"]) or "none"
+        return f"has current-context {current!r}, and its contexts are {known}: {wanted}"
+    context = by_name["contexts"][current]
+    server = by_name["clusters"].get(str(context.get("cluster")), {}).get("server", "")
+    if not str(server).startswith("https://"):
+        return f"has no https:// server for its context {current!r}: {wanted}"
+    if str(context.get("user")) not in by_name["users"]:
+        return f"has no user for its context {current!r}: {wanted}"
+    return ""

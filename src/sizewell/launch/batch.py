@@ -1,0 +1,96 @@
+"""Offline inference over a set of records: pieces that are answered one by one, each written once. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from sizewell.launch import files, pods
+from sizewell.launch.jobs import jobset
+from sizewell.launch.pods import Manifest
+from sizewell.launch.serving import AT_LOAD
+from sizewell.launch.setting import Setting
+from sizewell.launch.training import checkpoint_uri, deadline_s
+from sizewell.sizing.errors import ConfigError, Fault
+
+PIECE_S: Final = 900  # of work in one piece: what an interruption repeats at most
+MOST_PIECES: Final = 10_000
+
+
+def manifests(of: Setting) -> list[Manifest]:
+    """An indexed Job in a JobSet: as many pods as replicas, as many pieces as quarters of an hour of work."""
+    _possible(of)
+    found, name = [pods.account(of)], ""
+    if not of.run.command:
+        mine = scripts()
+        name = pods.scripts_name(of.name, mine)
+        found.append(pods.scripts(of, mine))
+    replicas, devices = _replicas(of)
+    pod = pods.template(
+        of,
+        devices=devices,
+        command=command(of),
+        env={"SIZEWELL_PIECES": str(pieces(of)), "VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm"},
+        files=name,
+    )
+    return [*found, jobset(of, pod, pods=replicas, deadline_s=deadline_s(of), pieces=pieces(of))]
+
+
+def scripts() -> dict[str, str]:
+    return {"batch_infer.py": files.script("batch_infer.py"), **files.training()}
+
+
+def pieces(of: Setting) -> int:
+    """At least one for each replica, no more than there are records."""
+    replicas, _ = _replicas(of)
+    run_s = of.workload.performance.value if of.workload.performance.metric == "run_time_s" else 3600.0
+    wanted = max(replicas, math.ceil(replicas * run_s / PIECE_S))
+    return max(1, min(wanted, MOST_PIECES, of.task.records or MOST_PIECES))
+
+
+def command(of: Setting) -> list[str]:
+    """The line that every pod runs; which piece is its own it sees by its completion index."""
+    task, replicas = of.task, of.workload.replicas
+    data = of.workload.storage.location if of.workload.storage else ""
+    settings: dict[str, Any] = {"tensor_parallel_size": replicas.devices_per_replica if replicas else 1}
+    if replicas and replicas.concurrency_per_replica:
+        settings["max_num_seqs"] = replicas.concurrency_per_replica
+    if task.sequence_length:
+        settings["max_model_len"] = max(2048, 2 * task.sequence_length)
+    settings["max_tokens"] = task.output_tokens or 16
+    if not of.machine.bf16:
+        settings["dtype"] = "half"
+    if not of.run.model and task.weights == "fp8":
+        settings["quantization"] = "fp8"
+    if not of.run.model and task.weights in AT_LOAD:
+        settings["quantization"] = "bitsandbytes"
+    words = ["--input", data or "", "--output", of.run.output or checkpoint_uri(of), "--pieces", str(pieces(of))]
+    words += ["--model", of.run.model or task.model or ""]
+    return ["python3", f"{pods.SCRIPTS}/batch_infer.py", *words, *[f"{key}={value}" for key, value in settings.items()]]
+
+
+def _replicas(of: Setting) -> tuple[int, int]:
+    """(pods at a time, devices of each)."""
+    replicas = of.workload.replicas
+    if replicas is None:
+        return of.nodes, of.machine.devices
+    return max(1, replicas.initial), min(replicas.devices_per_replica, of.machine.devices)
+
+
+def _possible(of: Setting) -> None:
+    if of.run.command:
+        return
+    name = of.workload.spec.name
+    wrong: list[Fault] = []
+    data = of.workload.storage.location if of.workload.storage else None
+    if not data or "://" not in data:
+        fix = f"add data: {{location: s3://..., size: ...}} to the spec and decide anew, or set run.{name}.command"
+        wrong.append(Fault(path="storage.location", message="is missing: where the records are", fix=fix))
+    if not (of.target.store or of.run.output):
+        fix = f"set run.{name}.output to a folder of a store, as s3://bucket/answers"
+        wrong.append(Fault(path=f"run.{name}.output", message="is missing: where the answers go", fix=fix))
+    if not (of.run.model or of.task.model):
+        fix = f"set run.{name}.model"
+        wrong.append(Fault(path=f"run.{name}.model", message="is missing: the decision names no model", fix=fix))
+    if wrong:
+        raise ConfigError(wrong, subject=f"run {name}")

@@ -1,0 +1,147 @@
+"""Trying machines out before they are trusted: their links, the file systems that they mount, the served model. Pure.
+
+The threshold of the all-reduce follows from the catalog's figure for the slowest link on its way. How much of a figure
+is a pass is an estimate, below what healthy machines of each kind were published to reach and above what a machine with
+a broken link does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from sizewell.launch import files, pods
+from sizewell.launch.jobs import PORT, coordinator, jobset, packed
+from sizewell.launch.pods import Manifest
+from sizewell.launch.serving import cold_start_s, engine_of
+from sizewell.launch.setting import Setting
+from sizewell.launch.training import processes
+from sizewell.sizing.errors import ConfigError, Fault
+
+# Share of a link's figure that passes: estimates. Published all-reduce rates of healthy machines are at 75 to 95 % of
+# NVLink and 80 to 95 % of InfiniBand or EFA, at half of GPUDirect-TCPX, at a third of what PCIe's lanes say.
+WITHIN: Final = {"fast": 0.6, "pcie": 0.15}
+BETWEEN: Final = {"efa": 0.6, "infiniband": 0.7, "gpudirect-rdma": 0.7, "gpudirect-tcpxo": 0.6, "gpudirect-tcpx": 0.4}
+PLAIN: Final = 0.3  # of a network without RDMA
+BYTES: Final = 2**32
+SECONDS: Final = 120
+
+
+def threshold(of: Setting) -> float:
+    """Bus bytes per second that pass: of the slowest link on the way, a share; 0 where the catalog knows none.
+
+    Rates are one direction's. Between machines the ring passes all of a machine's cards at once, so the machine's whole
+    fabric counts; inside it the link of one device.
+    """
+    machine = of.machine
+    rates = []
+    if machine.devices > 1 and machine.link_bytes_per_s:
+        rates.append(machine.link_bytes_per_s * WITHIN["fast" if machine.fast > 1 else "pcie"])
+    if of.nodes > 1 and machine.fabric_bytes_per_s and (of.target.rdma[0] or of.target.fabric):
+        rates.append(machine.fabric_bytes_per_s * BETWEEN.get(machine.fabric, PLAIN))
+    elif of.nodes > 1 and machine.network_bytes_per_s:
+        rates.append(machine.network_bytes_per_s * PLAIN)
+    return min(rates, default=0.0)
+
+
+def all_reduce(of: Setting) -> list[Manifest]:
+    """The links of a pool: every machine of it, every device, a few minutes; the JobSet fails where one is slow."""
+    if of.machine.runtime not in ("cuda", "rocm"):
+        fault = Fault(
+            path=of.pool.instance_type,
+            message=f"has no all-reduce test of ours: its devices are {of.machine.runtime}",
+            fix="use the vendor's: nccom-test on Neuron, a JAX psum on TPU",
+        )
+        raise ConfigError([fault], subject="burn-in")
+    of = _alone(of, f"{of.name}-burn-in")
+    mine = {name: files.script(name) for name in ("all_reduce.py", "spawn.py")}
+    name = pods.scripts_name(of.name, mine)
+    several = of.nodes > 1
+    env: dict[str, Any] = {**pods.network_env(of.machine, of.target, several=several)}
+    env["SIZEWELL_NODES"] = str(of.nodes)
+    env["SIZEWELL_COORDINATOR"] = f"{coordinator(of.name)}:{PORT}" if several else f"127.0.0.1:{PORT}"
+    line = ["python3", f"{pods.SCRIPTS}/spawn.py", "--processes", str(processes(of)), f"{pods.SCRIPTS}/all_reduce.py"]
+    pod = pods.template(
+        of,
+        devices=of.machine.devices,
+        command=[*line, "--bytes", str(BYTES), "--least", f"{threshold(of):.4g}"],
+        own_command=False,
+        env=env,
+        files=name,
+        ports={"rendezvous": PORT} if several else None,
+        annotations=packed(of.target) if several else None,
+        grace=30,
+    )
+    test = jobset(of, pod, pods=of.nodes, deadline_s=1800, keep_s=3600)
+    test["spec"]["failurePolicy"] = {"maxRestarts": 0}  # a slow link is an answer, not a failure to repeat
+    return [pods.account(of), pods.scripts(of, mine), pods.among_themselves(of), test]
+
+
+def reads(of: Setting) -> list[Manifest]:
+    """The volumes that a run mounts: every machine reads at once; a job fails where one gets less than its share."""
+    storage, found = of.workload.storage, []
+    least = (storage.bytes_per_s or 0.0) / of.nodes if storage else 0.0
+    for claim, path in of.run.claims:
+        one = _alone(of, f"{of.name}-reads-{claim}")
+        mine = {"read_files.py": files.script("read_files.py")}
+        line = ["python3", f"{pods.SCRIPTS}/read_files.py", "--folder", path, "--least", f"{least:.4g}"]
+        pod = pods.template(
+            one,
+            devices=one.machine.devices,  # a machine to each
+            command=line,
+            own_command=False,
+            files=pods.scripts_name(one.name, mine),
+            grace=30,
+        )
+        test = jobset(one, pod, pods=one.nodes, deadline_s=1800, keep_s=3600)
+        test["spec"]["failurePolicy"] = {"maxRestarts": 0}
+        found += [pods.account(one), pods.scripts(one, mine), test]
+    return found
+
+
+def load_test(of: Setting) -> list[Manifest]:
+    """The served model under the decision's own load, against the decision's own promises, from one CPU pod."""
+    task, figures = of.task, of.workload.performance.figures
+    served = of.name
+    of = _alone(of, f"{of.name}-load")
+    mine = {"load_test.py": files.script("load_test.py")}
+    words = ["--url", f"http://{served}.{of.run.namespace}.svc", "--model", of.workload.spec.name]
+    words += ["--rate", f"{max(0.1, figures.get('requests_per_s', 1.0)):.4g}"]
+    words += ["--seconds", str(SECONDS), "--percentile", f"{task.percentile or 0.95:g}"]
+    if engine_of(of) == "triton":
+        side = task.resolution or 224
+        words += ["--shape", f"1x3x{side}x{side}"]
+    else:
+        words += ["--input-tokens", str(task.input_tokens or 512), "--output-tokens", str(task.output_tokens or 256)]
+    for flag, most in (("--ttft", task.ttft_s), ("--tpot", task.tpot_s), ("--latency", task.latency_s)):
+        words += [flag, f"{most:g}"] if most else []
+    pod = pods.template(
+        of,
+        devices=0,
+        command=["python3", f"{pods.SCRIPTS}/load_test.py", *words],
+        own_command=False,
+        files=pods.scripts_name(of.name, mine),
+        grace=30,
+    )
+    spec = pod["spec"]
+    spec["nodeSelector"], spec["tolerations"] = {}, []  # beside the model, not on its machines
+    small = {"cpu": "2", "memory": "2048Mi"}
+    spec["containers"][0]["resources"] = {"requests": dict(small), "limits": dict(small)}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": of.metadata(),
+        "spec": {
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": SECONDS + cold_start_s(of) * 2,
+            "ttlSecondsAfterFinished": 3600,
+            "template": pod,
+        },
+    }
+    return [pods.account(of), pods.scripts(of, mine), job]
+
+
+def _alone(of: Setting, name: str) -> Setting:
+    """A setting of the test's own: another name, and an account that may do nothing at all."""
+    named = of.named(name)
+    return replace(named, target=replace(of.target, account=named.name, account_annotations={}, pod_labels={}))

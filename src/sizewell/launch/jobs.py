@@ -1,0 +1,120 @@
+"""Jobs of one or several machines as a JobSet: all start, fail and start again together. Pure.
+
+A pod that loses its machine, or is told to end (exit code 75), ends its Job by a rule of the pod failure policy; the
+JobSet then starts again without counting it, since a reclaimed machine is nobody's fault. A failure of its own counts,
+up to `Run.restarts`; a wrong input (exit code 64) ends it at once, since no repetition mends it. State comes back from
+the checkpoint store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sizewell.launch.pods import Manifest
+from sizewell.launch.setting import Setting
+from sizewell.launch.target import Target
+
+API: Final = "jobset.x-k8s.io/v1alpha2"
+WORKERS: Final = "workers"
+PORT: Final = 29500
+WRONG_INPUT: Final = 64
+TOLD_TO_END: Final = 75
+QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
+INDEX: Final = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
+JOB: Final = {"fieldRef": {"fieldPath": "metadata.annotations['jobset.sigs.k8s.io/job-index']"}}
+
+
+def coordinator(name: str) -> str:
+    """DNS name of a JobSet's first pod.
+
+    >>> coordinator("pretrain")
+    'pretrain-workers-0-0.pretrain'
+    """
+    return f"{name}-{WORKERS}-0-0.{name}"
+
+
+def queued(of: Mapping[str, str], target: Target) -> dict[str, str]:
+    """Labels with the queue, where there is one."""
+    return {**of, QUEUE_LABEL: target.queue} if target.queue else dict(of)
+
+
+def packed(target: Target) -> dict[str, str]:
+    """Annotation of pods that should stand close together: in one of the widest blocks, if they can."""
+    return {PREFERRED: target.levels[0]} if target.queue and target.levels else {}
+
+
+def jobset(
+    of: Setting,
+    pod: Manifest,
+    *,
+    pods: int,
+    deadline_s: int = 0,
+    pieces: int = 0,
+    keep_s: int = 86400,
+    ends: bool = False,
+) -> Manifest:
+    """`pods` pods that work on one thing, or on `pieces` that are done one by one; on TPU slices a Job for each.
+
+    `ends`: the run knows its last moment and ends with 75 at it; starting again would then not help, so it counts.
+    """
+    run, target, machine = of.run, of.target, of.machine
+    slices = max(1, pods // machine.hosts) if machine.hosts > 1 else 1
+    each = pods // slices
+    told = {"action": "FailJob", "onExitCodes": {"containerName": "main", "operator": "In", "values": [TOLD_TO_END]}}
+    job: dict[str, Any] = {
+        "completionMode": "Indexed",
+        "parallelism": each,
+        "completions": pieces or each,
+        "backoffLimit": 0,
+        "podFailurePolicy": {
+            "rules": [
+                {
+                    "action": "FailJob",
+                    "onExitCodes": {"containerName": "main", "operator": "In", "values": [WRONG_INPUT]},
+                },
+                *([] if ends else [told]),
+                {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+            ]
+        },
+        "template": pod,
+    }
+    if pieces:  # each piece is done for itself: one that fails is done again alone
+        job |= {"backoffLimitPerIndex": min(run.restarts, 10), "backoffLimit": 2**31 - 1}
+        first, *others = job["podFailurePolicy"]["rules"]
+        first["action"] = "FailIndex"
+        for other in others:
+            other["action"] = "Ignore"
+    if deadline_s:
+        job["activeDeadlineSeconds"] = deadline_s
+    alone = {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}
+    made = of.metadata(annotations=alone if machine.hosts > 1 else None)
+    return {
+        "apiVersion": API,
+        "kind": "JobSet",
+        "metadata": {**made, "labels": queued(of.labels, target)},
+        "spec": {
+            **({"suspend": True} if run.suspend else {}),  # a queue holds it back and lets it start by itself
+            "ttlSecondsAfterFinished": keep_s,
+            "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+            "failurePolicy": {"maxRestarts": run.restarts, "restartStrategy": "BlockingRecreate", "rules": RULES},
+            "replicatedJobs": [{"name": WORKERS, "replicas": slices, "template": {"spec": job}}],
+        },
+    }
+
+
+RULES: Final = [
+    {
+        "name": "wrongInput",
+        "action": "FailJobSet",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+        "onJobFailureMessagePatterns": [f".*exit code {WRONG_INPUT}.*"],
+    },
+    {"name": "tooLate", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]},
+    {
+        "name": "reclaimed",
+        "action": "RestartJobSetAndIgnoreMaxRestarts",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+    },
+]

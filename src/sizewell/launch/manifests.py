@@ -1,0 +1,61 @@
+"""From a workload to all that a cluster is told of it: manifests as plain dicts, and as YAML. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sizewell.launch import batch, burn_in, files, kinds, notebook, ray, serving, training
+from sizewell.launch.pods import Manifest
+from sizewell.launch.setting import Setting
+from sizewell.sizing.errors import ConfigError, Fault
+
+
+def manifests(of: Setting) -> list[Manifest]:
+    """Everything that runs one workload, in the order in which each object finds what it refers to.
+
+    ConfigError where what was decided and what shall run do not go together, with all faults.
+    """
+    kind = of.workload.kind
+    if kind in ("training", "fine-tuning"):
+        return checked(ray.manifests(of) if of.workload.scheduler == "ray" else training.manifests(of))
+    if kind == "inference":
+        return checked(serving.manifests(of))
+    if kind == "batch-inference":
+        return checked(batch.manifests(of))
+    return checked(notebook.manifests(of, {notebook.SCRIPT: files.script(notebook.SCRIPT)}))
+
+
+def trials(of: Setting) -> list[Manifest]:
+    """The burn-in of a workload: a load for what is served; for everything else an all-reduce, and reads of volumes."""
+    if of.workload.kind == "inference":
+        return checked(burn_in.load_test(of))
+    return checked([*burn_in.all_reduce(of), *burn_in.reads(of)])
+
+
+def checked(found: Sequence[Manifest]) -> list[Manifest]:
+    """The manifests, if the definitions of their kinds allow them; ConfigError has what they do not."""
+    wrong = [
+        Fault(path=f"{one['kind']} {one['metadata']['name']}", message=fault)
+        for one in found
+        for fault in kinds.faults(one)
+    ]
+    if wrong:
+        raise ConfigError(wrong, subject="manifests")
+    return list(found)
+
+
+def as_yaml(found: Sequence[Manifest]) -> str:
+    """One document an object, ready for `kubectl apply -f -`."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """No anchors: an object that stands twice is written twice. Long texts as blocks."""
+
+        def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+            return True
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Dumper.add_representer(str, text)
+    return "---\n".join(yaml.dump(one, Dumper=Dumper, sort_keys=False, width=120, allow_unicode=True) for one in found)

@@ -1,0 +1,221 @@
+"""One pod: its share of a machine, its security, its folders, its network's variables. Pure.
+
+Pods keep to Kubernetes' restricted standard: no root, no privilege, the runtime's seccomp profile, a root file system
+that cannot be written. Two exceptions: InfiniBand pins memory, which takes IPC_LOCK (`security`); GPUDirect on GKE
+takes root, folders of the machine and a daemon that sets its interfaces (`launch/gpudirect.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sizewell.launch import gpudirect
+from sizewell.launch.run import Run
+from sizewell.launch.setting import Setting, short
+from sizewell.launch.target import EFA_HUGE_PAGES_MIB, Machine, Target
+
+Manifest = dict[str, Any]
+USER: Final = 10001
+GIB: Final = 2**30
+MIB: Final = 2**20
+SCRIPTS: Final = "/opt/sizewell"
+CACHE: Final = "/cache"
+HOME: Final = "/home/sizewell"
+CPU_SHARE, MEMORY_SHARE = 0.85, 0.8  # of a machine, that its pods may have; the rest is the system's (estimate)
+UNKNOWN_CPUS, UNKNOWN_MEMORY = 4, 16 * GIB  # a device, where the catalog does not know the machine
+
+
+def account(of: Setting) -> Manifest:
+    """The service account; the cloud lets it write checkpoints, the cluster lets it nothing."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": of.metadata(of.target.account, of.target.account_annotations),
+        "automountServiceAccountToken": False,
+    }
+
+
+def scripts(of: Setting, files: Mapping[str, str]) -> Manifest:
+    """Our entry scripts, mounted read-only; the name has their hash, so that a changed script is a new job's."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": of.metadata(scripts_name(of.name, files)),
+        "immutable": True,
+        "data": dict(files),
+    }
+
+
+def scripts_name(name: str, files: Mapping[str, str]) -> str:
+    digest = hashlib.sha256("\0".join(f"{key}\0{files[key]}" for key in sorted(files)).encode()).hexdigest()
+    return f"{short(name, 44)}-scripts-{digest[:8]}"
+
+
+def among_themselves(of: Setting, ports: Sequence[int] = ()) -> Manifest:
+    """Only the pods of one job reach each other; `ports` are open to the namespace."""
+    same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
+    ingress: list[Manifest] = [{"from": [{"podSelector": same}]}]
+    if ports:
+        ingress.append({"from": [{"podSelector": {}}], "ports": [{"port": port, "protocol": "TCP"} for port in ports]})
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": of.metadata(),
+        "spec": {"podSelector": same, "policyTypes": ["Ingress"], "ingress": ingress},
+    }
+
+
+def share(machine: Machine, devices: int) -> tuple[int, int]:
+    """CPUs and bytes of memory for a pod with `devices` of the machine's."""
+    part = devices / max(1, machine.devices)
+    cpus = int(machine.cpus * part * CPU_SHARE) if machine.cpus else UNKNOWN_CPUS * devices
+    memory = int(machine.memory_bytes * part * MEMORY_SHARE) if machine.memory_bytes else UNKNOWN_MEMORY * devices
+    return max(1, cpus), max(GIB, memory)
+
+
+def resources(machine: Machine, target: Target, devices: int) -> Manifest:
+    """Requests equal to limits: a pod of a job is never the first to be evicted, and CPUs can be its own."""
+    cpus, memory = share(machine, devices)
+    rdma, count = target.rdma if devices == machine.devices else ("", 0)
+    wanted = {"cpu": str(cpus)}
+    if rdma.endswith("/efa"):
+        memory -= EFA_HUGE_PAGES_MIB * MIB
+        wanted["hugepages-2Mi"] = f"{EFA_HUGE_PAGES_MIB}Mi"
+    wanted["memory"] = f"{max(GIB, memory) // MIB}Mi"
+    if devices:
+        wanted[machine.resource] = str(devices)
+    if rdma:
+        wanted[rdma] = str(count)
+    return {"requests": dict(wanted), "limits": dict(wanted)}
+
+
+def security(run: Run, target: Target, *, rdma: bool) -> tuple[Manifest, Manifest]:
+    """(of the pod, of the container)."""
+    pod: Manifest = {"seccompProfile": {"type": "RuntimeDefault"}, "fsGroup": USER}
+    if not run.root:
+        pod |= {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER}
+    capabilities: Manifest = {"drop": ["ALL"]}
+    if rdma and target.rdma[0].startswith("rdma/"):
+        capabilities["add"] = ["IPC_LOCK"]  # InfiniBand registers memory beyond the usual limit
+    container = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": capabilities}
+    return pod, container
+
+
+def network_env(machine: Machine, target: Target, *, several: bool) -> dict[str, str]:
+    """What NCCL and libfabric have to be told on this fabric; nothing where a job has one machine."""
+    if not several or machine.runtime not in ("cuda", "rocm", "neuron"):
+        return {}
+    found = {"NCCL_SOCKET_IFNAME": "eth0", "NCCL_DEBUG": "WARN", "GLOO_SOCKET_IFNAME": "eth0"}
+    if target.rdma[0].endswith("/efa"):
+        found |= {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
+        found |= {"FI_EFA_USE_HUGE_PAGE": "1"}
+    elif target.fabric:
+        found |= gpudirect.env(target.fabric)
+    elif target.rdma[0]:
+        found |= {"NCCL_IB_PCI_RELAXED_ORDERING": "1", "NCCL_IB_QPS_PER_CONNECTION": "4"}
+    if machine.runtime == "neuron":
+        found = {key: value for key, value in found.items() if not key.startswith("NCCL")}
+    return found
+
+
+def template(
+    of: Setting,
+    *,
+    devices: int,
+    command: Sequence[str],
+    env: Mapping[str, Any] | None = None,
+    files: str = "",
+    ports: Mapping[str, int] | None = None,
+    probes: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    grace: int = 0,
+    restart: str = "Never",
+    own_command: bool = True,
+    main: str = "main",
+    writable: Mapping[str, int] | None = None,
+) -> Manifest:
+    """A pod template: `env` values are text or a `valueFrom`, `files` names the ConfigMap of scripts.
+
+    The run's command takes the place of `command` where `own_command`; `writable` are folders with their most bytes,
+    beside /tmp, the home and the cache.
+    """
+    run, target, machine = of.run, of.target, of.machine
+    _, memory = share(machine, max(1, devices))
+    rdma = bool(target.rdma[0]) and devices == machine.devices
+    fabric = target.fabric if devices == machine.devices and of.nodes > 1 else ""
+    pod_security, container_security = security(run, target, rdma=rdma)
+    folders = {"tmp": ("/tmp", 0), "home": (HOME, 0), "cache": (CACHE, 0)}  # noqa: S108  (a pod's own)
+    folders |= {f"data-{number}": pair for number, pair in enumerate((writable or {}).items())}
+    volumes: list[Manifest] = [
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{memory // 4 // MIB}Mi"}}
+    ]
+    volumes += [
+        {"name": key, "emptyDir": {"sizeLimit": f"{-(-most // MIB)}Mi"} if most else {}}
+        for key, (_, most) in folders.items()
+    ]
+    mounts: list[Manifest] = [{"name": "shm", "mountPath": "/dev/shm"}]  # noqa: S108
+    mounts += [{"name": key, "mountPath": path} for key, (path, _) in folders.items()]
+    for claim, path in run.claims:
+        volumes.append({"name": f"claim-{claim}"[:63], "persistentVolumeClaim": {"claimName": claim}})
+        mounts.append({"name": f"claim-{claim}"[:63], "mountPath": path})
+    if files:
+        volumes.append({"name": "scripts", "configMap": {"name": files, "defaultMode": 0o555}})
+        mounts.append({"name": "scripts", "mountPath": SCRIPTS, "readOnly": True})
+    variables: dict[str, Any] = {**HOUSE, **(env or {}), **dict(run.env)}
+    container: Manifest = {
+        "name": main,
+        "image": run.image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": gpudirect.profiled(fabric, (run.command if own_command else ()) or command),
+        **({"args": list(run.args)} if run.args else {}),
+        "env": [{"name": key, **_value(value)} for key, value in variables.items()],
+        "resources": resources(machine, target, devices),
+        "securityContext": container_security,
+        "volumeMounts": mounts,
+        **dict(probes or {}),
+    }
+    if run.secrets:
+        container["envFrom"] = [{"secretRef": {"name": secret}} for secret in run.secrets]
+    if ports:
+        container["ports"] = [{"name": key, "containerPort": port, "protocol": "TCP"} for key, port in ports.items()]
+    spec: Manifest = {
+        "serviceAccountName": target.account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "restartPolicy": restart,
+        "terminationGracePeriodSeconds": grace or of.grace,
+        "securityContext": pod_security,
+        "nodeSelector": dict(target.selector),
+        "tolerations": target.tolerations(),
+        "containers": [container],
+        "volumes": volumes,
+    }
+    if run.priority:
+        spec["priorityClassName"] = run.priority  # Kueue goes by it too
+    if restart == "Always":
+        del spec["restartPolicy"]  # what a Deployment's pods have anyhow
+    made: Manifest = {"labels": {**of.labels, **target.pod_labels}}
+    if annotations:
+        made["annotations"] = dict(annotations)
+    pod = {"metadata": made, "spec": spec}
+    if fabric:
+        gpudirect.dress(fabric, pod)
+    return pod
+
+
+HOUSE: Final = {  # writable places for libraries that want a home; a name for those that ask who runs them
+    "HOME": HOME,
+    "USER": "sizewell",
+    "TMPDIR": "/tmp",  # noqa: S108
+    "HF_HOME": f"{CACHE}/huggingface",
+    "XDG_CACHE_HOME": CACHE,
+    "TORCHINDUCTOR_CACHE_DIR": f"{CACHE}/inductor",
+    "TRITON_CACHE_DIR": f"{CACHE}/triton",
+    "PYTHONUNBUFFERED": "1",
+}
+
+
+def _value(value: Any) -> Manifest:
+    return {"valueFrom": dict(value)} if isinstance(value, Mapping) else {"value": str(value)}

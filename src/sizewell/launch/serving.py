@@ -1,0 +1,384 @@
+"""A model that answers: a Deployment, or groups of machines where one does not hold it, or KServe. Pure.
+
+What the decision says becomes the engine's flags: tensor and pipeline parallelism from the devices of a replica, the
+batch from its concurrency, quantization from the precision of the weights. Scaling to zero happens only where
+something wakes the model up again: working hours, a query that counts waiting requests, or KServe's own gate.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from sizewell.launch import pods
+from sizewell.launch.jobs import packed, queued
+from sizewell.launch.pods import Manifest
+from sizewell.launch.setting import Setting
+from sizewell.sizing.errors import ConfigError, Fault
+
+PORT: Final = 8000
+MASTER_PORT: Final = 29500
+LEADER: Final = "$(LWS_LEADER_ADDRESS)"
+READY: Final = {"vllm": "/health", "triton": "/v2/health/ready"}
+WAITING: Final = "sum(vllm:num_requests_running{{{0}}}) + sum(vllm:num_requests_waiting{{{0}}})"
+IN_FLIGHT: Final = {
+    "vllm": WAITING,
+    "triton": "sum(rate(nv_inference_request_duration_us{{{0}}}[1m])) / 1e6",  # seconds of requests in a second
+}
+FULL: Final = 0.8  # of a replica's concurrency, from which one more is started
+AT_LOAD: Final = ("int4", "nf4")
+CHECKPOINTED: Final = ("int8", "fp4")
+
+
+def manifests(of: Setting) -> list[Manifest]:
+    """Everything that serves one workload, in the order in which each finds what it refers to."""
+    engine = engine_of(of)
+    groups = nodes_per_replica(of)
+    _possible(of, engine, groups)
+    found = [pods.account(of), pods.among_themselves(of, ports=(PORT,))]
+    if of.run.form == "kserve":
+        return [found[0], inference_service(of, engine)]
+    workload = leader_worker_set(of, engine, groups) if groups > 1 else deployment(of, engine)
+    return [*found, service(of, leader=groups > 1), workload, budget(of), *_scaling(of, engine, workload)]
+
+
+def engine_of(of: Setting) -> str:
+    """Language models and encoders go to vLLM, pictures to Triton; the run may say otherwise."""
+    return of.run.engine or ("triton" if of.task.family in ("vision", "diffusion") else "vllm")
+
+
+def nodes_per_replica(of: Setting) -> int:
+    """Machines that hold one replica."""
+    return max(1, math.ceil(_devices(of) / max(1, of.machine.devices)))
+
+
+def vllm_command(of: Setting, *, nodes: int = 1, leader: bool = True) -> list[str]:
+    """`vllm serve` with the flags of the decision."""
+    task, devices = of.task, _devices(of)
+    model = of.run.model or task.model or ""
+    command = ["vllm", "serve", model, "--host", "0.0.0.0", "--port", str(PORT), "--served-model-name"]  # noqa: S104
+    command += [of.workload.spec.name, "--tensor-parallel-size", str(devices // nodes)]
+    if nodes > 1:
+        command += ["--pipeline-parallel-size", str(nodes), "--distributed-executor-backend", "mp"]
+        command += ["--nnodes", str(nodes), "--node-rank", "0" if leader else "$(LWS_WORKER_INDEX)"]
+        command += ["--master-addr", LEADER, "--master-port", str(MASTER_PORT)]
+        command += [] if leader else ["--headless"]
+    replicas = of.workload.replicas
+    if replicas and replicas.concurrency_per_replica:
+        command += ["--max-num-seqs", str(replicas.concurrency_per_replica)]
+    if task.sequence_length:
+        command += ["--max-model-len", str(_room(task.sequence_length))]
+    command += ["--gpu-memory-utilization", "0.90"] if of.machine.runtime in ("cuda", "rocm") else []
+    return [*command, *_precision(of)]
+
+
+def triton_command(of: Setting) -> list[str]:
+    """Triton over a repository of models in an object store or a folder."""
+    ports = ["--http-port", str(PORT), "--grpc-port", "8001", "--metrics-port", "8002"]
+    return ["tritonserver", "--model-repository", of.run.model, *ports]
+
+
+def deployment(of: Setting, engine: str) -> Manifest:
+    """Replicas that each fit into one machine; several of them share it where there is room."""
+    replicas = _replicas(of)
+    pod = _pod(of, engine, vllm_command(of) if engine == "vllm" else triton_command(of), devices=_devices(of))
+    same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
+    pod["spec"]["topologySpreadConstraints"] = [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": same,
+        }
+    ]
+    spare = _devices(of) * 2 <= of.machine.devices or replicas[2] > replicas[1]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {**of.metadata(), "labels": queued(of.labels, of.target)},
+        "spec": {
+            **({} if scales(of) else {"replicas": replicas[1]}),
+            "selector": same,
+            "strategy": {  # a new version needs devices of its own: where none can be spare, the old one goes first
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}
+                if spare
+                else {"maxSurge": 0, "maxUnavailable": 1},
+            },
+            "progressDeadlineSeconds": cold_start_s(of) * 2 + 600,
+            "template": pod,
+        },
+    }
+
+
+def leader_worker_set(of: Setting, engine: str, nodes: int) -> Manifest:
+    """Replicas of several machines each: a leader that answers and its workers, which live and fall together."""
+    env = {"VLLM_HOST_IP": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    each = _devices(of) // nodes
+    leader = _pod(of, engine, vllm_command(of, nodes=nodes), devices=each, env=env)
+    leader["metadata"]["labels"]["sizewell/role"] = "leader"
+    worker = _pod(of, engine, vllm_command(of, nodes=nodes, leader=False), devices=each, env=env, answers=False)
+    low, now, _ = _replicas(of)
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {**of.metadata(), "labels": queued(of.labels, of.target)},
+        "spec": {
+            "replicas": max(low, now),
+            "startupPolicy": "LeaderCreated",
+            "leaderWorkerTemplate": {
+                "size": nodes,
+                "restartPolicy": "RecreateGroupOnPodRestart",
+                "leaderTemplate": leader,
+                "workerTemplate": worker,
+            },
+            "rolloutStrategy": {
+                "type": "RollingUpdate",
+                "rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0},
+            },
+        },
+    }
+
+
+def inference_service(of: Setting, engine: str) -> Manifest:
+    """KServe with Knative: its gate holds requests while the first replica starts, so zero replicas work."""
+    low, _, high = _replicas(of)
+    command = vllm_command(of) if engine == "vllm" else triton_command(of)
+    pod = _pod(of, engine, command, devices=_devices(of), main="kserve-container")["spec"]
+    container = pod["containers"][0]
+    for key in ("startupProbe", "lifecycle"):  # Knative has its own way with both
+        container.pop(key, None)
+    container["ports"] = [{"name": "http1", "containerPort": PORT, "protocol": "TCP"}]
+    concurrency = _concurrency(of)
+    predictor = {
+        "minReplicas": low,
+        "maxReplicas": high,
+        "scaleMetric": "concurrency",
+        "scaleTarget": max(1, int(concurrency * FULL)),
+        "containerConcurrency": concurrency * 2,
+        "timeout": max(60, cold_start_s(of)),
+        **pod,
+    }
+    wait = {"serving.knative.dev/progress-deadline": f"{cold_start_s(of) * 2}s"}
+    annotations = {"serving.kserve.io/deploymentMode": "Knative", **wait}
+    return {
+        "apiVersion": "serving.kserve.io/v1beta1",
+        "kind": "InferenceService",
+        "metadata": {**of.metadata(annotations=annotations), "labels": queued(of.labels, of.target)},
+        "spec": {"predictor": predictor},
+    }
+
+
+def service(of: Setting, *, leader: bool = False) -> Manifest:
+    """The address inside of the cluster; what lies before it (gateway, TLS, login) is the cluster's."""
+    selector = {"app.kubernetes.io/name": of.name, **({"sizewell/role": "leader"} if leader else {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": of.metadata(),
+        "spec": {
+            "type": "ClusterIP",
+            "selector": selector,
+            "ports": [{"name": "http", "port": 80, "targetPort": PORT, "protocol": "TCP"}],
+        },
+    }
+
+
+def budget(of: Setting) -> Manifest:
+    """Maintenance takes one replica at a time."""
+    same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": of.metadata(),
+        "spec": {"maxUnavailable": 1, "selector": same},
+    }
+
+
+def cold_start_s(of: Setting) -> int:
+    """From nothing to the first answer: the decision's figure, at least five minutes."""
+    return int(max(300, of.workload.performance.figures.get("cold_start_s", 600)))
+
+
+def _possible(of: Setting, engine: str, nodes: int) -> None:
+    """ConfigError where what was decided and what shall run do not go together."""
+    run, task, at = of.run, of.task, f"run.{of.workload.spec.name}"
+    wrong: list[Fault] = []
+
+    def must(holds: bool, path: str, message: str, fix: str) -> None:
+        if not holds:
+            wrong.append(Fault(path=f"{at}.{path}", message=message, fix=fix))
+
+    own = bool(run.command)
+    named = run.model or (task.model if engine == "vllm" else "")
+    hint = "s3://bucket/models" if engine == "triton" else "a name on the Hub, or s3://bucket/folder"
+    must(own or bool(named), "model", f"is missing: {engine} has to be told what to load", f"set {at}.model: {hint}")
+    must(
+        own or engine == "triton" or task.family != "diffusion",
+        "engine",
+        "vllm serves no diffusion models",
+        "set engine: triton, or a command of your own",
+    )
+    must(
+        own or bool(run.model) or task.weights not in CHECKPOINTED,
+        "model",
+        f"weights in {task.weights} have to be made beforehand: vllm does not make them while loading",
+        f"set {at}.model to a checkpoint in {task.weights}",
+    )
+    must(nodes == 1 or engine == "vllm", "engine", f"one replica takes {nodes} machines, which only vllm joins", "vllm")
+    must(
+        nodes == 1 or run.form == "deployment",
+        "form",
+        f"one replica takes {nodes} machines: KServe's own containers take one",
+        "leave form out",
+    )
+    must(
+        _devices(of) % nodes == 0,
+        "form",
+        f"{_devices(of)} devices of a replica do not divide by its {nodes} machines",
+        "decide the stack anew with resources that do",
+    )
+    if wrong:
+        raise ConfigError(wrong, subject=f"run {of.workload.spec.name}")
+
+
+def _pod(
+    of: Setting,
+    engine: str,
+    command: list[str],
+    *,
+    devices: int,
+    env: dict[str, Any] | None = None,
+    answers: bool = True,
+    main: str = "main",
+) -> Manifest:
+    several = devices < _devices(of)
+    variables = {**pods.network_env(of.machine, of.target, several=several), **(env or {})}
+    if engine == "vllm":
+        variables |= {"VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm", "VLLM_NO_USAGE_STATS": "1"}
+    return pods.template(
+        of,
+        devices=devices,
+        command=command,
+        env=variables,
+        ports={"http": PORT} if answers else None,
+        probes=_probes(of, READY[engine]) if answers else None,
+        grace=_drain_s(of),
+        restart="Always",
+        annotations=packed(of.target) if several else None,
+        main=main,
+    )
+
+
+def _probes(of: Setting, path: str) -> Manifest:
+    """Loading may take twice what was expected; an engine that hangs is started anew after two minutes."""
+    check = {"httpGet": {"path": path, "port": "http"}}
+    return {
+        "startupProbe": {**check, "periodSeconds": 10, "failureThreshold": max(30, cold_start_s(of) * 2 // 10)},
+        "readinessProbe": {**check, "periodSeconds": 5, "timeoutSeconds": 5, "failureThreshold": 3},
+        "livenessProbe": {**check, "periodSeconds": 20, "timeoutSeconds": 10, "failureThreshold": 6},
+        "lifecycle": {"preStop": {"exec": {"command": ["sleep", "10"]}}},  # until no gate sends requests any more
+    }
+
+
+def _scaling(of: Setting, engine: str, workload: Manifest) -> list[Manifest]:
+    """KEDA between the decision's fewest and most replicas, by requests in flight, and by working hours."""
+    if not scales(of):
+        return []
+    low, now, high = _replicas(of)
+    wakes = bool(of.run.wake or of.workload.schedule)
+    match = f'namespace="{of.run.namespace}",pod=~"{of.name}-.*"'
+    metadata = {
+        "serverAddress": of.run.metrics,
+        "query": IN_FLIGHT[engine].format(match),
+        "threshold": f"{max(1.0, _concurrency(of) * FULL):g}",
+        "ignoreNullValues": "true",  # nothing runs, nothing is reported: no error
+    }
+    triggers = [{"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}]
+    if of.run.wake:
+        query = {**metadata, "query": of.run.wake, "threshold": "1", "activationThreshold": "0"}
+        triggers.append({"type": "prometheus", "metricType": "AverageValue", "metadata": query})
+    triggers += [{"type": "cron", "metadata": one} for one in _hours(of, max(now, 1))]
+    guard = of.workload.guard
+    ref = {key: workload[key] for key in ("apiVersion", "kind")}
+    return [
+        {
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject",
+            "metadata": of.metadata(),
+            "spec": {
+                "scaleTargetRef": {**ref, "name": of.name},
+                "pollingInterval": 15,
+                "cooldownPeriod": guard.window_s if guard else 2700,
+                "minReplicaCount": low if wakes else max(1, low),
+                "maxReplicaCount": max(high, 1),
+                "triggers": triggers,
+            },
+        }
+    ]
+
+
+def scales(of: Setting) -> bool:
+    low, _, high = _replicas(of)
+    return high > max(1, low) or (low == 0 and bool(of.run.wake or of.workload.schedule))
+
+
+def _hours(of: Setting, replicas: int) -> list[dict[str, str]]:
+    """Working hours as cron lines; outside of them nothing holds the model up."""
+    schedule = of.workload.schedule
+    if schedule is None:
+        return []
+    lines = []
+    for days, start, end in schedule.windows:
+        edges = {}
+        for key, clock in (("start", start), ("end", end)):
+            hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
+            edges[key] = f"{minute} {hour} * * {days.upper()}"
+        lines.append({"timezone": schedule.time_zone, **edges, "desiredReplicas": str(replicas)})
+    return lines
+
+
+def _replicas(of: Setting) -> tuple[int, int, int]:
+    replicas = of.workload.replicas
+    return (replicas.min, replicas.initial, replicas.max) if replicas else (1, 1, 1)
+
+
+def _devices(of: Setting) -> int:
+    return of.workload.replicas.devices_per_replica if of.workload.replicas else of.machine.devices
+
+
+def _concurrency(of: Setting) -> int:
+    replicas = of.workload.replicas
+    return (replicas.concurrency_per_replica or 1) if replicas else 1
+
+
+def _room(tokens: int) -> int:
+    """Room for requests that are longer than the mean ones that were sized: twice, in whole thousands.
+
+    >>> _room(1250), _room(720)
+    (3072, 2048)
+    """
+    return -(-2 * tokens // 1024) * 1024
+
+
+def _precision(of: Setting) -> list[str]:
+    """Flags for weights and cache; a model that the run names itself says in its own files how it is stored."""
+    task, flags = of.task, []
+    if not of.machine.bf16:
+        flags += ["--dtype", "half"]
+    elif task.weights in ("fp16", "fp32", "bf16"):
+        flags += ["--dtype", {"fp16": "half", "fp32": "float32"}.get(task.weights, "bfloat16")]
+    if not of.run.model and task.weights == "fp8":
+        flags += ["--quantization", "fp8"]
+    if not of.run.model and task.weights in AT_LOAD:
+        flags += ["--quantization", "bitsandbytes"]
+    if task.kv in ("fp8", "int8"):
+        flags += ["--kv-cache-dtype", "fp8"]
+    return flags
+
+
+def _drain_s(of: Setting) -> int:
+    """Time to answer what is in flight: twice an answer's, within what a reclaimed machine leaves."""
+    answer = of.workload.performance.figures.get("e2e_s", 10.0)
+    wanted = int(2 * answer) + 30
+    return min(of.grace, wanted) if of.pool.capacity.mode == "spot" else max(30, min(wanted, 300))

@@ -1,0 +1,82 @@
+"""Everything that a manifest follows from, in one record. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sizewell.launch.run import Run
+from sizewell.launch.target import Machine, Target, grace_s, machine_of, nodes_of
+from sizewell.sizing.records.decision import Decision, Pool, Task, Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One workload on one pool: what it is, what runs, where it runs, and under which name its objects stand."""
+
+    decision: Decision
+    workload: Workload
+    pool: Pool
+    run: Run
+    target: Target
+    machine: Machine
+    name: str
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of every object of a workload."""
+        return {
+            "app.kubernetes.io/name": self.name,
+            "app.kubernetes.io/component": self.workload.kind,
+            "app.kubernetes.io/managed-by": "sizewell",
+            "sizewell/stack": self.decision.stack,
+            "sizewell/workload": self.workload.spec.name,
+        }
+
+    @property
+    def task(self) -> Task:
+        return self.workload.task or Task()
+
+    @property
+    def nodes(self) -> int:
+        return nodes_of(self.pool)
+
+    @property
+    def grace(self) -> int:
+        return grace_s(self.workload, self.pool, self.machine.cloud)
+
+    def named(self, name: str) -> Setting:
+        return replace(self, name=short(name))
+
+    def metadata(self, name: str = "", annotations: Mapping[str, str] | None = None) -> dict[str, object]:
+        made: dict[str, object] = {
+            "name": name or self.name,
+            "namespace": self.run.namespace,
+            "labels": self.labels,
+        }
+        return {**made, "annotations": dict(annotations)} if annotations else made
+
+
+def setting(decision: Decision, workload: Workload, pool: Pool, run: Run, target: Target) -> Setting:
+    """The setting of one pool, named after it."""
+    return Setting(
+        decision=decision,
+        workload=workload,
+        pool=pool,
+        run=run,
+        target=target,
+        machine=machine_of(pool),
+        name=short(target.pool),
+    )
+
+
+def short(name: str, limit: int = 40) -> str:
+    """`name`, cut with a hash where too long: pods add to it, and theirs ends at 63.
+
+    >>> short("chat"), short("a-workload-with-a-name-of-forty-letters-burn-in")
+    ('chat', 'a-workload-with-a-name-of-forty-47323543')
+    """
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - 9].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -1,0 +1,231 @@
+"""Where it runs: one machine of the pool as a pod sees it, and the pool as the cluster's scheduler sees it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sizewell.sizing import catalog
+from sizewell.sizing.errors import DecisionError
+from sizewell.sizing.records.decision import Pool, Workload
+
+CLUSTERS: Final = ("eks", "gke", "aks", "other")
+RESOURCES: Final = {
+    "cuda": "nvidia.com/gpu",
+    "rocm": "amd.com/gpu",
+    "tpu": "google.com/tpu",
+    "neuron": "aws.amazon.com/neuron",
+}
+NOTICE_S: Final = {"aws": 120, "gcp": 30, "azure": 30}  # between the word that a spot machine goes, and its end
+EFA_HUGE_PAGES_MIB: Final = 5120  # of 2 MiB pages; the machines set a little more aside at first boot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What one machine of a pool offers to pods."""
+
+    cloud: str
+    runtime: str  # cuda | rocm | tpu | neuron
+    accelerator: str  # catalog key
+    devices: int
+    cpus: int  # 0: not known
+    memory_bytes: int  # 0: not known
+    fabric: str  # efa | infiniband | gpudirect-... | ici | ""
+    cards: int  # RDMA interfaces
+    fabric_bytes_per_s: float  # of the whole machine, one direction; 0: plain network
+    network_bytes_per_s: float  # of the whole machine; 0: not known
+    link_bytes_per_s: float  # between the devices of a machine, one direction; 0: not known
+    fast: int  # devices that the fast link joins; 1: PCIe only
+    bf16: bool
+    tpu_label: str = ""  # GKE's name of the TPU
+    topology: str = ""
+    hosts: int = 1  # machines of one slice
+
+    @property
+    def resource(self) -> str:
+        return RESOURCES[self.runtime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A pool as a cluster of some kind sees it: how pods find its machines, what they run as, where state goes."""
+
+    cluster: str  # eks | gke | aks | other
+    pool: str
+    account: str  # Kubernetes service account, which the cloud lets write checkpoints and nothing else
+    account_annotations: Mapping[str, str] = field(default_factory=dict)
+    pod_labels: Mapping[str, str] = field(default_factory=dict)
+    selector: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[tuple[str, str], ...] = ()  # (key, effect) that the pool's machines carry
+    queue: str = ""  # Kueue's local queue; "": none
+    levels: tuple[str, ...] = ()  # topology labels of the queue, widest first
+    store: str = ""  # URI of the checkpoints; "": none
+    rdma: tuple[str, int] = ("", 0)  # resource and count of RDMA interfaces, where a device plugin offers them
+    fabric: str = ""  # gpudirect-...: the cluster has its networks, installers and daemons; "": a plain interface
+
+    def tolerations(self) -> list[dict[str, str]]:
+        return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in self.taints]
+
+
+def machine_of(pool: Pool) -> Machine:
+    """The machine of a pool by the catalog. DecisionError where the catalog does not know it."""
+    known = catalog.load()
+    try:
+        shape = known.shape(pool.cloud, pool.instance_type)
+        chip = known.accelerator(pool.accelerator)
+    except KeyError as error:
+        raise DecisionError(f"{pool.instance_type}: {error.args[0]}\n  fix: decide the stack anew") from None
+    piece = next(
+        (
+            one
+            for one in known.slices
+            if (one.machine_type, one.topology) == (pool.instance_type, pool.tpu_topology or "")
+        ),
+        None,
+    )
+    if chip.runtime not in RESOURCES:
+        raise DecisionError(
+            f"{pool.instance_type}: {chip.name} is no device that Kubernetes has a plugin of ours for\n"
+            "  fix: name accelerators in the spec's resources"
+        )
+    return Machine(
+        cloud=pool.cloud,
+        runtime=chip.runtime,
+        accelerator=chip.key,
+        devices=piece.chips_per_vm if piece else shape.accelerators,
+        cpus=shape.vcpus or 0,
+        memory_bytes=shape.memory_bytes or 0,
+        fabric=shape.fabric,
+        cards=shape.rdma_interfaces,
+        fabric_bytes_per_s=shape.fabric_bytes_per_s or 0.0,
+        network_bytes_per_s=shape.network_bytes_per_s or 0.0,
+        link_bytes_per_s=(chip.link_bytes_per_s or 0.0) / 2,  # the catalog's figure counts both directions
+        fast=shape.scale_up,
+        bf16="bf16" in chip.flop_per_s,
+        tpu_label=piece.gke_label if piece else "",
+        topology=piece.topology if piece else "",
+        hosts=piece.vms if piece else 1,
+    )
+
+
+def nodes_of(pool: Pool) -> int:
+    """Machines of a job: those that the decision starts with, all of them where a queue starts with none."""
+    return max(1, pool.nodes_initial or pool.nodes_max)
+
+
+def eks_target(workload: Workload, pool: Pool, *, name: str, queue: str = "", store: str = "") -> Target:
+    """Our EKS node groups: labels, taints and the account as `components.aws` makes them; pod identity writes."""
+    machine = machine_of(pool)
+    gang = workload.parallelism is not None and pool.nodes_max > 1
+    efa = gang and machine.fabric == "efa" and machine.cards > 0
+    return Target(
+        cluster="eks",
+        pool=name,
+        account=name,
+        selector={"sizewell/pool": name},
+        taints=((machine.resource, "NoSchedule"),),
+        queue=queue,
+        store=store,
+        rdma=("vpc.amazonaws.com/efa", machine.cards) if efa else ("", 0),
+    )
+
+
+def gke_target(
+    pool: Pool,
+    *,
+    name: str,
+    label: str,
+    writer: str = "",
+    queue: str = "",
+    levels: Sequence[str] = (),
+    store: str = "",
+    fabric: str = "",
+) -> Target:
+    """Our GKE node pools; `label` is the pools' sizewell-workload, `writer` the e-mail that may write checkpoints.
+
+    `fabric` is the GPUDirect protocol that the pool's machines and the cluster are made for, `levels` are the topology
+    labels that the queue packs by.
+    """
+    machine = machine_of(pool)
+    selector = {"sizewell-workload": label}
+    if machine.tpu_label:
+        selector |= {"cloud.google.com/gke-tpu-accelerator": machine.tpu_label}
+        selector |= {"cloud.google.com/gke-tpu-topology": machine.topology}
+    taints = [(machine.resource, "NoSchedule")]
+    if pool.capacity.mode == "queued":
+        taints.append(("cloud.google.com/gke-queued", "NoSchedule"))
+    if pool.capacity.mode == "flex-start":
+        taints.append(("cloud.google.com/gke-flex-start", "NoSchedule"))
+    return Target(
+        cluster="gke",
+        pool=name,
+        account=label,
+        account_annotations={"iam.gke.io/gcp-service-account": writer} if writer else {},
+        selector=selector,
+        taints=tuple(taints),
+        queue=queue,
+        levels=tuple(levels),
+        store=store,
+        fabric=fabric,
+    )
+
+
+def aks_target(
+    workload: Workload, pool: Pool, *, name: str, client: str = "", queue: str = "", store: str = ""
+) -> Target:
+    """AKS pools; `client` is the client id of the identity that may write checkpoints."""
+    machine = machine_of(pool)
+    gang = workload.parallelism is not None and pool.nodes_max > 1
+    taints = [("sku", "NoSchedule"), (machine.resource, "NoSchedule")]
+    if pool.capacity.mode == "spot":
+        taints.append(("kubernetes.azure.com/scalesetpriority", "NoSchedule"))
+    rdma = gang and machine.fabric == "infiniband" and machine.cards > 0
+    return Target(
+        cluster="aks",
+        pool=name,
+        account=name,
+        account_annotations={"azure.workload.identity/client-id": client} if client else {},
+        pod_labels={"azure.workload.identity/use": "true"} if client else {},
+        selector={"sizewell/pool": name},
+        taints=tuple(taints),
+        queue=queue,
+        store=store,
+        rdma=("rdma/ib", machine.cards) if rdma else ("", 0),
+    )
+
+
+def other_target(
+    pool: Pool,
+    *,
+    name: str,
+    selector: Mapping[str, str],
+    taints: Mapping[str, str] | None = None,
+    account: str = "",
+    annotations: Mapping[str, str] | None = None,
+    rdma: str = "",
+    queue: str = "",
+    store: str = "",
+) -> Target:
+    """A cluster that somebody else made (CoreWeave, on premises): its own labels, taints and RDMA resource."""
+    machine = machine_of(pool)
+    found = {machine.resource: "NoSchedule", **(taints or {})}
+    return Target(
+        cluster="other",
+        pool=name,
+        account=account or name,
+        account_annotations=dict(annotations or {}),
+        selector=dict(selector),
+        taints=tuple(found.items()),
+        queue=queue,
+        store=store,
+        rdma=(rdma, 1 if rdma.endswith("/ib") else machine.cards) if rdma else ("", 0),
+    )
+
+
+def grace_s(workload: Workload, pool: Pool, cloud: str) -> int:
+    """How long a pod may take to end: what a reclaimed machine leaves, else twice the time to write a checkpoint."""
+    if pool.capacity.mode == "spot" or pool.market == "spot":
+        return NOTICE_S.get(cloud, 30) - 5
+    writes: Any = workload.performance.figures.get("checkpoint_write_s", 0.0)
+    return int(min(600, max(60, 2 * writes + 30)))

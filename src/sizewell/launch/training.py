@@ -1,0 +1,171 @@
+"""A training run: its entry script, its variables, its JobSet. Pure.
+
+The scripts and their variables are described in `launch/scripts/README.md`. Every machine runs the same line: one
+process per device under `spawn.py`, or on TPU one process per machine. A run that starts again finds its newest
+complete checkpoint under its URI and goes on from there.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from sizewell.launch import files, pods
+from sizewell.launch.jobs import JOB, PORT, coordinator, jobset, packed
+from sizewell.launch.pods import Manifest
+from sizewell.launch.setting import Setting
+from sizewell.sizing.errors import ConfigError, Fault
+
+CORES: Final = {"trainium1": 2, "trainium2": 4, "inferentia2": 2}  # processes of a Neuron device (logical cores)
+BEFORE_BLOCK_ENDS_S: Final = 40 * 60  # the cloud ends machines half an hour before the window does
+
+
+def manifests(of: Setting) -> list[Manifest]:
+    """Everything of one run, in the order in which each finds what it refers to."""
+    possible(of)
+    found = [pods.account(of)]
+    name = ""
+    if not of.run.command:
+        name = pods.scripts_name(of.name, files.training())
+        found.append(pods.scripts(of, files.training()))
+    return [*found, pods.among_themselves(of), job(of, name)]
+
+
+def job(of: Setting, scripts: str) -> Manifest:
+    """The JobSet; `scripts` names their ConfigMap."""
+    several = of.nodes > 1
+    env: dict[str, Any] = {**pods.network_env(of.machine, of.target, several=several), **variables(of)}
+    if of.machine.runtime == "tpu" and of.nodes > of.machine.hosts > 1:  # several slices talk over the network
+        env["MEGASCALE_COORDINATOR_ADDRESS"] = coordinator(of.name)
+        env["MEGASCALE_NUM_SLICES"] = str(of.nodes // of.machine.hosts)
+        env["MEGASCALE_SLICE_ID"] = JOB
+    pod = pods.template(
+        of,
+        devices=of.machine.devices,
+        command=command(of),
+        env=env,
+        files=scripts,
+        ports={"rendezvous": PORT} if several else None,
+        annotations=packed(of.target) if several else None,
+    )
+    return jobset(of, pod, pods=of.nodes, deadline_s=deadline_s(of), ends="SIZEWELL_DEADLINE" in env)
+
+
+def command(of: Setting) -> list[str]:
+    """The line that every machine runs."""
+    script = f"{pods.SCRIPTS}/{entry(of)}"
+    if entry(of) == "train_jax.py":
+        return ["python3", script]
+    return ["python3", f"{pods.SCRIPTS}/spawn.py", "--processes", str(processes(of)), script]
+
+
+def entry(of: Setting) -> str:
+    """Which script trains: by framework and accelerator."""
+    if of.workload.framework == "jax" or of.machine.runtime == "tpu":
+        return "train_jax.py"
+    return "train_neuron.py" if of.machine.runtime == "neuron" else "train_fsdp.py"
+
+
+def processes(of: Setting) -> int:
+    """Processes on each machine: one per device, on Neuron one per core."""
+    return of.machine.devices * (CORES.get(of.machine.accelerator, 2) if of.machine.runtime == "neuron" else 1)
+
+
+def variables(of: Setting) -> dict[str, str]:
+    """The settings of the entry script, as the decision has them; nothing where the run has a command of its own."""
+    if of.run.command:
+        return {}
+    task, layout, keep = of.task, of.workload.parallelism, of.workload.checkpoint
+    found: dict[str, Any] = {
+        "CHECKPOINT_URI": checkpoint_uri(of),
+        "LOCK_DAYS": lock_days(of) if of.target.store.startswith("gs://") else None,
+        "CHECKPOINT_INTERVAL_S": int(keep.interval_s) if keep else None,
+        "KEEP": keep.keep if keep else None,
+        "GRACE_S": of.grace,
+        "DEADLINE": deadline(of),
+        "DATA": of.workload.storage.location if of.workload.storage else None,
+        "MODEL": of.run.model or task.model,
+        "DIMENSIONS": ",".join(f"{key}={value}" for key, value in (task.dimensions or {}).items()),
+        "METHOD": task.method,
+        "LORA_RANK": task.lora_rank,
+        "PRECISION": task.precision,
+        "SEQUENCE_LENGTH": task.sequence_length,
+        "SAMPLES_PER_STEP": task.samples_per_step,
+        "STEPS": task.steps,
+    }
+    if layout:
+        found |= {
+            "MICRO_BATCH": layout.micro_batch,
+            "TENSOR": layout.tensor,
+            "ZERO_STAGE": layout.zero_stage,
+            "SHARD_GROUP": layout.shard_group,
+            "CHECKPOINTING": layout.checkpointing,
+        }
+    found["NODES"] = of.nodes
+    if of.machine.runtime != "tpu":  # on a slice JAX finds the others by itself
+        found["COORDINATOR"] = f"{coordinator(of.name)}:{PORT}" if of.nodes > 1 else f"127.0.0.1:{PORT}"
+    else:
+        del found["NODES"]
+    return {f"SIZEWELL_{key}": str(value) for key, value in found.items() if value not in (None, "")}
+
+
+def checkpoint_uri(of: Setting) -> str:
+    """Where this run's state goes: the decision's store, and below it the run's own prefix."""
+    return f"{of.target.store.rstrip('/')}/{of.run.prefix}" if of.target.store else ""
+
+
+def lock_days(of: Setting) -> int:
+    """For so long nobody deletes what a run saves, by mistake or not: as the stores of all clouds have it."""
+    return 30 if getattr(of.decision, "environment", "") == "prod" else 7
+
+
+def deadline_s(of: Setting) -> int:
+    """After this long a run has gone wrong: the spec's deadline, else three times the upper end of the prediction."""
+    if of.task.deadline_s:
+        return int(of.task.deadline_s)
+    performance = of.workload.performance
+    return int(max(3600, 3 * performance.high)) if performance.metric == "run_time_s" else 0
+
+
+def deadline(of: Setting) -> str:
+    """When the machines are gone for certain: the end of a block that has a start, or the stack's last day."""
+    ends = []
+    block = of.pool.capacity.block
+    if block and block.start:
+        start = datetime.fromisoformat(block.start)
+        start = start.astimezone(UTC) if start.tzinfo else start.replace(tzinfo=UTC)
+        ends.append(start + timedelta(hours=block.duration_hours, seconds=-BEFORE_BLOCK_ENDS_S))
+    if day := of.decision.expires_at:
+        ends.append(datetime(day.year, day.month, day.day, tzinfo=UTC))
+    return f"{min(ends):%Y-%m-%dT%H:%M:%SZ}" if ends else ""
+
+
+def possible(of: Setting) -> None:
+    """ConfigError where the entry scripts cannot do what was decided; a command of one's own can do anything."""
+    if of.run.command:
+        return
+    task, layout, name = of.task, of.workload.parallelism, of.workload.spec.name
+    fix = f"set run.{name}.command and an image that trains it"
+    wrong: list[Fault] = []
+
+    def must(holds: bool, path: str, message: str, way_out: str = fix) -> None:
+        if not holds:
+            wrong.append(Fault(path=path, message=message, fix=way_out))
+
+    again = "run `sizewell size --stack STACK` and commit the decision"
+    must(of.workload.task is not None, "task", "is not in the decision: it was made by an older version", again)
+    must(task.family in (None, "decoder"), "task.family", f"is {task.family}: the entry scripts train language models")
+    must(task.method != "qlora", "task.method", "is qlora, which the entry scripts do not shard")
+    must(of.workload.framework != "tensorflow", "framework", "is tensorflow, which has no entry script")
+    for key in ("pipeline", "context", "expert"):
+        value = getattr(layout, key, 1)
+        must(value == 1, f"parallelism.{key}", f"is {value}: the entry scripts split by data and tensor alone")
+    if layout is not None:
+        most = max(of.nodes, of.pool.nodes_max)
+        there, wanted = most * of.machine.devices, layout.data * layout.tensor * layout.pipeline
+        message = f"is over {wanted} devices, the pool has {there}: {most} machines of {of.machine.devices}"
+        must(wanted <= there, "parallelism", message, again)
+    store = "a training run without a place for its state is lost with its machines"
+    must(bool(of.target.store), "checkpoint", f"is missing: {store}", "add checkpoint: to the spec, and decide anew")
+    if wrong:
+        raise ConfigError(wrong, subject=f"run {name}")

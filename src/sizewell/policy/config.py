@@ -1,0 +1,308 @@
+"""The configuration of the policies: one YAML file, checked whole; a wrong file names every fault and stops.
+
+Four sections: `levels` (rule to level, for all environments or by environment), `undetermined` (the level of a result
+that cannot be judged yet, where `up` judges it again), `parameters` (rule to its settings) and `waivers` (rule,
+resource, reason, last day). A project keeps its own as `policy/config.yaml`; where it has none, `default.yaml` holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from sizewell.policy.announcement import LEVELS, Announcement, Level
+from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.records.registration import ENVIRONMENTS
+
+DEFAULT_FILE: Final = Path(__file__).parent / "default.yaml"
+_SECTIONS: Final = ("levels", "undetermined", "parameters", "waivers")
+_WAIVER_KEYS: Final = ("rule", "resource", "reason", "expires", "stack")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiver:
+    """One exception: a rule, a resource (name or URN, or "stack"), a reason, the last day it holds."""
+
+    rule: str
+    resource: str
+    reason: str
+    expires: date
+    stack: str = ""  # only in this stack; "" in every stack
+
+    def concerns(self, stack: str) -> bool:
+        return self.stack in ("", stack)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Levels by rule and environment ("" for all), levels of undetermined results, parameters by rule, waivers."""
+
+    levels: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    undetermined: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
+    waivers: tuple[Waiver, ...] = ()
+
+    def level(self, rule: Announcement, environment: str) -> Level:
+        stated = self.levels.get(rule.id, {})
+        return stated.get(environment) or stated.get("") or rule.level_in(environment)
+
+    def level_undetermined(self, rule: Announcement, environment: str) -> Level:
+        """The level of a result that cannot be judged yet: the rule's own, unless the file allows less."""
+        stated = self.undetermined.get(rule.id, {})
+        return stated.get(environment) or stated.get("") or self.level(rule, environment)
+
+    def parameters(self, rule: Announcement) -> dict[str, Any]:
+        return {**rule.defaults(), **self.settings.get(rule.id, {})}
+
+
+def read_config(path: Path, rules: Sequence[Announcement] | None = None) -> Config:
+    """Read a file; ConfigError with every fault."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506  (a safe loader, in C)
+    except FileNotFoundError:
+        raise ConfigError([Fault(path=str(path), message="no such file")]) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError([Fault(path=str(path), message=f"cannot be read: {error}")]) from None
+    return parse_config({} if data is None else data, str(path), rules)
+
+
+def parse_config(
+    data: Any, origin: str = "policy configuration", rules: Sequence[Announcement] | None = None
+) -> Config:
+    """Check the content of a configuration; ConfigError with every fault."""
+    if rules is None:
+        from sizewell.policy.rules import RULES
+
+        rules = RULES
+    by_id = {rule.id: rule for rule in rules}
+    faults: list[Fault] = []
+    if not isinstance(data, Mapping):
+        raise ConfigError([Fault(path="", found=data, allowed="a mapping")], subject=origin)
+    faults.extend(_unknown("", str(key), _SECTIONS, "section") for key in data if key not in _SECTIONS)
+    levels = _levels("levels", data.get("levels") or {}, by_id, faults)
+    undetermined = _levels("undetermined", data.get("undetermined") or {}, by_id, faults)
+    settings = _settings(data.get("parameters") or {}, by_id, faults)
+    waivers = _waivers(data.get("waivers") or [], by_id, faults)
+    if faults:
+        raise ConfigError(faults, subject=origin)
+    return Config(levels=levels, settings=settings, undetermined=undetermined, waivers=waivers)
+
+
+def _levels(
+    section: str, data: Any, rules: Mapping[str, Announcement], faults: list[Fault]
+) -> dict[str, dict[str, Level]]:
+    found: dict[str, dict[str, Level]] = {}
+    if not isinstance(data, Mapping):
+        faults.append(Fault(path=section, found=data, allowed="a mapping of rules to levels"))
+        return found
+    for rule, stated in data.items():
+        path = f"{section}.{rule}"
+        if rule not in rules:
+            faults.append(_unknown(section, str(rule), rules, "rule"))
+            continue
+        per = stated if isinstance(stated, Mapping) else {"": stated}
+        for environment, level in per.items():
+            where = f"{path}.{environment}" if environment else path
+            if environment and environment not in ENVIRONMENTS:
+                faults.append(_unknown(path, str(environment), ENVIRONMENTS, "environment"))
+            elif level not in LEVELS:
+                faults.append(Fault(path=where, found=level, allowed=" | ".join(LEVELS)))
+            else:
+                found.setdefault(str(rule), {})[str(environment)] = level
+    return found
+
+
+def _settings(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    if not isinstance(data, Mapping):
+        faults.append(Fault(path="parameters", found=data, allowed="a mapping of rules to their parameters"))
+        return found
+    for rule, stated in data.items():
+        if rule not in rules:
+            faults.append(_unknown("parameters", str(rule), rules, "rule"))
+            continue
+        if not isinstance(stated, Mapping):
+            faults.append(Fault(path=f"parameters.{rule}", found=stated, allowed="a mapping"))
+            continue
+        known = rules[rule].parameters
+        for name, value in stated.items():
+            path = f"parameters.{rule}.{name}"
+            if name not in known:
+                faults.append(_unknown(f"parameters.{rule}", str(name), known, "parameter"))
+            elif wrong := mismatch(value, known[name].schema):
+                faults.append(Fault(path=path, found=value, allowed=wrong))
+            else:
+                found.setdefault(str(rule), {})[str(name)] = value
+    return found
+
+
+def unknown_rules(names: Iterable[str], rules: Sequence[Announcement]) -> list[Fault]:
+    """A fault for each name that no rule has.
+
+    >>> from sizewell.policy.announced import announced
+    >>> [fault.fix for fault in unknown_rules(["idle-exposur", "expired"], announced())]
+    ['did you mean idle-exposure?']
+    """
+    known = {rule.id: rule for rule in rules}
+    return [_unknown("", name, known, "rule") for name in names if name not in known]
+
+
+def mismatch(value: Any, schema: Mapping[str, Any]) -> str:
+    """What is allowed, where `value` does not fit the small part of JSON Schema that parameters use; "" where it fits.
+
+    >>> mismatch(-1, {"type": "number", "minimum": 0}), mismatch(["a"], {"type": "array", "items": {"type": "string"}})
+    ('a number, at least 0', '')
+    """
+    kind = schema.get("type")
+    kinds: dict[Any, tuple[type | tuple[type, ...], str]] = {
+        "number": ((int, float), "a number"),
+        "integer": (int, "a whole number"),
+        "string": (str, "a string"),
+        "boolean": (bool, "true or false"),
+        "array": (list, "a list"),
+        "object": (dict, "a mapping"),
+        "null": (type(None), "null"),
+    }
+    wanted, words = kinds[kind]
+    if "minimum" in schema:
+        words += f", at least {schema['minimum']}"
+    if "items" in schema:
+        words += f" of {kinds[schema['items']['type']][1].removeprefix('a ')}s"
+    good = isinstance(value, wanted) and not (kind in {"number", "integer"} and isinstance(value, bool))
+    if good and "minimum" in schema:
+        good = value >= schema["minimum"]
+    if good and "items" in schema:
+        good = all(not mismatch(entry, schema["items"]) for entry in value)
+    if good and "additionalProperties" in schema and isinstance(value, dict):
+        good = all(not mismatch(entry, schema["additionalProperties"]) for entry in value.values())
+    return "" if good else words
+
+
+def _waivers(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) -> tuple[Waiver, ...]:
+    found: list[Waiver] = []
+    if not isinstance(data, Sequence) or isinstance(data, str):
+        faults.append(Fault(path="waivers", found=data, allowed="a list"))
+        return ()
+    for index, entry in enumerate(data):
+        path = f"waivers[{index}]"
+        if not isinstance(entry, Mapping):
+            faults.append(Fault(path=path, found=entry, allowed="a mapping of rule, resource, reason, expires"))
+            continue
+        before = len(faults)
+        faults.extend(_unknown(path, str(key), _WAIVER_KEYS, "key") for key in entry if key not in _WAIVER_KEYS)
+        faults.extend(
+            Fault(path=f"{path}.{key}", found=entry.get(key), allowed="a text that is not empty")
+            for key in ("rule", "resource", "reason")
+            if not isinstance(entry.get(key), str) or not entry[key].strip()
+        )
+        if isinstance(entry.get("rule"), str) and entry["rule"] not in rules:
+            faults.append(_unknown(path, entry["rule"], rules, "rule"))
+        expires = _date(entry.get("expires"))
+        if expires is None:
+            faults.append(Fault(path=f"{path}.expires", found=entry.get("expires"), allowed="a date, YYYY-MM-DD"))
+        if len(faults) == before and expires is not None:
+            found.append(
+                Waiver(
+                    rule=entry["rule"],
+                    resource=entry["resource"],
+                    reason=entry["reason"],
+                    expires=expires,
+                    stack=str(entry.get("stack", "")),
+                )
+            )
+    return tuple(found)
+
+
+def _date(value: Any) -> date | None:
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        return None
+
+
+def _unknown(path: str, name: str, allowed: Mapping[str, Any] | Sequence[str], what: str) -> Fault:
+    close = get_close_matches(name, list(allowed), n=1)
+    if close:
+        hint = f"did you mean {close[0]}?"
+    elif len(allowed) <= 8:
+        hint = f"one of {', '.join(allowed)}" if allowed else "leave it out"
+    else:
+        hint = f"`sizewell policy --list` names every {what}"
+    return Fault(path=f"{path}.{name}" if path else name, message=f"unknown {what}", fix=hint)
+
+
+def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
+    """The JSON Schema of the configuration, for editors."""
+    if rules is None:
+        from sizewell.policy.rules import RULES
+
+        rules = RULES
+    level = {"enum": list(LEVELS)}
+    by_rule = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            rule.id: {
+                "description": rule.prevents,
+                "oneOf": [
+                    level,
+                    {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": dict.fromkeys(ENVIRONMENTS, level),
+                    },
+                ],
+            }
+            for rule in rules
+        },
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Sizewell policy configuration",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "levels": by_rule,
+            "undetermined": by_rule,
+            "parameters": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    rule.id: {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {
+                            name: {**parameter.schema, "description": parameter.meaning, "default": parameter.default}
+                            for name, parameter in rule.parameters.items()
+                        },
+                    }
+                    for rule in rules
+                    if rule.parameters
+                },
+            },
+            "waivers": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["rule", "resource", "reason", "expires"],
+                    "properties": {
+                        "rule": {"enum": [rule.id for rule in rules]},
+                        "resource": {"type": "string", "minLength": 1},
+                        "reason": {"type": "string", "minLength": 1},
+                        "expires": {"type": "string", "format": "date"},
+                        "stack": {"type": "string"},
+                    },
+                },
+            },
+        },
+    }

@@ -1,0 +1,220 @@
+"""Run the rules over the facts of a stack. Pure: the day comes from the caller.
+
+Nothing passes by accident: an unknown value is "undetermined" and counts as failed at the rule's level, a rule that
+raises is reported as that rule's own fault and counts as failed, an expired or dangling waiver fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final, Literal
+
+from sizewell.policy.config import Config, Waiver
+from sizewell.policy.rule import Level, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.stackfacts import Fact, StackFacts
+
+Outcome = Literal["violation", "undetermined", "waived", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One thing that a rule says about one resource (or about the stack: urn "")."""
+
+    rule: str
+    outcome: Outcome
+    level: Level
+    urn: str
+    resource: str
+    message: str
+    fix: str
+    prevents: str = ""
+    reason: str = ""  # of the waiver
+
+    def sentence(self) -> str:
+        """As a person reads it: what, where, why, and the line that mends it."""
+        where = f"{self.resource}: " if self.resource else ""
+        return f"{where}{self.message}\n  fix: {self.fix}" if self.fix else f"{where}{self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All results that are not plain passes, and how many judgements passed."""
+
+    results: tuple[Result, ...]
+    passed: int
+    rules: int
+
+    def failed(self, level: Level = "mandatory") -> tuple[Result, ...]:
+        """What stops a change (mandatory) or only warns (advisory)."""
+        return tuple(result for result in self.results if result.outcome != "waived" and result.level == level)
+
+    @property
+    def waived(self) -> tuple[Result, ...]:
+        return tuple(result for result in self.results if result.outcome == "waived")
+
+    @property
+    def ok(self) -> bool:
+        return not self.failed()
+
+
+def evaluate(
+    facts: StackFacts, config: Config, *, on: date, rules: Sequence[Rule] | None = None, evaluator: bool = True
+) -> Report:
+    """Judge every fact by every rule that is on in this environment.
+
+    Args:
+        facts: The stack.
+        config: Levels, parameters and waivers.
+        on: The day on which waivers expire.
+        rules: Others than those shipped; for tests.
+        evaluator: Whether the caller sees what only the evaluator sees (retain-on-delete).
+
+    """
+    if rules is None:
+        from sizewell.policy.rules import RULES
+
+        rules = RULES
+    results: list[Result] = []
+    passed = 0
+    ran = 0
+    waivers = _Waivers(config.waivers, facts, on)
+    for rule in rules:
+        level = config.level(rule, facts.environment)
+        if level == "disabled" or (rule.evaluator_only and not evaluator):
+            continue
+        ran += 1
+        parameters = config.parameters(rule)
+        try:
+            verdicts = _verdicts(rule, facts, parameters)
+            unsure = config.level_undetermined(rule, facts.environment)
+            found, fine = _results(rule, level, unsure, facts, verdicts)
+        except Exception as error:  # noqa: BLE001  (a broken rule must fail, not pass and not stop the others)
+            found = [
+                Result(
+                    rule=rule.id,
+                    outcome="error",
+                    level=level,
+                    urn="",
+                    resource="",
+                    message=f"the rule itself failed ({type(error).__name__}: {error}), so it counts as violated",
+                    fix=f"mend policy/rules/{rule.id.replace('-', '_')}.py, or disable {rule.id} with a reason",
+                    prevents=rule.prevents,
+                )
+            ]
+            fine = 0
+        passed += fine
+        results.extend(waivers.applied(result) for result in found)
+    results.extend(waivers.faults())
+    return Report(results=tuple(results), passed=passed, rules=ran)
+
+
+_NOW: Final = "state it in the program, or waive the rule for this resource"
+_LATER: Final = "state it in the program, or let `pulumi up` judge it with the cloud's answers"  # as the file allows
+
+
+def _verdicts(rule: Rule, facts: StackFacts, parameters: dict[str, object]) -> Iterable[tuple[str, Verdict]]:
+    if rule.subject == "stack":
+        yield from rule.judge(facts, parameters)
+        return
+    judge, clouds, types = rule.judge, rule.clouds, rule.types
+    subjects: tuple[Fact, ...] = getattr(facts, rule.subject)
+    for fact in subjects:
+        if (types and fact.type not in types) or (not types and fact.cloud not in clouds):
+            continue
+        yield fact.urn, judge(fact, parameters)
+
+
+def _results(
+    rule: Rule, level: Level, unsure: Level, facts: StackFacts, verdicts: Iterable[tuple[str, Verdict]]
+) -> tuple[list[Result], int]:
+    found: list[Result] = []
+    fine = 0
+    for urn, verdict in verdicts:
+        if verdict is None:
+            fine += 1
+            continue
+        if not isinstance(verdict, (Violation, Undetermined)):
+            raise TypeError(f"returned {verdict!r}, not a Violation, Undetermined or None")
+        resource = facts.graph.by_urn.get(urn)
+        unknown = isinstance(verdict, Undetermined)
+        found.append(
+            Result(
+                rule=rule.id,
+                outcome="undetermined" if unknown else "violation",
+                level=unsure if unknown else level,
+                urn=urn,
+                resource=resource.name if resource is not None else "",
+                message=f"cannot be judged before {verdict.what} is known"
+                if isinstance(verdict, Undetermined)
+                else verdict.message,
+                fix=(_LATER if unsure != level else _NOW) if isinstance(verdict, Undetermined) else verdict.fix,
+                prevents=rule.prevents,
+            )
+        )
+    return found, fine
+
+
+class _Waivers:
+    """The waivers of a configuration against one stack: which still hold, and which are faults themselves."""
+
+    def __init__(self, waivers: tuple[Waiver, ...], facts: StackFacts, on: date) -> None:
+        self._waivers = [waiver for waiver in waivers if waiver.concerns(facts.stack)]
+        self._facts = facts
+        self._on = on
+
+    def applied(self, result: Result) -> Result:
+        for waiver in self._waivers:
+            if (
+                waiver.rule == result.rule
+                and waiver.expires >= self._on
+                and _matches(waiver, result.urn, result.resource)
+            ):
+                return Result(
+                    rule=result.rule,
+                    outcome="waived",
+                    level=result.level,
+                    urn=result.urn,
+                    resource=result.resource,
+                    message=result.message,
+                    fix=result.fix,
+                    prevents=result.prevents,
+                    reason=f"{waiver.reason} (until {waiver.expires.isoformat()})",
+                )
+        return result
+
+    def faults(self) -> Iterable[Result]:
+        resources = self._facts.graph.plan.resources
+        for waiver in self._waivers:
+            if waiver.expires < self._on:
+                yield _fault(
+                    waiver,
+                    f"the waiver of {waiver.rule} for {waiver.resource} expired on {waiver.expires.isoformat()}",
+                    "mend the resource, or renew the waiver with a reason",
+                )
+            elif waiver.resource != "stack" and not any(_matches(waiver, r.urn, r.name) for r in resources):
+                yield _fault(
+                    waiver,
+                    f"the waiver of {waiver.rule} names {waiver.resource}, which is not in stack {self._facts.stack}",
+                    "delete the waiver, or correct the resource's name, or give the stack it is for",
+                )
+
+
+def _matches(waiver: Waiver, urn: str, name: str) -> bool:
+    if waiver.resource == "stack":
+        return urn == ""
+    return waiver.resource in (urn, name) and urn != ""
+
+
+def _fault(waiver: Waiver, message: str, fix: str) -> Result:
+    return Result(
+        rule=waiver.rule,
+        outcome="violation",
+        level="mandatory",
+        urn="",
+        resource="",
+        message=message,
+        fix=fix,
+        prevents="an exception that outlives its reason",
+    )

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, require
+from sizewell.resources.stackfacts import Pool
+
+
+def accelerator_metrics_missing(pool: Pool, _: Parameters) -> Verdict:
+    """Without accelerator metrics nobody can tell working machines from idle ones, by hand or by guard.
+
+    >>> from sizewell.policy.examples import pool
+    >>> accelerator_metrics_missing(pool(accelerator="l4"), {}).message
+    'nobody can see whether the accelerators work: no agent reports their utilization'
+    >>> accelerator_metrics_missing(pool(accelerator="l4", metrics=True), {}) is None
+    True
+    """
+    if pool.accelerated is False or pool.guarded is True:
+        return None  # a guard without metrics has a rule of its own
+    return require(
+        pool.metrics,
+        message="nobody can see whether the accelerators work: no agent reports their utilization",
+        fix="install the metrics agent at first boot (CloudWatch agent nvidia_gpu, DCGM exporter, neuron-monitor)",
+        unknown="the start script",
+    )
+
+
+RULE = Rule(
+    id="accelerator-metrics-missing",
+    area="correctness",
+    subject="pools",
+    prevents="machines that cannot be guarded",
+    judge=accelerator_metrics_missing,
+    level="advisory",
+)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Pool
+from sizewell.resources.values import get
+
+
+def azure_spot_eviction(pool: Pool, _: Parameters) -> Verdict:
+    """An evicted Azure spot machine is deleted, at the market's price: a deallocated one keeps billing its disks.
+
+    >>> from sizewell.policy.examples import pool
+    >>> evicted = pool(market="spot", cloud="azure", machine={"evictionPolicy": "Deallocate"})
+    >>> azure_spot_eviction(evicted, {}).fix
+    'set the eviction policy to Delete'
+    """
+    if pool.market is UNKNOWN:
+        return Undetermined("the market")
+    if pool.market != "spot":
+        return None
+    policy = get(pool.machine, "evictionPolicy", default=get(pool.machine, "scaleSetEvictionPolicy"))
+    limit = get(pool.machine, "billingProfile", "maxPrice", default=get(pool.machine, "spotMaxPrice", default=-1))
+    if UNKNOWN in (policy, limit):
+        return Undetermined("eviction policy and price limit")
+    if policy != "Delete":
+        return Violation(
+            "evicted machines are kept and their disks bill on: the eviction policy is not Delete",
+            "set the eviction policy to Delete",
+        )
+    if float(str(limit)) != -1:
+        message = f"a price limit of {limit} evicts the machines when the market moves; on-demand caps the price anyway"
+        return Violation(message, "set the price limit to -1")
+    return None
+
+
+RULE = Rule(
+    id="azure-spot-eviction",
+    area="correctness",
+    subject="pools",
+    prevents="disks of evicted machines that bill on",
+    judge=azure_spot_eviction,
+    clouds=("azure",),
+    types=(
+        "azure-native:compute:VirtualMachineScaleSet",
+        "azure-native:compute:VirtualMachine",
+        "azure-native:containerservice:AgentPool",
+        "azure-native:containerservice:ManagedCluster",
+    ),
+)

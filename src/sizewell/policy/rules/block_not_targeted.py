@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Pool
+
+
+def block_not_targeted(pool: Pool, _: Parameters) -> Verdict:
+    """Machines of a capacity block or reservation name it: otherwise they start beside it, and both bill.
+
+    >>> from sizewell.policy.examples import pool
+    >>> block_not_targeted(pool(market="capacity-block"), {}).fix
+    'name the block in capacityReservationSpecification.capacityReservationTarget'
+    """
+    bought = pool.market == "capacity-block" or pool.declared_market in ("capacity-block", "reservation")
+    if UNKNOWN in (pool.market, pool.declared_market) and not bought:
+        return Undetermined("the market") if pool.reserved == "" else None
+    if not bought or pool.reserved != "":
+        return None
+    return Violation(
+        "the machines do not start in the capacity that is paid for: it stands empty while others are billed",
+        "name the block in capacityReservationSpecification.capacityReservationTarget",
+    )
+
+
+RULE = Rule(
+    id="block-not-targeted",
+    area="spend",
+    subject="pools",
+    prevents="paid capacity that stands empty",
+    judge=block_not_targeted,
+    clouds=("aws",),
+    types=("aws:autoscaling/group:Group", "aws:ec2/instance:Instance", "aws:eks/nodeGroup:NodeGroup"),
+)

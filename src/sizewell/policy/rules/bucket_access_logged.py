@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, require
+from sizewell.resources.stackfacts import Store
+
+
+def bucket_access_logged(store: Store, _: Parameters) -> Verdict:
+    """In production somebody can tell later who read the weights.
+
+    >>> from sizewell.policy.examples import store
+    >>> bucket_access_logged(store(environment="prod"), {}).fix
+    'log access to a bucket of its own'
+    """
+    if store.environment != "prod" or store.logs or store.type == "azure-native:storage:StorageAccount":
+        return None
+    return require(
+        store.logged,
+        message="after a leak nobody can tell who read what: access is not logged",
+        fix="log access to a bucket of its own",
+        unknown="the access log",
+    )
+
+
+RULE = Rule(
+    id="bucket-access-logged",
+    area="safety",
+    subject="stores",
+    prevents="leaks that leave no trace",
+    judge=bucket_access_logged,
+    level="advisory",
+)

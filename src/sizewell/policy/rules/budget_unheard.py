@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from typing import Final
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import get, items
+
+_AWS: Final = "aws:budgets/budget:Budget"
+_GCP: Final = "gcp:billing/budget:Budget"
+_AZURE: Final = "azure-native:consumption:Budget"
+
+
+def budget_unheard(thing: Thing, _: Parameters) -> Verdict:
+    """A budget tells somebody before it is spent.
+
+    >>> from sizewell.policy.examples import thing
+    >>> budget_unheard(thing(type="aws:budgets/budget:Budget", inputs={"limitAmount": "900"}), {}).fix
+    'add notifications with thresholds and subscribers'
+    """
+    inputs = thing.inputs
+    if thing.type == _GCP:
+        heard, steps = inputs.get("allUpdatesRule"), inputs.get("thresholdRules")
+        fix = "add thresholdRules, and allUpdatesRule with a topic or channel"
+    else:
+        steps = inputs.get("notifications")
+        heard = steps
+        fix = "add notifications with thresholds and subscribers"
+        listed = items(list(steps.values()) if thing.type == _AZURE and isinstance(steps, dict) else steps)
+        if not isinstance(listed, Unknown):
+            keys = (
+                "subscriberEmailAddresses",
+                "subscriberSnsTopicArns",
+                "contactEmails",
+                "contactGroups",
+                "contactRoles",
+            )
+            heard = [one for one in listed if any(get(one, key) for key in keys if get(one, key) is not UNKNOWN)]
+            heard = heard or [one for one in listed if any(get(one, key) is UNKNOWN for key in keys)]
+    if UNKNOWN in (heard, steps):
+        return Undetermined("whom the budget tells")
+    if heard and steps:
+        return None
+    return Violation("the money is spent before anybody hears of it: the budget tells nobody", fix)
+
+
+RULE = Rule(
+    id="budget-unheard",
+    area="spend",
+    subject="things",
+    prevents="budgets that are passed in silence",
+    judge=budget_unheard,
+    types=(_AWS, _GCP, _AZURE),
+)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, require
+from sizewell.resources.stackfacts import Store
+
+
+def checkpoint_own_key(store: Store, _: Parameters) -> Verdict:
+    """Checkpoints are encrypted with a key of one's own: who leaves the team loses them by one grant.
+
+    >>> from sizewell.policy.examples import store
+    >>> checkpoint_own_key(store(checkpoints=True), {}).fix
+    'encrypt with a customer-managed key'
+    """
+    if store.checkpoints is False:
+        return None
+    return require(
+        store.own_key,
+        message="whoever reaches the bucket reads the weights: there is no key whose use could be refused",
+        fix="encrypt with a customer-managed key",
+        unknown="the encryption",
+    )
+
+
+RULE = Rule(
+    id="checkpoint-own-key",
+    area="safety",
+    subject="stores",
+    prevents="weights that leak with the bucket",
+    judge=checkpoint_own_key,
+    levels={"dev": "advisory"},
+)

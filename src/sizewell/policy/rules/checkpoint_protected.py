@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
+from sizewell.resources.stackfacts import Store
+
+
+def checkpoint_protected(store: Store, _: Parameters) -> Verdict:
+    """A checkpoint store is protected: a destroy must stop at it.
+
+    >>> from sizewell.policy.examples import store
+    >>> checkpoint_protected(store(checkpoints=True), {}).fix
+    'set protect=True on the bucket'
+    >>> checkpoint_protected(store(checkpoints=True, protect=True), {}) is None
+    True
+    """
+    if store.checkpoints is False or store.protect:
+        return None
+    return Violation(
+        "one `pulumi destroy` deletes every checkpoint, and with them the money that trained them",
+        "set protect=True on the bucket",
+    )
+
+
+RULE = Rule(
+    id="checkpoint-protected",
+    area="safety",
+    subject="stores",
+    prevents="checkpoints lost with their stack",
+    judge=checkpoint_protected,
+)

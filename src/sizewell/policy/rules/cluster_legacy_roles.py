@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, forbid
+from sizewell.resources.gcp_nodes import CLUSTER
+from sizewell.resources.stackfacts import Cluster
+from sizewell.resources.values import flag
+
+
+def cluster_legacy_roles(cluster: Cluster, _: Parameters) -> Verdict:
+    """Rights in a cluster come from its roles: the older scheme gives every pod's account the whole of it.
+
+    >>> from sizewell.policy.examples import cluster
+    >>> cluster_legacy_roles(cluster(inputs={"enableLegacyAbac": True}), {}).fix
+    'drop enableLegacyAbac'
+    """
+    return forbid(
+        flag(cluster.inputs.get("enableLegacyAbac")),
+        message="the account of any pod may do everything in the cluster, whatever its roles say",
+        fix="drop enableLegacyAbac",
+        unknown="its scheme of rights",
+    )
+
+
+RULE = Rule(
+    id="cluster-legacy-roles",
+    area="safety",
+    subject="clusters",
+    prevents="pods that own the cluster",
+    judge=cluster_legacy_roles,
+    clouds=("gcp",),
+    types=(CLUSTER,),
+)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict
+from sizewell.policy.tags import any_of, tagged
+from sizewell.resources.stackfacts import Thing
+
+
+def cost_center_tag(thing: Thing, parameters: Parameters) -> Verdict:
+    """Everything that bills says which account is charged.
+
+    >>> from sizewell.policy.examples import thing
+    >>> cost_center_tag(thing(bills=True), {"keys": ["sizewell-cost-center"]}).fix
+    'tag it sizewell-cost-center'
+    """
+    return tagged(thing, parameters["keys"], message="its cost lands on nobody's account: no report will show it")
+
+
+RULE = Rule(
+    id="cost-center-tag",
+    area="ownership",
+    subject="things",
+    prevents="costs that no report assigns",
+    judge=cost_center_tag,
+    level="advisory",
+    parameters={"keys": any_of("sizewell-cost-center", "cost-center", "costcenter", what="a cost centre")},
+)

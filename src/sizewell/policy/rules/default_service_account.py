@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, forbid
+from sizewell.resources.stackfacts import Pool
+
+
+def default_service_account(pool: Pool, _: Parameters) -> Verdict:
+    """Machines run as a service account of their own: the default one may often edit the whole project.
+
+    >>> from sizewell.policy.examples import pool
+    >>> default_service_account(pool(default_identity=True), {}).fix
+    'create a service account for the machines and name it'
+    """
+    return forbid(
+        pool.default_identity,
+        message="every pod on the machines may do what the project's default service account may: often everything",
+        fix="create a service account for the machines and name it",
+        unknown="the service account",
+    )
+
+
+RULE = Rule(
+    id="default-service-account",
+    area="safety",
+    subject="pools",
+    prevents="machines with the rights of the project",
+    judge=default_service_account,
+    clouds=("gcp",),
+)

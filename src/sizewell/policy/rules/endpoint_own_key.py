@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import get, items
+
+_RUN: Final = "gcp:cloudrunv2/service:Service"
+_LOCAL: Final = re.compile(
+    r"^ml\.(g4dn|g5|g6|g6e|p3dn|p4d|p4de|p5|p5e|p5en|p6|trn1|trn1n|trn2|[a-z]+\d[a-z]*d[a-z]*)\."
+)
+
+
+def endpoint_own_key(thing: Thing, _: Parameters) -> Verdict:
+    """Volumes of endpoints and notebooks are encrypted with a key of one's own.
+
+    Serverless endpoints have no volume, and machines with disks of their own encrypt them by hardware and refuse a key.
+
+    >>> from sizewell.policy.examples import thing
+    >>> endpoint_own_key(thing(type="aws:sagemaker/notebookInstance:NotebookInstance"), {}).fix
+    'set kmsKeyId'
+    """
+    if thing.type == _RUN:
+        if get(thing.inputs, "template", "encryptionKey") is not None:
+            return None
+        return Violation(
+            "weights in its image lie under a key that nobody here can refuse", "set template.encryptionKey"
+        )
+    config = thing.type.endswith("EndpointConfiguration")
+    prop = "kmsKeyArn" if config else "kmsKeyId"
+    if thing.inputs.get(prop) is not None:
+        return None
+    variants = items(thing.inputs.get("productionVariants")) if config else ()
+    if isinstance(variants, tuple) and variants and all(_keeps_nothing(variant) for variant in variants):
+        return None
+    return Violation("weights lie on its volume under a key that nobody here can refuse", f"set {prop}")
+
+
+def _keeps_nothing(variant: Any) -> bool:
+    kind = get(variant, "instanceType")
+    return isinstance(get(variant, "serverlessConfig"), dict) or (isinstance(kind, str) and bool(_LOCAL.match(kind)))
+
+
+RULE = Rule(
+    id="endpoint-own-key",
+    area="safety",
+    subject="things",
+    prevents="weights that leak with a volume",
+    judge=endpoint_own_key,
+    level="advisory",
+    clouds=("aws", "gcp"),
+    types=(
+        _RUN,
+        "aws:sagemaker/endpointConfiguration:EndpointConfiguration",
+        "aws:sagemaker/notebookInstance:NotebookInstance",
+        "aws:sagemaker/domain:Domain",
+    ),
+)

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from datetime import date
+
+from sizewell.policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from sizewell.resources.readers.common import expiry
+from sizewell.resources.recorded import Unknown
+from sizewell.resources.stackfacts import StackFacts
+from sizewell.resources.values import Text, get, text
+from sizewell.sizing.records.registration import REGISTRATION_KEY
+
+
+def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """What has passed its end is not built again: it is taken down or given a new end.
+
+    >>> from sizewell.policy.examples import pool, stack
+    >>> from datetime import date
+    >>> old = pool(accelerator="l4", expires="2026-01-31")
+    >>> expired(stack(pools=(old,), on=date(2026, 2, 1)), {})[0][1].fix
+    'take the stack down, or give it a new ttl and decide again'
+    """
+    found: list[tuple[str, Verdict]] = []
+    for urn, expires in _ends(facts).items():
+        if isinstance(expires, Unknown):
+            found.append((urn, Undetermined("its end")))
+            continue
+        if not expires or facts.on is None:
+            continue
+        try:
+            end = date.fromisoformat(expires[:10])
+        except ValueError:
+            message = f"{expires!r} is no date: no sweep will ever take it down"
+            found.append((urn, Violation(message, "write the end as YYYY-MM-DD")))
+            continue
+        if end < facts.on:
+            message = f"its end was {end.isoformat()}: an update brings back what should have been taken down"
+            found.append((urn, Violation(message, "take the stack down, or give it a new ttl and decide again")))
+        else:
+            found.append((urn, None))
+    return found
+
+
+def _ends(facts: StackFacts) -> dict[str, Text]:
+    """The end of each component that states one, of each pool, and of what else bills and is tagged with one."""
+    ends: dict[str, Text] = {}
+    for resource in facts.graph.plan.resources:
+        stated = get(resource.inputs, REGISTRATION_KEY, "expires")
+        if stated is not None:
+            ends[resource.urn] = text(stated)
+    ends |= {pool.urn: pool.expires for pool in facts.pools}
+    ends |= {
+        thing.urn: expiry(None, thing.tags)
+        for thing in facts.things
+        if thing.bills and thing.registration is None and thing.tags is not None and thing.urn not in ends
+    }
+    return ends
+
+
+RULE = Rule(
+    id="expired",
+    area="ownership",
+    subject="stack",
+    prevents="updates that revive what has ended",
+    judge=expired,
+)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
+from sizewell.resources.stackfacts import Thing
+
+
+def federation_condition(thing: Thing, _: Parameters) -> Verdict:
+    """A workload identity provider checks an attribute: without it every repository on GitHub gets in.
+
+    >>> from sizewell.policy.examples import thing
+    >>> bare = {"oidc": {"issuerUri": "https://token.actions.githubusercontent.com"}}
+    >>> federation_condition(thing(inputs=bare), {}).fix
+    'set attributeCondition to the organization and repository'
+    """
+    if thing.inputs.get("attributeCondition") is not None:
+        return None
+    return Violation(
+        "every identity of the issuer, in every organization, may ask for credentials",
+        "set attributeCondition to the organization and repository",
+    )
+
+
+RULE = Rule(
+    id="federation-condition",
+    area="safety",
+    subject="things",
+    prevents="strangers with your project's credentials",
+    judge=federation_condition,
+    clouds=("gcp",),
+    types=("gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider",),
+)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, require
+from sizewell.resources.stackfacts import Disk
+
+
+def file_system_own_key(disk: Disk, _: Parameters) -> Verdict:
+    """File systems with datasets and weights are encrypted with a key of one's own.
+
+    >>> from sizewell.policy.examples import disk
+    >>> file_system_own_key(disk(kind="file-system"), {}).fix
+    'name a customer-managed key'
+    """
+    if disk.kind != "file-system":
+        return None
+    return require(
+        disk.own_key,
+        message="whoever reaches a backup of the file system reads the data: there is no key to refuse",
+        fix="name a customer-managed key",
+        unknown="the key",
+    )
+
+
+RULE = Rule(
+    id="file-system-own-key",
+    area="safety",
+    subject="disks",
+    prevents="data that leaks with a backup",
+    judge=file_system_own_key,
+    level="advisory",
+)

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Pool
+from sizewell.resources.values import get
+
+
+def gke_spot_reservation(pool: Pool, _: Parameters) -> Verdict:
+    """Spot machines do not run in a reservation: say so, or the pool is refused.
+
+    >>> from sizewell.policy.examples import pool
+    >>> spot = {"nodeConfig": {"spot": True, "reservationAffinity": {"consumeReservationType": "ANY_RESERVATION"}}}
+    >>> gke_spot_reservation(pool(type="gcp:container/nodePool:NodePool", market="spot", inputs=spot), {}).fix
+    'set reservationAffinity.consumeReservationType to NO_RESERVATION'
+    """
+    if pool.market not in ("spot", UNKNOWN):
+        return None
+    affinity = get(pool.inputs, "nodeConfig", "reservationAffinity", "consumeReservationType")
+    if affinity is UNKNOWN:
+        return Undetermined("the reservation affinity")
+    if affinity in {None, "NO_RESERVATION"}:
+        return None
+    if pool.market is UNKNOWN:
+        return Undetermined("the market")
+    return Violation(
+        "spot nodes with a reservation are refused: the pool is never built",
+        "set reservationAffinity.consumeReservationType to NO_RESERVATION",
+    )
+
+
+RULE = Rule(
+    id="gke-spot-reservation",
+    area="correctness",
+    subject="pools",
+    prevents="pools that are refused",
+    judge=gke_spot_reservation,
+    clouds=("gcp",),
+    types=("gcp:container/nodePool:NodePool",),
+)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, forbid
+from sizewell.resources.stackfacts import Opening
+
+
+def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
+    """Nothing is open to the whole internet, on no port and behind no other rule.
+
+    >>> from sizewell.policy.examples import opening
+    >>> ingress_from_world(opening(world=True, ports="8888"), {}).message
+    'port 8888 is open to the whole internet: strangers use your accelerators at your cost'
+    >>> ingress_from_world(opening(world=False), {}) is None
+    True
+    """
+    if opening.direction != "ingress":
+        return None
+    ports = "every port" if opening.ports == "all" else f"port {opening.ports}"
+    return forbid(
+        opening.world,
+        message=f"{ports} is open to the whole internet: strangers use your accelerators at your cost",
+        fix="name the ranges or security groups that need it, or use a session service instead",
+        unknown="the source of the rule",
+    )
+
+
+RULE = Rule(
+    id="ingress-from-world",
+    area="safety",
+    subject="openings",
+    prevents="strangers on your machines",
+    judge=ingress_from_world,
+)

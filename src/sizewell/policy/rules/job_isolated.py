@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation, require
+from sizewell.resources.recorded import Unknown
+from sizewell.resources.stackfacts import Job
+
+
+def job_isolated(job: Job, _: Parameters) -> Verdict:
+    """A training job runs without the internet, under a key of one's own.
+
+    >>> from sizewell.policy.examples import job
+    >>> job_isolated(job(own_key=True), {}).fix
+    'set enableNetworkIsolation to true'
+    """
+    if isinstance(job.isolated, Unknown):
+        return Undetermined("the network isolation")
+    if not job.isolated:
+        message = "a dependency in the training container can send the data anywhere"
+        return Violation(message, "set enableNetworkIsolation to true")
+    return require(
+        job.own_key,
+        message="data and weights lie on the job's volumes under a key that nobody here can refuse",
+        fix="set resourceConfig.volumeKmsKeyId",
+        unknown="the volume key",
+    )
+
+
+RULE = Rule(
+    id="job-isolated",
+    area="safety",
+    subject="jobs",
+    prevents="training data that leaves",
+    judge=job_isolated,
+    level="advisory",
+    clouds=("aws",),
+    types=("aws:sagemaker/trainingJob:TrainingJob", "aws:sagemaker/pipeline:Pipeline"),
+)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import get
+
+
+def karpenter_limits(thing: Thing, _: Parameters) -> Verdict:
+    """A Karpenter pool has limits: without them a loop of pods starts machines until the quota ends.
+
+    >>> from sizewell.policy.examples import thing
+    >>> karpenter_limits(thing(type="kubernetes:karpenter.sh/v1:NodePool", inputs={"spec": {}}), {}).fix
+    'set spec.limits (nvidia.com/gpu, cpu)'
+    """
+    limits = get(thing.inputs, "spec", "limits")
+    if limits is UNKNOWN:
+        return Undetermined("the limits")
+    if limits:
+        return None
+    return Violation(
+        "a loop of pods starts machines until the account's quota ends", "set spec.limits (nvidia.com/gpu, cpu)"
+    )
+
+
+RULE = Rule(
+    id="karpenter-limits",
+    area="spend",
+    subject="things",
+    prevents="machines without a limit",
+    judge=karpenter_limits,
+    clouds=("kubernetes",),
+    types=("kubernetes:karpenter.sh/v1:NodePool",),
+)

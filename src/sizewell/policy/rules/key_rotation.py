@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import Final
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, require
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import Flag, flag, get
+
+_AZURE: Final = "azure-native:keyvault:Key"
+
+
+def key_rotation(thing: Thing, _: Parameters) -> Verdict:
+    """Keys are rotated, and deleted only after weeks: a deleted key takes every checkpoint with it.
+
+    >>> from sizewell.policy.examples import thing
+    >>> key_rotation(thing(type="aws:kms/key:Key"), {}).fix
+    'set enableKeyRotation to true'
+    """
+    if thing.type == "gcp:kms/cryptoKey:CryptoKey":
+        period = thing.inputs.get("rotationPeriod")
+        on: Flag = UNKNOWN if period is UNKNOWN else period is not None
+        fix = "set rotationPeriod to 7776000s"
+    elif thing.type == _AZURE:
+        policy = get(thing.inputs, "properties", "rotationPolicy", "lifetimeActions")
+        on, fix = UNKNOWN if policy is UNKNOWN else bool(policy), "set properties.rotationPolicy"
+    else:
+        on, fix = flag(thing.inputs.get("enableKeyRotation")), "set enableKeyRotation to true"
+    return require(
+        on, message="a key that leaked once opens everything that is ever written", fix=fix, unknown="rotation"
+    )
+
+
+RULE = Rule(
+    id="key-rotation",
+    area="safety",
+    subject="things",
+    prevents="one leaked key that opens everything for ever",
+    judge=key_rotation,
+    clouds=("aws", "gcp", "azure"),
+    types=("aws:kms/key:Key", "gcp:kms/cryptoKey:CryptoKey", _AZURE),
+)

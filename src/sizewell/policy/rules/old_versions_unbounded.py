@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, require
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Store
+
+
+def old_versions_unbounded(store: Store, _: Parameters) -> Verdict:
+    """In a versioned bucket, old versions end one day: they bill like current ones and nobody sees them.
+
+    >>> from sizewell.policy.examples import store
+    >>> old_versions_unbounded(store(versioned=True), {}).fix
+    'add a lifecycle rule that ends noncurrent versions'
+    >>> old_versions_unbounded(store(versioned=True, cleans_versions=True), {}) is None
+    True
+    """
+    if store.versioned is False or store.cleans_versions is True:
+        return None
+    if store.versioned is UNKNOWN:
+        return Undetermined("versioning")
+    return require(
+        store.cleans_versions,
+        message="every overwritten or deleted object stays and bills for ever, where nobody sees it",
+        fix="add a lifecycle rule that ends noncurrent versions",
+        unknown="the lifecycle rules",
+    )
+
+
+RULE = Rule(
+    id="old-versions-unbounded",
+    area="spend",
+    subject="stores",
+    prevents="invisible old versions that bill for ever",
+    judge=old_versions_unbounded,
+)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import Unknown
+from sizewell.resources.stackfacts import Grant
+
+
+def open_trust(grant: Grant, _: Parameters) -> Verdict:
+    """A role says exactly who may assume it; GitHub's tokens need a subject, or every repository may.
+
+    >>> from sizewell.policy.examples import grant
+    >>> open_trust(grant(trust=True, principal="*"), {}).fix
+    'name the service or role that may assume it'
+    """
+    if not grant.trust or grant.effect != "Allow":
+        return None
+    if isinstance(grant.principal, Unknown):
+        return Undetermined("the trust policy")
+    conditions = grant.conditions or {}
+    if "*" in [part.split(":", 1)[-1] for part in grant.principal.split(",")] and not conditions:
+        return Violation("anybody in any account may assume the role", "name the service or role that may assume it")
+    if "token.actions.githubusercontent.com" in grant.principal:
+        subjects = [
+            str(value)
+            for operator in conditions.values()
+            for key, value in operator.items()
+            if key.endswith("githubusercontent.com:sub")
+        ]
+        if not subjects or any(subject.strip("[]'\"") in {"*", "repo:*"} for subject in subjects):
+            return Violation(
+                "every repository on GitHub may assume the role: the subject of the token is not checked",
+                "add StringEquals token.actions.githubusercontent.com:sub = repo:ORG/REPO:environment:NAME",
+            )
+    return None
+
+
+RULE = Rule(
+    id="open-trust",
+    area="safety",
+    subject="grants",
+    prevents="strangers who assume your roles",
+    judge=open_trust,
+    clouds=("aws",),
+    types=("aws:iam/role:Role",),
+)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import StackFacts
+from sizewell.resources.values import get, items
+
+
+def pod_token_unused(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """A pod carries a token of the cluster only where a role is bound to its account.
+
+    >>> from sizewell.policy.examples import pods, stack
+    >>> pod_token_unused(stack(pods=(pods(token=True),)), {})[0][1].fix
+    'set automountServiceAccountToken to false'
+    """
+    bound: set[str] = set()
+    unsure = False
+    for binding in facts.graph.plan.resources:
+        if binding.type.rsplit(":", 1)[-1] not in {"RoleBinding", "ClusterRoleBinding"}:
+            continue
+        subjects = items(binding.inputs.get("subjects"))
+        names = [get(one, "name") for one in subjects] if isinstance(subjects, tuple) else [UNKNOWN]
+        unsure |= UNKNOWN in names
+        bound.update(str(name) for name in names)
+    found: list[tuple[str, Verdict]] = []
+    for pods in facts.pods:
+        if pods.token is False or pods.service_account in bound:
+            found.append((pods.urn, None))
+        elif UNKNOWN in (pods.token, pods.service_account) or unsure:
+            found.append((pods.urn, Undetermined("its account and what is bound to it")))
+        else:
+            message = "whoever takes the container may ask the cluster's API as its account, which needs nothing there"
+            found.append((pods.urn, Violation(message, "set automountServiceAccountToken to false")))
+    return found
+
+
+RULE = Rule(
+    id="pod-token-unused",
+    area="safety",
+    subject="stack",
+    prevents="tokens of the cluster in stolen containers",
+    judge=pod_token_unused,
+    level="advisory",
+    clouds=("kubernetes",),
+)

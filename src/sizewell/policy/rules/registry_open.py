@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import flag
+
+
+def registry_open(thing: Thing, _: Parameters) -> Verdict:
+    """A registry of images knows who pushes and who pulls.
+
+    >>> from sizewell.policy.examples import thing
+    >>> registry_open(thing(type="azure-native:containerregistry:Registry", inputs={"adminUserEnabled": True}), {}).fix
+    'set adminUserEnabled to false and give roles instead'
+    """
+    admin, anonymous = (flag(thing.inputs.get(key)) for key in ("adminUserEnabled", "anonymousPullEnabled"))
+    if admin is True:
+        return Violation(
+            "one password lets whoever has it put other code into every job that starts",
+            "set adminUserEnabled to false and give roles instead",
+        )
+    if anonymous is True:
+        return Violation(
+            "strangers pull the images: the traffic is billed here and the code is read there",
+            "set anonymousPullEnabled to false",
+        )
+    return Undetermined("who pushes and pulls") if UNKNOWN in (admin, anonymous) else None
+
+
+RULE = Rule(
+    id="registry-open",
+    area="safety",
+    subject="things",
+    prevents="other people's code in your jobs",
+    judge=registry_open,
+    clouds=("azure",),
+    types=("azure-native:containerregistry:Registry",),
+)

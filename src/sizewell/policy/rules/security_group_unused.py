@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sizewell.policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.stackfacts import StackFacts
+from sizewell.resources.values import get, items
+
+_GROUP: Final = "aws:ec2/securityGroup:SecurityGroup"
+_RULES: Final = (
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule",
+    "aws:ec2/securityGroupRule:SecurityGroupRule",
+    _GROUP,
+)
+
+
+def security_group_unused(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """A security group guards something: one that nothing uses was meant for machines that now stand without it.
+
+    >>> from sizewell.policy.examples import resource, stack
+    >>> security_group_unused(stack(resource("aws:ec2/securityGroup:SecurityGroup", "nodes")), {})[0][1].fix
+    'name the group where the machines, endpoints or jobs are made, or delete it'
+    """
+    groups = facts.graph.of(_GROUP)
+    if not groups:
+        return []
+    users = [one for one in facts.graph.plan.resources if one.custom and one.type not in _RULES]
+    used = {urn for one in users for urns in one.property_dependencies.values() for urn in urns}
+    named: set[str] = set()
+    open_ends = False
+    for one in users:
+        for place in (one.inputs, get(one.inputs, "vpcConfig"), get(one.inputs, "networkInterfaces", 0)):
+            for key in ("securityGroups", "securityGroupIds", "vpcSecurityGroupIds", "securityGroup"):
+                listed = items(get(place, key))
+                stated: tuple[Any, ...] = (UNKNOWN,) if isinstance(listed, Unknown) else listed
+                open_ends |= UNKNOWN in stated and not one.property_dependencies
+                named.update(str(entry) for entry in stated)
+    found: list[tuple[str, Verdict]] = []
+    for group in groups:
+        if group.urn in used or group.name in named or group.inputs.get("name") in named:
+            found.append((group.urn, None))
+        elif open_ends:
+            found.append((group.urn, Undetermined("which groups the machines use")))
+        else:
+            message = "nothing uses this security group: what it was written for stands behind another, or none"
+            fix = "name the group where the machines, endpoints or jobs are made, or delete it"
+            found.append((group.urn, Violation(message, fix)))
+    return found
+
+
+RULE = Rule(
+    id="security-group-unused",
+    area="safety",
+    subject="stack",
+    prevents="machines that stand outside the rules written for them",
+    judge=security_group_unused,
+    level="advisory",
+    clouds=("aws",),
+)

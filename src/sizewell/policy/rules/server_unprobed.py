@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.stackfacts import Pods
+
+
+def server_unprobed(pods: Pods, _: Parameters) -> Verdict:
+    """A server on accelerators is asked whether it is ready and whether it hangs; a job ends by itself and is not.
+
+    >>> from sizewell.policy.examples import pods
+    >>> server_unprobed(pods(accelerators=1, serves=True, readiness=True), {}).fix
+    'add a livenessProbe to the container that answers'
+    >>> server_unprobed(pods(accelerators=8, serves=False), {}) is None
+    True
+    """
+    if pods.serves is False or pods.accelerators == 0 or (pods.readiness is True and pods.liveness is True):
+        return None
+    if isinstance(pods.accelerators, Unknown) or pods.serves is UNKNOWN:
+        return Undetermined("what it runs on and who sends it requests")
+    if pods.readiness is False:
+        return Violation(
+            "requests reach it while it still loads its weights, and fail; a bad rollout takes the good pods away",
+            "add a readinessProbe to the container that answers, and a startupProbe for as long as it loads",
+        )
+    if pods.liveness is False:
+        return Violation(
+            "a server that hangs keeps its accelerators and bills on: nothing restarts it",
+            "add a livenessProbe to the container that answers",
+        )
+    return Undetermined("the probes")
+
+
+RULE = Rule(
+    id="server-unprobed",
+    area="correctness",
+    subject="pods",
+    prevents="servers that hang and bill, and requests that nobody answers",
+    judge=server_unprobed,
+    level="advisory",
+    clouds=("kubernetes",),
+)

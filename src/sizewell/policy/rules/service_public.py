@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from typing import Final
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import flag, get
+
+_RUN: Final = "gcp:cloudrunv2/service:Service"
+_VERTEX: Final = "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment"
+_AZURE: Final = (
+    "azure-native:machinelearningservices:OnlineEndpoint",
+    "azure-native:machinelearningservices:Workspace",
+)
+_ACCOUNT: Final = "azure-native:cognitiveservices:Account"
+
+
+def service_public(thing: Thing, _: Parameters) -> Verdict:
+    """A model service answers inside the network: every request from outside is billed to you.
+
+    >>> from sizewell.policy.examples import thing
+    >>> service_public(thing(type="gcp:cloudrunv2/service:Service"), {}).fix
+    'set ingress to INGRESS_TRAFFIC_INTERNAL_ONLY'
+    """
+    if thing.type == _RUN:
+        stated, closed = (
+            thing.inputs.get("ingress"),
+            ("INGRESS_TRAFFIC_INTERNAL_ONLY", "INGRESS_TRAFFIC_INTERNAL_LOAD_BALANCER"),
+        )
+        inside, fix = stated in closed, "set ingress to INGRESS_TRAFFIC_INTERNAL_ONLY"
+    elif thing.type == _VERTEX:
+        connect = get(thing.inputs, "endpointConfig", "privateServiceConnectConfig", "enablePrivateServiceConnect")
+        stated, inside, fix = connect, flag(connect) is True, "set enablePrivateServiceConnect to true"
+    else:
+        access = get(thing.inputs, "properties", "publicNetworkAccess", default=thing.inputs.get("publicNetworkAccess"))
+        default = get(thing.inputs, "properties", "networkAcls", "defaultAction")
+        access = get(thing.inputs, "onlineEndpointProperties", "publicNetworkAccess", default=access)
+        stated = UNKNOWN if UNKNOWN in (access, default) else access
+        inside, fix = access == "Disabled" or default == "Deny", "set publicNetworkAccess to Disabled"
+    if inside:
+        return None
+    if stated is UNKNOWN:
+        return Undetermined("who reaches the service")
+    return Violation("the whole internet may send requests, and each one is billed here", fix)
+
+
+RULE = Rule(
+    id="service-public",
+    area="safety",
+    subject="things",
+    prevents="strangers' requests on your bill",
+    judge=service_public,
+    levels={"dev": "advisory"},
+    clouds=("gcp", "azure"),
+    types=(_RUN, _VERTEX, *_AZURE, _ACCOUNT),
+)

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from typing import Final
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import get
+
+_ALARM: Final = "aws:cloudwatch/metricAlarm:MetricAlarm"
+_POLICY: Final = "gcp:monitoring/alertPolicy:AlertPolicy"
+_MACHINES: Final = {"AutoScalingGroupName", "Fleet", "ClusterName", "EndpointName", "InferenceComponentName"}
+_BELOW: Final = ("LessThanThreshold", "LessThanOrEqualToThreshold", "COMPARISON_LT", "COMPARISON_LE")
+
+
+def silence_is_not_idleness(thing: Thing, _: Parameters) -> Verdict:
+    """A guard does not take missing data for idleness: an agent that died must not end the job that it watched.
+
+    >>> from sizewell.policy.examples import thing
+    >>> hasty = {"comparisonOperator": "LessThanThreshold", "treatMissingData": "breaching"}
+    >>> silence_is_not_idleness(thing(type="aws:cloudwatch/metricAlarm:MetricAlarm", inputs=hasty), {}).fix
+    'set treatMissingData to notBreaching'
+    """
+    if thing.type == _ALARM:
+        below, silence = thing.inputs.get("comparisonOperator"), thing.inputs.get("treatMissingData")
+        bad, fix = "breaching", "set treatMissingData to notBreaching"
+    else:
+        condition = get(thing.inputs, "conditions", 0, "conditionThreshold")
+        below, silence = get(condition, "comparison"), get(condition, "evaluationMissingData")
+        bad, fix = "EVALUATION_MISSING_DATA_ACTIVE", "set evaluationMissingData to EVALUATION_MISSING_DATA_INACTIVE"
+    if silence is not UNKNOWN and silence != bad:
+        return None
+    if UNKNOWN in (below, silence):
+        return Undetermined("what missing data means")
+    if below not in _BELOW and not set(get(thing.inputs, "dimensions", default={})) & _MACHINES:
+        return None  # an alarm on something else may want to hear of silence
+    return Violation("an agent that dies looks like an idle machine: the guard ends a job that works", fix)
+
+
+RULE = Rule(
+    id="silence-is-not-idleness",
+    area="correctness",
+    subject="things",
+    prevents="working jobs ended because their metrics stopped",
+    judge=silence_is_not_idleness,
+    clouds=("aws", "gcp"),
+    types=(_ALARM, _POLICY),
+)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, StackVerdicts, require
+from sizewell.resources.readers.common import any_contains
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import StackFacts
+from sizewell.resources.values import Flag, either
+
+
+def spot_notice_unheard(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """Somebody hears that a spot machine is about to go: two minutes are enough to save, if the notice arrives.
+
+    >>> from sizewell.policy.examples import pool, stack
+    >>> fleet = pool(type="aws:ec2/fleet:Fleet", accelerator="l4", market="spot")
+    >>> spot_notice_unheard(stack(pools=(fleet,)), {})[0][1].fix
+    'send EC2 Spot Instance Interruption Warning events to a queue or function'
+    """
+    spot = [
+        pool
+        for pool in facts.pools
+        if pool.type in {"aws:ec2/fleet:Fleet", "aws:ec2/spotFleetRequest:SpotFleetRequest"}
+        and pool.accelerated is not False
+        and pool.market in ("spot", "mixed", UNKNOWN)
+    ]
+    heard: Flag = False
+    for event in facts.graph.of("aws:cloudwatch/eventRule:EventRule") if spot else ():
+        pattern = event.inputs.get("eventPattern")
+        if event.inputs.get("state") == "DISABLED":
+            continue
+        heard = either(heard, UNKNOWN if pattern is UNKNOWN else any_contains(pattern, ("spot instance interruption",)))
+    return [
+        (
+            pool.urn,
+            require(
+                heard,
+                message="nobody hears that a machine is about to go: the work since the last checkpoint is paid twice",
+                fix="send EC2 Spot Instance Interruption Warning events to a queue or function",
+                unknown="which events are heard",
+            ),
+        )
+        for pool in spot
+    ]
+
+
+RULE = Rule(
+    id="spot-notice-unheard",
+    area="correctness",
+    subject="stack",
+    prevents="work that is lost although there was a notice",
+    judge=spot_notice_unheard,
+    level="advisory",
+    clouds=("aws",),
+)

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import Final
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Thing
+
+_STATES: Final = {
+    "aws:ec2transitgateway/instanceState:InstanceState": "state",  # the provider's own place for it
+    "gcp:compute/instance:Instance": "desiredStatus",
+    "gcp:workbench/instance:Instance": "desiredState",
+}
+
+
+def stopped_but_billing(thing: Thing, _: Parameters) -> Verdict:
+    """A stopped machine keeps its disks and addresses, which bill on; a saving is a machine that is gone.
+
+    >>> from sizewell.policy.examples import thing
+    >>> off = thing(type="gcp:compute/instance:Instance", inputs={"desiredStatus": "TERMINATED"})
+    >>> stopped_but_billing(off, {}).message
+    'stopped machines keep disks and addresses, which bill on: a stop is not a saving'
+    """
+    state = thing.inputs.get(_STATES[thing.type])
+    if state is UNKNOWN:
+        return Undetermined("whether it runs")
+    if str(state).upper() not in {"STOPPED", "TERMINATED", "SUSPENDED"}:
+        return None
+    return Violation(
+        "stopped machines keep disks and addresses, which bill on: a stop is not a saving",
+        "delete the machine and keep a snapshot of what matters",
+    )
+
+
+RULE = Rule(
+    id="stopped-but-billing",
+    area="spend",
+    subject="things",
+    prevents="machines that are off and still bill",
+    judge=stopped_but_billing,
+    level="advisory",
+    types=tuple(_STATES),
+)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from sizewell.resources.stackfacts import StackFacts
+
+
+def unpriced_resource(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """Everything that bills has a price; a line without one hides in every total.
+
+    >>> from sizewell.policy.examples import stack
+    >>> unpriced_resource(stack(), {})[0][1]
+    Undetermined(what='the price of the stack')
+    """
+    if facts.pricing is None:
+        return [("", Undetermined("the price of the stack"))]
+    found: list[tuple[str, Verdict]] = []
+    for urn, kind, reason in (*facts.pricing.unpriced, *facts.pricing.unknown):
+        found.append(
+            (
+                urn,
+                Violation(
+                    f"its cost is in no total ({kind}): {reason}",
+                    "state its use or its price in the usage or discounts file, or waive it with a reason",
+                ),
+            )
+        )
+    return found or [("", None)]
+
+
+RULE = Rule(
+    id="unpriced-resource",
+    area="spend",
+    subject="stack",
+    prevents="a bill that no estimate showed",
+    judge=unpriced_resource,
+    levels={"dev": "advisory", "staging": "advisory"},
+)

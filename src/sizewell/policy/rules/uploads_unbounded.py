@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from sizewell.policy.rule import Parameters, Rule, Verdict, require
+from sizewell.resources.stackfacts import Store
+
+
+def uploads_unbounded(store: Store, _: Parameters) -> Verdict:
+    """Uploads that were broken off are removed: their parts bill and no listing shows them.
+
+    >>> from sizewell.policy.examples import store
+    >>> uploads_unbounded(store(), {}).fix
+    'add a lifecycle rule that aborts incomplete multipart uploads after 7 days'
+    """
+    if store.logs:
+        return None  # the services that write logs upload them whole
+    return require(
+        store.cleans_uploads,
+        message="parts of uploads that were broken off stay and bill, and no listing shows them",
+        fix="add a lifecycle rule that aborts incomplete multipart uploads after 7 days",
+        unknown="the lifecycle rules",
+    )
+
+
+RULE = Rule(
+    id="uploads-unbounded",
+    area="spend",
+    subject="stores",
+    prevents="half uploads that bill for ever",
+    judge=uploads_unbounded,
+    level="advisory",
+    clouds=("aws", "gcp"),
+    types=("aws:s3/bucket:Bucket", "gcp:storage/bucket:Bucket"),
+)

@@ -1,0 +1,109 @@
+"""Stacks that were compared one by one become one preview: totals, guardrails, what the command returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Final
+
+from sizewell.preview import records
+from sizewell.preview.guardrails import NO_LIMITS, Limits, exit_of, guardrails_of, is_silent
+from sizewell.sizing.money import ZERO
+
+FRESH_DAYS: Final = 30
+MOVING: Final = ("capacity block", "spot", "flex start")  # priced anew every few weeks or oftener
+
+
+def assemble(
+    stacks: Sequence[records.Stack],
+    *,
+    on: date,
+    provenance: records.Provenance,
+    limits: Limits = NO_LIMITS,
+    unblocked: str = "",
+) -> records.Preview:
+    """One preview of `stacks`; a stack without a figure counts in no sum and makes the exit code 69."""
+    before = _sum(stack.before for stack in stacks)
+    after = _sum(stack.after for stack in stacks) or _NOTHING
+    moved = [m for stack in stacks if (m := stack.prices_moved_usd_per_month) is not None]
+    guardrails = guardrails_of(stacks, before, after, limits, unblocked=unblocked)
+    exit_code, reason = exit_of(stacks, guardrails)
+    failed = [stack for stack in stacks if stack.failed]
+    old = stale_prices(stacks, provenance, on)
+    if failed:
+        exit_code, reason = 69, f"no figure for {failed[0].stack}: {failed[0].failed.splitlines()[0]}"
+    return records.Preview(
+        on=on,
+        stacks=tuple(stacks),
+        before=before,
+        after=after,
+        change_usd_per_month=sum((stack.change_usd_per_month for stack in stacks), Decimal(0)),
+        bought=sum((stack.bought for stack in stacks), ZERO),
+        prices_moved_usd_per_month=sum(moved, Decimal(0)) if moved else None,
+        guardrails=guardrails,
+        provenance=provenance.model_copy(update={"stale": old}),
+        silent=is_silent(stacks, guardrails, limits),
+        exit_code=exit_code,
+        exit_reason=reason,
+    )
+
+
+def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance, on: date) -> tuple[str, ...]:
+    """What is too old to be relied on: the whole catalog, and prices that sellers move every few weeks."""
+    found = []
+    if provenance.age_days is not None and provenance.age_days > FRESH_DAYS:
+        found.append(f"the newest price is of {provenance.catalog_as_of}, {provenance.age_days} days ago")
+    lines = [line for stack in stacks for row in (*stack.rows, *stack.unchanged.rows) for line in row.lines]
+    moving: dict[str, set[tuple[str, str]]] = {}
+    for line in lines:
+        market = next((word for word in MOVING if word in line.what.replace("-", " ")), None)
+        if market and line.date and not line.source.startswith("own ") and _days(line.date, on) > FRESH_DAYS:
+            moving.setdefault(market, set()).add((line.date, line.what))
+    for market, prices in sorted(moving.items()):
+        oldest, what = min(prices)
+        many = f"{len(prices)} {market} prices are" if len(prices) > 1 else f"the {market} price of {what} is"
+        found.append(f"{many} older than {FRESH_DAYS} days, {'the oldest ' if len(prices) > 1 else ''}of {oldest}")
+    return tuple(found)
+
+
+def _days(day: str, on: date) -> int:
+    try:
+        return (on - date.fromisoformat(day)).days
+    except ValueError:
+        return 0
+
+
+def failed_stack(stack: str, project: str, why: str) -> records.Stack:
+    """A stack whose program or prices failed: no figure, and the reason."""
+    nothing = ZERO
+    return records.Stack(
+        stack=stack,
+        project=project,
+        before=None,
+        after=None,
+        change_usd_per_month=Decimal(0),
+        bought=nothing,
+        rows=(),
+        unchanged=records.Unchanged(usd_per_month=nothing),
+        coverage=records.Coverage(),
+        failed=why,
+    )
+
+
+def _sum(sides: Iterable[records.Totals | None]) -> records.Totals | None:
+    known = [side for side in sides if side is not None]
+    if not known:
+        return None
+    return records.Totals(
+        usd_per_month=sum((side.usd_per_month for side in known), ZERO),
+        usd_once=sum((side.usd_once for side in known), ZERO),
+        idle_usd_per_hour=sum((side.idle_usd_per_hour for side in known), ZERO),
+    )
+
+
+_NOTHING = records.Totals(
+    usd_per_month=ZERO,
+    usd_once=ZERO,
+    idle_usd_per_hour=ZERO,
+)

@@ -1,0 +1,123 @@
+"""The base of a comparison: another git revision in a temporary worktree, which is gone afterwards whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from sizewell.sizing.errors import ServiceError, UsageError
+
+_PREFIX: Final = "sizewell-base-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """A checked-out revision: where the project lies in it, and what a reader calls it."""
+
+    root: Path
+    label: str  # "main@1a2b3c4"
+
+
+def _git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "GIT_LFS_SKIP_SMUDGE": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    for key in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):  # set inside hooks; they would win over `directory`
+        environment.pop(key, None)
+    try:
+        return subprocess.run(
+            ["git", "-c", "core.hooksPath=/dev/null", *arguments],
+            cwd=directory,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise ServiceError("git is not on PATH\n  fix: install git, or compare with --base-state FILE") from None
+
+
+@contextlib.contextmanager
+def worktree(project: Path, ref: str) -> Iterator[Worktree]:
+    """Check `ref` out beside the repository of `project` and remove it again, also on an exception or SIGTERM.
+
+    UsageError where `project` is in no repository or has no such revision, with the way out.
+    """
+    top = _git(project, "rev-parse", "--show-toplevel")
+    if top.returncode != 0:
+        raise UsageError(f"--base {ref}: {project} is in no git repository\n  fix: compare with --base-state FILE")
+    repository = Path(top.stdout.strip())
+    commit = _git(project, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    if commit.returncode != 0:
+        raise UsageError(
+            f"--base {ref}: no such revision here\n"
+            "  fix: fetch it first (in CI: a checkout with fetch-depth: 0), or name one that `git log` knows"
+        )
+    sha = commit.stdout.strip()
+    _remove_abandoned(repository)
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+        place = Path(folder).resolve() / "tree"
+        with _stopped_by_sigterm():
+            try:
+                added = _git(repository, "worktree", "add", "--detach", "--force", str(place), sha)
+                if added.returncode != 0:
+                    raise ServiceError(f"--base {ref}: git cannot check it out: {_last_line(added.stderr)}")
+                relative = project.resolve().relative_to(repository.resolve())
+                yield Worktree(root=place / relative, label=f"{ref}@{sha[:7]}" if not sha.startswith(ref) else ref[:7])
+            finally:
+                _git(repository, "worktree", "remove", "--force", "--force", str(place))
+
+
+def _remove_abandoned(repository: Path) -> None:
+    """Worktrees of runs that were killed outright: their process is gone, so nobody uses them."""
+    listed = _git(repository, "worktree", "list", "--porcelain").stdout
+    for line in listed.splitlines():
+        path = Path(line.removeprefix("worktree "))
+        folder = path.parent.name
+        if not line.startswith("worktree ") or not folder.startswith(_PREFIX):
+            continue
+        process = folder.removeprefix(_PREFIX).partition("-")[0]
+        if process.isdigit() and not _is_running(int(process)):
+            _git(repository, "worktree", "remove", "--force", "--force", str(path))
+            with contextlib.suppress(OSError):
+                path.parent.rmdir()
+    _git(repository, "worktree", "prune")
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@contextlib.contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Turn SIGTERM into an exception meanwhile, so that clean-up runs; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    earlier = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
+
+
+def _last_line(output: str) -> str:
+    lines = [line for line in output.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no reason given"

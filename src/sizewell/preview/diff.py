@@ -1,0 +1,373 @@
+"""Before and after, priced with the same catalog, become one `Stack`: rows per component, totals, what to decide.
+
+The rows' expected changes add up to the headline to the cent, because each line is rounded once, in `LineItem.cost`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Protocol
+
+from sizewell.preview import records
+from sizewell.preview.describe import Described, describe, how_priced, label_of, registration_of, tags_of
+from sizewell.preview.needs import changes_of, needs_of
+from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
+from sizewell.sizing.records.decision import Decision
+
+MACHINE_HOUR = "machine-hour"
+UNSURE = (
+    "no engine was asked: which updates replace a resource is known of common inputs only; "
+    "a preview by the engine (--engine pulumi, or --plan) says it of all"
+)
+
+
+class CoverageLike(Protocol):
+    """Counts of `resources.Coverage`."""
+
+    @property
+    def detected(self) -> int: ...
+    @property
+    def estimated(self) -> int: ...
+    @property
+    def free(self) -> int: ...
+    @property
+    def unpriced(self) -> int: ...
+    @property
+    def unknown(self) -> int: ...
+
+
+class PricingLike(Protocol):
+    """What a preview needs of `resources.Pricing`."""
+
+    @property
+    def items(self) -> tuple[LineItem, ...]: ...
+    @property
+    def free(self) -> tuple[tuple[str, str, str], ...]: ...
+    @property
+    def outside(self) -> tuple[str, ...]: ...
+    @property
+    def coverage(self) -> CoverageLike: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """A stack at one revision: its resources and what they cost."""
+
+    plan: Plan
+    pricing: PricingLike
+
+
+Costed = tuple[LineItem, Interval | Unpriced]  # a line and what it costs, worked out once
+
+
+@dataclass(slots=True)
+class _Group:
+    """The lines of one component on one side."""
+
+    monthly: Interval = ZERO
+    once: Interval = ZERO
+    lines: list[Costed] = field(default_factory=list)
+    unpriced: list[str] = field(default_factory=list)
+
+    def add(self, line: LineItem) -> None:
+        cost = line.cost()
+        self.lines.append((line, cost))
+        if isinstance(cost, Unpriced):
+            self.unpriced.append(f"{line.what}: {cost.reason}")
+        elif line.cadence == "once":
+            self.once += cost
+        else:
+            self.monthly += cost
+
+
+def compare(
+    stack: str,
+    before: Side | None,
+    after: Side,
+    *,
+    base: str = "",
+    base_failed: str = "",
+    base_at_own_prices: PricingLike | None = None,
+    replaced: frozenset[str] | None = None,
+    policies: records.PolicyReport | None = None,
+    decision: Decision | None = None,
+    budget: Decimal | None = None,
+) -> records.Stack:
+    """The preview of one stack; `before` and `after` are priced with the same catalog, the head's.
+
+    `base_at_own_prices` is the base priced with the base's own catalog: the difference is what prices moved.
+    """
+    by_urn = after.plan.by_urn()
+    was = _grouped(before.pricing.items if before else ())
+    now = _grouped(after.pricing.items)
+    renamed = _renames(before.plan, after.plan, was, now) if before else {}
+    was = {renamed.get(name, name): group for name, group in was.items()}
+    described = describe(after.plan)
+    described_before = describe(before.plan) if before else {}
+    rows, unchanged = [], Interval(Decimal(0), Decimal(0), Decimal(0))
+    same: list[records.Row] = []
+    for name in [*now, *(name for name in was if name not in now)]:
+        row = _row(name, was.get(name), now.get(name), (described_before.get(name), described.get(name)), by_urn)
+        if row.sign == "=":
+            same.append(row)
+            unchanged += row.after
+        else:
+            rows.append(row)
+    rows.sort(key=lambda row: (-abs(row.change) - row.once.expected, row.component))
+    totals_before = _totals(before) if before else None
+    totals_after = _totals(after)
+    change = totals_after.usd_per_month.expected
+    change -= totals_before.usd_per_month.expected if totals_before else Decimal(0)
+    bought = sum((row.once for row in rows), ZERO)
+    updated = before is not None and "update" in changes_of(before.plan, after.plan, replaced).values()
+    unsure = (UNSURE,) if updated and replaced is None else ()
+    moved = None
+    if base_at_own_prices is not None and totals_before is not None:
+        own = total(base_at_own_prices.items).run_rate.usd_per_month.expected
+        moved = totals_before.usd_per_month.expected - own
+    return records.Stack(
+        stack=stack,
+        project=after.plan.project,
+        regions=_regions(after.plan, described),
+        base=base,
+        base_failed=base_failed,
+        before=totals_before,
+        after=totals_after,
+        change_usd_per_month=change,
+        bought=bought,
+        prices_moved_usd_per_month=moved,
+        rows=tuple(rows),
+        unchanged=records.Unchanged(
+            components=len(same),
+            usd_per_month=unchanged,
+            unpriced=sum(bool(row.unpriced) for row in same),
+            rows=tuple(same),
+        ),
+        needs=needs_of(before.plan if before else None, after.plan, rows, replaced=replaced, decision=decision),
+        unpriced=tuple(
+            dict.fromkeys(
+                f"{line.component}: {line.what}: {line.price.reason}"
+                for line in after.pricing.items
+                if isinstance(line.price, Unpriced)
+            )
+        ),
+        outside=after.pricing.outside,
+        free=_counts(kind for urn, kind, _ in after.pricing.free if _is_cloud(by_urn.get(urn))),
+        coverage=_coverage(after.pricing.coverage),
+        budget=_budget(budget, totals_after),
+        policies=policies,
+        notes=tuple(dict.fromkeys((*after.plan.notes, *(before.plan.notes if before else ()), *unsure))),
+    )
+
+
+def _grouped(items: Iterable[LineItem]) -> dict[str, _Group]:
+    groups: dict[str, _Group] = {}
+    for item in items:
+        groups.setdefault(item.component, _Group()).add(item)
+    return groups
+
+
+def _row(
+    name: str,
+    was: _Group | None,
+    now: _Group | None,
+    words: tuple[Described | None, Described | None],
+    by_urn: Mapping[str, RecordedResource],
+) -> records.Row:
+    earlier, later = words
+    described = later if now is not None else earlier
+    shown = now or was or _Group()
+    bought = Counter(_print(pair) for pair in was.lines if pair[0].cadence == "once") if was else Counter()
+    once = ZERO
+    for pair in now.lines if now else ():
+        line, cost = pair
+        if line.cadence != "once" or isinstance(cost, Unpriced):
+            continue
+        # The same purchase on both sides is bought already; a different one is a new purchase, whole.
+        if bought[_print(pair)] > 0:
+            bought[_print(pair)] -= 1
+        else:
+            once += cost
+    monthly_before = was.monthly if was else ZERO
+    monthly_after = now.monthly if now else ZERO
+    unpriced = tuple(dict.fromkeys(now.unpriced if now else was.unpriced if was else ()))
+    if was is None:
+        sign = "+"
+    elif now is None:
+        sign = "-"
+    elif monthly_before == monthly_after and once == ZERO and _same(was, now):
+        sign = "="
+    else:
+        sign = "~"
+    what = _words(described, shown.lines)
+    was_what = _words(earlier, was.lines) if was is not None else ""
+    return records.Row(
+        sign=sign,  # type: ignore[arg-type]
+        component=name,
+        kind=described.kind if described else "",
+        what=what,
+        was=was_what if sign == "~" and was_what != what else "",
+        how=how_priced(shown.lines),
+        region=described.region if described else "",
+        before=monthly_before,
+        after=monthly_after,
+        once=once,
+        unpriced=unpriced,
+        confidence=tuple(dict.fromkeys(line.confidence for line, _ in shown.lines if line.confidence)),
+        resources=len({line.resource for line, _ in shown.lines if line.resource}),
+        lines=tuple(_line(line, cost, by_urn) for line, cost in shown.lines),
+    )
+
+
+def _words(described: Described | None, lines: Sequence[Costed]) -> str:
+    """A purchase as its line says it, a component of ours as it registers itself, else the dearest lines."""
+    bought = [line.what for line, _ in lines if line.cadence == "once"]
+    return bought[0] if bought else (described.what if described else "") or _what(lines)
+
+
+def _print(pair: Costed) -> tuple[str, str, str, Decimal | str]:
+    """What tells one line from another: what is billed and what it costs."""
+    line, cost = pair
+    if isinstance(cost, Unpriced):
+        return line.what, line.unit, line.cadence, cost.reason
+    return line.what, line.unit, f"{line.cadence} {cost.floor} {cost.ceiling}", cost.expected
+
+
+def _same(was: _Group, now: _Group) -> bool:
+    return len(was.lines) == len(now.lines) and Counter(map(_print, was.lines)) == Counter(map(_print, now.lines))
+
+
+def _what(lines: Sequence[Costed]) -> str:
+    """The dearest lines in words."""
+    counts = Counter(line.what for line, _ in lines)
+    words = [
+        f"{counts[what]} x {what}" if counts[what] > 1 else what
+        for what in dict.fromkeys(line.what for line, _ in sorted(lines, key=_weight, reverse=True))
+    ]
+    more = f" and {len(words) - 2} more" if len(words) > 2 else ""
+    return ", ".join(words[:2]) + more
+
+
+def _weight(pair: Costed) -> Decimal:
+    return Decimal("Infinity") if isinstance(pair[1], Unpriced) else pair[1].ceiling
+
+
+def _line(line: LineItem, cost: Interval | Unpriced, by_urn: Mapping[str, RecordedResource]) -> records.Line:
+    unpriced = isinstance(line.price, Unpriced)
+    return records.Line(
+        component=line.component,
+        what=line.what,
+        unit=line.unit,
+        cadence=line.cadence,
+        quantity=line.quantity,
+        usd_per_unit=None if isinstance(line.price, Unpriced) else line.price.amount,
+        usd=None if isinstance(cost, Unpriced) else cost,
+        unpriced=line.price.reason if isinstance(line.price, Unpriced) else "",
+        how=line.how,
+        confidence=line.confidence,
+        source="" if unpriced else line.price.source,  # type: ignore[union-attr]
+        date="" if unpriced else line.price.date,  # type: ignore[union-attr]
+        resource=line.resource,
+        tags=tags_of(by_urn.get(line.resource)),
+    )
+
+
+def _totals(side: Side) -> records.Totals:
+    cost = total(side.pricing.items)
+    return records.Totals(
+        usd_per_month=cost.run_rate.usd_per_month,
+        usd_once=cost.one_off.usd,
+        idle_usd_per_hour=idle_exposure(side),
+    )
+
+
+def idle_exposure(side: Side) -> Interval:
+    """US dollars per hour of machines that run: at the minimum, the initial and the maximum size of each pool.
+
+    Where a component states its sizes, they count; else the hours of the month in which its machines run on average.
+    Purchased capacity is paid already and is not in it.
+    """
+    by_urn = side.plan.by_urn()
+    lines = [line for line in side.pricing.items if line.unit == MACHINE_HOUR and line.cadence == "monthly"]
+    hours: dict[str, Decimal] = {}
+    for line in lines:
+        hours[line.component] = hours.get(line.component, Decimal(0)) + line.quantity.ceiling
+    exposure = Interval(Decimal(0), Decimal(0), Decimal(0))
+    for line in lines:
+        if isinstance(line.price, Unpriced):
+            continue
+        machines = line.quantity.times(1 / HOURS_PER_MONTH)
+        stated = registration_of(line.resource, by_urn)
+        sizes = [stated.get(key) for key in ("nodesMin", "nodesInitial", "nodesMax")] if stated else []
+        known = [Decimal(size) for size in sizes if isinstance(size, int)]
+        if len(known) == 3 and known == sorted(known) and hours[line.component] > 0:
+            machines = Interval(*known).times(line.quantity.ceiling / hours[line.component])
+        exposure += machines.times(line.price.amount)
+    return exposure.cents()
+
+
+def _renames(before: Plan, after: Plan, was: Mapping[str, _Group], now: Mapping[str, _Group]) -> dict[str, str]:
+    """Components that have another name now, found by the aliases of their resources."""
+    old, new = before.by_urn(), after.by_urn()
+    renames: dict[str, str] = {}
+    for resource in after.resources:
+        for alias in resource.aliases:
+            if alias in old and alias not in new:
+                earlier, later = label_of(old[alias], old), label_of(resource, new)
+                if earlier != later and earlier in was and earlier not in now and later not in was:
+                    renames[earlier] = later
+    return renames
+
+
+def _regions(plan: Plan, described: Mapping[str, Described]) -> tuple[str, ...]:
+    stated = [each.region for each in described.values() if each.region]
+    configured = [
+        plan.config[key] for key in ("aws:region", "gcp:region", "azure-native:location") if key in plan.config
+    ]
+    return tuple(sorted(dict.fromkeys(stated or configured)))
+
+
+def _coverage(counts: Any) -> records.Coverage:
+    return records.Coverage(
+        detected=counts.detected,
+        estimated=counts.estimated,
+        free=counts.free,
+        unpriced=counts.unpriced,
+        unknown=counts.unknown,
+    )
+
+
+def _counts(kinds: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for kind in kinds:
+        counts[kind] = counts.get(kind, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _is_cloud(resource: RecordedResource | None) -> bool:
+    return resource is not None and resource.custom and not resource.type.startswith("pulumi:")
+
+
+def _budget(usd_per_month: Decimal | None, totals: records.Totals) -> records.Budget | None:
+    if usd_per_month is None or usd_per_month <= 0:
+        return None
+    spend = totals.usd_per_month
+    over = "expected" if spend.expected > usd_per_month else "ceiling" if spend.ceiling > usd_per_month else ""
+    return records.Budget(
+        usd_per_month=usd_per_month,
+        expected_percent=(spend.expected / usd_per_month * 100).quantize(CENT),
+        ceiling_percent=(spend.ceiling / usd_per_month * 100).quantize(CENT),
+        over=over,  # type: ignore[arg-type]
+    )
+
+
+def budget_of(decision: Decision | None) -> Decimal | None:
+    """The monthly budget of a stack: the sum over its workloads, where each of them has one."""
+    if decision is None or not decision.workloads:
+        return None
+    stated = [workload.budget.get("usd_per_month") for workload in decision.workloads]
+    return sum((each for each in stated if each is not None), Decimal(0)) if all(stated) else None

@@ -1,0 +1,211 @@
+"""The two places where a comment can stand: GitHub pull requests and GitLab merge requests, over their HTTP APIs.
+
+Only what a comment needs: list, create, update, delete, hide. Rate limits and passing failures are waited out within a
+budget; what remains is a ServiceError in one sentence. The token is sent and never printed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from email.message import Message
+from typing import Any, Final, Protocol
+
+from sizewell.sizing.errors import ServiceError
+
+_PASSING: Final = {429, 500, 502, 503, 504}
+_PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """A comment as a forge has it. `node` is GitHub's other id, for hiding."""
+
+    id: int
+    body: str
+    author: str
+    trusted: bool = False  # written by an owner, a member or a collaborator
+    node: str = ""
+
+
+class TooLongError(Exception):
+    """The forge says that the text is too long for one comment."""
+
+
+class NotAllowedError(Exception):
+    """The token may not write here: a pull request from a fork."""
+
+
+class Forge(Protocol):
+    """What the comment step needs of a forge."""
+
+    def comments(self) -> Iterator[Comment]: ...
+    def create(self, body: str) -> None: ...
+    def update(self, comment: Comment, body: str) -> None: ...
+    def delete(self, comment: Comment) -> None: ...
+    def hide(self, comment: Comment) -> None: ...
+    def show(self, comment: Comment) -> None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Http:
+    """JSON over HTTP with retries. `wait_s_max` bounds all waiting of one run together."""
+
+    base: str
+    headers: Mapping[str, str]
+    wait_s_max: float = 90.0
+    sleep: Callable[[float], None] | None = None  # None: time.sleep
+    now: Callable[[], float] = time.time
+    _waited_s: float = field(default=0.0)
+
+    def call(self, method: str, path: str, data: Any = None) -> Any:
+        """The decoded answer; raises TooLongError, NotAllowedError or ServiceError."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self._once(method, path, data)
+            except urllib.error.HTTPError as error:
+                text = error.read().decode("utf-8", "replace")[:2000]
+                wait_s = self._wait_s(error.code, error.headers, text, attempt)
+                if wait_s is None:
+                    raise _refusal(error.code, text, method, path) from None
+            except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+                reason = getattr(error, "reason", error)
+                wait_s = min(2.0**attempt, 20.0)
+                if attempt > 4:
+                    raise ServiceError(f"{self.base} cannot be reached: {reason}") from None
+            if self._waited_s + wait_s > self.wait_s_max:
+                after = f"next try in {wait_s:.0f} s, waited {self._waited_s:.0f} s already"
+                raise ServiceError(f"{method} {path}: rate limited or failing, {after}")
+            self._waited_s += wait_s
+            (self.sleep or time.sleep)(wait_s)
+
+    def _once(self, method: str, path: str, data: Any) -> Any:
+        body = None if data is None else json.dumps(data).encode()
+        request = urllib.request.Request(  # noqa: S310 - the base is given by the operator
+            f"{self.base}{path}",
+            data=body,
+            method=method,
+            headers={**self.headers, "Content-Type": "application/json", "User-Agent": "sizewell"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+            text = response.read().decode("utf-8")
+        return json.loads(text) if text else None
+
+    def _wait_s(self, status: int, headers: Message, text: str, attempt: int) -> float | None:
+        """How long to wait before another try; None where another try would get the same answer."""
+        limited = status == 429 or (
+            status == 403 and (headers.get("x-ratelimit-remaining") == "0" or "rate limit" in text.lower())
+        )
+        if not limited and status not in _PASSING:
+            return None
+        if attempt > 6:
+            return None
+        after = headers.get("retry-after")
+        if after and after.isdigit():
+            return float(after)
+        reset = headers.get("x-ratelimit-reset")
+        if limited and reset and reset.isdigit():
+            return max(float(reset) - self.now(), 0.0) + 1.0
+        return min(2.0**attempt, 20.0)
+
+
+def _refusal(status: int, text: str, method: str, path: str) -> Exception:
+    if status in (400, 413, 422) and "too long" in text.lower():
+        return TooLongError(text)
+    if status in (401, 403) or (status == 404 and method != "GET"):
+        return NotAllowedError(f"{method} {path}: status {status}")
+    try:
+        message = json.loads(text).get("message", "")
+    except (ValueError, AttributeError):
+        message = text[:200]
+    return ServiceError(f"{method} {path}: status {status}: {message}")
+
+
+class GitHub:
+    """Comments of one pull request."""
+
+    def __init__(self, http: Http, repository: str, number: int, *, author: str = "github-actions[bot]") -> None:
+        self.author = author
+        self._http = http
+        self._repository = "/".join(urllib.parse.quote(part, safe="") for part in repository.split("/"))
+        self._number = number
+
+    def comments(self) -> Iterator[Comment]:
+        page = 1
+        while True:
+            path = f"/repos/{self._repository}/issues/{self._number}/comments?per_page={_PAGE}&page={page}"
+            found = self._http.call("GET", path) or []
+            for each in found:
+                yield Comment(
+                    id=int(each["id"]),
+                    body=each.get("body") or "",
+                    author=(each.get("user") or {}).get("login", ""),
+                    trusted=each.get("author_association") in ("OWNER", "MEMBER", "COLLABORATOR"),
+                    node=each.get("node_id", ""),
+                )
+            if len(found) < _PAGE:
+                return
+            page += 1
+
+    def create(self, body: str) -> None:
+        self._http.call("POST", f"/repos/{self._repository}/issues/{self._number}/comments", {"body": body})
+
+    def update(self, comment: Comment, body: str) -> None:
+        self._http.call("PATCH", f"/repos/{self._repository}/issues/comments/{comment.id}", {"body": body})
+
+    def delete(self, comment: Comment) -> None:
+        self._http.call("DELETE", f"/repos/{self._repository}/issues/comments/{comment.id}")
+
+    def hide(self, comment: Comment) -> None:
+        self._minimize("minimizeComment(input: {subjectId: $id, classifier: OUTDATED})", comment)
+
+    def show(self, comment: Comment) -> None:
+        self._minimize("unminimizeComment(input: {subjectId: $id})", comment)
+
+    def _minimize(self, mutation: str, comment: Comment) -> None:
+        query = f"mutation($id: ID!) {{ {mutation} {{ clientMutationId }} }}"
+        answer = self._http.call("POST", "/graphql", {"query": query, "variables": {"id": comment.node}})
+        if isinstance(answer, dict) and answer.get("errors"):
+            raise ServiceError(f"the comment cannot be hidden or shown: {answer['errors'][0].get('message', '')}")
+
+
+class GitLab:
+    """Notes of one merge request. GitLab cannot hide a note; what is hidden elsewhere stays, updated."""
+
+    def __init__(self, http: Http, project: str, number: int) -> None:
+        self._http = http
+        self._notes = f"/projects/{urllib.parse.quote(project, safe='')}/merge_requests/{number}/notes"
+        self.author = str((http.call("GET", "/user") or {}).get("username", ""))
+
+    def comments(self) -> Iterator[Comment]:
+        page = 1
+        while True:
+            found = self._http.call("GET", f"{self._notes}?sort=asc&per_page={_PAGE}&page={page}") or []
+            for each in found:
+                author = (each.get("author") or {}).get("username", "")
+                yield Comment(id=int(each["id"]), body=each.get("body") or "", author=author)
+            if len(found) < _PAGE:
+                return
+            page += 1
+
+    def create(self, body: str) -> None:
+        self._http.call("POST", self._notes, {"body": body})
+
+    def update(self, comment: Comment, body: str) -> None:
+        self._http.call("PUT", f"{self._notes}/{comment.id}", {"body": body})
+
+    def delete(self, comment: Comment) -> None:
+        self._http.call("DELETE", f"{self._notes}/{comment.id}")
+
+    def hide(self, comment: Comment) -> None:
+        """GitLab has no hiding."""
+
+    def show(self, comment: Comment) -> None:
+        """GitLab has no hiding."""

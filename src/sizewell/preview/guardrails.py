@@ -1,0 +1,227 @@
+"""Limits on what a change may cost, the exit code that follows, and when a preview stays silent.
+
+The file (`stacks/config/guardrails.yaml`, or --guardrails FILE):
+
+    silent_below_usd_per_month: 25
+    increase: {usd_per_month: 5000, percent: 20}         # of each stack
+    total_increase: {usd_per_month: 10000}               # of all stacks together
+    budgets: {prod-aws: 90000 USD, total: 150000}        # per month; beside what the specs say
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from sizewell.preview import records
+from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.money import CENT
+
+TOTAL: Final = "all stacks"
+SILENT_BELOW: Final = Decimal(25)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a change may cost. None: no limit of that kind. Money is US dollars per month."""
+
+    increase_usd: Decimal | None = None
+    increase_percent: Decimal | None = None
+    total_increase_usd: Decimal | None = None
+    total_increase_percent: Decimal | None = None
+    budgets: Mapping[str, Decimal] = field(default_factory=dict)
+    total_budget: Decimal | None = None
+    silent_below: Decimal = SILENT_BELOW
+
+
+NO_LIMITS: Final = Limits()
+
+
+def read_limits(path: Path) -> Limits:
+    """Read a guardrails file; ConfigError names every fault with its path."""
+    import yaml
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError([Fault(path=str(path), message="no such file")]) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        text = " ".join(str(error).split())
+        raise ConfigError([Fault(path=str(path), message=f"cannot be read: {text}")]) from None
+    return parse_limits(data, str(path))
+
+
+def parse_limits(data: Any, origin: str = "guardrails") -> Limits:
+    """Limits from what a guardrails file holds.
+
+    >>> parse_limits({"increase": {"percent": 20}, "budgets": {"total": "9000 USD"}}).total_budget
+    Decimal('9000')
+    """
+    faults: list[Fault] = []
+    top = _mapping("", {} if data is None else data, _KEYS, faults)
+    each = _mapping("increase", top.get("increase", {}), _INCREASE, faults)
+    together = _mapping("total_increase", top.get("total_increase", {}), _INCREASE, faults)
+    stated = top.get("budgets", {})
+    if not isinstance(stated, Mapping):
+        faults.append(Fault(path="budgets", found=stated, allowed="a mapping of stack to US dollars per month"))
+        stated = {}
+    budgets = {
+        str(name): amount
+        for name, value in stated.items()
+        if (amount := _amount(f"budgets.{name}", value, faults)) is not None
+    }
+    limits = Limits(
+        increase_usd=_amount("increase.usd_per_month", each.get("usd_per_month"), faults),
+        increase_percent=_amount("increase.percent", each.get("percent"), faults),
+        total_increase_usd=_amount("total_increase.usd_per_month", together.get("usd_per_month"), faults),
+        total_increase_percent=_amount("total_increase.percent", together.get("percent"), faults),
+        total_budget=budgets.pop("total", None),
+        budgets=budgets,
+        silent_below=_amount("silent_below_usd_per_month", top.get("silent_below_usd_per_month"), faults)
+        or (Decimal(0) if top.get("silent_below_usd_per_month") == 0 else SILENT_BELOW),
+    )
+    if faults:
+        raise ConfigError(faults, subject=origin)
+    return limits
+
+
+_KEYS: Final = ("silent_below_usd_per_month", "increase", "total_increase", "budgets")
+_INCREASE: Final = ("usd_per_month", "percent")
+
+
+def _mapping(path: str, value: Any, keys: Sequence[str], faults: list[Fault]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        faults.append(Fault(path=path or "file", found=value, allowed=f"a mapping with {', '.join(keys)}"))
+        return {}
+    for key in value:
+        if key not in keys:
+            close = get_close_matches(str(key), keys, n=1)
+            fix = f"did you mean {close[0]}?" if close else f"one of {', '.join(keys)}"
+            faults.append(Fault(path=f"{path}.{key}" if path else str(key), message="unknown key", fix=fix))
+    return value
+
+
+def _amount(path: str, value: Any, faults: list[Fault]) -> Decimal | None:
+    if value is None:
+        return None
+    text = str(value).removesuffix("USD").strip() if isinstance(value, str) else str(value)
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if isinstance(value, bool) or not amount.is_finite() or amount < 0:
+        faults.append(Fault(path=path, found=value, allowed="a number that is not negative, such as 5000 or 5000 USD"))
+        return None
+    return amount
+
+
+def check(
+    scope: str,
+    before: records.Totals | None,
+    after: records.Totals,
+    *,
+    increase_usd: Decimal | None,
+    increase_percent: Decimal | None,
+    budget: Decimal | None,
+    unblocked: str,
+) -> tuple[records.Guardrail, ...]:
+    """Every limit that is set for one stack, or for all together, with what was found.
+
+    A budget is crossed when the expected run-rate is above it; an increase needs something to compare with, which for
+    a new stack is 0. `unblocked` is the reason somebody gave.
+    """
+    was = before.usd_per_month.expected if before else None
+    now = after.usd_per_month.expected
+    found: list[records.Guardrail] = []
+
+    def add(kind: Literal["absolute", "percent", "budget"], limit: Decimal | None, value: Decimal | None) -> None:
+        if limit is not None and value is not None:
+            broken = value > limit
+            reason = unblocked if broken else ""
+            found.append(
+                records.Guardrail(scope=scope, kind=kind, limit=limit, found=value, broken=broken, unblocked=reason)
+            )
+
+    add("absolute", increase_usd, now - was if was is not None else None)
+    add("percent", increase_percent, ((now - was) / was * 100).quantize(CENT) if was else None)
+    add("budget", budget, now)
+    return tuple(found)
+
+
+def guardrails_of(
+    stacks: Sequence[records.Stack],
+    before: records.Totals | None,
+    after: records.Totals,
+    limits: Limits,
+    *,
+    unblocked: str = "",
+) -> tuple[records.Guardrail, ...]:
+    """Per stack and in total."""
+    found: list[records.Guardrail] = []
+    for stack in stacks:
+        if stack.after is not None:
+            found += check(
+                stack.stack,
+                stack.before,
+                stack.after,
+                increase_usd=limits.increase_usd,
+                increase_percent=limits.increase_percent,
+                budget=stack.budget.usd_per_month if stack.budget else None,
+                unblocked=unblocked,
+            )
+    found += check(
+        TOTAL,
+        before,
+        after,
+        increase_usd=limits.total_increase_usd,
+        increase_percent=limits.total_increase_percent,
+        budget=limits.total_budget,
+        unblocked=unblocked,
+    )
+    return tuple(found)
+
+
+def exit_of(stacks: Iterable[records.Stack], guardrails: Iterable[records.Guardrail]) -> tuple[int, str]:
+    """1 a policy failed, 2 a guardrail is broken, 3 something is unpriced, else 0; the first that holds, and why."""
+    stacks = list(stacks)
+    for stack in stacks:
+        if stack.policies is not None and stack.policies.failed:
+            first = stack.policies.failed[0]
+            return 1, f"policy {first.policy} failed in {stack.stack}"
+    for rail in guardrails:
+        if not rail.ok:
+            return 2, in_words(rail)
+    for stack in stacks:
+        if stack.unpriced:
+            return 3, f"{len(stack.unpriced)} unpriced in {stack.stack}: {stack.unpriced[0]}"
+    return 0, ""
+
+
+def in_words(rail: records.Guardrail) -> str:
+    """One guardrail as a sentence."""
+    if rail.kind == "percent":
+        text = f"{rail.scope}: run-rate up {rail.found:,} %, limit {rail.limit:,} %"
+    elif rail.kind == "absolute":
+        text = f"{rail.scope}: run-rate up {rail.found:,} USD/month, limit {rail.limit:,}"
+    else:
+        text = f"{rail.scope}: {rail.found:,} USD/month expected, budget {rail.limit:,}"
+    return f"{text} (unblocked: {rail.unblocked})" if rail.unblocked else text
+
+
+def is_silent(stacks: Iterable[records.Stack], guardrails: Iterable[records.Guardrail], limits: Limits) -> bool:
+    """Whether a reviewer would miss nothing: a small change, nothing bought, lost, failed, broken or newly unpriced."""
+    return not any(rail.broken for rail in guardrails) and all(
+        stack.after is not None
+        and not stack.base_failed
+        and abs(stack.change_usd_per_month) < limits.silent_below
+        and abs(stack.prices_moved_usd_per_month or Decimal(0)) < limits.silent_below
+        and stack.bought.ceiling == 0
+        and not stack.needs
+        and not (stack.policies is not None and stack.policies.failed)
+        and not any(row.unpriced for row in stack.rows)
+        for stack in stacks
+    )

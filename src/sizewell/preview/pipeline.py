@@ -1,0 +1,338 @@
+"""From the words of a command to a `Preview`: find the stacks, get both sides of each, price, compare.
+
+The rooms above are not known here: policies come back from a function that the caller passes in, as plain records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from sizewell.preview import records
+from sizewell.preview.assemble import assemble, failed_stack
+from sizewell.preview.base import Worktree, worktree
+from sizewell.preview.diff import Side, budget_of, compare
+from sizewell.preview.guardrails import NO_LIMITS, Limits
+from sizewell.preview.needs import changes_of
+from sizewell.preview.ownership import ownership_of
+from sizewell.preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
+from sizewell.resources.recorded import Plan
+from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
+from sizewell.sizing.records.decision import Decision
+
+Engine = Literal["auto", "offline", "pulumi"]
+ONLY_THE_ENGINE: Final = "use --engine pulumi"  # how the evaluator ends a refusal that the engine can answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to preview. `plan_files` are outputs of `pulumi preview --json`, used instead of a program.
+
+    `policies` gets each head's plan, the stack's decision and what changes (URN -> create, update, replace, delete;
+    empty where nothing is compared) and returns what they say of it, or None.
+    """
+
+    root: Path
+    on: date
+    stacks: tuple[str, ...] = ()  # none named: every stack of the project
+    base: str | None = None
+    base_state: Path | None = None
+    plan_files: tuple[Path, ...] = ()
+    engine: Engine = "auto"
+    limits: Limits = NO_LIMITS
+    unblocked: str = ""
+    max_age_s: float | None = None  # of the newest price; None: any age is only said
+    usage: Path | None = None
+    discounts: Path | None = None
+    policies: Callable[[Plan, Decision | None, Mapping[str, str]], records.PolicyReport | None] | None = None
+    progress: Callable[[str], None] = field(default=lambda _: None)
+
+
+def run_preview(request: Request) -> records.Preview:
+    """Preview every stack; one that fails is in the result with its reason, the others keep their figures.
+
+    Raises UsageError for what is wrong with the request itself, ConfigError for usage, discount and catalog files.
+    """
+    from sizewell.resources.usage import NO_DISCOUNTS, NO_USAGE, read_discounts, read_usage
+    from sizewell.sizing.catalog import load
+
+    _check(request)
+    catalog = load()
+    pricing = _Pricing(
+        catalog=catalog,
+        on=request.on,
+        usage=read_usage(request.usage) if request.usage else NO_USAGE,
+        discounts=read_discounts(request.discounts) if request.discounts else NO_DISCOUNTS,
+    )
+    heads = _heads(request)
+    with _base(request) as base:
+        names = list(heads)
+        if base is not None and base.tree is not None and not request.stacks:
+            names += [name for name in stacks_of(base.tree.root) if name not in heads]
+        stacks = [_stack(request, name, heads.get(name), base, pricing) for name in names]
+    found = assemble(
+        stacks,
+        on=request.on,
+        provenance=records.Provenance(
+            catalog_digest=catalog.digest,
+            catalog_as_of=catalog.as_of,
+            age_days=_age(catalog.as_of, request.on),
+            discounts=request.discounts.name if request.discounts else "",
+            usage=_usage_in_words(request, pricing.unused),
+            engine="pulumi" if request.engine == "pulumi" or request.plan_files else "offline",
+        ),
+        limits=request.limits,
+        unblocked=request.unblocked,
+    )
+    age = found.provenance.age_days
+    if found.exit_code == 0 and age is not None and request.max_age_s is not None and age * 86_400 > request.max_age_s:
+        reason = f"the newest price is {age} days old, older than --max-age of {request.max_age_s / 86_400:g} days"
+        return found.model_copy(update={"exit_code": 4, "exit_reason": reason})
+    return found
+
+
+def _usage_in_words(request: Request, unused: frozenset[tuple[str, str]] | None) -> str:
+    """The name of the usage file, and what in it no resource bills by: a name misspelt would be a figure too low."""
+    if request.usage is None:
+        return ""
+    left = [f"{name}.{measure}" for name, measure in sorted(unused or ())]
+    more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+    return f"{request.usage.name} (nothing bills by {', '.join(left[:5])}{more})" if left else request.usage.name
+
+
+def stacks_of(root: Path) -> tuple[str, ...]:
+    """The stacks that a project knows: those with a configuration file or a decision."""
+    names = {
+        path.name.removeprefix("Pulumi.").removesuffix(".yaml")
+        for folder in (root, root / "stacks/config")
+        for path in folder.glob("Pulumi.*.yaml")
+    }
+    names |= {path.stem for path in (root / "stacks/decisions").glob("*.json")}
+    return tuple(sorted(names))
+
+
+def _knows(root: Path, stack: str) -> bool:
+    return stack in stacks_of(root)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Head:
+    """One stack as it will be; `before` where the source says that as well."""
+
+    after: Plan | None = None
+    before: Plan | None = None
+    replaced: frozenset[str] | None = None  # None: no engine said
+    label: str = ""
+    failed: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Base:
+    """Where stacks before the change come from."""
+
+    tree: Worktree | None = None
+    state: Plan | None = None
+    label: str = ""
+    failed: str = ""  # the revision cannot be had at all
+    catalog: Any = None  # the base's own prices, where they differ
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pricing:
+    catalog: Any
+    on: date
+    usage: Any
+    discounts: Any
+    unused: frozenset[tuple[str, str]] | None = None  # statements of use that no stack has asked for so far
+
+    def side(self, plan: Plan) -> Side:
+        pricing = self.price(plan, self.catalog)
+        self.unused = pricing.unused if self.unused is None else self.unused & pricing.unused
+        return Side(plan=plan, pricing=pricing)
+
+    def price(self, plan: Plan, catalog: Any) -> Any:
+        from sizewell.resources.pricing import price
+
+        return price(plan, catalog, on=self.on, usage=self.usage, discounts=self.discounts)
+
+
+def _check(request: Request) -> None:
+    if request.base and request.base_state:
+        raise UsageError("--base and --base-state exclude each other\n  fix: give one of them")
+    if request.base_state and len(request.stacks) != 1 and len(request.plan_files) != 1:
+        raise UsageError("--base-state is the state of one stack\n  fix: name the stack")
+    if request.engine == "pulumi" and not request.plan_files:
+        from sizewell.recording.sources.engine import available
+
+        if not available():
+            raise ServiceError("--engine pulumi: pulumi is not on PATH\n  fix: install it, or use --engine offline")
+
+
+def _heads(request: Request) -> dict[str, _Head]:
+    if request.plan_files:
+        return dict(_from_file(path) for path in request.plan_files)
+    names = request.stacks or stacks_of(request.root)
+    if not names:
+        raise UsageError(f"{request.root}: no stacks here\n  fix: name one, or add stacks/config/Pulumi.STACK.yaml")
+    heads = {}
+    for name in names:
+        request.progress(f"evaluating {name}")
+        heads[name] = _head(request, name)
+    return heads
+
+
+def _from_file(path: Path) -> tuple[str, _Head]:
+    from sizewell.recording.sources import PreviewFile, read_plan_file
+
+    read = read_plan_file(path)
+    if isinstance(read, PreviewFile):
+        stack = read.after.stack or path.stem
+        return stack, _Head(after=read.after, before=read.before, replaced=read.replaced, label="the engine's state")
+    return read.stack or path.stem, _Head(after=read)
+
+
+def _head(request: Request, stack: str) -> _Head:
+    from sizewell.recording.evaluate import evaluate
+
+    if request.engine != "pulumi":
+        try:
+            return _Head(after=evaluate(request.root, stack))
+        except UsageError:
+            raise
+        except SizewellError as error:
+            if request.engine == "offline" or ONLY_THE_ENGINE not in str(error):
+                return _Head(failed=str(error))
+            reason = error
+    else:
+        reason = None
+    from sizewell.recording.sources.engine import available, preview_with_engine
+
+    if not available():
+        return _Head(failed=str(reason))
+    try:
+        file = preview_with_engine(request.root, stack)
+    except SizewellError as error:
+        return _Head(failed=str(error))
+    return _Head(after=file.after, before=file.before, replaced=file.replaced, label="the engine's state")
+
+
+@contextmanager
+def _base(request: Request) -> Iterator[_Base | None]:
+    if request.base_state is not None:
+        from sizewell.recording.sources import read_state
+
+        yield _Base(state=read_state(request.base_state), label=request.base_state.name)
+        return
+    if request.base is None:
+        yield None
+        return
+    with ExitStack() as cleanup:
+        try:
+            tree = cleanup.enter_context(worktree(request.root, request.base))
+        except ServiceError as error:
+            yield _Base(failed=str(error), label=request.base)
+            return
+        from sizewell.recording.evaluate.isolation import forget
+
+        cleanup.callback(forget, tree.root)
+        yield _Base(tree=tree, label=tree.label, catalog=_own_catalog(tree.root))
+
+
+def _own_catalog(root: Path) -> Any:
+    """The catalog of a revision, None where it is the head's, missing or cannot be read by the head."""
+    from sizewell.sizing.catalog import load
+
+    places = (root / "src/sizewell/sizing/catalog/data", root / "sizing/catalog/data")  # the latter before 0.1
+    directory = next((place for place in places if place.is_dir()), None)
+    if directory is None:
+        return None
+    try:
+        catalog = load(directory)
+    except SizewellError:
+        return None
+    return None if catalog.digest == load().digest else catalog
+
+
+def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> records.Stack:
+    if head is not None and head.after is None:
+        return failed_stack(name, request.root.name, head.failed)
+    before, label, failed = _before(request, name, head, base)
+    if head is not None and head.after is not None:
+        gone, after = False, head.after
+    else:
+        note = "the stack is gone from the repository; what it built stands until `pulumi destroy`"
+        gone, after = True, Plan(project=before.project if before else "", stack=name, resources=(), notes=(note,))
+    own = None
+    if before is not None and base is not None and base.catalog is not None:
+        own = pricing.price(before, base.catalog)
+    decision, note = _decision(request.root, name)
+    replaced = head.replaced if head is not None else None
+    judged = None
+    if request.policies is not None and not gone:
+        judged = request.policies(after, decision, changes_of(before, after, replaced))
+    result = compare(
+        name,
+        pricing.side(before) if before is not None else None,
+        pricing.side(after),
+        base=label,
+        base_failed=failed,
+        base_at_own_prices=own,
+        replaced=replaced,
+        policies=judged,
+        decision=decision,
+        budget=request.limits.budgets.get(name, budget_of(decision)),
+    )
+    reasons: dict[str, Any] = {"notes": (*result.notes, note)} if note else {}
+    if decision is not None and not gone:
+        reasons |= {
+            "choices": choices_of(decision),
+            "evidence": evidence_of(decision),
+            "guarded": guarded_of(decision),
+            "capacity": capacity_of(decision),
+            "ends": ends_of(decision),
+            "ownership": ownership_of(decision, pricing.catalog, request.on),
+        }
+    return result.model_copy(update=reasons)
+
+
+def _before(request: Request, name: str, head: _Head | None, base: _Base | None) -> tuple[Plan | None, str, str]:
+    """The plan before the change, what it is called, and why there is none where there should be one."""
+    if base is None:
+        return (head.before, head.label, "") if head is not None and head.before is not None else (None, "", "")
+    if base.failed:
+        return None, base.label, base.failed
+    if base.state is not None:
+        return base.state, base.label, ""
+    if base.tree is None:
+        return None, "", ""
+    if not (base.tree.root / "Pulumi.yaml").exists() or not _knows(base.tree.root, name):
+        return Plan(project="", stack=name, resources=(), origin=base.label), base.label, ""  # a new stack
+    request.progress(f"evaluating {name} at {base.label}")
+    from sizewell.recording.evaluate import evaluate
+
+    try:
+        plan = evaluate(base.tree.root, name, replaces=request.root.resolve())
+    except SizewellError as error:
+        return None, base.label, f"the base {base.label} does not build: {error}"
+    return replace(plan, origin=f"base {base.label}"), base.label, ""
+
+
+def _decision(root: Path, stack: str) -> tuple[Decision | None, str]:
+    path = root / "stacks/decisions" / f"{stack}.json"
+    if not path.exists():
+        return None, ""
+    try:
+        return Decision.from_json(path), ""
+    except DecisionError as error:
+        return None, f"the decision cannot be read, so nothing is said of why: {error}"
+
+
+def _age(as_of: str, on: date) -> int | None:
+    try:
+        return (on - date.fromisoformat(as_of)).days
+    except ValueError:
+        return None

@@ -1,0 +1,295 @@
+"""What a preview says: one set of records for every renderer, and the published form of `--format json`.
+
+Money is US dollars, a decimal in a string in JSON. Everything per month is a run-rate, everything `once` is paid once;
+the two are never added. Floor <= expected <= ceiling holds for every interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sizewell.sizing.money import Interval
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
+
+
+Money = Interval  # US dollars per month, or once, to the cent
+
+
+# A preview of a large stack has tens of thousands of these: slots instead of a model each.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the bill after the change: a quantity of a unit at a price."""
+
+    component: str
+    what: str
+    unit: str
+    cadence: Literal["monthly", "once"]
+    quantity: Interval
+    usd_per_unit: Decimal | None  # None: unpriced
+    usd: Money | None
+    unpriced: str = ""  # why there is no price
+    how: str = ""
+    confidence: str = ""  # "": list price and stated usage
+    source: str = ""
+    date: str = ""
+    resource: str = ""  # URN
+    tags: Mapping[str, str] = field(default_factory=dict)  # those by which a bill finds the resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One component: what it costs before and after, and how that was got."""
+
+    sign: Literal["+", "-", "~", "="]
+    component: str
+    kind: str  # "GpuNodeGroup", or a resource type where no component stands around it
+    what: str
+    was: str = ""  # what it was, where that reads differently
+    how: str
+    region: str = ""
+    before: Money  # per month
+    after: Money
+    once: Money  # bought by this change
+    unpriced: tuple[str, ...] = ()
+    confidence: tuple[str, ...] = ()
+    resources: int = 0
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def change(self) -> Decimal:
+        """Expected US dollars per month, after less before."""
+        return self.after.expected - self.before.expected
+
+
+class Need(_Record):
+    """Something that a person has to decide, destroyed data first."""
+
+    kind: Literal["destroys", "replaces", "keeps", "purchases"]
+    component: str
+    text: str
+    brief: str = ""  # the same in three or four words, for a headline
+    resources: tuple[str, ...] = ()  # URNs
+    data: bool = False  # something that holds data goes
+    usd_once: Money | None = None
+    confirmed: str = ""  # where a purchase is confirmed
+
+
+class Totals(_Record):
+    """Sums over all lines of one side."""
+
+    usd_per_month: Money
+    usd_once: Money
+    idle_usd_per_hour: Money  # spend per hour if nothing does work and nobody notices
+
+
+class Coverage(_Record):
+    """How many resources were seen and what became of them; `unknown` are types that no rule prices."""
+
+    detected: int = 0
+    estimated: int = 0
+    free: int = 0
+    unpriced: int = 0
+    unknown: int = 0
+
+
+class Budget(_Record):
+    """A monthly budget and how much of it the change uses."""
+
+    usd_per_month: Decimal
+    expected_percent: Decimal
+    ceiling_percent: Decimal
+    over: Literal["", "expected", "ceiling"]
+
+
+class Guardrail(_Record):
+    """A limit that was looked at; `ok` is False where it is broken and nobody unblocked it."""
+
+    scope: str  # a stack, or "all stacks"
+    kind: Literal["absolute", "percent", "budget"]
+    limit: Decimal
+    found: Decimal
+    broken: bool
+    unblocked: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return not self.broken or bool(self.unblocked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyFinding:
+    """One policy that did not pass, in plain data: the caller translates from what evaluated it."""
+
+    policy: str
+    level: Literal["mandatory", "advisory"]
+    component: str = ""
+    resource: str = ""
+    message: str
+    fix: str = ""
+    waived: str = ""  # the reason, where it is waived
+
+
+class PolicyReport(_Record):
+    """What the policies say of one stack."""
+
+    findings: tuple[PolicyFinding, ...] = ()
+    passed: int = 0
+
+    @property
+    def failed(self) -> tuple[PolicyFinding, ...]:
+        return tuple(f for f in self.findings if f.level == "mandatory" and not f.waived)
+
+
+class Choice(_Record):
+    """The chosen hardware or a runner-up, as the reader compares them."""
+
+    workload: str
+    label: str
+    cloud: str
+    region: str
+    nodes: int
+    market: str
+    managed: str = ""  # the service that runs it; "": machines of one's own
+    chosen: bool
+    usd_per_month: Decimal | None = None
+    usd_per_run: Decimal | None = None
+    performance: float | None = None
+    metric: str = ""
+    why_not: str = ""
+
+
+class Evidence(_Record):
+    """Why this hardware: the prediction, its band, what it needs in memory, unit prices."""
+
+    workload: str
+    kind: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    grade: str
+    bottleneck: str
+    memory_per_device_bytes: int
+    memory_usable_bytes: int
+    memory_breakdown: dict[str, int] = Field(default_factory=dict)
+    usd_per_run: Decimal | None = None
+    usd_per_million_tokens: Decimal | None = None
+    usd_per_thousand_samples: Decimal | None = None
+    assumptions: tuple[str, ...] = ()
+
+
+class Guarded(_Record):
+    """What watches a component for idleness, or that nothing does."""
+
+    component: str
+    signal: str
+    idle_when: str
+    then: str
+    saves_usd_per_hour: Decimal | None = None
+
+
+class End(_Record):
+    """What ends of itself: a stack at its date, a purchased block, and by when work has to be saved."""
+
+    component: str  # "" for the whole stack
+    text: str
+
+
+class CapacityNote(_Record):
+    """How the machines of a component are got hold of."""
+
+    component: str
+    text: str
+
+
+class OwnershipMonth(_Record):
+    """Cumulative US dollars by the end of a month, for each way to have the machines."""
+
+    month: int
+    usd: dict[str, Decimal]
+
+
+class Unchanged(_Record):
+    """Components that cost the same on both sides: how many, and what they cost together."""
+
+    components: int = 0
+    usd_per_month: Money
+    unpriced: int = 0  # of these components: how many have a line without a price
+    rows: tuple[Row, ...] = ()
+
+
+class Stack(_Record):
+    """The preview of one stack."""
+
+    stack: str
+    project: str
+    regions: tuple[str, ...] = ()
+    base: str = ""  # "", "main@1a2b3c4", "state.json"
+    base_failed: str = ""  # why there is no figure for the base
+    before: Totals | None
+    after: Totals | None  # None: the head has no figure, `failed` says why
+    change_usd_per_month: Decimal  # expected, after less before, both at the prices of the head's catalog
+    bought: Money  # paid once because of this change
+    prices_moved_usd_per_month: Decimal | None = None  # the base at the head's prices less at its own
+    rows: tuple[Row, ...]
+    unchanged: Unchanged
+    needs: tuple[Need, ...] = ()
+    unpriced: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    free: dict[str, int] = Field(default_factory=dict)  # type -> count
+    coverage: Coverage
+    budget: Budget | None = None
+    policies: PolicyReport | None = None
+    choices: tuple[Choice, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    guarded: tuple[Guarded, ...] = ()
+    capacity: tuple[CapacityNote, ...] = ()
+    ends: tuple[End, ...] = ()
+    ownership: tuple[OwnershipMonth, ...] = ()
+    notes: tuple[str, ...] = ()
+    failed: str = ""  # why there is no figure for the head
+
+
+class Provenance(_Record):
+    """Which prices were used."""
+
+    catalog_digest: str = ""
+    catalog_as_of: str = ""
+    age_days: int | None = None
+    stale: tuple[str, ...] = ()  # in words: prices of this preview that are too old to be relied on
+    discounts: str = ""  # file names of own rates and usage
+    usage: str = ""
+    engine: str = "offline"
+
+
+class Preview(_Record):
+    """All stacks of a repository, what they add up to, and what the command returns."""
+
+    schema_id: Literal["sizewell.preview/1"] = Field(
+        default="sizewell.preview/1", serialization_alias="schema", validation_alias="schema"
+    )
+    on: date
+    stacks: tuple[Stack, ...]
+    before: Totals | None
+    after: Totals
+    change_usd_per_month: Decimal
+    bought: Money
+    prices_moved_usd_per_month: Decimal | None = None
+    guardrails: tuple[Guardrail, ...] = ()
+    provenance: Provenance
+    silent: bool
+    exit_code: int
+    exit_reason: str = ""
+
+    def to_json(self) -> str:
+        """JSON text with a newline at the end: decimals as strings, dates as ISO text."""
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"

@@ -1,0 +1,215 @@
+"""Rows in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification), so that an estimate joins the bill.
+
+One row per line of the bill after the change, for the month that the preview looks at. What an estimate cannot know
+(invoice, account) is empty; what FOCUS has no column for begins with `x_`. A cost that nobody knows is empty, never 0:
+in these two an estimate is no whole FOCUS dataset, which allows neither. Rows join a bill by the tag `sizewell-id`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from datetime import date
+from typing import Final
+
+from sizewell.preview import records
+
+COLUMNS: Final = (
+    "AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd",
+    "BillingPeriodStart", "ChargeCategory", "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd",
+    "ChargePeriodStart", "CommitmentDiscountId", "CommitmentDiscountType", "ConsumedQuantity", "ConsumedUnit",
+    "ContractedCost", "ContractedUnitPrice", "EffectiveCost", "InvoiceId", "InvoiceIssuerName", "ListCost",
+    "ListUnitPrice", "PricingCategory", "PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "RegionId",
+    "RegionName", "ResourceId", "ResourceName", "ResourceType", "ServiceCategory", "ServiceName",
+    "ServiceSubcategory", "SkuId", "SkuPriceId", "SubAccountId", "SubAccountName", "Tags", "x_Stack", "x_Component",
+    "x_FloorCost", "x_CeilingCost", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
+)  # fmt: skip
+
+_PROVIDERS: Final = {"aws": "AWS", "gcp": "Google Cloud", "azure-native": "Microsoft", "azure": "Microsoft"}
+# Services by a word of a resource's type token: category and subcategory of FOCUS. The first that fits counts.
+_KINDS: Final = (
+    ("AI and Machine Learning", "Generative AI", "bedrock cognitiveservices"),
+    ("AI and Machine Learning", "AI Platforms", "sagemaker vertex machinelearningservices notebooks workbench"),
+    ("Storage", "Object Storage", "s3 storage storageaccount"),
+    ("Storage", "File Storage", "fsx efs filestore lustre parallelstore netapp storagecache"),
+    ("Storage", "Block Storage", "ebs disk regiondisk snapshot"),
+    ("Networking", "Application Networking", "lb alb elb loadbalancer apigatewayv2"),
+    ("Networking", "Network Infrastructure", "natgateway vpcendpoint eip address globaladdress router network"),
+    ("Networking", "Network Routing", "dns privatedns route53 networkconnectivity"),
+    ("Management and Governance", "Observability", "cloudwatch logging monitoring monitor operationalinsights"),
+    ("Security", "Secret Management", "kms secretsmanager secretmanager keyvault"),
+    ("Databases", "NoSQL Databases", "dynamodb documentdb cosmosdb firestore"),
+    ("Databases", "Relational Databases", "rds sql"),
+    ("Integration", "Workflow Orchestration", "scheduler cloudscheduler workflows sfn logic"),
+    ("Integration", "Messaging", "sqs sns pubsub servicebus"),
+    ("Compute", "Serverless Compute", "lambda cloudrunv2 cloudrun app web cloudfunctionsv2"),
+    ("Compute", "Containers", "eks ecs ecr container containerservice containerregistry artifactregistry"),
+    ("Compute", "Virtual Machines", "ec2 autoscaling compute batch tpu azurefleet emr dataproc"),
+)  # fmt: skip
+# What the sellers' bills call a service, by the module of a type token; other services keep the module's name.
+_SERVICES: Final[Mapping[str, Mapping[str, str]]] = {
+    "aws": {
+        "autoscaling": "Amazon Elastic Compute Cloud", "bedrock": "Amazon Bedrock", "cloudwatch": "AmazonCloudWatch",
+        "dynamodb": "Amazon DynamoDB", "ebs": "Amazon Elastic Compute Cloud", "ec2": "Amazon Elastic Compute Cloud",
+        "ecr": "Amazon EC2 Container Registry (ECR)", "efs": "Amazon Elastic File System",
+        "eks": "Amazon Elastic Container Service for Kubernetes", "fsx": "Amazon FSx",
+        "kms": "AWS Key Management Service", "lambda": "AWS Lambda", "lb": "Elastic Load Balancing",
+        "s3": "Amazon Simple Storage Service", "sagemaker": "Amazon SageMaker",
+        "secretsmanager": "AWS Secrets Manager",
+    },
+    "gcp": {
+        "artifactregistry": "Artifact Registry", "cloudrunv2": "Cloud Run", "cloudscheduler": "Cloud Scheduler",
+        "compute": "Compute Engine", "container": "Kubernetes Engine", "filestore": "Cloud Filestore",
+        "kms": "Cloud Key Management Service (KMS)", "logging": "Cloud Logging", "storage": "Cloud Storage",
+        "vertex": "Vertex AI",
+    },
+    "azure-native": {
+        "compute": "Virtual Machines", "containerservice": "Azure Kubernetes Service", "keyvault": "Key Vault",
+        "machinelearningservices": "Azure Machine Learning", "network": "Virtual Network", "storage": "Storage",
+    },
+}  # fmt: skip
+_NETWORK: Final = frozenset(("natgateway", "vpcendpoint", "eip"))  # of EC2's module, billed as Amazon VPC
+_MACHINES: Final = {"aws": "ec2", "gcp": "compute", "azure-native": "compute"}  # whose service bills machine-hours
+
+
+def render(preview: records.Preview) -> str:
+    """CSV with a header, one row per line item, sorted by stack, component and description."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n", restval="")
+    writer.writeheader()
+    for stack in preview.stacks:
+        rows = [row for row in stack.rows if row.sign != "-"]
+        lines = [(row, line) for row in [*rows, *stack.unchanged.rows] for line in row.lines]
+        for row, line in sorted(lines, key=lambda pair: (pair[0].component, pair[1].what, pair[1].resource)):
+            writer.writerow(_focus(preview.on, stack, row, line))
+    return buffer.getvalue()
+
+
+def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line) -> dict[str, str]:
+    start = on.replace(day=1)
+    end = start.replace(year=start.year + 1, month=1) if start.month == 12 else start.replace(month=start.month + 1)
+    token = _type_of(line.resource)
+    once = line.cadence == "once"
+    cost = str(line.usd.expected) if line.usd is not None else ""
+    price = str(line.usd_per_unit) if line.usd_per_unit is not None else ""
+    own = line.source.startswith("own ") or ", own discount" in line.source
+    unit = _unit(line.unit)
+    category, subcategory = _category(token)
+    return {
+        key: _cell(value)
+        for key, value in {
+            "BilledCost": cost,
+            "BillingCurrency": "USD",
+            "BillingPeriodStart": f"{start.isoformat()}T00:00:00Z",
+            "BillingPeriodEnd": f"{end.isoformat()}T00:00:00Z",
+            "ChargePeriodStart": f"{start.isoformat()}T00:00:00Z",
+            "ChargePeriodEnd": f"{end.isoformat()}T00:00:00Z",
+            "ChargeCategory": "Purchase" if once else "Usage",
+            "ChargeDescription": line.what,
+            "ChargeFrequency": "One-Time" if once else "Usage-Based",
+            "ConsumedQuantity": "" if once else str(line.quantity.expected),
+            "ConsumedUnit": "" if once else unit,
+            "ContractedCost": cost,
+            "ContractedUnitPrice": price,
+            "EffectiveCost": cost,
+            "InvoiceIssuerName": _provider(token),
+            "ListCost": "" if own else cost,
+            "ListUnitPrice": "" if own else price,
+            "PricingCategory": _pricing_category(line),
+            "PricingQuantity": str(line.quantity.expected),
+            "PricingUnit": unit,
+            "ProviderName": _provider(token),
+            "PublisherName": _provider(token),
+            "RegionId": row.region or (stack.regions[0] if len(stack.regions) == 1 else ""),
+            "ResourceName": line.resource.rpartition("::")[2],
+            "ResourceType": token,
+            "ServiceCategory": category,
+            "ServiceName": _service(token, line.unit),
+            "ServiceSubcategory": subcategory,
+            "Tags": json.dumps(line.tags or {"sizewell-stack": stack.stack}, sort_keys=True),
+            "x_Stack": stack.stack,
+            "x_Component": line.component,
+            "x_FloorCost": str(line.usd.floor) if line.usd is not None else "",
+            "x_CeilingCost": str(line.usd.ceiling) if line.usd is not None else "",
+            "x_Urn": line.resource,
+            "x_How": line.how,
+            "x_Confidence": line.confidence,
+            "x_Unpriced": line.unpriced,
+            "x_PriceSource": line.source,
+            "x_PriceDate": line.date,
+        }.items()
+    }
+
+
+def _cell(value: str) -> str:
+    """Text that a spreadsheet does not take for a formula.
+
+    >>> _cell("=1+1"), _cell("-5.00")
+    ("'=1+1", '-5.00')
+    """
+    if value[:1] in ("=", "+", "@", "\t") or (value.startswith("-") and not value[1:2].isdigit()):
+        return f"'{value}"
+    return value
+
+
+def _type_of(urn: str) -> str:
+    parts = urn.split("::")
+    return parts[2].rpartition("$")[2] if len(parts) > 3 else ""
+
+
+def _provider(token: str) -> str:
+    package = token.partition(":")[0]
+    return _PROVIDERS.get(package, package) or "unknown"
+
+
+def _service(token: str, unit: str) -> str:
+    package, _, rest = token.partition(":")
+    module = rest.partition(":")[0].partition("/")[0]
+    if unit == "machine-hour" and module in ("eks", "container", "containerservice"):
+        module = _MACHINES.get(package, module)
+    if package == "aws" and module == "ec2" and _words(token) & _NETWORK:
+        return "Amazon Virtual Private Cloud"
+    return _SERVICES.get(package, {}).get(module, module) or "unknown"
+
+
+def _words(token: str) -> frozenset[str]:
+    return frozenset(word for word in token.lower().replace("/", ":").split(":")[1:] if word)
+
+
+def _category(token: str) -> tuple[str, str]:
+    """Category and subcategory, as FOCUS spells them.
+
+    >>> _category("aws:fsx/lustreFileSystem:LustreFileSystem"), _category("x:y:Z")
+    (('Storage', 'File Storage'), ('Other', 'Other (Other)'))
+    """
+    words = _words(token)
+    for category, subcategory, modules in _KINDS:
+        if words & frozenset(modules.split()):
+            return category, subcategory
+    return "Other", "Other (Other)"
+
+
+def _unit(unit: str) -> str:
+    """A unit as FOCUS writes it: plural, capitalised, measures as they are.
+
+    >>> _unit("machine-hour"), _unit("GB-month"), _unit("GPU-second"), _unit("GB"), _unit("1M tokens")
+    ('Hours', 'GB-Months', 'GPU-Seconds', 'GB', '1M Tokens')
+    """
+    unit = unit.removeprefix("machine-")
+    if unit in ("GB", "GiB", "TB", "?", ""):
+        return unit
+    parts = [part if part[:1].isdigit() or not part.islower() else part.capitalize() for part in unit.split("-")]
+    last = parts[-1]
+    head, space, tail = last.rpartition(" ")
+    tail = tail if tail.endswith("s") else f"{tail}s"
+    parts[-1] = f"{head}{space}{tail[:1].upper()}{tail[1:]}"
+    return "-".join(parts)
+
+
+def _pricing_category(line: records.Line) -> str:
+    what = f"{line.what} {line.source}".lower()
+    if "spot" in what:
+        return "Dynamic"
+    return "Committed" if "reserved" in what or "commitment" in what else "Standard"

@@ -1,0 +1,226 @@
+"""The folds of the comment, in order of weight: the last is the first to go when the comment is too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sizewell.preview import records
+from sizewell.preview.render import text
+from sizewell.preview.render.escape import code, html, words
+
+_MOST_CHOICES = 8
+SERVICES: Final = {"sagemaker": "SageMaker", "vertex": "Vertex AI", "azureml": "Azure ML", "cloud-run": "Cloud Run"}
+EACH_ALONE: Final = (
+    "Each choice is priced by itself, with the network and keys that a stack has once: the bill above shares them."
+)
+
+
+def provenance_alone(preview: records.Preview) -> str:
+    """Where the prices come from, for a comment that tells of no stack."""
+    return _fold("<b>Provenance</b>", [provenance_in_words(preview.provenance)])
+
+
+def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool, last: bool = True) -> list[str]:
+    """Every fold of one stack that has something in it; the last stack's says where the prices come from."""
+    if stack.failed:
+        return []
+    prefix = f"<code>{html(stack.stack)}</code> · " if many else ""
+    found = [
+        _fold(f"{prefix}<b>Policies</b> · {_policies_in_short(stack)}", list(_policies(stack))),
+        _fold(f"{prefix}<b>Why this hardware</b>{_why_in_short(stack)}", list(_why(stack))),
+        _fold(f"{prefix}<b>Idle guard</b> · {_guard_in_short(stack)}", list(_guard(stack))),
+        _fold(f"{prefix}<b>Capacity</b>", [f"- {code(note.component)} {words(note.text)}" for note in stack.capacity]),
+        _fold(f"{prefix}<b>Not priced, provenance</b>", list(_provenance(preview, stack, last=last))),
+    ]
+    return [fold for fold in found if fold]
+
+
+def _fold(summary: str, lines: list[str]) -> str:
+    if not lines:
+        return ""
+    return "\n".join([f"<details><summary>{summary}</summary>", "", *lines, "</details>"])
+
+
+def _why_in_short(stack: records.Stack) -> str:
+    return "".join(f" · {html(_evidence_in_short(each), 90)}" for each in stack.evidence[:2])
+
+
+def _evidence_in_short(each: records.Evidence) -> str:
+    return f"{each.workload}: {predicted(each)}"
+
+
+def unit_of(metric: str, most: float) -> tuple[float, str]:
+    """How many of a metric's base units are one shown unit, and its words, for figures up to `most`.
+
+    >>> unit_of("run_time_s", 208800.0), unit_of("ttft_s", 0.41), unit_of("requests_per_s", 4.1)
+    ((3600.0, 'h'), (0.001, 'ms ttft'), (1.0, 'requests/s'))
+    """
+    if "_per_s" in metric:
+        return 1.0, metric.replace("_per_s", "/s").replace("_", " ")
+    if "bytes" in metric:
+        return 1e9, f"GB {' '.join(word for word in metric.split('_') if word != 'bytes')}"
+    name = metric.removesuffix("_s").replace("_", " ")
+    if not metric.endswith("_s"):
+        return 1.0, name
+    if most >= 7200:
+        return 3600.0, "h"
+    if most >= 120:
+        return 60.0, "min"
+    return (0.001, f"ms {name}") if most < 1 else (1.0, f"s {name}")
+
+
+def figure(metric: str, value: float) -> str:
+    """A prediction in the unit that its metric names.
+
+    >>> figure("run_time_s", 208800.0), figure("requests_per_s_within_slo", 1696.2), figure("ttft_s", 0.41)
+    ('58 h', '1,696 requests/s within slo', '410 ms ttft')
+    """
+    divisor, unit = unit_of(metric, value)
+    size = value / divisor
+    return f"{size:,.0f} {unit}" if size >= 100 else f"{size:,.3g} {unit}"
+
+
+def predicted(each: records.Evidence) -> str:
+    """A prediction and its band, the unit said once: "58 h (46 to 70)"; what is no prediction has no band."""
+    divisor, _ = unit_of(each.metric, each.value)
+    low, high = (f"{bound / divisor:,.0f}" if bound / divisor >= 100 else f"{bound / divisor:,.3g}"
+                 for bound in (each.low, each.high))  # fmt: skip
+    band = f" ({low} to {high})" if low != high else ""
+    return f"{figure(each.metric, each.value)}{band}"
+
+
+def bound_by(each: records.Evidence) -> str:
+    return f"; bound by {words(each.bottleneck)}" if each.bottleneck not in ("", "none") else ""
+
+
+def choice_label(choice: records.Choice) -> str:
+    """How many of what, on which terms, and which service runs it."""
+    by = f", {SERVICES.get(choice.managed, choice.managed)}" if choice.managed else ""
+    return f"{choice.nodes} x {choice.label}, {choice.market}{by}"
+
+
+def _why(stack: records.Stack) -> Iterator[str]:
+    if stack.choices:
+        yield "| Choice | Where | $/month | $ for the run | Why not |"
+        yield "|--------|-------|--------:|--------------:|---------|"
+        for workload in dict.fromkeys(choice.workload for choice in stack.choices):
+            ours = [choice for choice in stack.choices if choice.workload == workload]
+            for choice in ours[:_MOST_CHOICES]:
+                label = choice_label(choice)
+                monthly = "**unpriced**" if choice.usd_per_month is None and choice.usd_per_run is None else ""
+                yield (
+                    f"| {'**' if choice.chosen else ''}{words(label, 60)}{'**' if choice.chosen else ''} "
+                    f"| {words(choice.cloud)}/{words(choice.region)} "
+                    f"| {text.usd(choice.usd_per_month) if choice.usd_per_month is not None else monthly} "
+                    f"| {text.usd(choice.usd_per_run) if choice.usd_per_run is not None else ''} "
+                    f"| {words(choice.why_not, 120)} |"
+                )
+        yield ""
+        if any(not choice.chosen for choice in stack.choices):
+            yield f"{EACH_ALONE}  "
+    for each in stack.evidence:
+        yield (f"{code(each.workload)}: {words(predicted(each))}; evidence: {words(each.grade)}{bound_by(each)}.  ")
+        if each.memory_breakdown:
+            parts = " + ".join(f"{words(name)} {size / 1e9:,.1f}" for name, size in each.memory_breakdown.items())
+            yield (
+                f"Memory per device: {parts} = {each.memory_per_device_bytes / 1e9:,.1f} GB of "
+                f"{each.memory_usable_bytes / 1e9:,.1f} usable.  "
+            )
+        prices = [
+            f"{text.small(amount)} USD {word}"
+            for amount, word in (
+                (each.usd_per_run, "per run"),
+                (each.usd_per_million_tokens, "per 1M tokens"),
+                (each.usd_per_thousand_samples, "per 1,000 samples"),
+            )
+            if amount is not None
+        ]
+        if prices:
+            yield f"{', '.join(prices)}.  "
+        if each.assumptions:
+            yield f"Assumed: {'; '.join(words(assumption) for assumption in each.assumptions)}.  "
+
+
+def _guard_in_short(stack: records.Stack) -> str:
+    watched = sum(each.signal != "none" for each in stack.guarded)
+    return f"{watched} of {text.plural(len(stack.guarded), 'component')} covered"
+
+
+def _guard(stack: records.Stack) -> Iterator[str]:
+    if not stack.guarded:
+        return
+    yield "| Component | Signal | Idle when | Then | Saves if idle |"
+    yield "|-----------|--------|-----------|------|--------------:|"
+    for each in stack.guarded:
+        saves = f"${text.usd(each.saves_usd_per_hour)}/h" if each.saves_usd_per_hour is not None else ""
+        told = " | ".join(words(part) for part in (each.signal, each.idle_when, each.then))
+        yield f"| {code(each.component)} | {told} | {saves} |"
+    if stack.ends:
+        yield ""
+    for end in stack.ends:
+        yield f"- {f'{code(end.component)} ' if end.component else ''}{words(end.text)}"
+
+
+def _policies_in_short(stack: records.Stack) -> str:
+    if stack.policies is None:
+        return ""
+    advisory = sum(finding.level == "advisory" and not finding.waived for finding in stack.policies.findings)
+    waived = sum(bool(finding.waived) for finding in stack.policies.findings)
+    more = f", {waived} waived" if waived else ""
+    return f"{len(stack.policies.failed)} mandatory failed, {advisory} advisory{more}, {stack.policies.passed} passed"
+
+
+def _policies(stack: records.Stack) -> Iterator[str]:
+    if stack.policies is None:
+        return
+    for finding in text.findings(stack.policies):
+        where = f" {code(finding.component)}" if finding.component else ""
+        fix = f" Fix: {words(finding.fix)}" if finding.fix else ""
+        waived = f" Waived: {words(finding.waived)}" if finding.waived else ""
+        yield f"- {finding.level} {code(finding.policy)}{where}: {words(finding.message)}.{fix}{waived}".replace(
+            "..", "."
+        )
+    if not stack.policies.findings:
+        yield f"{text.plural(stack.policies.passed, 'policy')} passed."
+
+
+def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -> Iterator[str]:
+    listed = [f"- **unpriced** {words(line)}" for line in stack.unpriced]
+    listed += [f"- outside the totals: {words(line)}" for line in stack.outside]
+    weak = dict.fromkeys(
+        f"{line.component}: {line.what} ({line.confidence})"
+        for row in stack.rows
+        for line in row.lines
+        if line.confidence and row.sign != "-"
+    )
+    listed += [f"- low confidence: {words(line)}" for line in weak]
+    listed += [f"- {words(note)}" for note in stack.notes]
+    yield from listed
+    if listed:
+        yield ""
+    counts = stack.coverage
+    yield (
+        f"Resources: {counts.detected} detected, {counts.estimated} estimated, {counts.free} free, "
+        f"{counts.unpriced} unpriced, {counts.unknown} of unknown type.  "
+    )
+    if stack.free:
+        kinds = ", ".join(f"{count} x {kind}" for kind, count in list(stack.free.items())[:12])
+        yield f"Free: {words(kinds)}.  "
+    if last:
+        yield provenance_in_words(preview.provenance)
+
+
+def provenance_in_words(source: records.Provenance) -> str:
+    """Which prices: list prices of the catalog of a date, own rates, who evaluated the program."""
+    age = (
+        f" ({text.plural(source.age_days, 'day')} old)" if source.age_days is not None and source.age_days >= 0 else ""
+    )
+    parts = [f"Prices: list, catalog {words(source.catalog_digest[:12])} as of {words(source.catalog_as_of)}{age}"]
+    parts.append(f"own rates from {words(source.discounts)}" if source.discounts else "no own rates loaded")
+    if source.usage:
+        parts.append(f"usage from {words(source.usage)}")
+    parts.append("before and after use the same catalog")
+    parts.append(f"engine {words(source.engine)}")
+    parts.append("a month has 730 hours, 52/12 weeks")
+    return f"{'; '.join(parts)}."

@@ -1,0 +1,301 @@
+"""One self-contained page: no script, no font, no picture from elsewhere; light and dark, phone and desk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from html import escape
+from pathlib import Path
+
+from sizewell.preview import records
+from sizewell.preview.render import charts, text
+from sizewell.preview.render.folds import EACH_ALONE, choice_label, predicted, provenance_in_words
+
+
+def render(preview: records.Preview) -> str:
+    """The page as text."""
+    names = ", ".join(stack.stack for stack in preview.stacks)
+    title = names if len(preview.stacks) <= 3 else text.plural(len(preview.stacks), "stack")
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<title>Cost preview: {escape(text.shorten(names, 80))}</title>",
+        f"<style>\n{style}</style></head><body><main>",
+        f"<h1>Cost preview: {escape(title)}</h1>",
+        f'<p class="soft">{preview.on.isoformat()}{escape(_bases(preview))}</p>',
+        *_alerts(preview),
+    ]
+    if text.has_figures(preview):
+        missing = _missing(preview.stacks)
+        parts += _cards(preview.change_usd_per_month, preview.before, preview.after, preview.bought, missing)
+    moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
+    if moved:
+        parts.append(f"<p>{escape(moved[0].upper() + moved[1:])}</p>")
+    old = text.old_prices(preview)
+    if old:
+        parts.append(f'<p class="old">{escape(old)}</p>')
+    if len(preview.stacks) > 1:
+        parts += _stacks(preview)
+    loud, quiet = text.told(preview)
+    for stack in loud:
+        parts += _stack(stack, many=len(preview.stacks) > 1)
+    for stack in quiet:
+        spend = text.usd(stack.after.usd_per_month.expected) if stack.after else "?"
+        more = " + ?" if stack.unpriced else ""
+        summary = f"{escape(stack.stack)} <small>unchanged, {spend}{more} USD per month</small>"
+        parts += [f"<details><summary>{summary}</summary>", *_stack(stack, many=False), "</details>"]
+    parts += [
+        f'<p class="soft">{escape(provenance_in_words(preview.provenance).replace(chr(92), ""), quote=False)}</p>',
+        "</main></body></html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _bases(preview: records.Preview) -> str:
+    bases = dict.fromkeys(stack.base for stack in preview.stacks if stack.base)
+    return f", compared with {', '.join(bases)}" if bases else ""
+
+
+def _missing(stacks: Iterable[records.Stack]) -> int:
+    return sum(len(stack.unpriced) + bool(stack.failed) for stack in stacks)
+
+
+def _alerts(preview: records.Preview) -> Iterator[str]:
+    told = text.destroyed(preview)
+    for stack in preview.stacks:
+        if stack.failed:
+            told.append(f"No figure for {stack.stack}: {stack.failed}")
+        if stack.base_failed:
+            told.append(f"No figure before the change for {stack.stack}: {stack.base_failed}")
+        failed = stack.policies.failed if stack.policies else ()
+        told += [f"Policy {each.policy} failed: {each.component} {each.message}".replace("  ", " ") for each in failed]
+    told += [f"Over the limit: {line}" for line in text.broken(preview.guardrails)]
+    if told:
+        yield f'<div class="alert" role="note"><ul>{"".join(f"<li>{escape(line)}</li>" for line in told)}</ul></div>'
+
+
+def _cards(
+    change: Decimal, before: records.Totals | None, after: records.Totals, bought: records.Money, missing: int
+) -> Iterator[str]:
+    now = after.usd_per_month
+    more = " + ?" if missing else ""
+    yield '<dl class="cards">'
+    if before is not None:
+        css = "up" if change > 0 else "down" if change < 0 else ""
+        was = text.dollars(before.usd_per_month.expected)
+        shown = text.dollars(change, sign=True) + more if change or missing else "none"
+        yield _card("Change per month", shown, f"from {was}", css=css)
+    yield _card(
+        "Expected per month", f"{text.dollars(now.expected)}{more}", f"{missing} without a price" if missing else ""
+    )
+    yield _card(
+        "Floor to ceiling", f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}{more}", "scaled to zero to 24x7"
+    )
+    if bought.ceiling > 0:
+        yield _card("Paid once", text.dollars(bought.expected), "not refundable")
+    idle = after.idle_usd_per_hour
+    if idle.ceiling > 0:
+        was = f"from {text.dollars(before.idle_usd_per_hour.expected)}" if before else ""
+        yield _card("Idle exposure per hour", text.dollars(idle.expected), was)
+    yield "</dl>"
+
+
+def _card(name: str, value: str, note: str, css: str = "") -> str:
+    small = f"<small>{escape(note)}</small>" if note else ""
+    return f'<div><dt>{escape(name)}</dt><dd class="{css}">{escape(value)}{small}</dd></div>'
+
+
+def _stacks(preview: records.Preview) -> Iterator[str]:
+    rows = []
+    for stack in preview.stacks:
+        if stack.after is None:
+            rows.append([stack.stack, "?", "?", "?", "?", "?"])
+            continue
+        rows.append([
+            stack.stack,
+            text.usd(stack.before.usd_per_month.expected) if stack.before else "",
+            text.usd(stack.after.usd_per_month.expected),
+            text.usd(stack.after.usd_per_month.ceiling),
+            text.signed(stack.change_usd_per_month) if stack.before else "",
+            text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
+        ])  # fmt: skip
+    heads = ["Stack", "Before", "Expected", "Ceiling", "Change", "Once"]
+    used = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    shown = [[row[i] for i in used] for row in rows]
+    yield _table("US dollars per month", [heads[i] for i in used], shown, right=len(used) - 1, narrow=True)
+
+
+def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
+    yield "<section>"
+    if many:
+        yield f"<h2>{escape(stack.stack)}</h2>"
+    if stack.after is None:
+        yield f"<p>No figure: {escape(stack.failed)}</p></section>"
+        return
+    if many:
+        yield from _cards(stack.change_usd_per_month, stack.before, stack.after, stack.bought, len(stack.unpriced))
+    if stack.needs:
+        yield "<h3>Needs a decision</h3>"
+        yield f'<ul class="needs">{"".join(_need(need) for need in stack.needs)}</ul>'
+    yield from _figures(stack)
+    if stack.rows:
+        rows = [
+            [
+                row.component,
+                {"+": "new", "-": "gone", "~": "changed", "=": ""}[row.sign],
+                row.what + (f" ({'; '.join(row.confidence)})" if row.confidence else "")
+                + (f"; was: {row.was}" if row.was else ""),
+                row.how,
+                text.per_month(row),
+            ]
+            for row in stack.rows
+        ]  # fmt: skip
+        yield "<h3>Components</h3>"
+        yield _table("", ["Component", "", "What", "How priced", "USD per month"], rows, right=1, narrow=True)
+    if stack.unchanged.components:
+        cost = text.usd(stack.unchanged.usd_per_month.expected) + (" + ?" if stack.unchanged.unpriced else "")
+        yield f'<p class="soft">{text.plural(stack.unchanged.components, "component")} unchanged, {cost} per month</p>'
+    yield from _budget(stack)
+    yield from _folds(stack)
+    yield "</section>"
+
+
+def _need(need: records.Need) -> str:
+    price = (
+        f" for <strong>{text.usd(need.usd_once.expected)} USD once</strong>, not refundable" if need.usd_once else ""
+    )
+    confirmed = need.confirmed
+    if need.kind == "purchases" and not confirmed:
+        confirmed = "not confirmed: nothing is bought until the spec says purchase: confirmed"
+    note = f" <small>({escape(confirmed)})</small>" if confirmed else ""
+    return f"<li><code>{escape(need.component)}</code> {escape(need.text)}{price}{note}</li>"
+
+
+def _figures(stack: records.Stack) -> Iterator[str]:
+    drawn = [
+        (
+            "Cost by component",
+            "US dollars per month, expected; dashed outline: before",
+            charts.cost_by_component(stack),
+        ),
+        ("Floor to ceiling", "US dollars per month; the dot is expected", charts.floor_to_ceiling(stack)),
+        *(
+            (
+                f"{charts.speed_word(metric)} against cost: {workload}",
+                charts.caption(stack, workload, metric),
+                charts.time_against_cost(stack, workload),
+            )
+            for workload, metric in {choice.workload: choice.metric for choice in stack.choices}.items()
+        ),
+        ("Rent, commit or buy", "cumulative US dollars by month", charts.ownership(stack.ownership)),
+    ]
+    shown = [
+        f"<figure><figcaption>{escape(title)}<small>{escape(note)}</small></figcaption><div>{chart}</div></figure>"
+        for title, note, chart in drawn
+        if chart
+    ]
+    if shown:
+        yield f'<div class="charts">{"".join(shown)}</div>'
+
+
+def _budget(stack: records.Stack) -> Iterator[str]:
+    if stack.budget is not None:
+        used = f"{stack.budget.expected_percent:.1f} % expected, {stack.budget.ceiling_percent:.1f} % at the ceiling"
+        yield f"<p>Budget {text.usd(stack.budget.usd_per_month)} USD per month: {used} used</p>"
+
+
+def _folds(stack: records.Stack) -> Iterator[str]:
+    if stack.choices:
+        rows = [
+            [
+                choice_label(choice),
+                choice.workload,
+                f"{choice.cloud}/{choice.region}",
+                choice.why_not,
+                text.usd(choice.usd_per_month) if choice.usd_per_month is not None else "",
+                text.usd(choice.usd_per_run) if choice.usd_per_run is not None else "",
+            ]
+            for choice in stack.choices
+        ]
+        alone = f'<p class="soft">{EACH_ALONE}</p>' if any(not choice.chosen for choice in stack.choices) else ""
+        heads = ["Choice", "Workload", "Where", "Why not", "USD per month", "USD per run"]
+        yield _fold("Why this hardware", [_table("", heads, rows, right=2, narrow=True), alone, *_evidence(stack)])
+    if stack.guarded:
+        rows = [
+            [
+                each.component, each.signal, each.idle_when, each.then,
+                text.usd(each.saves_usd_per_hour) if each.saves_usd_per_hour is not None else "",
+            ]
+            for each in stack.guarded
+        ]  # fmt: skip
+        heads = ["Component", "Signal", "Idle when", "Then", "Saves USD per hour"]
+        ends = [
+            f"<li>{f'<code>{escape(end.component)}</code> ' if end.component else ''}{escape(end.text)}</li>"
+            for end in stack.ends
+        ]
+        until = f"<ul>{''.join(ends)}</ul>" if ends else ""
+        yield _fold("Idle guard", [_table("", heads, rows, right=1, narrow=True), until])
+    if stack.capacity:
+        notes = [f"<li><code>{escape(n.component)}</code> {escape(n.text)}</li>" for n in stack.capacity]
+        yield _fold("Capacity", [f"<ul>{''.join(notes)}</ul>"])
+    if stack.policies is not None:
+        found = [
+            f"<li>{finding.level} <code>{escape(finding.policy)}</code> {escape(finding.component)}: "
+            f"{escape(finding.message)} {escape(finding.fix)}"
+            f"{escape(f' waived: {finding.waived}') if finding.waived else ''}</li>"
+            for finding in text.findings(stack.policies)
+        ]
+        passed = f"<p>{text.plural(stack.policies.passed, 'policy')} passed</p>"
+        yield _fold("Policies", [f"<ul>{''.join(found)}</ul>" if found else "", passed])
+    listed = [f"<li>unpriced: {escape(line)}</li>" for line in stack.unpriced]
+    listed += [f"<li>outside the totals: {escape(line)}</li>" for line in stack.outside]
+    listed += [f"<li>{escape(note)}</li>" for note in stack.notes]
+    counts = stack.coverage
+    covered = (
+        f"<p>{counts.detected} resources: {counts.estimated} estimated, {counts.free} free, "
+        f"{counts.unpriced} unpriced, {counts.unknown} of unknown type</p>"
+    )
+    yield _fold("Not priced, notes", [f"<ul>{''.join(listed)}</ul>" if listed else "", covered])
+
+
+def _evidence(stack: records.Stack) -> Iterator[str]:
+    for each in stack.evidence:
+        bound = f", bound by {each.bottleneck}" if each.bottleneck not in ("", "none") else ""
+        memory = (
+            f"{each.memory_per_device_bytes / 1e9:,.1f} GB of {each.memory_usable_bytes / 1e9:,.1f} usable per device"
+        )
+        yield (
+            f"<p><code>{escape(each.workload)}</code> {escape(predicted(each))}, evidence "
+            f"{escape(each.grade)}{escape(bound)}; memory {memory}</p>"
+        )
+
+
+def _fold(title: str, parts: Sequence[str]) -> str:
+    return f"<details><summary>{escape(title)}</summary>{''.join(parts)}</details>"
+
+
+def _table(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: int, narrow: bool = False
+) -> str:
+    """A table whose last `right` columns hold figures; `narrow`: rows become blocks on a phone."""
+    first_right = len(heads) - right
+    head = "".join(
+        f'<th scope="col"{" class=n" if i >= first_right else ""}>{escape(name)}</th>' for i, name in enumerate(heads)
+    )
+    body = []
+    for row in rows:
+        cells = [f'<th scope="row">{escape(row[0])}</th>']
+        for i, cell in enumerate(row[1:], start=1):
+            css = ' class="n"' if i >= first_right else ""
+            cells.append(f'<td{css} data-label="{escape(heads[i] or "State")}">{escape(cell)}</td>')
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    label = escape(caption or heads[0])
+    css = ' class="stack"' if narrow else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table{css}>{title}'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )

@@ -1,0 +1,238 @@
+"""The pull-request comment: one screen before the first fold, updated in place by its hidden marker.
+
+Too long for one comment, folds go last to first, then rows; what is left out is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from sizewell.preview import records
+from sizewell.preview.render import text
+from sizewell.preview.render.escape import code, marker, words
+from sizewell.preview.render.folds import folds_of, provenance_alone
+
+LIMIT = 65_536  # characters of a comment on GitHub
+MARKER = "<!-- sizewell:stack"
+
+
+def render(preview: records.Preview, *, limit: int = LIMIT) -> str:
+    """The comment, at most `limit` characters."""
+    loud, _ = text.told(preview)
+    many = len(preview.stacks) > 1
+    folds = [fold for stack in loud for fold in folds_of(preview, stack, many=many, last=stack is loud[-1])]
+    folds = folds or [provenance_alone(preview)]
+    rows = max((len(stack.rows) for stack in preview.stacks), default=0)
+    kept = len(folds)
+    while True:
+        comment = _comment(preview, folds[:kept], len(folds) - kept, rows)
+        if len(comment) <= limit or (kept == 0 and rows == 0):
+            return comment
+        if kept:
+            kept -= 1
+        else:
+            rows = rows * 2 // 3
+
+
+def _comment(preview: records.Preview, folds: list[str], dropped: int, rows: int) -> str:
+    parts = [_title(preview), "", *_headlines(preview), ""]
+    if text.has_figures(preview):
+        parts += [*_table(preview), ""]
+    many = len(preview.stacks) > 1
+    if many:
+        parts += [*_stacks(preview), ""]
+    for stack in preview.stacks:
+        if stack.rows:
+            parts += [*([f"**{code(stack.stack)}**", ""] if many else []), *_components(stack, rows), ""]
+    needs = [(stack, need) for stack in preview.stacks for need in stack.needs]
+    if needs:
+        parts += ["**Needs a decision**", *_needs(needs, rows, many=many), ""]
+    for fold in folds:
+        parts += [fold, ""]
+    if dropped:
+        left_out = f"{text.plural(dropped, 'section')} left out: too long for one comment."
+        parts += [f"{left_out} All of it: `sizewell preview --format html`", ""]
+    names = " ".join(stack.stack for stack in preview.stacks[:1])
+    parts += [_foot(preview), _marker(preview, names)]
+    return "\n".join(parts) + "\n"
+
+
+def _title(preview: records.Preview) -> str:
+    if len(preview.stacks) == 1:
+        stack = preview.stacks[0]
+        where = "".join(f" · {words(region, 40)}" for region in stack.regions[:3])
+        return f"### Cost preview · {code(stack.stack)}{where}"
+    return f"### Cost preview · {text.plural(len(preview.stacks), 'stack')}"
+
+
+def _headlines(preview: records.Preview) -> Iterator[str]:
+    for stack in preview.stacks:
+        for need in stack.needs:
+            if need.data and need.kind in ("destroys", "replaces"):
+                yield f"**{text.peril(need)}**: {code(stack.stack)} {code(need.component)} {words(need.brief)}  "
+    failed = [stack for stack in preview.stacks if stack.failed]
+    for stack in failed:
+        yield f"**No figure for {code(stack.stack)}**: {words(stack.failed)}  "
+    if len(failed) == len(preview.stacks):
+        return
+    yield f"**{text.headline(preview)}**  "
+    sentence = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
+    if sentence:
+        yield f"{sentence[0].upper()}{sentence[1:]}  "
+    for stack in preview.stacks:
+        if stack.base_failed:
+            yield f"No figure before the change for {code(stack.stack)}: {words(stack.base_failed)}  "
+        for finding in stack.policies.failed if stack.policies else ():
+            where = f" · {code(finding.component)}" if finding.component else ""
+            yield f"**Policy failed**: {code(finding.policy)}{where}: {words(finding.message)}  "
+    for rail in text.broken(preview.guardrails):
+        yield f"**Over the limit**: {words(rail)}  "
+    old = text.old_prices(preview)
+    yield _counts(preview) + ("  " if old else "")
+    if old:
+        yield words(old)
+
+
+def _counts(preview: records.Preview) -> str:
+    needs = [need for stack in preview.stacks for need in stack.needs]
+    parts = []
+    if needs:
+        briefs = dict.fromkeys(words(need.brief, 60) for need in needs)
+        parts.append(f"{text.plural(len(needs), 'decision')} below: **{'**, **'.join(list(briefs)[:4])}**")
+    unpriced = sum(len(stack.unpriced) for stack in preview.stacks)
+    parts.append(f"**{unpriced} unpriced**" if unpriced else "0 unpriced")
+    weak = sum(text.low_confidence(stack) for stack in preview.stacks)
+    if weak:
+        parts.append(f"{text.plural(weak, 'low-confidence line')}")
+    same = sum(stack.unchanged.components for stack in preview.stacks)
+    if same:
+        cost = sum((stack.unchanged.usd_per_month.expected for stack in preview.stacks), Decimal(0))
+        open_ended = " + ?" if any(stack.unchanged.unpriced for stack in preview.stacks) else ""
+        parts.append(f"{text.plural(same, 'component')} unchanged ({text.dollars(cost)}{open_ended}/month)")
+    return " · ".join(parts)
+
+
+def _table(preview: records.Preview) -> Iterator[str]:
+    before, after = preview.before, preview.after
+    now = after.usd_per_month
+    yield "| | Before | After (floor)¹ | After (expected) | After (ceiling)² | Change (expected) |"
+    yield "|-|-------:|---------------:|-----------------:|-----------------:|------------------:|"
+    was = before.usd_per_month.expected if before else None
+    missing = text.open_ended(preview)
+    change = "" if was is None else f"**{text.signed(preview.change_usd_per_month)}{_share(preview, was)}**"
+    yield _row(
+        "**Run-rate, $/mo**",
+        "" if was is None else text.usd(was),
+        text.usd(now.floor) + missing,
+        text.usd(now.expected) + missing,
+        text.usd(now.ceiling) + missing,
+        change,
+    )
+    if preview.bought.ceiling > 0:
+        bought = preview.bought
+        yield _row(
+            "One-off, $", "", text.usd(bought.floor), text.usd(bought.expected), text.usd(bought.ceiling),
+            text.signed(bought.expected),
+        )  # fmt: skip
+    for stack in text.told(preview)[0]:
+        if stack.budget is not None:
+            yield _budget(stack, stack.budget)
+    idle_before = before.idle_usd_per_hour if before else None
+    idle = after.idle_usd_per_hour
+    idles = idle.ceiling > 0 or (idle_before is not None and idle_before.ceiling > 0)
+    if idles:
+        yield _row(
+            "Idle exposure³, $/h",
+            text.usd(idle_before.expected) if idle_before else "",
+            text.usd(idle.floor),
+            text.usd(idle.expected),
+            text.usd(idle.ceiling),
+            text.signed(idle.expected - idle_before.expected) if idle_before else "",
+        )
+    yield ""
+    yield f"¹ {text.FLOOR_NOTE} ² {text.CEILING_NOTE}{f' ³ {text.IDLE_NOTE}' if idles else ''}"
+
+
+def _share(preview: records.Preview, was: Decimal) -> str:
+    share = text.percent(preview.change_usd_per_month, was)
+    return f" ({share})" if share else ""
+
+
+def _budget(stack: records.Stack, budget: records.Budget) -> str:
+    state = {"": "ok", "expected": "**over**", "ceiling": "over at the ceiling"}[budget.over]
+    return _row(
+        f"Budget {code(stack.stack)}",
+        text.usd(budget.usd_per_month),
+        "",
+        f"{budget.expected_percent:.1f} % used",
+        f"{budget.ceiling_percent:.1f} % used",
+        state,
+    )
+
+
+def _stacks(preview: records.Preview) -> Iterator[str]:
+    yield "| Stack | Before | After (expected) | After (ceiling) | Change | One-off |"
+    yield "|-------|-------:|-----------------:|----------------:|-------:|--------:|"
+    loud, quiet = text.told(preview)
+    for stack in loud:
+        if stack.after is None:
+            yield _row(code(stack.stack), "?", "?", "?", "?", "?")
+            continue
+        yield _row(
+            code(stack.stack),
+            text.usd(stack.before.usd_per_month.expected) if stack.before else "",
+            text.usd(stack.after.usd_per_month.expected),
+            text.usd(stack.after.usd_per_month.ceiling),
+            text.signed(stack.change_usd_per_month) if stack.before else "",
+            text.signed(stack.bought.expected) if stack.bought.ceiling > 0 else "",
+        )
+    if quiet:
+        name, expected, ceiling = text.unchanged_stacks(quiet)
+        yield _row(name, expected, expected, ceiling, "0.00", "")
+
+
+def _components(stack: records.Stack, most: int) -> Iterator[str]:
+    yield "| | Component | What | How priced | $/month |"
+    yield "|-|-----------|------|------------|--------:|"
+    for row in stack.rows[:most]:
+        weak = f" ({'; '.join(words(each, 60) for each in row.confidence)})" if row.confidence else ""
+        change = text.per_month(row)
+        yield _row(
+            {"+": "\\+", "-": "\\-", "~": "\\~", "=": "="}[row.sign],
+            f"{code(row.component)} {words(row.kind, 60)}".rstrip(),
+            f"{words(row.what, 160)}{weak}" + (f"; was: {words(row.was, 160)}" if row.was else ""),
+            words(row.how, 120),
+            f"**{change}**" if row.once.ceiling > 0 or row.unpriced else change,
+        )
+    rest = stack.rows[most:]
+    if rest:
+        total = sum((row.change for row in rest), Decimal(0))
+        yield _row("", f"{text.plural(len(rest), 'more component')}", "", "", text.signed(total))
+
+
+def _needs(needs: list[tuple[records.Stack, records.Need]], most: int, *, many: bool) -> Iterator[str]:
+    shown = needs[: max(most, 10)]
+    for stack, need in shown:
+        where = f"{code(stack.stack)} " if many else ""
+        price = f" for **{text.usd(need.usd_once.expected)} USD once**, not refundable" if need.usd_once else ""
+        confirmed = f" ({words(need.confirmed)})" if need.confirmed else ""
+        if need.kind == "purchases" and not need.confirmed:
+            confirmed = " (**not confirmed**: nothing is bought until the spec says `purchase: confirmed`)"
+        yield f"- [ ] {where}{code(need.component)} {words(need.text)}{price}{confirmed}"
+    if len(needs) > len(shown):
+        yield f"- [ ] and {len(needs) - len(shown)} more"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _foot(preview: records.Preview) -> str:
+    one = f" {marker(preview.stacks[0].stack)}" if len(preview.stacks) == 1 else ""
+    return f"`sizewell preview{one} --base REF` · `sizewell explain{one}` · this comment is updated in place"
+
+
+def _marker(preview: records.Preview, names: str) -> str:
+    kind = f"{MARKER}={marker(names)}" if len(preview.stacks) == 1 else f"{MARKER}s={len(preview.stacks)}"
+    return f"{kind}{'' if preview.silent else ' warned'} -->"

@@ -1,0 +1,214 @@
+"""The preview on a terminal: tables that fit 100 columns, the same figures as the comment."""
+
+from __future__ import annotations
+
+import io
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sizewell.preview import records
+from sizewell.preview.render import text
+from sizewell.preview.render.folds import predicted, provenance_in_words
+
+_STYLES = {"+": "red", "-": "green", "~": "yellow", "=": "dim"}
+
+
+def render(preview: records.Preview, *, width: int = 100, color: bool = False) -> str:
+    """Text for a terminal of `width` columns; with `color`, ANSI colours."""
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer, width=width, force_terminal=color, color_system="standard" if color else None, highlight=False,
+        emoji=False, markup=False,
+    )  # fmt: skip
+    _headline(console, preview)
+    if len(preview.stacks) > 1:
+        _stacks(console, preview)
+    for stack in text.told(preview)[0]:
+        _stack(console, stack, many=len(preview.stacks) > 1)
+    _foot(console, preview)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+
+
+def _headline(console: Console, preview: records.Preview) -> None:
+    loud, _ = text.told(preview)
+    first = (loud or list(preview.stacks))[:4]
+    names = ", ".join(stack.stack for stack in first)
+    more = f" and {len(preview.stacks) - len(first)} more" if len(preview.stacks) > len(first) else ""
+    console.print(Text(f"Cost preview: {names}{more}", style="bold"))
+    for line in text.destroyed(preview):
+        console.print(Text(_plain(line), style="red"))
+    for stack in preview.stacks:
+        if stack.failed:
+            console.print(Text(f"No figure for {stack.stack}", style="red"))
+    if not all(stack.failed for stack in preview.stacks):
+        line = text.headline(preview)
+        console.print(Text(line, style="bold"))
+    moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
+    if moved:
+        console.print(Text(f"{moved[0].upper()}{moved[1:]}"))
+    old = text.old_prices(preview)
+    if old:
+        console.print(Text(_plain(old), style="yellow"))
+    for rail in text.broken(preview.guardrails):
+        console.print(Text(f"Over the limit: {rail}", style="red"))
+
+
+def _table(*columns: tuple[str, dict[str, object]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, expand=False)
+    for name, options in columns:
+        table.add_column(name, **options)  # type: ignore[arg-type]
+    return table
+
+
+_RIGHT: dict[str, object] = {"justify": "right", "no_wrap": True}
+
+
+def _stacks(console: Console, preview: records.Preview) -> None:
+    """One row per stack, before each is told in full."""
+    console.print()
+    compared = preview.before is not None
+    heads = ("before", "floor", "expected", "ceiling", "change", "once")
+    table = _table(("stack", {"overflow": "fold"}), *((head, _RIGHT) for head in heads))
+    loud, quiet = text.told(preview)
+    for stack in loud:
+        if stack.after is None:
+            table.add_row(_plain(stack.stack), *("?" for _ in heads))
+            continue
+        spend, missing = stack.after.usd_per_month, " + ?" if stack.unpriced else ""
+        table.add_row(
+            _plain(stack.stack),
+            text.usd(stack.before.usd_per_month.expected) if stack.before else "",
+            *(text.usd(bound) + missing for bound in (spend.floor, spend.expected, spend.ceiling)),
+            text.signed(stack.change_usd_per_month) if compared and stack.before else "",
+            text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
+        )
+    if quiet:
+        name, expected, ceiling = text.unchanged_stacks(quiet)
+        table.add_row(name, expected, "", expected, ceiling, "0.00", "")
+    console.print(table)
+
+
+def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
+    console.print()
+    if many:
+        console.print(Text(stack.stack, style="bold underline"))
+    if stack.after is None:
+        console.print(Text(stack.failed))
+        return
+    if stack.base_failed:
+        console.print(Text(f"No figure before the change: {stack.base_failed}", style="yellow"))
+    table = _table(("US dollars", {}), ("before", _RIGHT), ("floor", _RIGHT), ("expected", _RIGHT),
+                   ("ceiling", _RIGHT), ("change", _RIGHT))  # fmt: skip
+    before, now = stack.before, stack.after.usd_per_month
+    was = before.usd_per_month.expected if before else None
+    missing = " + ?" if stack.unpriced else ""
+    table.add_row(
+        "run-rate per month",
+        "" if was is None else text.usd(was),
+        *(text.usd(bound) + missing for bound in (now.floor, now.expected, now.ceiling)),
+        "" if was is None else text.signed(stack.change_usd_per_month),
+    )
+    if stack.bought.ceiling > 0:
+        bought = stack.bought
+        bounds = (text.usd(bound) for bound in (bought.floor, bought.expected, bought.ceiling))
+        table.add_row("one-off", "", *bounds, text.signed(bought.expected))
+    if stack.budget:
+        used = (f"{stack.budget.expected_percent:.1f} %", f"{stack.budget.ceiling_percent:.1f} %")
+        state = {"": "ok", "expected": "over", "ceiling": "over at ceiling"}[stack.budget.over]
+        table.add_row("budget used", text.usd(stack.budget.usd_per_month), "", *used, state)
+    idle = stack.after.idle_usd_per_hour
+    if idle.ceiling > 0 or (before and before.idle_usd_per_hour.ceiling > 0):
+        old = before.idle_usd_per_hour.expected if before else None
+        table.add_row(
+            "idle exposure per hour",
+            "" if old is None else text.usd(old),
+            *(text.usd(bound) for bound in (idle.floor, idle.expected, idle.ceiling)),
+            "" if old is None else text.signed(idle.expected - old),
+        )
+    console.print(table)
+    _rows(console, stack)
+    _lists(console, stack)
+
+
+def _rows(console: Console, stack: records.Stack) -> None:
+    if stack.rows:
+        console.print()
+        table = _table(("", {}), ("component", {"ratio": 2, "overflow": "fold"}), ("what", {"ratio": 4}),
+                       ("how priced", {"ratio": 3}), ("$/month", _RIGHT))  # fmt: skip
+        for row in stack.rows:
+            weak = f" ({'; '.join(row.confidence)})" if row.confidence else ""
+            table.add_row(
+                Text(row.sign, style=_STYLES[row.sign]),
+                Text(_plain(row.component)),
+                Text(_plain(f"{row.what}{weak}" + (f"; was: {row.was}" if row.was else ""))),
+                Text(_plain(row.how)),
+                Text(text.per_month(row), style=_STYLES[row.sign]),
+            )
+        console.print(table)
+    if stack.unchanged.components:
+        cost = stack.unchanged.usd_per_month.expected
+        same = text.plural(stack.unchanged.components, "component")
+        open_ended = " + ?" if stack.unchanged.unpriced else ""
+        console.print(Text(f"{same} unchanged, {text.usd(cost)}{open_ended} per month", style="dim"))
+
+
+def _lists(console: Console, stack: records.Stack) -> None:
+    if stack.needs:
+        console.print(Text("\nNeeds a decision", style="bold"))
+        for need in stack.needs:
+            price = f" for {text.usd(need.usd_once.expected)} USD once, not refundable" if need.usd_once else ""
+            confirmed = f" ({need.confirmed})" if need.confirmed else ""
+            if need.kind == "purchases" and not need.confirmed:
+                confirmed = " (not confirmed: nothing is bought until the spec says purchase: confirmed)"
+            _item(console, f"{need.component} {need.text}{price}{confirmed}", style="red" if need.data else "yellow")
+    console.print()
+    for finding in text.findings(stack.policies) if stack.policies else ():
+        state = f"waived: {finding.waived}" if finding.waived else finding.level
+        _item(console, f"policy {finding.policy} ({state}) {finding.component}: {finding.message}".replace(" :", ":"))
+        if finding.fix and not finding.waived:
+            console.print(Text(f"  fix: {_plain(finding.fix)}"))
+    for evidence in stack.evidence:
+        _item(console, f"{evidence.workload}: {predicted(evidence)}, evidence {evidence.grade}")
+    for end in stack.ends:
+        _item(console, f"{end.component} {end.text}".strip())
+    for line in stack.unpriced:
+        _item(console, f"unpriced: {line}", style="red")
+    for line in stack.outside:
+        _item(console, f"outside the totals: {line}")
+    for note in stack.notes:
+        _item(console, f"note: {note}")
+    counts = stack.coverage
+    console.print(
+        Text(
+            f"{text.plural(counts.detected, 'resource')}: {counts.estimated} estimated, {counts.free} free, "
+            f"{counts.unpriced} unpriced, {counts.unknown} of unknown type",
+            style="dim",
+        )
+    )
+
+
+def _item(console: Console, line: str, style: str = "") -> None:
+    console.print(Text(f"- {_plain(line)}", style=style))
+
+
+def _foot(console: Console, preview: records.Preview) -> None:
+    console.print()
+    if len(preview.stacks) > 1 and text.has_figures(preview):
+        total, more = preview.after.usd_per_month, text.open_ended(preview)
+        bounds = (
+            f"{text.usd(total.floor)}{more} floor, {text.usd(total.expected)}{more} expected, "
+            f"{text.usd(total.ceiling)}{more} ceiling"
+        )
+        change = f", change {text.signed(preview.change_usd_per_month)}" if preview.before else ""
+        console.print(Text(f"All stacks: {bounds} per month{change}", style="bold"))
+    console.print(Text(provenance_in_words(preview.provenance).replace("\\", ""), style="dim"))
+    if preview.exit_code:
+        console.print(Text(f"exit {preview.exit_code}: {preview.exit_reason}", style="red"))
+
+
+def _plain(value: str) -> str:
+    """Names come from programs: no control characters reach a terminal."""
+    return "".join(char if char.isprintable() else " " for char in value)

@@ -1,0 +1,211 @@
+"""Figures and words that every renderer shares; signs and sums in plain ASCII, so that a screen reader reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from sizewell.preview import records
+from sizewell.preview.guardrails import in_words
+
+FLOOR_NOTE = "everything scaled to zero, but still billing."
+CEILING_NOTE = "everything on, 24x7, no schedule."
+IDLE_NOTE = "spend per hour if nothing does work and nobody notices."
+
+
+def usd(amount: Decimal) -> str:
+    """An amount to the cent, thousands separated.
+
+    >>> usd(Decimal("83627.42")), usd(Decimal("-1.5"))
+    ('83,627.42', '-1.50')
+    """
+    return f"{amount:,.2f}"
+
+
+def small(amount: Decimal) -> str:
+    """A unit price: to the cent, or with two digits where it is less than one, so that it is never shown as 0.
+
+    >>> small(Decimal("2.3712")), small(Decimal("0.0008437")), small(Decimal(0))
+    ('2.37', '0.00084', '0.00')
+    """
+    if amount == 0 or abs(amount) >= Decimal("0.01"):
+        return usd(amount)
+    return f"{amount.quantize(Decimal(1).scaleb(amount.adjusted() - 1)):f}"
+
+
+def signed(amount: Decimal) -> str:
+    """The same with its sign.
+
+    >>> signed(Decimal("9061.6")), signed(Decimal("-0.01")), signed(Decimal(0))
+    ('+9,061.60', '-0.01', '0.00')
+    """
+    return "0.00" if amount == 0 else f"{amount:+,.2f}"
+
+
+def dollars(amount: Decimal, *, sign: bool = False) -> str:
+    """Whole dollars for a headline, cents where they matter.
+
+    >>> dollars(Decimal("-83627.42"), sign=True), dollars(Decimal("12.4")), dollars(Decimal(0), sign=True)
+    ('-$83,627', '$12.40', '+$0')
+    """
+    size = abs(amount)
+    whole = size >= 100 or size == size.to_integral_value()
+    text = f"${size.quantize(Decimal(1), rounding=ROUND_HALF_EVEN):,}" if whole else f"${size:,.2f}"
+    if amount < 0:
+        return f"-{text}"
+    return f"+{text}" if sign else text
+
+
+def percent(change: Decimal, before: Decimal) -> str:
+    """A change as a share of what was, "" where there was nothing.
+
+    >>> percent(Decimal(-95), Decimal(100)), percent(Decimal(5), Decimal(0))
+    ('-95 %', '')
+    """
+    if before <= 0:
+        return ""
+    share = change / before * 100
+    places = Decimal(1) if abs(share) >= 10 or share == 0 else Decimal("0.1")
+    return f"{share.quantize(places):+f} %" if share else "0 %"
+
+
+def plural(number: int, word: str) -> str:
+    """A count and its word.
+
+    >>> plural(1, "policy"), plural(2, "policy"), plural(0, "day")
+    ('1 policy', '2 policies', '0 days')
+    """
+    if number == 1:
+        return f"1 {word}"
+    many = f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeou" else f"{word}s"
+    return f"{number:,} {many}"
+
+
+def shorten(text: str, width: int) -> str:
+    """One line of at most `width` characters.
+
+    >>> shorten("a-long-name", 8)
+    'a-lon...'
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= width else f"{text[: max(width - 3, 1)]}..."
+
+
+def per_month(row: records.Row) -> str:
+    """What a row changes: a monthly figure, a purchase, both, or "?"."""
+    parts = []
+    if row.change != 0 or (row.once.ceiling == 0 and not row.unpriced):
+        parts.append(signed(row.change))
+    if row.once.ceiling > 0:
+        parts.append(f"{usd(row.once.expected)} once")
+    if row.unpriced:
+        parts.append("?")
+    return " ".join(parts)
+
+
+def headline(preview: records.Preview) -> str:
+    """Run-rate and one-off, never added; what has no price is a "?" beside them, not a zero."""
+    change, before, after, bought = preview.change_usd_per_month, preview.before, preview.after, preview.bought
+    now = after.usd_per_month.expected
+    if before is None:
+        text = f"Run-rate {dollars(now)}/month expected"
+    elif change == 0:
+        text = f"Run-rate unchanged at {dollars(now)}/month expected"
+    else:
+        text = f"Run-rate {dollars(change, sign=True)}/month"
+        text += f" ({dollars(before.usd_per_month.expected)} -> {dollars(now)} expected)"
+    missing = sum(len(stack.unpriced) for stack in preview.stacks)
+    failed = sum(bool(stack.failed) for stack in preview.stacks)
+    why = [f"{missing} unpriced"] if missing else []
+    why += [f"{plural(failed, 'stack')} without a figure"] if failed else []
+    if why:
+        text += f" + ? ({', '.join(why)})"
+    if bought.ceiling > 0:
+        text += f", one-off {dollars(bought.expected, sign=True)}, not refundable"
+    return text
+
+
+def open_ended(preview: records.Preview) -> str:
+    """What stands behind a sum that something is missing from."""
+    return " + ?" if any(stack.unpriced or stack.failed for stack in preview.stacks) else ""
+
+
+def told(preview: records.Preview) -> tuple[list[records.Stack], list[records.Stack]]:
+    """Of many stacks those that a reviewer has to read, and those in which nothing changes."""
+    if len(preview.stacks) < 2:
+        return list(preview.stacks), []
+    quiet = [stack for stack in preview.stacks if _is_quiet(stack)]
+    return [stack for stack in preview.stacks if not _is_quiet(stack)], quiet
+
+
+def _is_quiet(stack: records.Stack) -> bool:
+    return not (
+        stack.failed
+        or stack.base_failed
+        or stack.before is None
+        or stack.rows
+        or stack.needs
+        or stack.prices_moved_usd_per_month
+        or (stack.policies is not None and stack.policies.failed)
+        or (stack.budget is not None and stack.budget.over == "expected")
+    )
+
+
+def unchanged_stacks(quiet: list[records.Stack]) -> tuple[str, str, str]:
+    """Stacks in which nothing changes, in one row: how many, and what they cost, expected and at the ceiling."""
+    spend = [stack.after.usd_per_month for stack in quiet if stack.after is not None]
+    missing = " + ?" if any(stack.unpriced for stack in quiet) else ""
+    expected, ceiling = (sum(amounts, Decimal(0)) for amounts in (
+        (each.expected for each in spend), (each.ceiling for each in spend)))  # fmt: skip
+    return f"{plural(len(quiet), 'stack')} unchanged", usd(expected) + missing, usd(ceiling) + missing
+
+
+def has_figures(preview: records.Preview) -> bool:
+    """Whether any stack has a figure: without one there is no sum, which is not the same as 0."""
+    return not preview.stacks or any(not stack.failed for stack in preview.stacks)
+
+
+def moved(preview_moved: Decimal | None, change: Decimal) -> str:
+    """The two lines of a price change, in one sentence; "" where the base was not priced with its own catalog."""
+    if preview_moved is None:
+        return ""
+    return f"prices moved {signed(preview_moved)} USD/month, your change {signed(change)} USD/month"
+
+
+def old_prices(preview: records.Preview) -> str:
+    """What is said of prices that are too old, "" where none is."""
+    stale = preview.provenance.stale
+    return f"Old prices: {'; '.join(stale)} (docs/howto/refresh-prices.md)" if stale else ""
+
+
+def broken(rails: tuple[records.Guardrail, ...]) -> list[str]:
+    return [in_words(rail) for rail in rails if rail.broken]
+
+
+def findings(report: records.PolicyReport) -> list[records.PolicyFinding]:
+    """What the policies say, those that say the same of one resource as one: "a, b, c"."""
+    same: dict[tuple[str, ...], list[records.PolicyFinding]] = {}
+    for found in report.findings:
+        key = (found.level, found.component, found.resource, found.message, found.fix, found.waived)
+        same.setdefault(key, []).append(found)
+    return [replace(group[0], policy=", ".join(each.policy for each in group)) for group in same.values()]
+
+
+def low_confidence(stack: records.Stack) -> int:
+    """Lines of the bill that rest on more than a list price and stated usage."""
+    return sum(bool(line.confidence) for row in stack.rows for line in row.lines if row.sign != "-")
+
+
+def peril(need: records.Need) -> str:
+    """How sure it is that data goes: no engine was asked where a change "may" replace."""
+    return "May destroy data" if need.brief.startswith("may ") else "Destroys data"
+
+
+def destroyed(preview: records.Preview) -> list[str]:
+    """What data goes, stack and component first: it is said before any dollars."""
+    return [
+        f"{peril(need)}: {stack.stack} {need.component} {need.brief}"
+        for stack in preview.stacks
+        for need in stack.needs
+        if need.data and need.kind in ("destroys", "replaces")
+    ]

@@ -1,0 +1,1 @@
+"""Programs, plans of the engine and states become recorded resources: what preview, policy and teardown read."""

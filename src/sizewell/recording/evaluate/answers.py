@@ -1,0 +1,77 @@
+"""What can be answered offline when a program calls a function of a provider.
+
+A string that only the cloud knows (an account number, an image id) is answered with the unknown mark: it can be
+formatted into other strings, and every input that it reaches is recorded as unknown. What has no entry is unknown as
+a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sizewell.recording.wire import UNKNOWN_MARK
+
+# Not equal to the mark itself: the SDK would turn that into None, and a program into the text "None".
+MARK: Final = f"?{UNKNOWN_MARK}?"
+
+_STRINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "aws:index/getCallerIdentity:getCallerIdentity": ("accountId", "arn", "id", "userId"),
+    "aws:iam/getPolicyDocument:getPolicyDocument": ("id", "json", "minifiedJson"),
+    "aws:iam/getRole:getRole": ("arn", "assumeRolePolicy", "createDate", "description", "id", "name", "uniqueId"),
+    "aws:ec2/getAmi:getAmi": ("id", "imageId", "architecture", "arn", "name", "rootDeviceName", "ownerId"),
+    "aws:ssm/getParameter:getParameter": ("arn", "id", "insecureValue", "name", "type", "value"),
+    "aws:ec2/getVpc:getVpc": ("arn", "cidrBlock", "id", "mainRouteTableId", "ownerId"),
+    "aws:ec2/getSubnet:getSubnet": ("arn", "availabilityZone", "cidrBlock", "id", "vpcId"),
+    "aws:ec2/getSecurityGroup:getSecurityGroup": ("arn", "id", "name", "vpcId"),
+    "aws:kms/getKey:getKey": ("arn", "id", "keyId"),
+    "aws:kms/getAlias:getAlias": ("arn", "id", "targetKeyArn", "targetKeyId"),
+    "aws:eks/getClusterAuth:getClusterAuth": ("id", "name", "token"),
+    "aws:secretsmanager/getSecretVersion:getSecretVersion": ("arn", "id", "secretString", "versionId"),
+    "gcp:organizations/getProject:getProject": ("id", "name", "number", "projectId"),
+    "gcp:container/getEngineVersions:getEngineVersions": ("id", "defaultClusterVersion", "latestMasterVersion",
+                                                          "latestNodeVersion"),
+    "gcp:compute/getImage:getImage": ("id", "name", "selfLink", "imageId", "family"),
+    "gcp:compute/getNetwork:getNetwork": ("id", "name", "selfLink"),
+    "gcp:compute/getSubnetwork:getSubnetwork": ("id", "ipCidrRange", "network", "selfLink"),
+    "gcp:serviceaccount/getAccount:getAccount": ("accountId", "email", "id", "member", "name", "uniqueId"),
+    "gcp:storage/getProjectServiceAccount:getProjectServiceAccount": ("emailAddress", "id", "member"),
+    "azure-native:authorization:getClientConfig": ("clientId", "objectId", "subscriptionId", "tenantId"),
+    "azure-native:resources:getResourceGroup": ("id", "location", "name"),
+}  # fmt: skip
+
+_ZONE_LETTERS: Final = ("a", "b", "c")
+
+
+def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
+    """The answer to a call, or None for unknown, and a note where the answer is an assumption.
+
+    >>> offline_answer("aws:index/getRegion:getRegion", {"aws:region": "eu-west-1"})[0]["region"]
+    'eu-west-1'
+    >>> offline_answer("aws:rds/getEngineVersion:getEngineVersion", {})
+    (None, '')
+    """
+    fields = _STRINGS.get(function)
+    if fields is not None:
+        return dict.fromkeys(fields, MARK), ""
+    region = config.get("aws:region", "")
+    if function == "aws:index/getRegion:getRegion" and region:
+        return {"description": MARK, "endpoint": MARK, "id": region, "name": region, "region": region}, ""
+    if function == "aws:index/getPartition:getPartition":
+        partition = "aws-cn" if region.startswith("cn-") else "aws-us-gov" if region.startswith("us-gov-") else "aws"
+        suffix = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
+        reverse = ".".join(reversed(suffix.split(".")))
+        return {"dnsSuffix": suffix, "id": partition, "partition": partition, "reverseDnsPrefix": reverse}, ""
+    if function == "aws:index/getAvailabilityZones:getAvailabilityZones" and region:
+        names = [f"{region}{letter}" for letter in _ZONE_LETTERS]
+        return (
+            {"names": names, "zoneIds": [MARK] * len(names), "groupNames": [region], "id": region, "region": region},
+            f"availability zones assumed: {', '.join(names)}",
+        )
+    if function == "gcp:organizations/getClientConfig:getClientConfig":
+        known = {field: config.get(f"gcp:{field}", MARK) for field in ("project", "region", "zone")}
+        return {"accessToken": MARK, "defaultLabels": {}, "id": MARK, **known}, ""
+    if function == "gcp:compute/getZones:getZones" and config.get("gcp:region"):
+        names = [f"{config['gcp:region']}-{letter}" for letter in _ZONE_LETTERS]
+        return {"id": MARK, "names": names, "project": MARK}, f"zones assumed: {', '.join(names)}"
+    return None, ""

@@ -1,0 +1,329 @@
+"""The monitor and the engine that a program under evaluation talks to, in this process.
+
+Both have the methods of the gRPC stubs that the SDK would connect to; requests and answers are the SDK's own messages.
+A registration is answered as a provider would at preview: inputs come back, everything else is unknown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any
+
+from google.protobuf import empty_pb2, json_format, struct_pb2
+from pulumi.runtime._callbacks import _CallbackServicer
+from pulumi.runtime.proto import engine_pb2, resource_pb2
+
+from sizewell.recording.evaluate import values
+from sizewell.recording.evaluate.answers import offline_answer
+from sizewell.recording.evaluate.urns import STACK_TYPE, AliasSpec, alias_urns, urn_of
+from sizewell.resources.recorded import RecordedResource
+
+_FEATURES = (
+    resource_pb2.RESOURCE_MONITOR_FEATURE_SECRETS,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_RESOURCE_REFERENCES,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_ALIAS_SPECS,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_DELETED_WITH,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_REPLACE_WITH,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_TRANSFORMS,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_INVOKE_TRANSFORMS,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_PARAMETERIZATION,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_RESOURCE_HOOKS,
+    resource_pb2.RESOURCE_MONITOR_FEATURE_ERROR_HOOKS,
+)
+
+
+_OUTPUTS_DIFFER = ("identity",)  # of azure-native: a list of identities goes in, a mapping comes out
+
+
+class Unsupported(Exception):  # noqa: N818 - said to the program as it is
+    """The program asks for something that only the engine and its plugins can do."""
+
+
+class InProcessCallbacks(_CallbackServicer):  # type: ignore[misc]
+    """The SDK's registry of transforms without the gRPC server in front of it."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._callbacks: dict[str, Callable[[bytes], Coroutine[Any, Any, Any]]] = {}
+        self._transforms: dict[Any, str] = {}
+        self._state_migrations: dict[Any, str] = {}
+        self._monitor = monitor
+        self._target = "in-process"
+
+    @property
+    def in_use(self) -> bool:
+        return bool(self._callbacks)
+
+    def call(self, loop: asyncio.AbstractEventLoop, token: str, request: bytes) -> Any:
+        """Run a callback on the program's loop, from a worker thread, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(self._callbacks[token](request), loop).result()
+
+
+class Engine:
+    """Keeps what the program logs; debug messages are dropped."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.warnings: list[str] = []
+
+    def Log(self, request: engine_pb2.LogRequest) -> empty_pb2.Empty:  # noqa: N802 - the protocol's name
+        if request.severity == engine_pb2.ERROR:
+            self.errors.append(request.message)
+        elif request.severity == engine_pb2.WARNING:
+            self.warnings.append(request.message)
+        return empty_pb2.Empty()
+
+    def RequirePulumiVersion(self, request: Any) -> engine_pb2.RequirePulumiVersionResponse:  # noqa: N802, ARG002
+        return engine_pb2.RequirePulumiVersionResponse()
+
+
+class Monitor:
+    """Records registrations of one stack; see the module's docstring."""
+
+    def __init__(
+        self,
+        *,
+        project: str,
+        stack: str,
+        config: Mapping[str, str],
+        answers: Mapping[str, Mapping[str, Any]],
+        loop: asyncio.AbstractEventLoop,
+        narrow: AbstractSet[str] | None,
+    ) -> None:
+        self.resources: dict[str, RecordedResource] = {}
+        self.order: dict[str, int] = {}
+        self.outputs: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self.unanswered: list[str] = []
+        self.sequence: Callable[[], int] = lambda: len(self.order)
+        self.callbacks = InProcessCallbacks(self)
+        self._project, self._stack, self._config, self._answers = project, stack, config, answers
+        self._loop = loop
+        self._narrow = narrow
+        self._stack_transforms: list[str] = []
+        self._transforms: dict[str, tuple[str, ...]] = {}  # of each resource that declares some, by URN
+
+    # -- the protocol -----------------------------------------------------------------------------------------------
+
+    def GetDeploymentInfo(self, request: Any) -> resource_pb2.DeploymentInfo:  # noqa: N802, ARG002
+        return resource_pb2.DeploymentInfo(supportedFeatures=_FEATURES)
+
+    def RegisterResource(self, request: Any) -> resource_pb2.RegisterResourceResponse:  # noqa: N802
+        if request.remote:
+            raise Unsupported(
+                f"{request.type} {request.name!r} is built by a component provider in a process of its own, "
+                "which offline evaluation does not start\n  fix: use --engine pulumi"
+            )
+        place = self.sequence()
+        urn = self._urn(request)
+        tokens = tuple(callback.token for callback in request.transforms)
+        if tokens:
+            self._transforms[urn] = tokens
+        if request.type != STACK_TYPE:
+            request = self._transformed(request)
+            urn = self._urn(request)
+        if urn in self.resources:
+            raise Unsupported(f"two resources have the same type, name and parent: {urn}\n  fix: rename one of them")
+        self.resources[urn] = self._record(urn, request)
+        self.order[urn] = place
+        return resource_pb2.RegisterResourceResponse(
+            urn=urn,
+            object=values.echo(
+                request.object,
+                scalars_only=self._narrow is None or request.type in self._narrow,
+                without=_OUTPUTS_DIFFER if request.type.startswith("azure-native:") else (),
+            ),
+        )
+
+    def RegisterResourceOutputs(self, request: Any) -> empty_pb2.Empty:  # noqa: N802
+        outputs, _ = values.plain_fields(request.outputs)
+        recorded = self.resources.get(request.urn)
+        if recorded is None:
+            return empty_pb2.Empty()
+        if recorded.type == STACK_TYPE:
+            self.outputs = outputs
+        self.resources[request.urn] = replace(recorded, outputs=outputs)
+        return empty_pb2.Empty()
+
+    def ReadResource(self, request: Any) -> resource_pb2.ReadResourceResponse:  # noqa: N802
+        """A resource that exists already and is not this stack's: nothing is recorded, all it knows is unknown."""
+        urn = self._urn(request)
+        return resource_pb2.ReadResourceResponse(urn=urn, id=request.id, properties=struct_pb2.Struct())
+
+    def ExistsResource(self, request: Any) -> resource_pb2.ExistsResourceResponse:  # noqa: N802, ARG002
+        return resource_pb2.ExistsResourceResponse(exists=False, unknown=True)
+
+    def Invoke(self, request: Any) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
+        given: Mapping[str, Any] | None = self._answers.get(request.tok)
+        if given is None:
+            given, note = offline_answer(request.tok, self._config)
+            if note and note not in self.notes:
+                self.notes.append(note)
+        if given is None:
+            self.unanswered.append(request.tok)
+            return resource_pb2.ResourceInvokeResponse(unknown=True)
+        answer = json_format.ParseDict(dict(given), struct_pb2.Struct())
+        return resource_pb2.ResourceInvokeResponse(**{"return": answer})
+
+    def Call(self, request: Any) -> Any:  # noqa: N802
+        raise Unsupported(
+            f"method {request.tok} runs in a provider, which offline evaluation does not start\n"
+            "  fix: use --engine pulumi"
+        )
+
+    def RegisterStackTransform(self, request: Any) -> empty_pb2.Empty:  # noqa: N802
+        self._stack_transforms.append(request.token)
+        return empty_pb2.Empty()
+
+    def RegisterStackInvokeTransform(self, request: Any) -> empty_pb2.Empty:  # noqa: N802, ARG002
+        return empty_pb2.Empty()  # answers do not depend on a call's arguments
+
+    def RegisterResourceHook(self, request: Any) -> empty_pb2.Empty:  # noqa: N802, ARG002
+        return empty_pb2.Empty()  # hooks run when something is created; nothing is
+
+    def RegisterErrorHook(self, request: Any) -> empty_pb2.Empty:  # noqa: N802, ARG002
+        return empty_pb2.Empty()
+
+    def RegisterPackage(self, request: Any) -> resource_pb2.RegisterPackageResponse:  # noqa: N802
+        return resource_pb2.RegisterPackageResponse(ref=f"{request.name}@{request.version}")
+
+    def SignalAndWaitForShutdown(self, request: Any) -> empty_pb2.Empty:  # noqa: N802, ARG002
+        return empty_pb2.Empty()
+
+    # -- what is kept -----------------------------------------------------------------------------------------------
+
+    def recorded(self) -> tuple[RecordedResource, ...]:
+        """In the order in which the program registered them."""
+        return tuple(sorted(self.resources.values(), key=lambda resource: self.order[resource.urn]))
+
+    def _urn(self, request: Any) -> str:
+        return urn_of(self._stack, self._project, request.type, request.name, parent=request.parent)
+
+    def _record(self, urn: str, request: Any) -> RecordedResource:
+        inputs, secrets = values.plain_fields(request.object)
+        parent = self.resources.get(request.parent)
+        # Both are inherited from the parent where the program says nothing.
+        protect = parent is not None and parent.protect
+        if request.HasField("protect"):
+            protect = request.protect
+        retain = parent is not None and parent.retain_on_delete
+        if request.HasField("retainOnDelete"):
+            retain = request.retainOnDelete
+        specs = [
+            AliasSpec(urn=alias.urn)
+            if alias.urn
+            else AliasSpec(
+                name=alias.spec.name,
+                type=alias.spec.type,
+                stack=alias.spec.stack,
+                project=alias.spec.project,
+                parent=alias.spec.parentUrn,
+                no_parent=alias.spec.noParent,
+            )
+            for alias in request.aliases
+        ]
+        return RecordedResource(
+            urn=urn,
+            type=request.type,
+            name=request.name,
+            inputs=inputs,
+            parent=request.parent or None,
+            custom=request.custom,
+            protect=protect,
+            retain_on_delete=retain,
+            aliases=alias_urns(
+                specs,
+                stack=self._stack,
+                project=self._project,
+                type_=request.type,
+                name=request.name,
+                parent=parent,
+                extra=tuple(request.aliasURNs),
+            ),
+            dependencies=tuple(request.dependencies),
+            property_dependencies={
+                key: tuple(dependencies.urns)
+                for key, dependencies in request.propertyDependencies.items()
+                if dependencies.urns
+            },
+            provider=request.provider or None,
+            ignore_changes=tuple(request.ignoreChanges),
+            delete_before_replace=request.deleteBeforeReplace,
+            secret_paths=secrets,
+        )
+
+    # -- transforms -------------------------------------------------------------------------------------------------
+
+    def _transformed(self, request: Any) -> Any:
+        """The request after its own transforms, those of its parents (nearest first) and the stack's."""
+        tokens = [callback.token for callback in request.transforms]
+        ancestor = self.resources.get(request.parent)
+        while ancestor is not None:
+            tokens += self._transforms.get(ancestor.urn, ())
+            ancestor = self.resources.get(ancestor.parent or "")
+        tokens += self._stack_transforms
+        for token in tokens:
+            message = resource_pb2.TransformRequest(
+                type=request.type,
+                name=request.name,
+                custom=request.custom,
+                parent=request.parent,
+                properties=request.object,
+                options=_options(request),
+            )
+            answer = self.callbacks.call(self._loop, token, message.SerializeToString())
+            request = _with_answer(request, answer)
+        return request
+
+
+_LISTS = {  # TransformResourceOptions -> RegisterResourceRequest
+    "depends_on": "dependencies",
+    "ignore_changes": "ignoreChanges",
+    "replace_on_changes": "replaceOnChanges",
+    "additional_secret_outputs": "additionalSecretOutputs",
+    "aliases": "aliases",
+}
+
+
+def _options(request: Any) -> Any:
+    options = resource_pb2.TransformResourceOptions(
+        version=request.version,
+        provider=request.provider,
+        plugin_download_url=request.pluginDownloadURL,
+        deleted_with=request.deletedWith,
+        providers=dict(request.providers),
+    )
+    for ours, theirs in _LISTS.items():
+        getattr(options, ours).extend(getattr(request, theirs))
+    if request.HasField("protect"):
+        options.protect = request.protect
+    if request.HasField("retainOnDelete"):
+        options.retain_on_delete = request.retainOnDelete
+    if request.deleteBeforeReplaceDefined:
+        options.delete_before_replace = request.deleteBeforeReplace
+    if request.HasField("customTimeouts"):
+        options.custom_timeouts.CopyFrom(request.customTimeouts)
+    return options
+
+
+def _with_answer(request: Any, answer: Any) -> Any:
+    changed: Any = resource_pb2.RegisterResourceRequest()
+    changed.CopyFrom(request)
+    changed.object.CopyFrom(answer.properties)
+    if not answer.HasField("options"):
+        return changed
+    options = answer.options
+    for ours, theirs in _LISTS.items():
+        changed.ClearField(theirs)
+        getattr(changed, theirs).extend(getattr(options, ours))
+    for ours, theirs in (("provider", "provider"), ("deleted_with", "deletedWith"), ("version", "version")):
+        setattr(changed, theirs, getattr(options, ours))
+    for ours, theirs in (("protect", "protect"), ("retain_on_delete", "retainOnDelete")):
+        changed.ClearField(theirs)
+        if options.HasField(ours):
+            setattr(changed, theirs, getattr(options, ours))
+    changed.deleteBeforeReplaceDefined = options.HasField("delete_before_replace")
+    changed.deleteBeforeReplace = options.delete_before_replace
+    return changed

@@ -1,0 +1,275 @@
+"""From the engine's files to plans; one clear message for a file that is cut short or is something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from sizewell.recording.sources.stream import JsonStream, MalformedError
+from sizewell.recording.wire import plain_json
+from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.sizing.errors import UsageError
+
+_BEFORE_ONLY: Final = {"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"}
+_REPLACING: Final = {"replace", "create-replacement", "delete-replaced", "import-replacement", "read-replacement"}
+_STANDS: Final = _REPLACING - {
+    "delete-replaced"
+}  # what such a step replaces stands now, although it is marked as going
+_ENGINES_OWN: Final = ("__defaults", "__internal", "__meta")
+_STACK: Final = "pulumi:pulumi:Stack"
+_PROVIDER: Final = "pulumi:providers:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewFile:
+    """What `pulumi preview --json` says: the stack as it is and as it will be.
+
+    `complete` is False where unchanged resources are not in the file (no `--show-sames`): differences are right then,
+    totals are not. `replaced` has the URNs of resources that the engine will replace.
+    """
+
+    before: Plan
+    after: Plan
+    complete: bool
+    replaced: frozenset[str] = frozenset()
+
+
+def read_plan_file(path: Path) -> PreviewFile | Plan:
+    """Either of the two kinds of file, told apart by what is in it."""
+    seen = set()
+    with _opened(path) as stream:
+        for key in stream.members():
+            if key == "steps":
+                return read_preview(path)
+            if key == "deployment":
+                return read_state(path)
+            seen.add(key)
+            stream.value()
+    terraform = seen & {"terraform_version", "planned_values", "resource_changes"}
+    raise _foreign(path, "it is Terraform's" if terraform else "it has neither `steps` nor `deployment`")
+
+
+def read_preview(path: Path) -> PreviewFile:
+    """The output of `pulumi preview --json`, best with `--show-sames`. UsageError where it is not that."""
+    before, after = _Collector(), _Collector()
+    config: dict[str, str] = {}
+    replaced: set[str] = set()
+    summary: Mapping[str, Any] = {}
+    found, sames = False, 0
+    with _opened(path) as stream:
+        for key in stream.members():
+            if key == "steps" and stream.peek() == "[":
+                found = True
+                for step in stream.items():
+                    op, old, new = _step(step, path)
+                    sames += op == "same"
+                    if op in _REPLACING:
+                        replaced.add(str(step.get("urn")))
+                    stands = old is not None and op not in ("create", "import")
+                    kept = before.add(old, going=op in _STANDS) if stands and old is not None else None
+                    if new is not None and op not in _BEFORE_ONLY:
+                        after.add(new, same_as=kept)
+            elif key == "config":
+                config = {name: str(value) for name, value in (stream.value() or {}).items()}
+            elif key == "changeSummary":
+                summary = stream.value() or {}
+            elif key == "steps":  # null: nothing to do and nothing listed
+                found = stream.value() is None
+            else:
+                stream.value()
+    if not found:
+        raise _foreign(path, "it has no `steps`")
+    project, stack = after.names or before.names or ("", "")
+    complete = isinstance(summary, Mapping) and sames >= int(summary.get("same", 0) or 0)
+    note = () if complete else (f"{path.name}: unchanged resources are not listed; totals need --show-sames",)
+    origin = "pulumi preview --json"
+    return PreviewFile(
+        before=before.plan(project, stack, config, origin, note),
+        after=after.plan(project, stack, config, origin, note),
+        complete=complete,
+        replaced=frozenset(replaced),
+    )
+
+
+def read_state(path: Path) -> Plan:
+    """The output of `pulumi stack export`: what stands now. UsageError where it is not that."""
+    collector = _Collector()
+    for part, value in state_parts(path):
+        if part == "resource":
+            collector.add(value)
+    project, stack = collector.names or ("", "")
+    return collector.plan(project, stack, {}, "stack export", ())
+
+
+def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The parts of a stack export in its order: ("manifest" | "resource" | "operation", as the engine wrote it).
+
+    UsageError where the file is none, or ends too early.
+    """
+    found = False
+    with _opened(path) as stream:
+        for key in stream.members():
+            if key != "deployment" or stream.peek() != "{":
+                stream.value()
+                continue
+            found = True
+            for inner in stream.members():
+                if inner == "resources" and stream.peek() == "[":
+                    for state in stream.items():
+                        _check_state(state, path)
+                        yield "resource", state
+                elif inner == "pending_operations" and stream.peek() == "[":
+                    for operation in stream.items():
+                        if not isinstance(operation, dict) or not isinstance(operation.get("type"), str):
+                            raise _foreign(path, f"a pending operation has no type: {str(operation)[:60]}")
+                        _check_state(operation.get("resource"), path)
+                        yield "operation", operation
+                elif inner == "manifest" and stream.peek() == "{":
+                    yield "manifest", stream.value()
+                else:
+                    stream.value()
+    if not found:
+        raise _foreign(path, "it has no `deployment`")
+
+
+class _Collector:
+    """Resources of one side, by URN; default providers become configuration, as they are in a program."""
+
+    def __init__(self) -> None:
+        self._resources: dict[str, RecordedResource] = {}
+        self._config: dict[str, str] = {}
+        self._outputs: Mapping[str, Any] = {}
+        self._pending: set[tuple[str, str]] = set()  # URN and id of what an earlier update left to delete
+        self._going: set[tuple[str, str]] = set()  # and of what this very preview replaces
+        self.names: tuple[str, str] | None = None
+
+    def add(
+        self, state: Mapping[str, Any], same_as: RecordedResource | None = None, *, going: bool = False
+    ) -> RecordedResource | None:
+        if state.get("external"):
+            return None  # another owner pays for it
+        if going:
+            self._going.add((str(state["urn"]), str(state.get("id"))))
+        elif state.get("delete"):
+            self._pending.add((str(state["urn"]), str(state.get("id"))))
+            return None
+        resource = _recorded(state)
+        if self.names is None:
+            stack, _, rest = resource.urn.removeprefix("urn:pulumi:").partition("::")
+            self.names = (rest.partition("::")[0], stack)
+        if resource.type.startswith(_PROVIDER) and resource.name.startswith("default"):
+            package = resource.type.removeprefix(_PROVIDER)
+            for key, value in resource.inputs.items():
+                if key != "version" and isinstance(value, str):
+                    self._config.setdefault(f"{package}:{key}", value)
+            return None
+        if resource.type.startswith(_PROVIDER):  # the version is the lock file's business, not the program's
+            plain = {key: value for key, value in resource.inputs.items() if key != "version"}
+            resource = replace(resource, inputs=plain)
+        if resource.type == _STACK:
+            self._outputs = resource.outputs
+        if same_as is not None and replace(same_as, outputs={}) == replace(resource, outputs={}):
+            resource = same_as  # most steps of a large preview are "same": keep one copy
+        self._resources[resource.urn] = resource
+        return resource
+
+    def plan(self, project: str, stack: str, config: Mapping[str, str], origin: str, notes: tuple[str, ...]) -> Plan:
+        pending = len(self._pending - self._going)
+        if pending:
+            several = "1 resource is" if pending == 1 else f"{pending:,} resources are"
+            notes += (f"{several} pending deletion: still billed, and in no figure",)
+        return Plan(
+            project=project,
+            stack=stack,
+            resources=tuple(self._resources.values()),
+            outputs=self._outputs,
+            config={**self._config, **config},
+            origin=origin,
+            notes=notes,
+        )
+
+
+def _recorded(state: Mapping[str, Any]) -> RecordedResource:
+    secrets: list[str] = []
+    inputs = {
+        key: plain_json(value, key, secrets)
+        for key, value in (state.get("inputs") or {}).items()
+        if key not in _ENGINES_OWN
+    }
+    custom = bool(state.get("custom", True))
+    outputs = {} if custom else {k: plain_json(v, k, []) for k, v in (state.get("outputs") or {}).items()}
+    provider = state.get("provider") or None
+    if provider is not None and provider.split("::")[-2].startswith("default"):
+        provider = None
+    urn = str(state["urn"])
+    return RecordedResource(
+        urn=urn,
+        type=str(state["type"]),
+        name=urn.split("::", 3)[3],
+        inputs=inputs,
+        outputs=outputs,
+        parent=state.get("parent") or None,
+        custom=custom,
+        protect=bool(state.get("protect")),
+        retain_on_delete=bool(state.get("retainOnDelete")),
+        aliases=tuple(state.get("aliases") or ()),
+        dependencies=tuple(state.get("dependencies") or ()),
+        property_dependencies={
+            key: tuple(urns) for key, urns in (state.get("propertyDependencies") or {}).items() if urns
+        },
+        provider=provider,
+        ignore_changes=tuple(state.get("ignoreChanges") or ()),
+        secret_paths=tuple(secrets),
+    )
+
+
+def _step(step: Any, path: Path) -> tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]:
+    if not isinstance(step, dict) or not isinstance(step.get("op"), str):
+        raise _foreign(path, "a step has no `op`")
+    for side in ("oldState", "newState"):
+        if step.get(side) is not None:
+            _check_state(step[side], path)
+    return step["op"], step.get("oldState"), step.get("newState")
+
+
+def _check_state(state: Any, path: Path) -> None:
+    if not isinstance(state, dict):
+        raise _foreign(path, f"a resource is not an object but {type(state).__name__}")
+    urn = state.get("urn")
+    if not isinstance(urn, str) or urn.count("::") < 3 or not isinstance(state.get("type"), str):
+        raise _foreign(path, f"a resource has no URN and type: {str(state)[:60]}")
+    if not isinstance(state.get("inputs") or {}, dict) or not isinstance(state.get("outputs") or {}, dict):
+        raise _foreign(path, f"the inputs of {urn} are not an object")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[JsonStream]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            stream = JsonStream(file)
+            if not stream.peek():
+                raise _foreign(path, "it is empty")
+            if stream.peek() != "{":
+                raise _foreign(path, f"it begins with {stream.peek()!r}")
+            yield stream
+    except MalformedError as error:
+        raise UsageError(f"{path}: cut short or not JSON: {error}\n  fix: write it again, with {_HOW}") from None
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file\n  fix: write it with {_HOW}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8 text\n  fix: write it with {_HOW}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+_HOW = "`pulumi preview --json --show-sames > FILE` or `pulumi stack export > FILE`"
+
+
+def _foreign(path: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{path}: neither the output of `pulumi preview --json` nor of `pulumi stack export`: {why}\n"
+        f"  fix: write it with {_HOW}"
+    )

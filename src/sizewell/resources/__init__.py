@@ -1,0 +1,25 @@
+"""What a planned resource is and costs: recorded resources to line items (`price`) and to facts (`facts`). Pure."""
+
+from __future__ import annotations
+
+from sizewell.resources.facts import facts
+from sizewell.resources.pricing import Coverage, Pricing, price
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
+from sizewell.resources.stackfacts import StackFacts
+from sizewell.resources.usage import Discounts, Usage, read_discounts, read_usage
+
+__all__ = [
+    "UNKNOWN",
+    "Coverage",
+    "Discounts",
+    "Plan",
+    "Pricing",
+    "RecordedResource",
+    "StackFacts",
+    "Unknown",
+    "Usage",
+    "facts",
+    "price",
+    "read_discounts",
+    "read_usage",
+]

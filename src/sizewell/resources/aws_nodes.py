@@ -1,0 +1,190 @@
+"""How AWS resources say what machines they start: launch templates, overrides, markets. Read by prices and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.values import Count, Text, count, get, items, number, text
+
+LAUNCH_TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
+LAUNCH_CONFIGURATION: Final = "aws:ec2/launchConfiguration:LaunchConfiguration"
+GROUP: Final = "aws:autoscaling/group:Group"
+MIXED: Final = "mixed"  # part on-demand, part spot; priced as on-demand, which is never too little
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """What a group of EC2 machines is made of. `types` is UNKNOWN where the plan does not say yet."""
+
+    types: tuple[str, ...] | Unknown
+    market: Text
+    template: RecordedResource | Unknown | None  # None: there is none, or it lives outside the plan
+
+    @property
+    def template_inputs(self) -> Any:
+        if isinstance(self.template, Unknown):
+            return UNKNOWN
+        return {} if self.template is None else self.template.inputs
+
+
+def template_of(graph: Graph, resource: RecordedResource, prop: str) -> RecordedResource | Unknown | None:
+    found = graph.referenced(resource, prop, LAUNCH_TEMPLATE)
+    if isinstance(found, Unknown):
+        return UNKNOWN
+    return found[0] if found else None
+
+
+def template_market(inputs: Any) -> Text:
+    market = text(get(inputs, "instanceMarketOptions", "marketType"), "on-demand")
+    return market if isinstance(market, Unknown) else market.lower()
+
+
+def group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
+    """The machines of an Auto Scaling group: its template, or the overrides and shares of a mixed policy."""
+    policy = group.inputs.get("mixedInstancesPolicy")
+    if group.inputs.get("launchConfiguration") is not None:
+        return _configured_nodes(graph, group)
+    prop = "mixedInstancesPolicy" if policy is not None else "launchTemplate"
+    template = template_of(graph, group, prop)
+    inputs = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
+    outside = template is None and group.inputs.get(prop) is not None
+    own = UNKNOWN if outside else text(get(inputs, "instanceType"))
+    market: Text = UNKNOWN if outside else template_market(inputs)
+    types = _types(own, get(policy, "launchTemplate", "overrides"))
+    if policy is not None:
+        market = _distribution(policy, market)
+    return Nodes(types=types, market=market, template=template)
+
+
+def _configured_nodes(graph: Graph, group: RecordedResource) -> Nodes:
+    """The machines of a group with a launch configuration, the older form, read as a template that says the same."""
+    found = graph.referenced(group, "launchConfiguration", LAUNCH_CONFIGURATION)
+    if isinstance(found, Unknown) or not found:
+        return Nodes(types=UNKNOWN, market=UNKNOWN, template=UNKNOWN if isinstance(found, Unknown) else None)
+    inputs = found[0].inputs
+    extra = items(inputs.get("ebsBlockDevices"))
+    devices = UNKNOWN if isinstance(extra, Unknown) else [inputs.get("rootBlockDevice"), *extra]
+    mappings = (
+        devices if isinstance(devices, Unknown) else [{"ebs": device} for device in devices if device is not None]
+    )
+    bid = inputs.get("spotPrice")
+    market = {"marketType": UNKNOWN} if isinstance(bid, Unknown) else {"marketType": "spot"} if bid else None
+    template = replace(
+        found[0], inputs={**inputs, "blockDeviceMappings": mappings, "instanceMarketOptions": market or {}}
+    )
+    own = text(inputs.get("instanceType"))
+    types = UNKNOWN if isinstance(own, Unknown) else (own,) if own else ()
+    return Nodes(types=types, market=template_market(template.inputs), template=template)
+
+
+def _types(own: Text, overrides: Any) -> tuple[str, ...] | Unknown:
+    listed = items(overrides)
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    names = [get(entry, "instanceType") for entry in listed]
+    if any(name is UNKNOWN for name in names):
+        return UNKNOWN
+    stated = tuple(str(name) for name in names if name)
+    if stated:
+        return stated
+    return UNKNOWN if isinstance(own, Unknown) else ((own,) if own else ())
+
+
+def _distribution(policy: Any, template: Text) -> Text:
+    if isinstance(policy, Unknown):
+        return UNKNOWN
+    shares = get(policy, "instancesDistribution")
+    base = number(get(shares, "onDemandBaseCapacity", default=0))
+    above = number(get(shares, "onDemandPercentageAboveBaseCapacity", default=100))
+    if isinstance(base, Unknown) or isinstance(above, Unknown):
+        return UNKNOWN
+    if base == 0 and above == 0:
+        return "spot"
+    if above == 100:
+        return template
+    return MIXED
+
+
+def fleet_nodes(graph: Graph, fleet: RecordedResource) -> Nodes:
+    """The machines of an EC2 fleet or a spot fleet request."""
+    configs = items(fleet.inputs.get("launchTemplateConfigs"))
+    specifications = items(fleet.inputs.get("launchSpecifications"))
+    template = template_of(graph, fleet, "launchTemplateConfigs")
+    if isinstance(configs, Unknown) or isinstance(specifications, Unknown):
+        return Nodes(types=UNKNOWN, market=fleet_market(fleet), template=template)
+    names: list[Any] = [get(entry, "instanceType") for entry in specifications]
+    for config in configs:
+        overrides = items(get(config, "overrides"))
+        names.extend(
+            [UNKNOWN] if isinstance(overrides, Unknown) else [get(entry, "instanceType") for entry in overrides]
+        )
+    names = [name for name in names if name] if UNKNOWN not in names else [UNKNOWN]
+    if not names:
+        inputs = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
+        names = [get(inputs, "instanceType", default=UNKNOWN)]
+    types = UNKNOWN if any(name is UNKNOWN for name in names) else tuple(dict.fromkeys(str(name) for name in names))
+    return Nodes(types=types, market=fleet_market(fleet), template=template)
+
+
+def fleet_market(fleet: RecordedResource) -> Text:
+    if fleet.type.endswith("SpotFleetRequest"):
+        return "spot"
+    target = fleet.inputs.get("targetCapacitySpecification")
+    market = text(get(target, "defaultTargetCapacityType"), "on-demand")
+    return market if isinstance(market, Unknown) else market.lower()
+
+
+def fleet_size(graph: Graph, fleet: RecordedResource) -> tuple[Count, Count, Count]:
+    """(smallest, wanted, largest): the target, unless whoever moves the size owns it (the plan ignores the target);
+    then the bounds are those that the fleet's component registered.
+    """
+    target = get(fleet.inputs, "targetCapacitySpecification", "totalTargetCapacity")
+    wanted = count(target if target is not None else fleet.inputs.get("targetCapacity"))
+    moved = any(path.startswith(("targetCapacitySpecification", "targetCapacity")) for path in fleet.ignore_changes)
+    registration = graph.registration(fleet) if moved else None
+    least, most = count(get(registration, "nodesMin")), count(get(registration, "nodesMax"))
+    if least is None or most is None:
+        return wanted, wanted, wanted
+    if isinstance(wanted, int) and isinstance(most, int):
+        most = max(wanted, most)
+    return least, wanted, most
+
+
+def node_group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
+    """The machines of an EKS managed node group."""
+    template = template_of(graph, group, "launchTemplate")
+    inputs = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
+    listed = items(group.inputs.get("instanceTypes"))
+    own = UNKNOWN if template is None and group.inputs.get("launchTemplate") else text(get(inputs, "instanceType"))
+    if isinstance(listed, tuple) and listed:
+        types: tuple[str, ...] | Unknown = (
+            UNKNOWN if any(name is UNKNOWN for name in listed) else tuple(str(name) for name in listed)
+        )
+    elif isinstance(listed, Unknown):
+        types = UNKNOWN
+    else:
+        types = UNKNOWN if isinstance(own, Unknown) else ((own,) if own else ("t3.medium",))  # the service's default
+    market = text(group.inputs.get("capacityType"), "ON_DEMAND")
+    asked = template_market(inputs)
+    if isinstance(asked, str) and asked != "on-demand":  # what the template asks for is what the machines would be
+        market = asked
+    return Nodes(
+        types=types,
+        market=market if isinstance(market, Unknown) else market.lower().replace("_", "-"),
+        template=template,
+    )
+
+
+def block_devices(template_inputs: Any) -> tuple[Mapping[str, Any], ...] | Unknown:
+    """The `ebs` part of each block device mapping of a launch template."""
+    mappings = items(get(template_inputs, "blockDeviceMappings"))
+    if isinstance(mappings, Unknown):
+        return UNKNOWN
+    devices = [get(entry, "ebs") for entry in mappings]
+    if any(device is UNKNOWN for device in devices):
+        return UNKNOWN
+    return tuple(device for device in devices if device)

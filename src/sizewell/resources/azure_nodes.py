@@ -1,0 +1,102 @@
+"""How Azure resources say what machines they start. Read by prices and facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.values import Text, count, flag, get, items, text
+
+SCALE_SET: Final = "azure-native:compute:VirtualMachineScaleSet"
+MANAGED_CLUSTER: Final = "azure-native:containerservice:ManagedCluster"
+AGENT_POOL: Final = "azure-native:containerservice:AgentPool"
+AUTOSCALE: Final = ("azure-native:monitor:AutoscaleSetting",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One kind of machine: type, market and the OS disk; an ephemeral disk costs nothing."""
+
+    kind: Text
+    market: Text
+    disk_gigabytes: Any
+    disk_type: Text
+    ephemeral: bool | Unknown
+
+
+def spot_market(priority: Any) -> Text:
+    stated = text(priority, "Regular")
+    if isinstance(stated, Unknown):
+        return UNKNOWN
+    return "spot" if stated.lower() in {"spot", "low", "lowpriority"} else "on-demand"
+
+
+def profile_machine(kind: Text, profile: Any) -> Machine:
+    """A virtual machine's or scale set's `storageProfile` and priority beside its size."""
+    disk = get(profile, "storageProfile", "osDisk")
+    option = get(disk, "diffDiskSettings", "option")
+    return Machine(
+        kind=kind,
+        market=spot_market(get(profile, "priority")),
+        disk_gigabytes=get(disk, "diskSizeGB"),
+        disk_type=text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"),
+        ephemeral=UNKNOWN if option is UNKNOWN else option == "Local",
+    )
+
+
+def scale_set_machine(resource: RecordedResource) -> Machine:
+    return profile_machine(text(get(resource.inputs, "sku", "name")), resource.inputs.get("virtualMachineProfile"))
+
+
+def vm_machine(resource: RecordedResource) -> Machine:
+    return profile_machine(text(get(resource.inputs, "hardwareProfile", "vmSize")), resource.inputs)
+
+
+def agent_machine(profile: Any) -> Machine:
+    """An AKS agent pool, standing alone or inside a cluster."""
+    disk_kind = get(profile, "osDiskType")
+    return Machine(
+        kind=text(get(profile, "vmSize"), "Standard_D2s_v3"),
+        market=spot_market(get(profile, "scaleSetPriority")),
+        disk_gigabytes=get(profile, "osDiskSizeGB"),
+        disk_type="Premium_LRS",
+        ephemeral=UNKNOWN if disk_kind is UNKNOWN else disk_kind == "Ephemeral",
+    )
+
+
+def agent_size(profile: Any) -> Size:
+    scaled = flag(get(profile, "enableAutoScaling"))
+    wanted = count(get(profile, "count", default=1))
+    if scaled is False:
+        return fixed(wanted)
+    least, most = count(get(profile, "minCount", default=0)), count(get(profile, "maxCount"))
+    return Size(least=UNKNOWN if scaled is UNKNOWN else least, wanted=wanted, most=most)
+
+
+def scale_set_size(graph: Graph, resource: RecordedResource) -> Size:
+    """A scale set's bounds: its autoscale setting's, else its capacity."""
+    capacity = count(get(resource.inputs, "sku", "capacity"))
+    for kind in AUTOSCALE:
+        found = graph.referring(resource, kind, "targetResourceUri")
+        if isinstance(found, Unknown):
+            return Size(least=UNKNOWN, wanted=capacity, most=UNKNOWN)
+        if found:
+            return autoscale_size(found[0], capacity)
+    return fixed(capacity)
+
+
+def autoscale_size(setting: RecordedResource, wanted: Any) -> Size:
+    """Over all profiles: the smallest minimum, the largest maximum."""
+    profiles = items(setting.inputs.get("profiles"))
+    if isinstance(profiles, Unknown):
+        return Size(least=UNKNOWN, wanted=wanted, most=UNKNOWN)
+    least = [count(get(profile, "capacity", "minimum")) for profile in profiles]
+    most = [count(get(profile, "capacity", "maximum")) for profile in profiles]
+    return Size(
+        least=min((v for v in least if isinstance(v, int)), default=None) if UNKNOWN not in least else UNKNOWN,
+        wanted=wanted,
+        most=max((v for v in most if isinstance(v, int)), default=None) if UNKNOWN not in most else UNKNOWN,
+    )

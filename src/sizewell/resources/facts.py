@@ -1,0 +1,108 @@
+"""From a plan to the facts that policies judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.readers import holdings, identity, network, pods, pools, services, stores
+from sizewell.resources.readers.common import base, first_environment
+from sizewell.resources.recorded import UNKNOWN, Plan
+from sizewell.resources.stackfacts import StackFacts, Thing
+from sizewell.resources.values import Flag, canonical, get
+
+if TYPE_CHECKING:
+    from sizewell.resources.pricing import Pricing
+    from sizewell.sizing.catalog import Catalog
+
+
+_BILL_ELSEWHERE: Final = {
+    "aws:ec2/launchTemplate:LaunchTemplate",
+    "aws:ec2/flowLog:FlowLog",
+    "aws:sagemaker/endpointConfiguration:EndpointConfiguration",
+    "aws:cloudcontrol/resource:Resource",  # its tags stand in the text of what it makes
+    "gcp:compute/instanceTemplate:InstanceTemplate",
+    "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
+    "gcp:vertex/aiEndpoint:AiEndpoint",
+}
+
+
+def facts(
+    plan: Plan,
+    catalog: Catalog | None,
+    *,
+    environment: str = "",
+    pricing: Pricing | None = None,
+    decision: Mapping[str, Any] | None = None,
+    changes: Mapping[str, str] | None = None,
+    on: date | None = None,
+    retention_visible: bool = True,
+) -> StackFacts:
+    """Everything that rules may ask about one stack.
+
+    Args:
+        plan: The recorded resources.
+        catalog: Names what machine types carry; None judges by the types' names alone.
+        environment: Overrides what components and the stack's name say.
+        pricing: For budgets; None leaves those rules undetermined.
+        decision: The committed decision as JSON with "sealed" (bool) beside its fields; None where there is none.
+        changes: URN -> create | update | replace | delete against what stands; empty where nothing is compared.
+        on: The day on which expiries count.
+        retention_visible: False where the recorder cannot see retain-on-delete.
+
+    """
+    graph = Graph(plan)
+    found = stores.stores(graph)
+    return StackFacts(
+        graph=graph,
+        project=plan.project,
+        stack=plan.stack,
+        environment=environment or first_environment(graph),
+        things=_things(graph),
+        pools=pools.pools(graph, catalog, checkpoints_in_stack=_any(store.checkpoints for store in found)),
+        stores=found,
+        disks=holdings.disks(graph),
+        openings=network.openings(graph),
+        grants=identity.grants(graph),
+        endpoints=services.endpoints(graph),
+        notebooks=services.notebooks(graph),
+        clusters=services.clusters(graph),
+        jobs=services.jobs(graph) + pods.jobs(graph),
+        pods=pods.pods(graph),
+        purchases=holdings.purchases(graph),
+        pricing=pricing,
+        decision=decision,
+        changes=changes or {},
+        on=on,
+        retention_visible=retention_visible,
+    )
+
+
+def _any(flags: Any) -> Flag:
+    values = list(flags)
+    if True in values:
+        return True
+    return UNKNOWN if UNKNOWN in values else False
+
+
+def _things(graph: Graph) -> tuple[Thing, ...]:
+    from sizewell.resources.tables import PRICERS
+
+    return tuple(
+        Thing(**base(graph, resource), bills=_bills(canonical(resource.type), resource.inputs, PRICERS))
+        for resource in graph.plan.resources
+        if resource.custom and not resource.type.startswith("pulumi:")
+    )
+
+
+def _bills(kind: str, inputs: Mapping[str, Any], pricers: Mapping[str, Any]) -> bool:
+    if kind == "aws:ec2/vpcEndpoint:VpcEndpoint":
+        return bool(get(inputs, "vpcEndpointType", default="Gateway") != "Gateway")
+    if (
+        kind == "azure-native:cognitiveservices:Deployment"
+    ):  # by token, on the account's bill, unless throughput is bought
+        name = get(inputs, "sku", "name")
+        return name is UNKNOWN or "provisioned" in str(name).lower()
+    return kind in pricers and kind not in _BILL_ELSEWHERE

@@ -1,0 +1,165 @@
+"""How Google Cloud resources say what machines they start. Read by prices and facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.values import Flag, Text, count, either, flag, get, items, text
+
+NODE_POOL: Final = "gcp:container/nodePool:NodePool"
+CLUSTER: Final = "gcp:container/cluster:Cluster"
+TEMPLATES: Final = (
+    "gcp:compute/instanceTemplate:InstanceTemplate",
+    "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
+)
+AUTOSCALERS: Final = ("gcp:compute/autoscaler:Autoscaler", "gcp:compute/regionAutoscaler:RegionAutoscaler")
+ZONES_OF_A_REGION: Final = 3  # a regional pool without nodeLocations runs in three zones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One kind of machine: type, market, extra accelerators and the boot disk."""
+
+    kind: Text
+    market: Text
+    attached: tuple[Any, ...] | Unknown  # guest accelerators added to a general machine
+    disk_gigabytes: Any
+    disk_type: Text
+
+
+def node_machine(config: Any, *, flex_start: Flag = False, queued: Flag = False) -> Machine:
+    """The machine that a GKE `nodeConfig` describes."""
+    spot = either(flag(get(config, "spot")), flag(get(config, "preemptible")))
+    flexible = either(flex_start, flag(get(config, "flexStart")), queued)
+    return Machine(
+        kind=text(get(config, "machineType"), "e2-medium"),
+        market=_market(spot, flexible),
+        attached=items(get(config, "guestAccelerators")),
+        disk_gigabytes=get(config, "diskSizeGb", default=100),
+        disk_type=text(get(config, "diskType"), "pd-balanced"),
+    )
+
+
+def _market(spot: Flag, flexible: Flag) -> Text:
+    if spot is True:
+        return "spot"
+    if flexible is True:
+        return "flex-start"
+    return UNKNOWN if UNKNOWN in (spot, flexible) else "on-demand"
+
+
+def instance_machine(inputs: Any) -> Machine:
+    """The machine of a compute instance or instance template."""
+    scheduling = get(inputs, "scheduling")
+    model = text(get(scheduling, "provisioningModel"), "STANDARD")
+    preemptible = flag(get(scheduling, "preemptible"))
+    spot: Flag = UNKNOWN if isinstance(model, Unknown) else model.upper() == "SPOT"
+    flexible: Flag = UNKNOWN if isinstance(model, Unknown) else model.upper() == "FLEX_START"
+    boot = get(inputs, "bootDisk", "initializeParams")
+    size, kind = get(boot, "size"), get(boot, "type")
+    disks = items(get(inputs, "disks"))
+    if boot is None and isinstance(disks, tuple) and disks:
+        size, kind = get(disks[0], "diskSizeGb"), get(disks[0], "diskType")
+    return Machine(
+        kind=last_part(text(get(inputs, "machineType"))),
+        market=_market(either(spot, preemptible), flexible),
+        attached=items(get(inputs, "guestAccelerators")),
+        disk_gigabytes=size,
+        disk_type=text(kind, "pd-standard"),
+    )
+
+
+def last_part(value: Text) -> Text:
+    return value if isinstance(value, Unknown) else value.rsplit("/", 1)[-1]
+
+
+def template_of(graph: Graph, group: RecordedResource) -> RecordedResource | Unknown | None:
+    for prop in ("versions", "instanceTemplate"):
+        if group.inputs.get(prop) is None:
+            continue
+        found = graph.referenced(group, prop, *TEMPLATES)
+        if isinstance(found, Unknown):
+            return UNKNOWN
+        if found:
+            return found[0]
+    return None
+
+
+def group_size(graph: Graph, group: RecordedResource) -> Size:
+    """A managed instance group's bounds: its autoscaler's, else its target size."""
+    target = count(group.inputs.get("targetSize"))
+    for kind in AUTOSCALERS:
+        found = graph.referring(group, kind, "target")
+        if isinstance(found, Unknown):
+            return Size(least=UNKNOWN, wanted=target, most=UNKNOWN)
+        if found:
+            policy = found[0].inputs.get("autoscalingPolicy")
+            return Size(
+                least=count(get(policy, "minReplicas")),
+                wanted=target,
+                most=count(get(policy, "maxReplicas")),
+            )
+    return fixed(target)
+
+
+def pool_zones(pool: RecordedResource, cluster: RecordedResource | Unknown | None = None) -> int | Unknown:
+    """How many zones multiply a pool's per-zone counts."""
+    locations = items(pool.inputs.get("nodeLocations"))
+    if isinstance(locations, Unknown):
+        return UNKNOWN
+    if locations:
+        return len(locations)
+    source = pool.inputs.get("location")
+    if source is None and isinstance(cluster, RecordedResource):
+        inherited = items(cluster.inputs.get("nodeLocations"))
+        if isinstance(inherited, tuple) and inherited:
+            return len(inherited)
+        source = cluster.inputs.get("location")
+    if isinstance(source, Unknown):
+        return UNKNOWN
+    return 1 if source is None or str(source).count("-") == 2 else ZONES_OF_A_REGION
+
+
+def pool_size(pool: RecordedResource, zones: int | Unknown) -> Size:
+    """Machines of a node pool over all its zones."""
+    scaling = pool.inputs.get("autoscaling")
+    initial = count(pool.inputs.get("initialNodeCount"))
+    if scaling is None:
+        stated = pool.inputs.get("nodeCount")
+        return fixed(_times(count(stated) if stated is not None else (1 if initial is None else initial), zones))
+    if scaling is UNKNOWN:
+        return Size(least=UNKNOWN, wanted=UNKNOWN, most=UNKNOWN)
+    if get(scaling, "totalMaxNodeCount") is not None:
+        least, most = count(get(scaling, "totalMinNodeCount", default=0)), count(get(scaling, "totalMaxNodeCount"))
+    else:
+        least = _times(count(get(scaling, "minNodeCount", default=0)), zones)
+        most = _times(count(get(scaling, "maxNodeCount")), zones)
+    return Size(least=least, wanted=_times(initial, zones), most=most)
+
+
+def _times(value: Any, zones: int | Unknown) -> Any:
+    if value is UNKNOWN or value is None:
+        return value
+    if value == 0:
+        return 0
+    return UNKNOWN if isinstance(zones, Unknown) else value * zones
+
+
+def tpu_slice(catalog: Any, kind: str, topology: str) -> tuple[str, int] | None:
+    """(machine type, machines) of a Cloud TPU VM type such as "v5litepod-16" or a generation with a topology."""
+    generation = kind.lower().replace("_pod", "").removeprefix("v5lite").replace("_", "")
+    for entry in catalog.slices:
+        if (
+            topology
+            and entry.topology == topology
+            and entry.generation.replace("v5e", "v5litepod") in (kind.lower(), generation)
+        ):
+            return entry.machine_type, entry.vms
+    for entry in catalog.slices:
+        if entry.api_type == kind:
+            return entry.machine_type, entry.vms
+    return None

@@ -1,0 +1,111 @@
+"""Prices of a plan: each recorded resource becomes line items, "free" with its reason, unpriced, or an unknown type.
+
+The tables map type tokens to pure functions; the arithmetic is `sizing.billing.costing`.
+A missing price is never 0, an unknown count or type gives an interval or an unpriced line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from sizewell.resources.context import Context, Free, Outcome, Rates, Stated
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import Plan
+from sizewell.resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
+from sizewell.resources.usage import NO_DISCOUNTS, NO_USAGE, Discounts, Usage
+from sizewell.resources.values import canonical
+from sizewell.sizing.money import Cost, LineItem, Unpriced, total
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How many resources of the plan were seen and what became of them; the five add up: detected = the other four."""
+
+    detected: int
+    estimated: int
+    free: int
+    unpriced: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pricing:
+    """What a plan costs. `items` has a line for everything that bills, lines without a price included.
+
+    `free` and `unknown` are (urn, type, reason); `outside` says in words what bills by a use that nobody stated.
+    """
+
+    items: tuple[LineItem, ...]
+    free: tuple[tuple[str, str, str], ...]
+    unpriced: tuple[tuple[str, str, str], ...]
+    unknown: tuple[tuple[str, str, str], ...]
+    outside: tuple[str, ...]
+    coverage: Coverage
+    unused: frozenset[tuple[str, str]] = frozenset()  # (resource, measure) of the usage file that no price asked for
+
+    def cost(self) -> Cost:
+        return total(self.items)
+
+
+def price(
+    plan: Plan, catalog: Catalog, *, on: date, usage: Usage | None = None, discounts: Discounts | None = None
+) -> Pricing:
+    """Price every resource of a plan on a date, in order of registration."""
+    context = Context(
+        graph=Graph(plan),
+        catalog=Rates(catalog, discounts or NO_DISCOUNTS, on),
+        on=on,
+        usage=Stated(usage or NO_USAGE),
+    )
+    items: list[LineItem] = []
+    free: list[tuple[str, str, str]] = []
+    unpriced: list[tuple[str, str, str]] = []
+    unknown: list[tuple[str, str, str]] = []
+    estimated = 0
+    for resource in plan.resources:
+        kind = canonical(resource.type)
+        pricer = PRICERS.get(kind)
+        outcome: Outcome
+        if pricer is not None:
+            outcome = pricer(resource, context)
+        elif not resource.custom or kind.startswith(NOT_CLOUD):
+            outcome = Free("groups other resources")
+        elif kind in FREE or free_reason(kind):
+            outcome = Free(FREE.get(kind) or free_reason(kind))
+        else:
+            unknown.append((resource.urn, resource.type, "no price rule for this type"))
+            items.append(context.unpriced(resource, f"{resource.type}", "no price rule for this type"))
+            items.extend(context.traffic(resource))
+            continue
+        sent = context.traffic(resource)
+        if isinstance(outcome, Free) and not sent:
+            free.append((resource.urn, resource.type, outcome.reason))
+            continue
+        lines = (*(() if isinstance(outcome, Free) else outcome), *sent)
+        items.extend(lines)
+        reasons = [line.price.reason for line in lines if isinstance(line.price, Unpriced)]
+        if reasons:
+            unpriced.append((resource.urn, resource.type, "; ".join(dict.fromkeys(reasons))))
+        else:
+            estimated += 1
+    items = list((discounts or NO_DISCOUNTS).with_commitments(items, on))
+    return Pricing(
+        items=tuple(items),
+        free=tuple(free),
+        unpriced=tuple(unpriced),
+        unknown=tuple(unknown),
+        outside=tuple(dict.fromkeys(context.outside)),
+        coverage=Coverage(
+            detected=len(plan.resources),
+            estimated=estimated,
+            free=len(free),
+            unpriced=len(unpriced),
+            unknown=len(unknown),
+        ),
+        unused=context.usage.unused(),
+    )

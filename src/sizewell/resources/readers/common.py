@@ -1,0 +1,160 @@
+"""What every reader of facts needs: whose a resource is, its tags, what its machine type carries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, TypedDict
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stackfacts import Tags
+from sizewell.resources.values import Count, Text, canonical, cloud_of, get, items, text
+from sizewell.sizing.records.registration import normal_environment, stack_environment
+
+_ACCELERATED: Final = {
+    "aws": re.compile(r"^(ml\.)?(p|g|gr|dl|inf|trn)\d"),
+    "gcp": re.compile(r"^(a[234]|g[24]|ct)\w*-"),
+    "azure": re.compile(r"^Standard_N[CDVG]", re.IGNORECASE),
+}
+TAG_KEYS: Final = {
+    "aws": ("tags",),
+    "gcp": ("labels", "resourceLabels", "userLabels"),
+    "azure": ("tags",),
+}
+# Types that bill and take labels under another key, or none at all.
+_UNTAGGED: Final = {
+    "aws:s3/directoryBucket:DirectoryBucket",
+    "aws:lb/listener:Listener",
+    "gcp:compute/instanceGroupManager:InstanceGroupManager",
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager",
+    "gcp:compute/routerNat:RouterNat",
+    "gcp:compute/reservation:Reservation",
+    "gcp:cloudscheduler/job:Job",
+    "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
+    "azure-native:keyvault:Secret",
+}
+_LABELS_ELSEWHERE: Final = {
+    "gcp:container/nodePool:NodePool": ("nodeConfig", "resourceLabels"),
+    "gcp:container/cluster:Cluster": ("resourceLabels",),
+}
+
+
+class Base(TypedDict):
+    """The fields of `Fact`."""
+
+    resource: RecordedResource
+    cloud: str
+    region: Text
+    environment: Text
+    component: str
+    registration: Mapping[str, Any] | None
+    tags: Tags
+
+
+def base(graph: Graph, resource: RecordedResource) -> Base:
+    registration = graph.registration(resource)
+    tags = tags_of(resource)
+    return {
+        "resource": resource,
+        "cloud": cloud_of(resource.type),
+        "region": graph.region(resource),
+        "environment": environment_of(graph, registration, tags),
+        "component": graph.component(resource),
+        "registration": registration,
+        "tags": tags,
+    }
+
+
+def environment_of(graph: Graph, registration: Mapping[str, Any] | None, tags: Tags) -> Text:
+    """The environment as a component registered it, as a tag says it, or as the stack is called ("dev-aws")."""
+    stated = get(registration, "environment")
+    if stated is None and not isinstance(tags, Unknown):
+        stated = get(tags, "sizewell-environment", default=get(tags, "environment", default=get(tags, "Environment")))
+    if isinstance(stated, Unknown):
+        return UNKNOWN
+    if isinstance(stated, str) and stated:
+        return normal_environment(stated)
+    return stack_environment(graph.plan.stack)
+
+
+def tags_of(resource: RecordedResource) -> Tags:
+    """The tags or labels; an Auto Scaling group's list as a mapping; None where the type cannot carry any."""
+    kind = canonical(resource.type)
+    if kind in _UNTAGGED:
+        return None
+    if kind in _LABELS_ELSEWHERE:
+        found = get(resource.inputs, *_LABELS_ELSEWHERE[kind])
+        return {} if found is None else found
+    for key in TAG_KEYS.get(cloud_of(resource.type), ("tags",)):
+        value = resource.inputs.get(key)
+        if isinstance(value, Unknown):
+            return UNKNOWN
+        if isinstance(value, Mapping):
+            return value
+        if isinstance(value, (list, tuple)):
+            pairs = items(value)
+            return (
+                {str(get(pair, "key")): get(pair, "value") for pair in pairs} if isinstance(pairs, tuple) else UNKNOWN
+            )
+    return {}
+
+
+def accelerator_of(catalog: Any, cloud: str, kinds: tuple[str, ...] | Unknown) -> tuple[Text, Count]:
+    """(accelerator, how many per machine) of the first machine type with one, by name where the catalog is silent."""
+    if isinstance(kinds, Unknown):
+        return UNKNOWN, UNKNOWN
+    for kind in kinds:
+        bare = kind.removeprefix("ml.") if cloud == "aws" else kind
+        shape = shape_of(catalog, cloud, bare)
+        if shape is not None and shape.accelerator:
+            return shape.accelerator, shape.accelerators
+        if shape is None and is_accelerated_name(cloud, bare):
+            return "unknown accelerator", None
+    return "", 0
+
+
+@lru_cache(maxsize=4096)
+def is_accelerated_name(cloud: str, kind: str) -> bool:
+    """Whether a machine type's name says that it carries accelerators.
+
+    >>> is_accelerated_name("aws", "p5.48xlarge"), is_accelerated_name("azure", "Standard_D4s_v5")
+    (True, False)
+    """
+    pattern = _ACCELERATED.get(cloud)
+    return pattern is not None and pattern.match(kind) is not None
+
+
+def shape_of(catalog: Any, cloud: str, kind: str) -> Any:
+    return None if catalog is None else catalog.shapes_by_type.get((cloud, kind))
+
+
+def expiry(registration: Mapping[str, Any] | None, tags: Tags) -> Text:
+    stated = get(registration, "expires")
+    if stated is None:
+        if isinstance(tags, Unknown):
+            return UNKNOWN
+        stated = get(tags, "sizewell-expires", default=get(tags, "expires"))
+    return text(stated)
+
+
+def first_environment(graph: Graph) -> str:
+    """The stack's environment: what its components registered, else its name."""
+    for resource in graph.plan.resources:
+        stated = get(resource.inputs, "sizewell", "environment")
+        if isinstance(stated, str) and stated:
+            return normal_environment(stated)
+    return stack_environment(graph.plan.stack)
+
+
+def any_contains(value: Any, needles: tuple[str, ...]) -> bool:
+    """Whether any string inside a JSON value contains one of the needles, in any case."""
+    if isinstance(value, str):
+        lower = value.lower()
+        return any(needle in lower for needle in needles)
+    if isinstance(value, Mapping):
+        return any(any_contains(part, needles) or any_contains(key, needles) for key, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return any(any_contains(part, needles) for part in value)
+    return False

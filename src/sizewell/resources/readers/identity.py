@@ -1,0 +1,175 @@
+"""Grants: who may do what, from AWS policy documents, Google Cloud role bindings and Azure role assignments."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.readers.common import base
+from sizewell.resources.readers.stores import document_of
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stackfacts import Grant
+from sizewell.resources.values import Text, canonical, contains_unknown, get, items, text
+
+_POLICIES: Final = {
+    "aws:iam/policy:Policy": "policy",
+    "aws:iam/rolePolicy:RolePolicy": "policy",
+    "aws:iam/userPolicy:UserPolicy": "policy",
+    "aws:iam/groupPolicy:GroupPolicy": "policy",
+    "aws:s3/bucketPolicy:BucketPolicy": "policy",
+    "aws:sqs/queuePolicy:QueuePolicy": "policy",
+    "aws:sns/topicPolicy:TopicPolicy": "policy",
+    "aws:ecr/repositoryPolicy:RepositoryPolicy": "policy",
+}
+_ATTACHMENTS: Final = (
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+    "aws:iam/userPolicyAttachment:UserPolicyAttachment",
+    "aws:iam/groupPolicyAttachment:GroupPolicyAttachment",
+)
+# the SDK can give one policy to many principals at once; it is judged alike
+_KEY: Final = "aws:kms/key:Key"
+_ROLE: Final = "aws:iam/role:Role"
+_GCP_MEMBER: Final = ("IAMMember", "IamMember", "IAMBinding", "IamBinding")
+MADE_HERE: Final = "(made in this plan)"  # an identity or role that is not known yet, and is no built-in one
+_DEFINITIONS: Final[dict[str, tuple[str, ...]]] = {
+    "gcp:projects/iAMCustomRole:IAMCustomRole": (),
+    "gcp:organizations/iAMCustomRole:IAMCustomRole": (),
+    "azure-native:authorization:RoleDefinition": ("actions", "dataActions"),
+}
+_ASSIGNMENT: Final = "azure-native:authorization:RoleAssignment"
+
+
+def grants(graph: Graph) -> tuple[Grant, ...]:
+    found: list[Grant] = []
+    for resource in graph.plan.resources:
+        kind = canonical(resource.type)
+        if kind in _POLICIES:
+            found.extend(_document(graph, resource, resource.inputs.get(_POLICIES[kind])))
+        elif kind == _ROLE:
+            found.extend(_document(graph, resource, resource.inputs.get("assumeRolePolicy"), trust=True))
+            found.extend(_managed(graph, resource))
+        elif kind == _KEY and resource.inputs.get("policy") is not None:
+            found.extend(_document(graph, resource, resource.inputs.get("policy"), key_policy=True))
+        elif kind in _ATTACHMENTS:
+            role = _last(text(resource.inputs.get("policyArn")))
+            if isinstance(role, Unknown) and resource.property_dependencies.get("policyArn"):
+                role = MADE_HERE
+            found.append(Grant(**base(graph, resource), role=role))
+        elif kind.startswith("gcp:") and kind.endswith(_GCP_MEMBER):
+            found.extend(_gcp(graph, resource))
+        elif kind == _ASSIGNMENT:
+            found.append(_azure(graph, resource))
+        elif kind in _DEFINITIONS:
+            found.extend(_definition(graph, resource, _DEFINITIONS[kind]))
+    return tuple(found)
+
+
+def _last(value: Any) -> Any:
+    return value if isinstance(value, Unknown) else value.rsplit("/", 1)[-1]
+
+
+def _managed(graph: Graph, role: RecordedResource) -> list[Grant]:
+    listed = items(role.inputs.get("managedPolicyArns"))
+    if isinstance(listed, Unknown):
+        return [Grant(**base(graph, role), role=UNKNOWN)]
+    return [Grant(**base(graph, role), role=_last(text(arn))) for arn in listed]
+
+
+def _document(
+    graph: Graph, resource: RecordedResource, policy: Any, *, trust: bool = False, key_policy: bool = False
+) -> list[Grant]:
+    if policy is None:
+        return []
+    document = document_of(policy)
+    kind: dict[str, Any] = {"trust": trust, "key_policy": key_policy}
+    if document is UNKNOWN:
+        unknown: dict[str, Any] = {"actions": UNKNOWN, "targets": UNKNOWN, "principal": UNKNOWN, **kind}
+        return [Grant(**base(graph, resource), **unknown)]
+    statements = items(get(document, "Statement"))
+    if isinstance(statements, Unknown):
+        return [Grant(**base(graph, resource), actions=UNKNOWN, targets=UNKNOWN, **kind)]
+    return [
+        Grant(
+            **base(graph, resource),
+            effect=str(get(statement, "Effect", default="Allow")),
+            actions=_texts(get(statement, "Action", default="*" if get(statement, "NotAction") else None)),
+            targets=_texts(get(statement, "Resource")),
+            principal=_principal(get(statement, "Principal")),
+            conditions=get(statement, "Condition"),
+            **kind,
+        )
+        for statement in statements
+    ]
+
+
+def _texts(value: Any) -> tuple[str, ...] | Unknown:
+    listed = items(value)
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    # one target that is not known yet is one target: not everything
+    return tuple("(not known yet)" if entry is UNKNOWN else str(entry) for entry in listed)
+
+
+def _principal(value: Any) -> Any:
+    if value is None:
+        return ""
+    if value is UNKNOWN or isinstance(value, str):
+        return value
+    parts: list[str] = []
+    for kind, names in value.items():
+        listed = _texts(names)
+        parts.extend([f"{kind}:(not known yet)"] if isinstance(listed, Unknown) else [f"{kind}:{n}" for n in listed])
+    return ",".join(parts)
+
+
+def _backed(resource: RecordedResource, prop: str) -> tuple[str, ...] | Unknown:
+    return (MADE_HERE,) if resource.property_dependencies.get(prop) else UNKNOWN
+
+
+def _gcp(graph: Graph, resource: RecordedResource) -> list[Grant]:
+    members = items(resource.inputs.get("members", resource.inputs.get("member")))
+    role = text(resource.inputs.get("role"))
+    if isinstance(role, Unknown) and resource.property_dependencies.get("role"):
+        role = MADE_HERE
+    prop = "members" if "members" in resource.inputs else "member"
+    backed = bool(resource.property_dependencies.get(prop))
+    if isinstance(members, Unknown):
+        principal: Text = MADE_HERE if backed else UNKNOWN
+        return [Grant(**base(graph, resource), role=role, principal=principal)]
+    scope = canonical(resource.type).split(":")[1].split("/")[0]
+    return [
+        Grant(
+            **base(graph, resource),
+            role=role,
+            principal=(MADE_HERE if backed else UNKNOWN) if member is UNKNOWN else str(member),
+            targets=(scope,),
+            conditions=resource.inputs.get("condition"),
+        )
+        for member in members
+    ]
+
+
+def _definition(graph: Graph, resource: RecordedResource, keys: tuple[str, ...]) -> list[Grant]:
+    """What a role of one's own allows; where it holds, its assignments say."""
+    listed = items(resource.inputs.get("permissions"))
+    if isinstance(listed, Unknown):
+        return [Grant(**base(graph, resource), actions=UNKNOWN, targets=())]
+    lists = [get(entry, key) for entry in listed for key in keys] if keys else [listed]
+    return [
+        Grant(**base(graph, resource), actions=UNKNOWN if contains_unknown(one) else _texts(one), targets=())
+        for one in lists
+    ]
+
+
+def _azure(graph: Graph, resource: RecordedResource) -> Grant:
+    scope = text(resource.inputs.get("scope"))
+    role = _last(text(resource.inputs.get("roleDefinitionId")))
+    if isinstance(role, Unknown) and resource.property_dependencies.get("roleDefinitionId"):
+        role = MADE_HERE
+    return Grant(
+        **base(graph, resource),
+        role=role,
+        principal=text(resource.inputs.get("principalId")),
+        targets=(scope,) if isinstance(scope, str) else _backed(resource, "scope"),
+        conditions=resource.inputs.get("condition"),
+    )

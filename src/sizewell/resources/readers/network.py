@@ -1,0 +1,167 @@
+"""Openings: one fact for each direction of each firewall rule, whatever the cloud calls it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.readers.common import base
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stackfacts import Opening
+from sizewell.resources.values import Flag, Text, canonical, either, flag, get, items, text
+
+WORLD: Final = ("0.0.0.0/0", "::/0", "0::0/0", "*", "Internet", "internet", "Any", "any")
+_INLINE: Final = {
+    "aws:ec2/securityGroup:SecurityGroup",
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
+}
+
+
+def openings(graph: Graph) -> tuple[Opening, ...]:
+    found: list[Opening] = []
+    for resource in graph.plan.resources:
+        kind = canonical(resource.type)
+        if kind in _INLINE:
+            for prop in ("ingress", "egress"):
+                found.extend(_inline(graph, resource, prop))
+        elif kind == "aws:ec2/securityGroupRule:SecurityGroupRule":
+            found.append(_aws(graph, resource, resource.inputs, text(resource.inputs.get("type"), "ingress")))
+        elif kind in _SEPARATE:
+            found.append(_separate(graph, resource, _SEPARATE[kind]))
+        elif kind == "gcp:compute/firewall:Firewall":
+            found.append(_gcp(graph, resource))
+        elif kind == "azure-native:network:NetworkSecurityGroup":
+            rules = items(resource.inputs.get("securityRules"))
+            if isinstance(rules, Unknown):
+                found.append(Opening(**base(graph, resource), world=UNKNOWN))
+            else:
+                found.extend(opening for rule in rules for opening in _azure(graph, resource, rule))
+        elif kind == "azure-native:network:SecurityRule":
+            found.extend(_azure(graph, resource, resource.inputs))
+    return tuple(found)
+
+
+_SEPARATE: Final = {
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "ingress",
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "egress",
+}
+
+
+def _inline(graph: Graph, group: RecordedResource, prop: str) -> list[Opening]:
+    rules = items(group.inputs.get(prop))
+    if isinstance(rules, Unknown):
+        return [Opening(**base(graph, group), direction=prop, world=UNKNOWN, ports=UNKNOWN, group=group.urn)]
+    return [_aws(graph, group, rule, prop, group=group.urn) for rule in rules]
+
+
+def _world(*values: Any) -> Flag:
+    flags: list[Flag] = []
+    for value in values:
+        listed = items(value)
+        if isinstance(listed, Unknown):
+            flags.append(UNKNOWN)
+        else:
+            flags.extend(UNKNOWN if entry is UNKNOWN else entry in WORLD for entry in listed)
+    return either(*flags) if flags else False
+
+
+def _ports(low: Any, high: Any, protocol: Any) -> Text:
+    if UNKNOWN in (low, high, protocol):
+        return UNKNOWN
+    if str(protocol) in {"-1", "all", "*"} or low is None or (str(low), str(high)) in {("0", "65535"), ("-1", "-1")}:
+        return "all"
+    start, end = _whole(low), _whole(high if high is not None else low)
+    return start if start == end else f"{start}-{end}"
+
+
+def _whole(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) else str(value)
+
+
+def _aws(graph: Graph, resource: RecordedResource, rule: Any, direction: Text, group: str = "") -> Opening:
+    if isinstance(rule, Unknown):
+        way = direction if isinstance(direction, str) else "ingress"
+        return Opening(**base(graph, resource), direction=way, world=UNKNOWN, ports=UNKNOWN, group=group)
+    alone = flag(get(rule, "self"))
+    if not group:
+        parents = graph.referenced(resource, "securityGroupId", *_INLINE)
+        group = parents[0].urn if isinstance(parents, tuple) and parents else str(get(rule, "securityGroupId"))
+    return Opening(
+        **base(graph, resource),
+        direction=direction if isinstance(direction, str) else "ingress",
+        world=_world(get(rule, "cidrBlocks"), get(rule, "ipv6CidrBlocks")),
+        self_reference=alone,
+        ports=_ports(get(rule, "fromPort"), get(rule, "toPort"), get(rule, "protocol")),
+        protocol=text(get(rule, "protocol")),
+        group=group,
+        described=bool(get(rule, "description")) if get(rule, "description") is not UNKNOWN else True,
+    )
+
+
+def _separate(graph: Graph, resource: RecordedResource, direction: str) -> Opening:
+    rule = resource.inputs
+    groups = graph.referenced(resource, "securityGroupId", *_INLINE)
+    peers = graph.referenced(resource, "referencedSecurityGroupId", *_INLINE)
+    group = groups[0].urn if isinstance(groups, tuple) and groups else str(rule.get("securityGroupId"))
+    own: Flag = False
+    if rule.get("referencedSecurityGroupId") is not None:
+        same = isinstance(peers, tuple) and any(peer.urn == group for peer in peers)
+        own = same or (
+            rule.get("referencedSecurityGroupId") == rule.get("securityGroupId") and not isinstance(peers, Unknown)
+        )
+    return Opening(
+        **base(graph, resource),
+        direction=direction,
+        world=_world(rule.get("cidrIpv4"), rule.get("cidrIpv6")),
+        self_reference=own,
+        ports=_ports(rule.get("fromPort"), rule.get("toPort"), rule.get("ipProtocol")),
+        protocol=text(rule.get("ipProtocol")),
+        group=group,
+        described=bool(rule.get("description")) if rule.get("description") is not UNKNOWN else True,
+    )
+
+
+def _gcp(graph: Graph, resource: RecordedResource) -> Opening:
+    inputs = resource.inputs
+    direction = "egress" if inputs.get("direction") == "EGRESS" else "ingress"
+    allows = items(inputs.get("allows"))
+    disabled = flag(inputs.get("disabled"))
+    peers = inputs.get("sourceRanges") if direction == "ingress" else inputs.get("destinationRanges")
+    narrowed = any(inputs.get(key) is not None for key in ("sourceTags", "sourceServiceAccounts"))
+    if peers is None and not narrowed:
+        peers = "0.0.0.0/0"  # the service's default
+    world = _world(peers)
+    if disabled is True or allows == ():
+        world = False
+    ports: list[str] = []
+    if isinstance(allows, tuple):
+        for allow in allows:
+            stated = items(get(allow, "ports"))
+            ports.extend(["all"] if isinstance(stated, Unknown) or not stated else map(str, stated))
+    return Opening(
+        **base(graph, resource),
+        direction=direction,
+        world=world,
+        ports=",".join(ports),
+        protocol=text(get(allows, 0, "protocol")) if isinstance(allows, tuple) else UNKNOWN,
+        group=resource.urn,
+    )
+
+
+def _azure(graph: Graph, resource: RecordedResource, rule: Any) -> list[Opening]:
+    if get(rule, "access") == "Deny":
+        return []
+    direction = "egress" if get(rule, "direction") == "Outbound" else "ingress"
+    side = "source" if direction == "ingress" else "destination"
+    ports = get(rule, "destinationPortRange", default=get(rule, "destinationPortRanges"))
+    listed = items(ports)
+    return [
+        Opening(
+            **base(graph, resource),
+            direction=direction,
+            world=_world(get(rule, f"{side}AddressPrefix"), get(rule, f"{side}AddressPrefixes")),
+            ports=UNKNOWN if isinstance(listed, Unknown) else ",".join("all" if p == "*" else str(p) for p in listed),
+            protocol=text(get(rule, "protocol")),
+            group=resource.urn,
+        )
+    ]

@@ -1,0 +1,241 @@
+"""What Kubernetes resources start: pods, wherever their specification stands, and jobs with their limits of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.readers.common import base
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stackfacts import Job, Pods
+from sizewell.resources.values import (
+    Count,
+    Flag,
+    canonical,
+    contains_unknown,
+    count,
+    either,
+    every,
+    flag,
+    get,
+    items,
+    negated,
+    text,
+)
+
+ACCELERATORS: Final = (
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "google.com/tpu",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neurondevice",
+)
+_OTHERS: Final = ("kubernetes:helm.sh/", "kubernetes:kueue.", "kubernetes:rbac.", "kubernetes:apiextensions.")
+_WORKLOADS: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "JobSet")
+_JOB: Final = "kubernetes:batch/v1:Job"
+_SERVICE: Final = "kubernetes:core/v1:Service"
+_SERVERS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet")  # their pods do not end by themselves
+
+
+def pods(graph: Graph) -> tuple[Pods, ...]:
+    return tuple(
+        Pods(**base(graph, resource), path=path, **_pod(spec), **_server(graph, resource, path, spec))
+        for resource in _resources(graph)
+        for path, spec in _all(resource)
+    )
+
+
+def jobs(graph: Graph) -> tuple[Job, ...]:
+    """Kubernetes jobs and sets of jobs whose pods ask for accelerators."""
+    found = []
+    for resource in _resources(graph):
+        for limit, template in _jobs(resource):
+            wanted = [_accelerators(spec) for _, spec in _specifications(template, "")]
+            found.append(
+                Job(
+                    **base(graph, resource),
+                    accelerated=UNKNOWN if UNKNOWN in wanted or not wanted else any(wanted),
+                    run_seconds_max=limit,
+                    checkpoint=True,
+                    isolated=True,
+                    own_key=True,
+                )
+            )
+    return tuple(found)
+
+
+def _resources(graph: Graph) -> Iterator[RecordedResource]:
+    for resource in graph.plan.resources:
+        if resource.custom and resource.type.startswith("kubernetes:") and not resource.type.startswith(_OTHERS):
+            yield resource
+
+
+def _jobs(resource: RecordedResource) -> Iterator[tuple[Count, Any]]:
+    """(longest run in seconds, job's specification) of each job that a resource makes."""
+    spec = resource.inputs.get("spec")
+    kind = canonical(resource.type)
+    if kind == _JOB:
+        yield count(get(spec, "activeDeadlineSeconds")), spec
+    elif kind == "kubernetes:batch/v1:CronJob":
+        inner = get(spec, "jobTemplate", "spec")
+        yield count(get(inner, "activeDeadlineSeconds")), inner
+    elif "jobset" in kind:
+        listed = items(get(spec, "replicatedJobs"))
+        for entry in () if isinstance(listed, Unknown) else listed:
+            inner = get(entry, "template", "spec")
+            yield count(get(inner, "activeDeadlineSeconds")), inner
+
+
+def _all(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
+    """The pod specifications of a resource; one that is not known where a workload's kind says that there is one."""
+    found = list(_specifications(dict(resource.inputs), ""))
+    yield from found
+    if not found and resource.type.rsplit(":", 1)[-1] in _WORKLOADS and contains_unknown(resource.inputs.get("spec")):
+        yield "spec", UNKNOWN
+
+
+def _specifications(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every pod specification inside a resource: what has `containers`."""
+    if isinstance(value, Mapping):
+        if "containers" in value:
+            yield path, value
+            return
+        for key, inner in value.items():
+            yield from _specifications(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, (list, tuple)):
+        for index, inner in enumerate(value):
+            yield from _specifications(inner, f"{path}.{index}")
+
+
+def _containers(spec: Any) -> tuple[Any, ...] | Unknown:
+    own, before = items(get(spec, "containers")), items(get(spec, "initContainers"))
+    return UNKNOWN if isinstance(own, Unknown) or isinstance(before, Unknown) else own + before
+
+
+def _accelerators(spec: Any) -> Count:
+    containers = _containers(spec)
+    if isinstance(containers, Unknown):
+        return UNKNOWN
+    wanted = [
+        count(get(container, "resources", part, name))
+        for container in containers
+        for part in ("limits", "requests")
+        for name in ACCELERATORS
+    ]
+    known = [number for number in wanted if isinstance(number, int)]
+    return UNKNOWN if UNKNOWN in wanted and not any(known) else max(known, default=0)
+
+
+def _pod(spec: Any) -> dict[str, Any]:
+    containers = _containers(spec)
+    accelerators = _accelerators(spec)
+    if isinstance(containers, Unknown):
+        flags = dict.fromkeys(("privileged", "host", "root", "limited", "pinned"), UNKNOWN)
+        return {"accelerators": UNKNOWN, "tolerates": UNKNOWN, **flags}
+    account = get(spec, "serviceAccountName", default="default")
+    return {
+        "accelerators": accelerators,
+        "tolerates": _tolerates(get(spec, "tolerations")),
+        "privileged": either(
+            *(_powerful(get(container, "securityContext")) for container in containers),
+        ),
+        "host": either(*(flag(get(spec, key)) for key in ("hostNetwork", "hostPID", "hostIPC")), _host_path(spec)),
+        "root": either(*(_root(spec, container) for container in containers)) if containers else False,
+        "limited": every(*(_stated(get(container, "resources", "limits", "memory")) for container in containers)),
+        "pinned": every(*(_pinned(get(container, "image")) for container in containers)),
+        "token": flag(get(spec, "automountServiceAccountToken"), default=True),
+        "service_account": text(account),
+    }
+
+
+def _server(graph: Graph, resource: RecordedResource, path: str, spec: Any) -> dict[str, Any]:
+    """Whether somebody sends the pod requests, and what its containers tell of themselves."""
+    if resource.type.rsplit(":", 1)[-1] not in _SERVERS:
+        return {"serves": False}
+    own = items(get(spec, "containers"))
+    if isinstance(own, Unknown):
+        return {"serves": UNKNOWN, "readiness": UNKNOWN, "liveness": UNKNOWN}
+    named = either(*(_some(get(container, "ports")) for container in own))
+    labels: Any = resource.inputs
+    for step in path.split(".")[:-1]:
+        labels = get(labels, int(step) if step.isdigit() else step)
+    labels = get(labels, "metadata", "labels")
+    services = () if named is True else graph.of(_SERVICE)
+    return {
+        "serves": either(named, *(_chooses(service.inputs.get("spec"), labels) for service in services)),
+        "readiness": either(*(_stated(get(container, "readinessProbe")) for container in own)),
+        "liveness": either(*(_stated(get(container, "livenessProbe")) for container in own)),
+    }
+
+
+def _some(listed: Any) -> Flag:
+    found = items(listed)
+    return UNKNOWN if isinstance(found, Unknown) else bool(found)
+
+
+def _chooses(service: Any, labels: Any) -> Flag:
+    """Whether a service sends requests to pods with these labels; one without an address only names them."""
+    selector, address = get(service, "selector"), get(service, "clusterIP")
+    if address == "None":
+        return False
+    if UNKNOWN in (selector, address):
+        return UNKNOWN
+    wanted = selector.items() if isinstance(selector, Mapping) else ()
+    flags: list[Flag] = []
+    for key, value in wanted:
+        label = get(labels, key)
+        flags.append(UNKNOWN if label is UNKNOWN or value is UNKNOWN else label == value)
+    return every(*flags) if flags else False
+
+
+def _stated(value: Any) -> Flag:
+    return UNKNOWN if isinstance(value, Unknown) else value is not None
+
+
+def _powerful(context: Any) -> Flag:
+    added = items(get(context, "capabilities", "add"))
+    dangerous: Flag = (
+        UNKNOWN
+        if isinstance(added, Unknown) or UNKNOWN in added
+        else bool({"ALL", "SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE"} & {str(one).removeprefix("CAP_") for one in added})
+    )
+    return either(
+        flag(get(context, "privileged")), flag(get(context, "allowPrivilegeEscalation"), default=False), dangerous
+    )
+
+
+def _root(spec: Any, container: Any) -> Flag:
+    stated = get(container, "securityContext", "runAsNonRoot", default=get(spec, "securityContext", "runAsNonRoot"))
+    user = count(get(container, "securityContext", "runAsUser", default=get(spec, "securityContext", "runAsUser")))
+    someone: Flag = UNKNOWN if user is UNKNOWN else user is not None and user != 0
+    return negated(either(flag(stated), someone))
+
+
+def _host_path(spec: Any) -> Flag:
+    volumes = items(get(spec, "volumes"))
+    if isinstance(volumes, Unknown):
+        return UNKNOWN
+    return either(*(_stated(get(volume, "hostPath")) for volume in volumes))
+
+
+def _tolerates(tolerations: Any) -> Flag:
+    listed = items(tolerations)
+    if isinstance(listed, Unknown) or UNKNOWN in listed:
+        return UNKNOWN
+    flags: list[Flag] = []
+    for entry in listed:
+        key = get(entry, "key")
+        everything = key is None and get(entry, "operator") == "Exists"
+        flags.append(UNKNOWN if key is UNKNOWN else everything or str(key) in (*ACCELERATORS, "sku"))
+    return either(*flags)
+
+
+def _pinned(image: Any) -> Flag:
+    if isinstance(image, Unknown):
+        return UNKNOWN
+    name = str(image or "")
+    if "@sha256:" in name:
+        return True
+    tag = name.rsplit("/", 1)[-1].partition(":")[2]
+    return tag not in ("", "latest")

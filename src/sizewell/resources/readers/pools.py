@@ -1,0 +1,112 @@
+"""Pools: what every cloud's machines have in common, then one module per cloud for what it says in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.readers import pools_aws, pools_azure, pools_gcp
+from sizewell.resources.readers.common import accelerator_of, any_contains, base, expiry
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stackfacts import Pool
+from sizewell.resources.values import Flag, canonical, cloud_of, count, either, flag, get, items, text
+from sizewell.sizing.records.registration import REGISTRATION_KEY
+
+Reader = Callable[[Graph, RecordedResource], "list[dict[str, Any]]"]
+READERS: Final[dict[str, Reader]] = {**pools_aws.READERS, **pools_gcp.READERS, **pools_azure.READERS}
+_METRIC_AGENTS: Final = ("dcgm", "gpu-operator", "amazon-cloudwatch-observability", "neuron-monitor")
+_IN_STACK: Final = ("kubernetes:helm.sh", "aws:eks/addon:Addon", "kubernetes:apps/", "kubernetes:core/")
+
+
+def pools(graph: Graph, catalog: Any, *, checkpoints_in_stack: Flag) -> tuple[Pool, ...]:
+    agents = _agents_in_stack(graph)
+    found: list[Pool] = []
+    for resource in graph.plan.resources:
+        reader = READERS.get(canonical(resource.type))
+        if reader is None:
+            continue
+        found.extend(
+            _pool(graph, catalog, resource, details, checkpoints=checkpoints_in_stack, agents=agents)
+            for details in reader(graph, resource)
+        )
+    return tuple(found)
+
+
+def _agents_in_stack(graph: Graph) -> bool:
+    """Whether something in the stack reports what accelerators do in every pool of a Kubernetes cluster."""
+    return any(
+        resource.type.startswith(_IN_STACK) and any_contains(resource.inputs, _METRIC_AGENTS)
+        for resource in graph.plan.resources
+    )
+
+
+def _pool(
+    graph: Graph,
+    catalog: Any,
+    resource: RecordedResource,
+    details: dict[str, Any],
+    *,
+    checkpoints: Flag,
+    agents: bool,
+) -> Pool:
+    common = base(graph, resource)
+    registration = common["registration"]
+    kinds = details.get("kinds", ())
+    attached = details.pop("attached_accelerator", "")
+    on_kubernetes = details.pop("kubernetes", False)
+    accelerator, per_machine = accelerator_of(catalog, cloud_of(resource.type), kinds)
+    if isinstance(attached, Unknown):
+        accelerator, per_machine = UNKNOWN, UNKNOWN
+    elif attached:
+        accelerator, per_machine = attached, None
+    ours = registration if registration is not None and _is_its_own(registration, kinds) else None
+    tags = details.get("tags", common["tags"])
+    details.pop("tags", None)
+    store = get(ours, "checkpointStore", default=get(tags, "sizewell-checkpoint-store"))
+    guard = get(ours, "guard")
+    market = text(get(ours, "market", default=get(tags, "sizewell-market")))
+    values: dict[str, Any] = {
+        **common,
+        "tags": tags,
+        "accelerator": accelerator,
+        "accelerators": per_machine,
+        "declared_market": market,
+        "expires": expiry(registration, tags),
+        "guarded": False,
+        "metrics": False,
+        "scheduled": False,
+        "interruptible": flag(get(ours, "interruptible", default=get(tags, "sizewell-interruptible"))),
+        "workload_kind": text(get(ours, "workloadKind", default=get(tags, "sizewell-workload"))),
+        **_told(graph, resource),
+        **details,
+    }
+    values["guarded"] = either(values["guarded"], UNKNOWN if isinstance(guard, Unknown) else guard is not None)
+    values["metrics"] = either(values["metrics"], agents and on_kubernetes)
+    hours = get(ours, "schedule")
+    values["scheduled"] = either(values["scheduled"], UNKNOWN if isinstance(hours, Unknown) else bool(hours))
+    values["checkpoints"] = either(UNKNOWN if isinstance(store, Unknown) else bool(store), checkpoints)
+    return Pool(**values)
+
+
+def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
+    """What the component that makes the pool was told to make: it registers its arguments as inputs."""
+    owner = next((one for one in (resource, *graph.ancestors(resource)) if REGISTRATION_KEY in one.inputs), None)
+    if owner is None or owner is resource:
+        return {}
+    told = owner.inputs
+    named = [told.get(key) for key in ("instanceType", "machineType", "vmSize", "systemType", "systemMachineType")]
+    listed, zones = items(told.get("instanceTypes")), items(told.get("zones"))
+    kinds = UNKNOWN if isinstance(listed, Unknown) else [kind for kind in (*named, *listed) if kind is not None]
+    return {
+        "declared_kinds": UNKNOWN if isinstance(kinds, Unknown) or UNKNOWN in kinds else tuple(map(str, kinds)),
+        "declared_disk_gib": count(told.get("diskGib")),
+        "declared_topology": text(told.get("tpuTopology")),
+        "declared_zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
+    }
+
+
+def _is_its_own(registration: Any, kinds: Any) -> bool:
+    """Whether a component's statement is about these machines and not about a system pool beside them."""
+    declared = registration.get("instanceType")
+    return declared is None or isinstance(declared, Unknown) or isinstance(kinds, Unknown) or declared in kinds

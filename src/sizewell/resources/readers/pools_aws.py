@@ -1,0 +1,249 @@
+"""AWS machines as pools: Auto Scaling groups, instances, fleets, EKS node groups, Batch environments."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import Any, Final
+
+from sizewell.resources import aws_nodes
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, text
+from sizewell.sizing.records.registration import REGISTRATION_KEY
+
+METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
+
+
+def plain(value: Any) -> Flag:
+    """Whether a value is given, where nothing is known about where it comes from."""
+    return UNKNOWN if isinstance(value, Unknown) else bool(value)
+
+
+def _stated_in(graph: Graph, template: Any) -> Callable[[Any], Flag]:
+    if not isinstance(template, RecordedResource):
+        return plain
+    return lambda key: graph.stated(template, "blockDeviceMappings", key)
+
+
+def decoded(script: Any) -> Text:
+    """A start script in plain text, whether or not it is base64."""
+    value = text(script)
+    if isinstance(value, Unknown) or not value:
+        return value
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return value
+
+
+def _machine(template: Any, stated: Callable[[Any], Flag] = plain) -> dict[str, Any]:
+    """What a launch template (or an instance's own inputs) says about each machine."""
+    script = decoded(get(template, "userDataBase64", default=get(template, "userData")))
+    interfaces = items(get(template, "networkInterfaces"))
+    public: Flag = flag(get(template, "associatePublicIpAddress"))
+    if isinstance(interfaces, Unknown):
+        public = UNKNOWN
+    elif interfaces:
+        public = either(*(flag(get(entry, "associatePublicIpAddress")) for entry in interfaces))
+    reservation = get(template, "capacityReservationSpecification", "capacityReservationTarget")
+    reserved = text(
+        get(reservation, "capacityReservationId", default=get(reservation, "capacityReservationResourceGroupArn"))
+    )
+    group = text(get(template, "placement", "groupName", default=get(template, "placementGroup")))
+    efa: Flag = False
+    if isinstance(interfaces, tuple):
+        kinds = [text(get(entry, "interfaceType")) for entry in interfaces]
+        efa = either(*(UNKNOWN if isinstance(kind, Unknown) else kind.startswith("efa") for kind in kinds))
+    return {
+        "machine": template,
+        "start_script": script,
+        "metrics": UNKNOWN if isinstance(script, Unknown) else any(name in script.lower() for name in METRIC_AGENTS),
+        "public_address": public,
+        "reserved": reserved,
+        "placement": UNKNOWN if isinstance(group, Unknown) else group != "",
+        "gang": UNKNOWN if isinstance(interfaces, Unknown) else efa,
+        "template_kind": text(get(template, "instanceType")),
+        "disk_gib": _disk_gib(aws_nodes.block_devices(template)),
+        **_encryption(aws_nodes.block_devices(template), stated),
+    }
+
+
+def _disk_gib(devices: Any) -> Count:
+    if isinstance(devices, Unknown):
+        return UNKNOWN
+    sizes = [count(get(device, "volumeSize")) for device in devices]
+    return UNKNOWN if UNKNOWN in sizes else max((size for size in sizes if isinstance(size, int)), default=None)
+
+
+def _encryption(devices: Any, stated: Callable[[Any], Flag]) -> dict[str, Flag]:
+    """No mapping at all means the image's disk, which is as encrypted as the image: not stated, so not encrypted."""
+    if isinstance(devices, Unknown):
+        return {"disks_encrypted": UNKNOWN, "own_key": UNKNOWN}
+    if not devices:
+        return {"disks_encrypted": False, "own_key": False}
+    keys = [get(device, "kmsKeyId") for device in devices]
+    return {
+        "disks_encrypted": every(*(flag(get(device, "encrypted")) for device in devices)),
+        "own_key": every(*(stated(key) for key in keys)),
+    }
+
+
+def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    nodes = aws_nodes.group_nodes(graph, resource)
+    policies = graph.referring(resource, "aws:autoscaling/policy:Policy", "autoscalingGroupName")
+    schedules = graph.referring(resource, "aws:autoscaling/schedule:Schedule", "autoscalingGroupName")
+    alarms = graph.referring(resource, "aws:cloudwatch/metricAlarm:MetricAlarm", "dimensions")
+    tags = items(resource.inputs.get("tags"))
+    by_cluster = isinstance(tags, tuple) and any(
+        str(get(tag, "key")).startswith(("k8s.io/cluster-autoscaler/", "karpenter.sh/")) for tag in tags
+    )
+    subnets = items(resource.inputs.get("vpcZoneIdentifiers"))
+    zones = items(resource.inputs.get("availabilityZones"))
+    found = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
+    group = text(resource.inputs.get("placementGroup"))
+    return [
+        {
+            **found,
+            "placement": either(found["placement"], UNKNOWN if isinstance(group, Unknown) else group != ""),
+            "kinds": nodes.types,
+            "market": nodes.market,
+            "nodes_min": count(resource.inputs.get("minSize")),
+            "nodes_wanted": count(resource.inputs.get("desiredCapacity")),
+            "nodes_max": count(resource.inputs.get("maxSize")),
+            "scales": by_cluster or _exists(policies),
+            "scheduled": _exists(schedules),
+            "guarded": _exists(alarms),
+            "zones": _several(graph, resource, subnets, zones),
+        }
+    ]
+
+
+def _exists(found: Any) -> Flag:
+    return UNKNOWN if isinstance(found, Unknown) else bool(found)
+
+
+def _several(graph: Graph, resource: RecordedResource, subnets: Any, zones: Any) -> int | Unknown | None:
+    made = graph.referenced(resource, "vpcZoneIdentifiers", "aws:ec2/subnet:Subnet")
+    if isinstance(subnets, Unknown) and isinstance(made, tuple) and made:
+        subnets = made
+    if isinstance(subnets, Unknown) or isinstance(zones, Unknown):
+        return UNKNOWN
+    return max(len(subnets), len(zones)) or None
+
+
+def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    template = aws_nodes.template_of(graph, resource, "launchTemplate")
+    own = resource.inputs
+    inherited: Any = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
+    merged: Any = own if inherited == {} else ({**inherited, **own} if inherited is not UNKNOWN else own)
+    kind = text(get(merged, "instanceType"))
+    found = _machine(merged, _stated_in(graph, template))
+    root = get(own, "rootBlockDevice")
+    extra = items(get(own, "ebsBlockDevices"))
+    devices: Any = UNKNOWN
+    if isinstance(extra, tuple) and root is not UNKNOWN and UNKNOWN not in extra:
+        devices = tuple(device for device in (root, *extra) if device is not None)
+    if inherited == {} or devices:
+        found.update(_encryption(devices, lambda key: graph.stated(resource, "rootBlockDevice", key)))
+    market = "spot" if resource.type.endswith("SpotInstanceRequest") else aws_nodes.template_market(merged)
+    return [
+        {
+            **found,
+            "kinds": UNKNOWN if isinstance(kind, Unknown) else ((kind,) if kind else ()),
+            "market": market,
+            "nodes_min": 1,
+            "nodes_wanted": 1,
+            "nodes_max": 1,
+            "single": True,
+            "zones": 1,
+            "guarded": _exists(graph.referring(resource, "aws:cloudwatch/metricAlarm:MetricAlarm", "dimensions")),
+        }
+    ]
+
+
+def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    nodes = aws_nodes.fleet_nodes(graph, resource)
+    least, wanted, most = aws_nodes.fleet_size(graph, resource)
+    until = text(resource.inputs.get("validUntil"))
+    return [
+        {
+            **_machine(nodes.template_inputs, _stated_in(graph, nodes.template)),
+            "kinds": nodes.types,
+            "market": nodes.market,
+            "nodes_min": least,
+            "nodes_wanted": wanted,
+            "nodes_max": most,
+            **({"expires": until} if until else {}),
+        }
+    ]
+
+
+def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    nodes = aws_nodes.node_group_nodes(graph, resource)
+    scaling = resource.inputs.get("scalingConfig")
+    found = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
+    if nodes.template is None and not resource.inputs.get("launchTemplate"):
+        found.update({"disks_encrypted": True, "own_key": False})  # the service's own template encrypts
+    least, most = count(get(scaling, "minSize")), count(get(scaling, "maxSize"))
+    subnets = items(resource.inputs.get("subnetIds"))
+    return [
+        {
+            **found,
+            "kubernetes": True,
+            "kinds": nodes.types,
+            "market": nodes.market,
+            "nodes_min": least,
+            "nodes_wanted": count(get(scaling, "desiredSize")),
+            "nodes_max": most,
+            # the cluster autoscaler finds managed groups by itself: those with room are meant to be scaled
+            "scales": least == 0 or _room(least, most),
+            "zones": _own_zones(graph, resource) if isinstance(subnets, Unknown) else (len(subnets) or None),
+        }
+    ]
+
+
+def _room(least: Count, most: Count) -> Flag:
+    if isinstance(least, Unknown) or isinstance(most, Unknown):
+        return UNKNOWN
+    return (most or 0) > (least or 0)
+
+
+def _own_zones(graph: Graph, resource: RecordedResource) -> int | Unknown:
+    """Zones of subnets that are not known yet: a component of ours names one zone for each of them."""
+    owner = next((parent for parent in graph.ancestors(resource) if REGISTRATION_KEY in parent.inputs), None)
+    zones = None if owner is None else items(owner.inputs.get("zones"))
+    return len(zones) if isinstance(zones, tuple) and zones else UNKNOWN
+
+
+def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    del graph
+    compute = resource.inputs.get("computeResources")
+    kind = text(get(compute, "type"), "EC2")
+    types = items(get(compute, "instanceTypes"))
+    market: Text = UNKNOWN if isinstance(kind, Unknown) else ("spot" if kind.upper() == "SPOT" else "on-demand")
+    return [
+        {
+            "machine": compute,
+            "kinds": UNKNOWN if isinstance(types, Unknown) or UNKNOWN in types else tuple(str(name) for name in types),
+            "market": market,
+            "nodes_min": count(get(compute, "minVcpus", default=0)),
+            "nodes_wanted": count(get(compute, "desiredVcpus", default=0)),
+            "nodes_max": count(get(compute, "maxVcpus")),
+            "scales": True,
+            "guarded": True,  # Batch ends machines without jobs
+            "metrics": True,
+        }
+    ]
+
+
+READERS: Final = {
+    aws_nodes.GROUP: _group,
+    "aws:ec2/instance:Instance": _instance,
+    "aws:ec2/spotInstanceRequest:SpotInstanceRequest": _instance,
+    "aws:ec2/fleet:Fleet": _fleet,
+    "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,
+    "aws:eks/nodeGroup:NodeGroup": _node_group,
+    "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
+}

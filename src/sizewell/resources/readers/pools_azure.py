@@ -1,0 +1,203 @@
+"""Azure machines as pools: scale sets, virtual machines, AKS pools, machine-learning compute."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, Final
+
+from sizewell.resources import azure_nodes
+from sizewell.resources.azure_nodes import Machine
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.values import Flag, Text, count, either, flag, get, items, text
+
+METRIC_AGENTS: Final = ("dcgm", "azuremonitorlinuxagent", "nvidia-smi", "amd-smi", "rocm-smi", "telegraf")
+
+
+def _kinds(kind: Text) -> tuple[str, ...] | Unknown:
+    return UNKNOWN if isinstance(kind, Unknown) else (kind,)
+
+
+def _script(profile: Any) -> Text:
+    value = text(get(profile, "osProfile", "customData", default=get(profile, "userData")))
+    if isinstance(value, Unknown) or not value:
+        return value
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return value
+
+
+def _profile(profile: Any, machine: Machine, extensions: Flag) -> dict[str, Any]:
+    script = _script(profile)
+    agent: Flag = UNKNOWN if isinstance(script, Unknown) else any(name in script.lower() for name in METRIC_AGENTS)
+    host = flag(get(profile, "securityProfile", "encryptionAtHost"))
+    disk_key = get(profile, "storageProfile", "osDisk", "managedDisk", "diskEncryptionSet")
+    return {
+        "machine": profile,
+        "kinds": _kinds(machine.kind),
+        "market": machine.market,
+        "disks_encrypted": host,
+        "own_key": disk_key is UNKNOWN or disk_key is not None,
+        "start_script": script,
+        "metrics": either(agent, extensions),
+        "public_address": _public(get(profile, "networkProfile", "networkInterfaceConfigurations")),
+        "disk_gib": count(machine.disk_gigabytes),
+    }
+
+
+def _public(configurations: Any) -> Flag:
+    interfaces = items(configurations)
+    if isinstance(interfaces, Unknown):
+        return UNKNOWN
+    flags: list[Flag] = []
+    for interface in interfaces:
+        addresses = items(get(interface, "ipConfigurations"))
+        if isinstance(addresses, Unknown):
+            return UNKNOWN
+        for address in addresses:
+            stated = get(address, "publicIPAddressConfiguration")
+            flags.append(UNKNOWN if stated is UNKNOWN else stated is not None)
+    return either(*flags) if flags else False
+
+
+def _extensions(profile: Any) -> Flag:
+    listed = items(get(profile, "extensionProfile", "extensions"))
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    return any(any(name in str(entry).lower() for name in METRIC_AGENTS) for entry in listed)
+
+
+def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    profile = resource.inputs.get("virtualMachineProfile")
+    size = azure_nodes.scale_set_size(graph, resource)
+    settings = [graph.referring(resource, kind, "targetResourceUri") for kind in azure_nodes.AUTOSCALE]
+    scales = either(*(UNKNOWN if isinstance(found, Unknown) else bool(found) for found in settings))
+    scheduled = either(*(_has_schedule(found) for found in settings))
+    alone = graph.referring(resource, "azure-native:compute:VirtualMachineScaleSetExtension", "vmScaleSetName")
+    apart: Flag = (
+        UNKNOWN
+        if isinstance(alone, Unknown)
+        else any(any(name in str(entry.inputs).lower() for name in METRIC_AGENTS) for entry in alone)
+    )
+    zones = items(resource.inputs.get("zones"))
+    return [
+        {
+            **_profile(profile, azure_nodes.scale_set_machine(resource), either(_extensions(profile), apart)),
+            "nodes_min": size.least,
+            "nodes_wanted": size.wanted,
+            "nodes_max": size.most,
+            "scales": scales,
+            "scheduled": scheduled,
+            "zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
+            "gang": flag(resource.inputs.get("singlePlacementGroup")),
+            "reserved": text(get(profile, "capacityReservation", "capacityReservationGroup", "id")),
+        }
+    ]
+
+
+def _has_schedule(found: Any) -> Flag:
+    if isinstance(found, Unknown):
+        return UNKNOWN
+    flags: list[Flag] = []
+    for setting in found:
+        profiles = items(setting.inputs.get("profiles"))
+        if isinstance(profiles, Unknown):
+            return UNKNOWN
+        flags.extend(get(profile, "recurrence") is not None for profile in profiles)
+    return either(*flags) if flags else False
+
+
+def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    alone = graph.referring(resource, "azure-native:compute:VirtualMachineExtension", "vmName")
+    apart: Flag = (
+        UNKNOWN
+        if isinstance(alone, Unknown)
+        else any(any(name in str(entry.inputs).lower() for name in METRIC_AGENTS) for entry in alone)
+    )
+    return [
+        {
+            **_profile(resource.inputs, azure_nodes.vm_machine(resource), apart),
+            "nodes_min": 1,
+            "nodes_wanted": 1,
+            "nodes_max": 1,
+            "single": True,
+            "zones": 1,
+        }
+    ]
+
+
+def _agent(profile: Any, resource: RecordedResource, cluster: Any) -> dict[str, Any]:
+    machine = azure_nodes.agent_machine(profile)
+    size = azure_nodes.agent_size(profile)
+    key = get(cluster, "diskEncryptionSetID")
+    metrics = flag(get(cluster, "azureMonitorProfile", "metrics", "enabled"))
+    zones = items(get(profile, "availabilityZones"))
+    del resource
+    return {
+        "machine": profile,
+        "kinds": _kinds(machine.kind),
+        "market": machine.market,
+        "kubernetes": True,
+        "nodes_min": size.least,
+        "nodes_wanted": size.wanted,
+        "nodes_max": size.most,
+        "scales": flag(get(profile, "enableAutoScaling")),
+        "disks_encrypted": flag(get(profile, "enableEncryptionAtHost")),
+        "own_key": key is UNKNOWN or key is not None,
+        "public_address": flag(get(profile, "enableNodePublicIP")),
+        "metrics": metrics,
+        "zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
+        "reserved": text(get(profile, "capacityReservationGroupID")),
+        "disk_gib": count(machine.disk_gigabytes),
+    }
+
+
+def _agent_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    clusters = graph.referenced(resource, "resourceName", azure_nodes.MANAGED_CLUSTER)
+    cluster: Any = clusters[0].inputs if isinstance(clusters, tuple) and clusters else None
+    return [_agent(resource.inputs, resource, cluster)]
+
+
+def _managed_cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    del graph
+    profiles = items(resource.inputs.get("agentPoolProfiles"))
+    if isinstance(profiles, Unknown):
+        return [{"kinds": UNKNOWN, "nodes_min": UNKNOWN, "nodes_wanted": UNKNOWN, "nodes_max": UNKNOWN}]
+    return [_agent(profile, resource, resource.inputs) for profile in profiles]
+
+
+def _ml_compute(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    del graph
+    outer = resource.inputs.get("properties")
+    if get(outer, "computeType") is UNKNOWN:
+        return [{"kinds": UNKNOWN, "machine": UNKNOWN, "nodes_min": UNKNOWN, "nodes_max": UNKNOWN, "scales": UNKNOWN}]
+    if get(outer, "computeType") != "AmlCompute":
+        return []
+    inner = get(outer, "properties")
+    scale = get(inner, "scaleSettings")
+    least = count(get(scale, "minNodeCount", default=0))
+    public = get(inner, "enableNodePublicIp", default=True)
+    return [
+        {
+            "machine": inner,
+            "kinds": _kinds(text(get(inner, "vmSize"))),
+            "market": azure_nodes.spot_market(get(inner, "vmPriority")),
+            "nodes_min": least,
+            "nodes_wanted": least,
+            "nodes_max": count(get(scale, "maxNodeCount")),
+            "scales": True,
+            "metrics": True,  # GPU utilization is a metric of the workspace
+            "public_address": flag(public),
+        }
+    ]
+
+
+READERS: Final = {
+    azure_nodes.SCALE_SET: _scale_set,
+    "azure-native:compute:VirtualMachine": _vm,
+    azure_nodes.AGENT_POOL: _agent_pool,
+    azure_nodes.MANAGED_CLUSTER: _managed_cluster,
+    "azure-native:machinelearningservices:Compute": _ml_compute,
+}

@@ -1,0 +1,227 @@
+"""Google Cloud machines as pools: node pools, inline pools of a cluster, instances, groups, TPU VMs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sizewell.resources import gcp_nodes
+from sizewell.resources.gcp_nodes import CLUSTER, Machine
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, text
+
+METRIC_AGENTS: Final = ("ops-agent", "ops_agent", "dcgm")
+
+
+def _attached(machine: Machine) -> Text:
+    """Accelerators attached to a general machine; the machine's own are known by its type."""
+    if isinstance(machine.attached, Unknown):
+        return UNKNOWN
+    kinds = [text(get(entry, "type")) for entry in machine.attached]
+    return UNKNOWN if UNKNOWN in kinds else next((kind for kind in kinds if kind), "")
+
+
+def _kinds(machine: Machine) -> tuple[str, ...] | Unknown:
+    return UNKNOWN if isinstance(machine.kind, Unknown) else (machine.kind,)
+
+
+def _identity(graph: Graph, owner: RecordedResource, prop: str, account: Any) -> Flag:
+    """Whether the machines run as the project's default service account; one made in this plan is another."""
+    stated = text(account)
+    if isinstance(stated, Unknown):
+        return False if graph.stated(owner, prop, stated) is True else UNKNOWN
+    return stated in {"", "default"} or stated.endswith("-compute@developer.gserviceaccount.com")
+
+
+def _reservation(config: Any) -> Text:
+    affinity = get(config, "reservationAffinity")
+    kind = text(get(affinity, "consumeReservationType", default=get(affinity, "type")))
+    if isinstance(kind, Unknown):
+        return UNKNOWN
+    if kind == "SPECIFIC_RESERVATION":
+        values = items(get(affinity, "values", default=get(affinity, "specificReservation", "values")))
+        return UNKNOWN if isinstance(values, Unknown) or UNKNOWN in values else ",".join(map(str, values)) or "unnamed"
+    return ""
+
+
+def _node_config(graph: Graph, pool: RecordedResource, config: Any, **more: Any) -> dict[str, Any]:
+    machine = gcp_nodes.node_machine(config, **more)
+    key = get(config, "bootDiskKmsKey")
+    return {
+        "machine": config,
+        "kinds": _kinds(machine),
+        "market": machine.market,
+        "attached_accelerator": _attached(machine),
+        "kubernetes": True,
+        "metrics": True,  # duty cycle and GPU utilization are system metrics of GKE
+        "default_identity": _identity(graph, pool, "nodeConfig", get(config, "serviceAccount")),
+        "own_key": graph.stated(pool, "nodeConfig", key),
+        "reserved": _reservation(config),
+        "disk_gib": count(get(config, "diskSizeGb")),
+    }
+
+
+def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    clusters = graph.referenced(resource, "cluster", CLUSTER)
+    cluster = clusters[0] if isinstance(clusters, tuple) and clusters else None
+    zones = gcp_nodes.pool_zones(resource, cluster)
+    size = gcp_nodes.pool_size(resource, zones)
+    scaling = resource.inputs.get("autoscaling")
+    placement = text(get(resource.inputs, "placementPolicy", "type"))
+    queued = flag(get(resource.inputs, "queuedProvisioning", "enabled"))
+    config = _node_config(graph, resource, resource.inputs.get("nodeConfig"), queued=queued)
+    limit = get(resource.inputs, "nodeConfig", "maxRunDuration")
+    private = flag(get(resource.inputs, "networkConfig", "enablePrivateNodes"))
+    if isinstance(cluster, RecordedResource):
+        of_cluster = flag(get(cluster.inputs, "privateClusterConfig", "enablePrivateNodes"))
+        private = either(private, of_cluster)
+    elif clusters is UNKNOWN and private is False:
+        private = UNKNOWN
+    topology = text(get(resource.inputs, "placementPolicy", "tpuTopology"))
+    return [
+        {
+            **config,
+            "nodes_min": size.least,
+            "nodes_wanted": size.wanted,
+            "nodes_max": size.most,
+            "scales": either(UNKNOWN if scaling is UNKNOWN else scaling is not None, queued),
+            "scheduled": UNKNOWN if limit is UNKNOWN else limit is not None,
+            "placement": UNKNOWN if isinstance(placement, Unknown) else placement == "COMPACT",
+            "zones": zones,
+            "gang": UNKNOWN if isinstance(topology, Unknown) else topology != "",
+            "public_address": UNKNOWN if private is UNKNOWN else private is not True,
+        }
+    ]
+
+
+def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    """Pools inside a cluster resource: the default pool unless it is removed, and inline ones."""
+    if (
+        flag(resource.inputs.get("removeDefaultNodePool")) is True
+        or flag(resource.inputs.get("enableAutopilot")) is True
+    ):
+        return []
+    private = flag(get(resource.inputs, "privateClusterConfig", "enablePrivateNodes"))
+    public: Flag = UNKNOWN if private is UNKNOWN else not private
+    inline = items(resource.inputs.get("nodePools"))
+    if isinstance(inline, Unknown):
+        return [{"kinds": UNKNOWN, "public_address": public}]
+    pools = inline or (
+        {"nodeConfig": resource.inputs.get("nodeConfig"), "initialNodeCount": get(resource.inputs, "initialNodeCount")},
+    )
+    found = []
+    for pool in pools:
+        initial: Count = get(pool, "nodeCount", default=get(pool, "initialNodeCount", default=1))
+        scaling = get(pool, "autoscaling")
+        found.append(
+            {
+                **_node_config(graph, resource, get(pool, "nodeConfig")),
+                "nodes_min": get(scaling, "minNodeCount", default=initial) if scaling is not None else initial,
+                "nodes_wanted": initial,
+                "nodes_max": get(scaling, "maxNodeCount", default=initial) if scaling is not None else initial,
+                "scales": UNKNOWN if scaling is UNKNOWN else scaling is not None,
+                "public_address": public,
+            }
+        )
+    return found
+
+
+def _instance_details(graph: Graph, owner: RecordedResource, inputs: Any) -> dict[str, Any]:
+    machine = gcp_nodes.instance_machine(inputs)
+    interfaces = items(get(inputs, "networkInterfaces"))
+    public: Flag = UNKNOWN
+    if isinstance(interfaces, tuple):
+        public = either(*(_has_address(entry) for entry in interfaces)) if interfaces else False
+    script = text(get(inputs, "metadataStartupScript", default=get(inputs, "metadata", "startup-script")))
+    boot = get(inputs, "bootDisk", "kmsKeySelfLink", default=get(inputs, "disks", 0, "diskEncryptionKey"))
+    limit = get(inputs, "scheduling", "maxRunDuration")
+    return {
+        "machine": inputs,
+        "kinds": _kinds(machine),
+        "market": machine.market,
+        "attached_accelerator": _attached(machine),
+        "public_address": public,
+        "default_identity": _identity(graph, owner, "serviceAccount", get(inputs, "serviceAccount", "email")),
+        "start_script": script,
+        "metrics": UNKNOWN if isinstance(script, Unknown) else any(name in script for name in METRIC_AGENTS),
+        "own_key": graph.stated(owner, "bootDisk" if "bootDisk" in owner.inputs else "disks", boot),
+        "reserved": _reservation(inputs),
+        "scheduled": either(
+            UNKNOWN if limit is UNKNOWN else limit is not None, _given(get(inputs, "resourcePolicies"))
+        ),
+    }
+
+
+def _given(value: Any) -> Flag:
+    return UNKNOWN if isinstance(value, Unknown) else bool(value)
+
+
+def _has_address(interface: Any) -> Flag:
+    configs = get(interface, "accessConfigs")
+    return UNKNOWN if configs is UNKNOWN else configs is not None and len(configs) > 0
+
+
+def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    return [
+        {
+            **_instance_details(graph, resource, resource.inputs),
+            "nodes_min": 1,
+            "nodes_wanted": 1,
+            "nodes_max": 1,
+            "single": True,
+            "zones": 1,
+        }
+    ]
+
+
+def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    template = gcp_nodes.template_of(graph, resource)
+    inputs: Any = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
+    size = gcp_nodes.group_size(graph, resource)
+    scalers = [graph.referring(resource, kind, "target") for kind in gcp_nodes.AUTOSCALERS]
+    scales = either(*(UNKNOWN if isinstance(found, Unknown) else bool(found) for found in scalers))
+    return [
+        {
+            **_instance_details(graph, template if isinstance(template, RecordedResource) else resource, inputs),
+            "nodes_min": size.least,
+            "nodes_wanted": size.wanted,
+            "nodes_max": size.most,
+            "scales": scales,
+        }
+    ]
+
+
+def _tpu(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    inputs: Any = resource.inputs
+    node = get(inputs, "tpu", "nodeSpecs", 0, "node", default=inputs)
+    scheduling = get(node, "schedulingConfig")
+    spot = either(flag(get(scheduling, "preemptible")), flag(get(scheduling, "spot")))
+    kind = text(get(node, "acceleratorType", default=get(node, "acceleratorConfig", "type")), "v2-8")
+    reserved = flag(get(scheduling, "reserved"))
+    return [
+        {
+            "machine": node,
+            "kinds": UNKNOWN if isinstance(kind, Unknown) else (kind,),
+            "attached_accelerator": UNKNOWN if isinstance(kind, Unknown) else f"tpu {kind}",
+            "market": UNKNOWN if spot is UNKNOWN else ("spot" if spot is True else "on-demand"),
+            "nodes_min": 1,
+            "nodes_wanted": 1,
+            "nodes_max": 1,
+            "single": True,
+            "metrics": True,  # the duty cycle is a system metric of TPU VMs
+            "public_address": flag(get(node, "networkConfig", "enableExternalIps")),
+            "default_identity": _identity(graph, resource, "serviceAccount", get(node, "serviceAccount", "email")),
+            "reserved": "reserved" if reserved is True else (UNKNOWN if reserved is UNKNOWN else ""),
+        }
+    ]
+
+
+READERS: Final = {
+    gcp_nodes.NODE_POOL: _node_pool,
+    CLUSTER: _cluster,
+    "gcp:compute/instance:Instance": _instance,
+    "gcp:compute/instanceGroupManager:InstanceGroupManager": _group,
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": _group,
+    "gcp:tpu/v2Vm:V2Vm": _tpu,
+    "gcp:tpu/v2QueuedResource:V2QueuedResource": _tpu,
+}

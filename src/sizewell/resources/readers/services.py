@@ -1,0 +1,473 @@
+"""Managed services: endpoints, notebooks, Kubernetes control planes, jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sizewell.resources import azure_nodes
+from sizewell.resources.gcp_nodes import CLUSTER, last_part
+from sizewell.resources.graph import Graph
+from sizewell.resources.readers.common import base, is_accelerated_name
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stackfacts import Cluster, Endpoint, Fact, Job, Notebook
+from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, negated, text
+
+F = TypeVar("F", bound=Fact)
+Reader = Callable[[Graph, RecordedResource], "dict[str, Any] | None"]
+
+
+def read(graph: Graph, readers: dict[str, Reader], kind: type[F]) -> tuple[F, ...]:
+    found: list[F] = []
+    for token, reader in readers.items():
+        for resource in graph.of(token):
+            details = reader(graph, resource)
+            if details is not None:
+                found.append(kind(**base(graph, resource), **details))
+    return tuple(found)
+
+
+def endpoints(graph: Graph) -> tuple[Endpoint, ...]:
+    return read(
+        graph,
+        {
+            "aws:sagemaker/endpointConfiguration:EndpointConfiguration": _sagemaker_endpoint,
+            "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _vertex_endpoint,
+            "gcp:cloudrunv2/service:Service": _cloud_run,
+            "azure-native:machinelearningservices:OnlineDeployment": _azure_endpoint,
+        },
+        Endpoint,
+    )
+
+
+def notebooks(graph: Graph) -> tuple[Notebook, ...]:
+    return read(
+        graph,
+        {
+            "aws:sagemaker/notebookInstance:NotebookInstance": _notebook_instance,
+            "aws:sagemaker/domain:Domain": _domain,
+            "gcp:workbench/instance:Instance": _workbench,
+            "gcp:colab/runtimeTemplate:RuntimeTemplate": _colab,
+            "azure-native:machinelearningservices:Compute": _compute_instance,
+        },
+        Notebook,
+    )
+
+
+def clusters(graph: Graph) -> tuple[Cluster, ...]:
+    return read(
+        graph,
+        {
+            "aws:eks/cluster:Cluster": _eks,
+            CLUSTER: _gke,
+            "azure-native:containerservice:ManagedCluster": _aks,
+        },
+        Cluster,
+    )
+
+
+def jobs(graph: Graph) -> tuple[Job, ...]:
+    return read(
+        graph,
+        {
+            "aws:sagemaker/trainingJob:TrainingJob": _training_job,
+            "aws:sagemaker/pipeline:Pipeline": _pipeline,
+            "gcp:workflows/workflow:Workflow": _workflow,
+            "aws:batch/jobDefinition:JobDefinition": _batch_job,
+            "azure-native:machinelearningservices:Job": _azure_job,
+        },
+        Job,
+    )
+
+
+def _ml_accelerated(kind: Any) -> Flag:
+    name = text(kind)
+    return UNKNOWN if isinstance(name, Unknown) else is_accelerated_name("aws", name.removeprefix("ml."))
+
+
+def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    variants = items(resource.inputs.get("productionVariants"))
+    if isinstance(variants, Unknown) or UNKNOWN in variants:
+        return {"accelerated": UNKNOWN, "scales": UNKNOWN, "kinds": UNKNOWN}
+    live = [variant for variant in variants if get(variant, "serverlessConfig") is None]
+    if not live:
+        return None
+    managed = [get(variant, "managedInstanceScaling") for variant in live]
+    targets = graph.of("aws:appautoscaling/target:Target")
+    outside: Flag = False
+    names = [get(variant, "variantName") for variant in live]
+    for target in targets:
+        address = target.inputs.get("resourceId")
+        if target.inputs.get("serviceNamespace") != "sagemaker":
+            continue
+        outside = UNKNOWN if address is UNKNOWN else True
+        if address is UNKNOWN or any(isinstance(n, str) and str(address).endswith(f"/{n}") for n in names):
+            outside = True
+            break
+    least: list[Count] = [
+        count(get(scaling, "minInstanceCount", default=get(variant, "initialInstanceCount", default=1)))
+        for scaling, variant in zip(managed, live, strict=True)
+    ]
+    return {
+        "accelerated": either(*(_ml_accelerated(get(variant, "instanceType")) for variant in live)),
+        "scales": either(*(UNKNOWN if s is UNKNOWN else _enabled(s) for s in managed), outside),
+        "nodes_min": UNKNOWN if UNKNOWN in least else sum(value for value in least if isinstance(value, int)),
+        "nodes_max": None,
+        "kinds": _kinds([get(variant, "instanceType") for variant in live]),
+    }
+
+
+def _bare(kind: Text) -> Text:
+    return kind if isinstance(kind, Unknown) else kind.removeprefix("ml.")
+
+
+def _kinds(stated: list[Any]) -> tuple[str, ...] | Unknown:
+    return UNKNOWN if UNKNOWN in stated else tuple(str(kind).removeprefix("ml.") for kind in stated if kind)
+
+
+def _enabled(scaling: Any) -> bool:
+    return scaling is not None and get(scaling, "status", default="ENABLED") == "ENABLED"
+
+
+def _vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    dedicated = get(resource.inputs, "deployConfig", "dedicatedResources")
+    least = count(get(dedicated, "minReplicaCount", default=1))
+    most = count(get(dedicated, "maxReplicaCount", default=least))
+    kind = text(get(dedicated, "machineSpec", "machineType"))
+    wide: Flag = UNKNOWN if UNKNOWN in (least, most) else (most or 0) > (least or 0)  # type: ignore[operator]
+    return {
+        "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("gcp", kind) or bool(kind),
+        "scales": wide,
+        "nodes_min": least,
+        "nodes_max": most,
+        "kinds": _kinds([kind] if kind != "" else []),
+    }
+
+
+def _cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    template = resource.inputs.get("template")
+    gpus = get(template, "containers", 0, "resources", "limits", "nvidia.com/gpu")
+    if gpus is None:
+        return None
+    scaling = get(template, "scaling", default=resource.inputs.get("scaling"))
+    least = count(get(scaling, "minInstanceCount", default=0))
+    return {
+        "accelerated": True,
+        "scales": UNKNOWN if least is UNKNOWN else least == 0 or get(scaling, "maxInstanceCount") != least,
+        "nodes_min": least,
+        "nodes_max": count(get(scaling, "maxInstanceCount")),
+    }
+
+
+def _azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    details = resource.inputs.get("properties")
+    if get(details, "endpointComputeType") == "Kubernetes":
+        return None
+    kind = text(get(details, "instanceType"))
+    scale = get(details, "scaleSettings", "scaleType")
+    settings = graph.referring(resource, "azure-native:monitor:AutoscaleSetting", "targetResourceUri")
+    least = most = count(get(resource.inputs, "sku", "capacity", default=1))
+    if isinstance(settings, tuple) and settings:
+        size = azure_nodes.autoscale_size(settings[0], least)
+        least, most = size.least, size.most
+    return {
+        "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("azure", kind),
+        "scales": either(
+            UNKNOWN if scale is UNKNOWN else scale == "TargetUtilization",
+            UNKNOWN if isinstance(settings, Unknown) else bool(settings),
+        ),
+        "nodes_min": least,
+        "nodes_max": most,
+        "kinds": _kinds([kind] if kind != "" else []),
+    }
+
+
+def _notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    inputs = resource.inputs
+    config = inputs.get("lifecycleConfigName")
+    configs = graph.referenced(
+        resource,
+        "lifecycleConfigName",
+        "aws:sagemaker/notebookInstanceLifecycleConfiguration:NotebookInstanceLifecycleConfiguration",
+    )
+    stops: Flag = config is not None
+    if isinstance(configs, tuple) and configs:
+        stops = _mentions_stop(configs[0].inputs)
+    elif isinstance(configs, Unknown):
+        stops = UNKNOWN
+    return {
+        "accelerated": _ml_accelerated(inputs.get("instanceType")),
+        "kind": _bare(text(inputs.get("instanceType"))),
+        "stops_itself": stops,
+        "public": _is_not(inputs.get("directInternetAccess"), "Disabled"),
+        "root": _is_not(inputs.get("rootAccess"), "Disabled"),
+        "own_key": inputs.get("kmsKeyId") is not None,
+    }
+
+
+def _mentions_stop(inputs: Any) -> Flag:
+    from sizewell.resources.readers.pools_aws import decoded
+
+    script = decoded(get(inputs, "onStart"))
+    if isinstance(script, Unknown):
+        return UNKNOWN
+    return any(word in script.lower() for word in ("autostop", "auto-stop", "idle", "stop-notebook-instance"))
+
+
+def _is_not(value: Any, wanted: str) -> Flag:
+    return UNKNOWN if isinstance(value, Unknown) else bool(value != wanted)
+
+
+def _domain(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    settings = get(resource.inputs, "defaultUserSettings")
+    idle: list[Flag] = [
+        _idle_on(get(settings, app, "appLifecycleManagement", "idleSettings", "lifecycleManagement"))
+        for app in ("jupyterLabAppSettings", "codeEditorAppSettings")
+    ]
+    return {
+        "accelerated": True,  # users choose the machine
+        "stops_itself": either(*idle),
+        "public": _is_not(resource.inputs.get("appNetworkAccessType"), "VpcOnly"),
+        "root": False,
+        "own_key": resource.inputs.get("kmsKeyId") is not None,
+    }
+
+
+def _idle_on(value: Any) -> Flag:
+    return UNKNOWN if isinstance(value, Unknown) else bool(value == "ENABLED")
+
+
+def _workbench(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    setup = resource.inputs.get("gceSetup")
+    timeout = get(setup, "metadata", "idle-timeout-seconds")
+    kind = last_part(text(get(setup, "machineType")))
+    attached = get(setup, "acceleratorConfigs")
+    return {
+        "accelerated": either(
+            UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("gcp", kind),
+            UNKNOWN if attached is UNKNOWN else bool(attached),
+        ),
+        "stops_itself": UNKNOWN if timeout is UNKNOWN else timeout is not None and str(timeout) != "0",
+        "public": negated(flag(get(setup, "disablePublicIp"))),
+        "root": _is_not(get(setup, "metadata", "notebook-disable-root"), "true"),
+        "own_key": get(setup, "bootDisk", "kmsKey") is not None,
+    }
+
+
+def _colab(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    timeout = get(resource.inputs, "idleShutdownConfig", "idleTimeout")
+    kind = text(get(resource.inputs, "machineSpec", "machineType"))
+    return {
+        "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("gcp", kind),
+        "stops_itself": UNKNOWN if timeout is UNKNOWN else timeout is not None,
+        "public": flag(get(resource.inputs, "networkSpec", "enableInternetAccess")),
+        "root": False,
+        "own_key": get(resource.inputs, "encryptionSpec", "kmsKeyName") is not None,
+    }
+
+
+def _compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    outer = resource.inputs.get("properties")
+    kind_of = get(outer, "computeType")
+    if kind_of is UNKNOWN:
+        return dict.fromkeys(("accelerated", "kind", "stops_itself", "public", "root"), UNKNOWN)
+    if kind_of != "ComputeInstance":
+        return None
+    inner = get(outer, "properties")
+    idle = get(inner, "idleTimeBeforeShutdown")
+    schedules = get(inner, "schedules", "computeStartStop")
+    kind = text(get(inner, "vmSize"))
+    return {
+        "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("azure", kind),
+        "kind": kind,
+        "stops_itself": either(
+            UNKNOWN if idle is UNKNOWN else idle is not None, UNKNOWN if schedules is UNKNOWN else bool(schedules)
+        ),
+        "public": flag(get(inner, "enableNodePublicIp"), default=True),
+        "root": flag(get(inner, "enableRootAccess")),
+        "own_key": False,
+    }
+
+
+def _eks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    config = resource.inputs.get("vpcConfig")
+    secrets = get(resource.inputs, "encryptionConfig", "resources")
+    listed = items(secrets)
+    logs = items(resource.inputs.get("enabledClusterLogTypes"))
+    return {
+        "public_endpoint": _exposed(
+            flag(get(config, "endpointPublicAccess"), default=True), get(config, "publicAccessCidrs")
+        ),
+        "secrets_encrypted": UNKNOWN if isinstance(listed, Unknown) else "secrets" in listed,
+        "logged": UNKNOWN if isinstance(logs, Unknown) else {"api", "audit", "authenticator"} <= set(logs),
+        "workload_identity": True,  # Pod Identity and IRSA need no switch on the cluster
+        "local_accounts": False,
+        "deletion_protection": flag(resource.inputs.get("deletionProtection")),
+    }
+
+
+def _exposed(public: Flag, ranges: Any) -> Flag:
+    if public is not True:
+        return public
+    listed = items(ranges)
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    return not listed or any(entry in {"0.0.0.0/0", "::/0"} for entry in listed)
+
+
+def _gke(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    inputs = resource.inputs
+    private = flag(get(inputs, "privateClusterConfig", "enablePrivateEndpoint"))
+    authorised = get(inputs, "masterAuthorizedNetworksConfig")
+    blocks = items(get(authorised, "cidrBlocks"))
+    outside: Flag = (
+        UNKNOWN
+        if isinstance(blocks, Unknown)
+        else any(get(block, "cidrBlock") in {"0.0.0.0/0", "::/0"} for block in blocks)
+    )
+    unlisted: Flag = UNKNOWN if authorised is UNKNOWN else authorised is None
+    state = get(inputs, "databaseEncryption", "state")
+    pool = get(inputs, "workloadIdentityConfig", "workloadPool")
+    components = items(get(inputs, "loggingConfig", "enableComponents"))
+    service = inputs.get("loggingService")
+    return {
+        "public_endpoint": False if private is True else either(private is UNKNOWN and UNKNOWN, unlisted, outside),
+        "secrets_encrypted": UNKNOWN if state is UNKNOWN else state == "ENCRYPTED",
+        "logged": UNKNOWN
+        if isinstance(components, Unknown)
+        else service != "none" and (inputs.get("loggingConfig") is None or bool(components)),
+        "workload_identity": bool(inputs.get("workloadIdentityConfig") is not None and pool != "")
+        or flag(inputs.get("enableAutopilot")),
+        "local_accounts": flag(get(inputs, "masterAuth", "clientCertificateConfig", "issueClientCertificate")),
+        "deletion_protection": flag(inputs.get("deletionProtection"), default=True),
+    }
+
+
+def _aks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    inputs = resource.inputs
+    access = get(inputs, "apiServerAccessProfile")
+    private = flag(get(access, "enablePrivateCluster"))
+    ranges = items(get(access, "authorizedIPRanges"))
+    limited: Flag = UNKNOWN if isinstance(ranges, Unknown) else bool(ranges) and "0.0.0.0/0" not in ranges
+    kms = flag(get(inputs, "securityProfile", "azureKeyVaultKms", "enabled"))
+    omsagent = flag(get(inputs, "addonProfiles", "omsagent", "enabled"))
+    settings = graph.referring(resource, "azure-native:monitor:DiagnosticSetting", "resourceUri")
+    return {
+        "public_endpoint": negated(either(private, limited)),
+        "secrets_encrypted": kms,
+        "logged": either(omsagent, UNKNOWN if isinstance(settings, Unknown) else bool(settings)),
+        "workload_identity": flag(get(inputs, "securityProfile", "workloadIdentity", "enabled")),
+        "local_accounts": negated(flag(inputs.get("disableLocalAccounts"))),
+        "deletion_protection": True,  # Azure has none on the cluster; locks are resources of their own
+    }
+
+
+def _training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    inputs = resource.inputs
+    checkpoint = get(inputs, "checkpointConfig", "s3Uri")
+    return {
+        "accelerated": _ml_accelerated(get(inputs, "resourceConfig", "instanceType")),
+        "run_seconds_max": count(get(inputs, "stoppingCondition", "maxRuntimeInSeconds")),
+        "wait_seconds_max": count(get(inputs, "stoppingCondition", "maxWaitTimeInSeconds")),
+        "spot": flag(inputs.get("enableManagedSpotTraining")),
+        "checkpoint": checkpoint is UNKNOWN or bool(checkpoint),
+        "isolated": flag(inputs.get("enableNetworkIsolation")),
+        "own_key": get(inputs, "resourceConfig", "volumeKmsKeyId") is not None,
+    }
+
+
+def _pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    """The first training step of a pipeline; while its text is not known, what its component was told."""
+    definition = resource.inputs.get("pipelineDefinition")
+    if isinstance(definition, Unknown):
+        return _told(graph, resource)
+    try:
+        steps = json.loads(str(definition or "{}")).get("Steps", [])
+    except (ValueError, AttributeError):
+        return None
+    job = next((get(step, "Arguments") for step in steps if get(step, "Type") == "Training"), None)
+    if job is None:
+        return None
+    return {
+        "accelerated": _ml_accelerated(get(job, "ResourceConfig", "InstanceType")),
+        "run_seconds_max": count(get(job, "StoppingCondition", "MaxRuntimeInSeconds")),
+        "wait_seconds_max": count(get(job, "StoppingCondition", "MaxWaitTimeInSeconds")),
+        "spot": flag(get(job, "EnableManagedSpotTraining")),
+        "checkpoint": bool(get(job, "CheckpointConfig", "S3Uri")),
+        "isolated": flag(get(job, "EnableNetworkIsolation")),
+        "own_key": get(job, "ResourceConfig", "VolumeKmsKeyId") is not None,
+    }
+
+
+def _workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    """A workflow of ours that starts training jobs; what others do is in no field."""
+    sizes = any(one.type == "sizewell-gcp:index:AcceleratorPool" for one in graph.ancestors(resource))
+    return _told(graph, resource) if get(graph.registration(resource), "kind") == "pool" and not sizes else None
+
+
+def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
+    """The jobs of a text that `up` alone knows: as long as their component was told, by nobody else's word."""
+    owner = next((one for one in graph.ancestors(resource) if "sizewell" in one.inputs), None)
+    if owner is None:
+        return dict.fromkeys(("accelerated", "run_seconds_max", "spot", "isolated", "own_key"), UNKNOWN)
+    seconds, hours = count(owner.inputs.get("maxRunS")), count(owner.inputs.get("maxRunHours"))
+    if seconds is None and hours is not None:
+        seconds = UNKNOWN if isinstance(hours, Unknown) else hours * 3600
+    return {
+        "accelerated": get(owner.inputs, "sizewell", "accelerator") is not None,
+        "run_seconds_max": seconds,
+        "checkpoint": True,
+        "isolated": True,
+        "own_key": True,
+    }
+
+
+def _batch_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    properties = text(resource.inputs.get("containerProperties"))
+    gpu: Flag = UNKNOWN if isinstance(properties, Unknown) else '"GPU"' in properties
+    return {
+        "accelerated": gpu,
+        "run_seconds_max": count(get(resource.inputs, "timeout", "attemptDurationSeconds")),
+        "isolated": True,
+        "checkpoint": True,
+        "own_key": True,
+    }
+
+
+def _azure_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    del graph
+    properties = get(resource.inputs, "properties")
+    limit = get(properties, "limits", "timeout")
+    return {
+        "accelerated": True,
+        "run_seconds_max": UNKNOWN if limit is UNKNOWN else (None if limit is None else duration_seconds(str(limit))),
+        "isolated": True,
+        "checkpoint": True,
+        "own_key": True,
+    }
+
+
+def duration_seconds(stated: str) -> int | None:
+    """Seconds of an ISO 8601 duration of days, hours, minutes and seconds; None where it is none.
+
+    >>> duration_seconds("PT2H30M"), duration_seconds("P1D"), duration_seconds("soon")
+    (9000, 86400, None)
+    """
+    import re
+
+    match = re.fullmatch(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", stated)
+    if match is None or not any(match.groups()):
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

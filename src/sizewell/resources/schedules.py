@@ -1,0 +1,320 @@
+"""Hours of machines whose own schedule says when they run: scheduled actions, autoscaler windows, recurring profiles.
+
+A schedule becomes the size of every minute of a week. Floor: the least size of each minute; expected: the wanted one;
+ceiling: the largest size around the clock, because a schedule is easily switched off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.values import Count, canonical, count, flag, get, items, text
+from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.money import HOURS_PER_MONTH, WEEKS_PER_MONTH, Interval
+
+if TYPE_CHECKING:
+    from sizewell.resources.graph import Graph
+    from sizewell.resources.sizes import Size
+
+WEEK: Final = 7 * 1440  # minutes; Monday 00:00 is 0
+_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_CRON_DAYS: Final = ("sun", *_DAYS)  # in cron 0 and 7 are Sunday
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """From this minute of the week on, sizes that are stated hold. None: unchanged."""
+
+    minute: int
+    least: int | None = None
+    wanted: int | None = None
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `minute` on, for `length` minutes, at least so many machines."""
+
+    minute: int
+    length: int
+    least: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """What moves a size by the week. `unread` says which part of it is not understood, "" where all is; `most` is the
+    largest size that such a part may reach.
+    """
+
+    events: tuple[Event, ...] = ()
+    windows: tuple[Window, ...] = ()
+    unread: str = ""
+    most: Count = None
+
+    def hours(self, size: Size) -> tuple[Interval, str] | None:
+        """Machine-hours per month of a pool of `size` and why they are weak; None where nothing bounds them.
+
+        Where a part is not understood, it may switch all off, so the floor is zero and the rest as without it.
+        """
+        bounds = [value for value in (size.most, size.wanted, size.least) if isinstance(value, int)]
+        if self.unread or not bounds or UNKNOWN in (size.least, size.wanted, size.most):
+            plain = size.hours()
+            if plain is None or self.most is UNKNOWN:
+                return None
+            reach = amount((self.most if isinstance(self.most, int) else 0) * HOURS_PER_MONTH)
+            why = f"not in the hours: {self.unread or 'the schedule'}"
+            return Interval(Decimal(0), plain[0].expected, max(plain[0].ceiling, reach)), why
+        least = size.least if isinstance(size.least, int) else min(bounds)
+        most = size.most if isinstance(size.most, int) else max(bounds)
+        wanted = size.wanted if isinstance(size.wanted, int) else least
+        minutes = _week(self, least, wanted, most)
+        lows, runs = [low for low, _ in minutes], [run for _, run in minutes]
+        ceiling = max(most, *runs, *(event.most or 0 for event in self.events))
+        floor, run = _per_month(lows), _per_month(runs)
+        return Interval(floor, max(floor, run), amount(ceiling * HOURS_PER_MONTH)), ""
+
+
+def _week(schedule: Schedule, least: int, wanted: int, most: int) -> list[tuple[int, int]]:
+    """(least, wanted) of each minute. The week begins as the one before it ended."""
+    states: list[tuple[int, int]] = [(least, wanted)] * WEEK
+    ordered = sorted(schedule.events, key=lambda event: event.minute)
+    for event in [*ordered, *ordered]:  # the first pass finds the state in which a week begins
+        least = event.least if event.least is not None else least
+        most = event.most if event.most is not None else most
+        wanted = min(max(event.wanted if event.wanted is not None else wanted, least), max(most, least))
+        later = next((other.minute for other in ordered if other.minute > event.minute), None)
+        end = later if later is not None else ordered[0].minute + WEEK
+        for minute in range(event.minute, end):
+            states[minute % WEEK] = (least, wanted)
+    for window in schedule.windows:
+        for minute in range(window.minute, window.minute + min(window.length, WEEK)):
+            low, run = states[minute % WEEK]
+            states[minute % WEEK] = (max(low, window.least), max(run, window.least))
+    return states
+
+
+def _per_month(sizes: list[int]) -> Decimal:
+    """Machine-hours per month: what runs all week bills 730 hours, the rest 52/12 weeks.
+
+    >>> _per_month([1] * (70 * 60) + [0] * (98 * 60))
+    Decimal('303.3333')
+    """
+    always = min(sizes)
+    more = Decimal(sum(sizes) - always * WEEK) / 60
+    return amount(always * HOURS_PER_MONTH + more * WEEKS_PER_MONTH)
+
+
+def weekly(expression: str) -> tuple[int, ...] | None:
+    """The minutes of the week at which a cron expression fires; None where it does not go by the week alone.
+
+    >>> weekly("0 7 * * MON-FRI")[:2], weekly("cron(30 19 ? * FRI *)"), weekly("0 0 1 * *")
+    ((420, 1860), (6930,), None)
+    """
+    fields = expression.strip().removeprefix("cron(").removesuffix(")").split()
+    aws = len(fields) == 6  # with a year; days of the week count from Sunday = 1
+    if len(fields) not in (5, 6) or any(field not in ("*", "?") for field in (fields[2], fields[3], *fields[5:])):
+        return None
+    minutes, hours = _field(fields[0], 0, 59), _field(fields[1], 0, 23)
+    days = _field(_numbers(fields[4], aws=aws), 0, 7)
+    if minutes is None or hours is None or days is None:
+        return None
+    weekdays = {(day - 1) % 7 for day in days}  # Monday is 0
+    return tuple(sorted({d * 1440 + h * 60 + m for d in weekdays for h in hours for m in minutes}))
+
+
+def _numbers(field: str, *, aws: bool) -> str:
+    """Names of days as cron's numbers; AWS's numbers, where Sunday is 1, as cron's, where it is 0."""
+    if aws:
+        field = re.sub(r"(?<!/)\b[1-7]\b", lambda found: str(int(found[0]) - 1), field)
+    for number, name in enumerate(_CRON_DAYS):
+        field = re.sub(name, str(number), field, flags=re.IGNORECASE)
+    return field
+
+
+def _field(field: str, low: int, high: int) -> set[int] | None:
+    """The values of one field: lists, ranges, steps."""
+    found: set[int] = set()
+    for part in field.split(","):
+        span, _, step = part.partition("/")
+        first, _, last = span.partition("-")
+        if span in ("*", "?"):
+            first, last = str(low), str(high)
+        elif step and not last:
+            last = str(high)
+        if not all(each.isdigit() for each in (first, last or first, step or "1")) or step == "0":
+            return None
+        start, end = int(first), int(last or first)
+        if not low <= start <= high or not low <= end <= high:
+            return None
+        values = range(start, end + 1) if start <= end else [*range(start, high + 1), *range(low, end + 1)]
+        found.update(list(values)[:: int(step or 1)])
+    return found
+
+
+def schedule_of(graph: Graph, resource: RecordedResource) -> Schedule | None:
+    """The schedule that other resources of the plan give this one; None where there is none."""
+    reader = _READERS.get(canonical(resource.type))
+    return reader(graph, resource) if reader is not None else None
+
+
+def _scheduled_actions(graph: Graph, group: RecordedResource) -> Schedule | None:
+    found = graph.referring(group, "aws:autoscaling/schedule:Schedule", "autoscalingGroupName")
+    if isinstance(found, Unknown):
+        return Schedule(unread="a scheduled action may belong to it")
+    return _joined([_action(each.inputs) for each in found], [each.inputs.get("timeZone") for each in found])
+
+
+def _action(inputs: Mapping[str, Any]) -> Schedule:
+    recurrence = inputs.get("recurrence")
+    sizes = [_size(inputs.get(key)) for key in ("minSize", "desiredCapacity", "maxSize")]
+    minutes = weekly(recurrence) if isinstance(recurrence, str) else None
+    if minutes is None or UNKNOWN in sizes:
+        when = recurrence if isinstance(recurrence, str) else "that happens once" if recurrence is None else "not known"
+        return Schedule(unread=f"a scheduled action {when}", most=sizes[2])
+    least, wanted, most = (each if isinstance(each, int) else None for each in sizes)
+    return Schedule(events=tuple(Event(minute, least, wanted, most) for minute in minutes))
+
+
+def _size(value: Any) -> int | Unknown | None:
+    """-1 leaves a size as it is."""
+    found = count(value)
+    return None if found == -1 else found
+
+
+def _scaling_actions(graph: Graph, endpoint: RecordedResource) -> Schedule | None:
+    """Application Auto Scaling of a SageMaker endpoint, found by the endpoint's name in what the action scales."""
+    name, parts, zones = endpoint.inputs.get("name"), [], []
+    for action in graph.of("aws:appautoscaling/scheduledAction:ScheduledAction"):
+        target = action.inputs.get("resourceId")
+        ours = isinstance(target, str) and isinstance(name, str) and target.startswith(f"endpoint/{name}/")
+        if not ours and not (target is UNKNOWN and action.inputs.get("serviceNamespace") == "sagemaker"):
+            continue
+        sizes = action.inputs.get("scalableTargetAction")
+        bounds = {"minSize": get(sizes, "minCapacity"), "maxSize": get(sizes, "maxCapacity")}
+        parts.append(_action({**bounds, "recurrence": action.inputs.get("schedule")}))
+        zones.append(action.inputs.get("timezone"))
+    return _joined(parts, zones)
+
+
+def _autoscaler_windows(graph: Graph, group: RecordedResource) -> Schedule | None:
+    policies: list[Any] = []
+    for kind in ("gcp:compute/autoscaler:Autoscaler", "gcp:compute/regionAutoscaler:RegionAutoscaler"):
+        found = graph.referring(group, kind, "target")
+        if isinstance(found, Unknown):
+            return Schedule(unread="an autoscaler may belong to it")
+        policies += [each.inputs.get("autoscalingPolicy") for each in found]
+    stated = [items(get(policy, "scalingSchedules")) for policy in policies]
+    if UNKNOWN in stated:
+        return Schedule(unread="the autoscaler's schedules")
+    live = [
+        each for entries in stated if isinstance(entries, tuple) for each in entries
+        if each is UNKNOWN or flag(get(each, "disabled")) is not True
+    ]  # fmt: skip
+    return _joined([_window(each) for each in live], [get(each, "timeZone") for each in live])
+
+
+def _window(stated: Any) -> Schedule:
+    expression, seconds = get(stated, "schedule"), count(get(stated, "durationSec"))
+    least = count(get(stated, "minRequiredReplicas"))
+    minutes = weekly(expression) if isinstance(expression, str) else None
+    if minutes is None or not isinstance(seconds, int) or not isinstance(least, int):
+        return Schedule(unread="a schedule of the autoscaler", most=least)
+    return Schedule(windows=tuple(Window(minute, seconds // 60, least) for minute in minutes))
+
+
+def _instance_policy(graph: Graph, instance: RecordedResource) -> Schedule | None:
+    kind = "gcp:compute/resourcePolicy:ResourcePolicy"
+    found = graph.referenced(instance, "resourcePolicies", kind)
+    policies = [each.inputs.get("instanceSchedulePolicy") for each in found] if isinstance(found, tuple) else []
+    live = [policy for policy in policies if policy is not None]
+    parts = []
+    for policy in live:
+        start, stop = (get(policy, key, "schedule") for key in ("vmStartSchedule", "vmStopSchedule"))
+        on = weekly(start) if isinstance(start, str) else None
+        off = weekly(stop) if isinstance(stop, str) else None
+        if not on or not off:
+            parts.append(Schedule(unread="an instance schedule that does not go by the week"))
+            continue
+        parts.append(Schedule(events=(*(Event(m, 1, 1, 1) for m in on), *(Event(m, 0, 0, 1) for m in off))))
+    return _joined(parts, [get(policy, "timeZone") for policy in live])
+
+
+def _recurring_profiles(graph: Graph, scale_set: RecordedResource) -> Schedule | None:
+    found = graph.referring(scale_set, "azure-native:monitor:AutoscaleSetting", "targetResourceUri")
+    if isinstance(found, Unknown):
+        return Schedule(unread="an autoscale setting may belong to it")
+    profiles = [items(each.inputs.get("profiles")) for each in found]
+    if UNKNOWN in profiles:
+        return Schedule(unread="the autoscale setting's profiles")
+    recurring = [
+        profile for entries in profiles if isinstance(entries, tuple) for profile in entries
+        if get(profile, "recurrence") is not None
+    ]  # fmt: skip
+    zones = [get(profile, "recurrence", "schedule", "timeZone") for profile in recurring]
+    return _joined([_profile(profile) for profile in recurring], zones)
+
+
+def _profile(profile: Any) -> Schedule:
+    schedule = get(profile, "recurrence", "schedule")
+    lists = [items(get(schedule, key)) for key in ("days", "hours", "minutes")]
+    sizes = [count(get(profile, "capacity", key)) for key in ("minimum", "default", "maximum")]
+    if UNKNOWN in lists or UNKNOWN in sizes or any(UNKNOWN in each for each in lists if isinstance(each, tuple)):
+        return Schedule(unread="a recurring profile")
+    days, hours, minutes = (each if isinstance(each, tuple) else () for each in lists)
+    names = [text(day).lower()[:3] for day in days]  # type: ignore[union-attr]
+    if not names or not all(name in _DAYS for name in names) or not hours:
+        return Schedule(unread="a recurring profile")
+    least, wanted, most = (each if isinstance(each, int) else None for each in sizes)
+    if wanted == least and items(get(profile, "rules")):
+        wanted = None  # Azure goes up to the default where metrics are missing, never down to it: what runs, runs on
+    return Schedule(
+        events=tuple(
+            Event(_DAYS.index(name) * 1440 + int(hour) * 60 + int(minute), least, wanted, most)
+            for name in names
+            for hour in hours
+            for minute in minutes or (0,)
+        )
+    )
+
+
+def _joined(parts: Iterable[Schedule], zones: Iterable[Any]) -> Schedule | None:
+    """Several schedules as one; None of none. In different time zones they cannot be laid over each other."""
+    parts = list(parts)
+    if not parts:
+        return None
+    if len({str(zone) for zone in zones}) > 1:
+        return Schedule(unread="schedules in different time zones", most=_largest(_reach(part) for part in parts))
+    return Schedule(
+        events=tuple(event for part in parts for event in part.events),
+        windows=tuple(window for part in parts for window in part.windows),
+        unread=next((part.unread for part in parts if part.unread), ""),
+        most=_largest(part.most for part in parts),
+    )
+
+
+def _reach(part: Schedule) -> Count:
+    """The largest size that a schedule names."""
+    if part.most is UNKNOWN:
+        return UNKNOWN
+    sizes = [*(event.most for event in part.events), *(window.least for window in part.windows), part.most]
+    return max((size for size in sizes if isinstance(size, int)), default=None)
+
+
+def _largest(sizes: Iterable[Count]) -> Count:
+    found = [size for size in sizes if size is not None]
+    return UNKNOWN if UNKNOWN in found else max((size for size in found if isinstance(size, int)), default=None)
+
+
+_READERS: Final = {
+    "aws:autoscaling/group:Group": _scheduled_actions,
+    "aws:sagemaker/endpoint:Endpoint": _scaling_actions,
+    "gcp:compute/instanceGroupManager:InstanceGroupManager": _autoscaler_windows,
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": _autoscaler_windows,
+    "gcp:compute/instance:Instance": _instance_policy,
+    "azure-native:compute:VirtualMachineScaleSet": _recurring_profiles,
+}

@@ -1,0 +1,36 @@
+"""The price tables: type token -> pure function, one table per cloud, and the types that are free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from sizewell.resources.context import Pricer
+from sizewell.resources.tables import (
+    aws_compute,
+    aws_managed,
+    aws_storage,
+    azure_compute,
+    azure_managed,
+    azure_other,
+    gaps,
+    gcp_compute,
+    gcp_managed,
+    gcp_other,
+)
+from sizewell.resources.tables.free import FREE, NOT_CLOUD, free_reason
+
+PRICERS: Final[Mapping[str, Pricer]] = {
+    **gaps.TABLE,
+    **aws_compute.TABLE,
+    **aws_storage.TABLE,
+    **aws_managed.TABLE,
+    **gcp_compute.TABLE,
+    **gcp_other.TABLE,
+    **gcp_managed.TABLE,
+    **azure_compute.TABLE,
+    **azure_managed.TABLE,
+    **azure_other.TABLE,
+}
+
+__all__ = ["FREE", "NOT_CLOUD", "PRICERS", "free_reason"]

@@ -1,0 +1,237 @@
+"""Prices of AWS machines: instances, launch templates with their groups, fleets, EKS, capacity purchases."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.resources import aws_nodes, pools
+from sizewell.resources.aws_nodes import MIXED, Nodes
+from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.tables import gaps
+from sizewell.resources.values import count, flag, get, items, number, text
+from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.money import Interval, LineItem, Unpriced
+
+
+def _group(resource: RecordedResource, context: Context) -> Outcome:
+    nodes = aws_nodes.group_nodes(context.graph, resource)
+    size = Size(
+        least=count(resource.inputs.get("minSize")),
+        wanted=count(resource.inputs.get("desiredCapacity")),
+        most=count(resource.inputs.get("maxSize")),
+    )
+    return _pool(resource, context, nodes, size)
+
+
+def _node_group(resource: RecordedResource, context: Context) -> Outcome:
+    nodes = aws_nodes.node_group_nodes(context.graph, resource)
+    scaling = resource.inputs.get("scalingConfig")
+    size = Size(
+        least=count(get(scaling, "minSize")),
+        wanted=count(get(scaling, "desiredSize")),
+        most=count(get(scaling, "maxSize")),
+    )
+    lines = _pool(resource, context, nodes, size)
+    if nodes.template is None and isinstance(lines, tuple):
+        gigabytes = number(resource.inputs.get("diskSize"))
+        gigabytes = Decimal(20) if gigabytes is None else gigabytes  # the service's default
+        lines = (*lines, _disk(resource, context, nodes, size, gigabytes=gigabytes, kind="gp3"))
+    return lines
+
+
+def _fleet(resource: RecordedResource, context: Context) -> Outcome:
+    nodes = aws_nodes.fleet_nodes(context.graph, resource)
+    least, wanted, most = aws_nodes.fleet_size(context.graph, resource)
+    return _pool(resource, context, nodes, Size(least=least, wanted=wanted, most=most))
+
+
+def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> Outcome:
+    lines = [_dearest(resource, context, nodes, size)]
+    devices = aws_nodes.block_devices(nodes.template_inputs)
+    if isinstance(devices, Unknown):
+        lines.append(context.unpriced(resource, "boot disks", "the disks are known only after the cloud has answered"))
+    else:
+        lines.extend(
+            _disk(
+                resource,
+                context,
+                nodes,
+                size,
+                gigabytes=number(get(device, "volumeSize")),
+                kind=get(device, "volumeType", default="gp3"),
+            )
+            for device in devices
+        )
+        if not devices and nodes.template is not None:
+            context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
+    return tuple(lines)
+
+
+def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> LineItem:
+    """Of several machine types, the one that costs most: a fallback may be what is started."""
+    if isinstance(nodes.types, Unknown) or not nodes.types:
+        return pools.machines(resource, context, instance_type=UNKNOWN, market=nodes.market, size=size)
+    market = "on-demand" if nodes.market == MIXED else nodes.market
+    lines = [
+        pools.machines(resource, context, instance_type=kind, market=market, size=size)
+        for kind in _declared_first(resource, context, nodes.types)
+    ]
+    without = [line for line in lines if isinstance(line.price, Unpriced)]
+    if without:
+        return without[0]
+    return max(lines, key=lambda line: line.price.amount if not isinstance(line.price, Unpriced) else 0)
+
+
+def _declared_first(resource: RecordedResource, context: Context, types: tuple[str, ...]) -> tuple[str, ...]:
+    """The type that the decision chose, alone, where a component registered it: its fallbacks are priced there."""
+    registration = context.graph.registration(resource)
+    declared = None if registration is None else registration.get("instanceType")
+    return (declared,) if isinstance(declared, str) and declared in types else types
+
+
+def _disk(
+    resource: RecordedResource, context: Context, nodes: Nodes, size: Size, *, gigabytes: Any, kind: Any
+) -> LineItem:
+    types = nodes.types
+    hours = pools.pool_hours(resource, context, size, types[0] if isinstance(types, tuple) and types else "")
+    if kind is UNKNOWN:
+        return context.unpriced(resource, "boot disks", "the disk type is known only after the cloud has answered")
+    return pools.disk(resource, context, gigabytes=gigabytes, key=f"ebs.{kind}.gb_month", hours=hours)
+
+
+def _template(resource: RecordedResource, context: Context) -> Outcome:
+    del resource, context
+    return Free("priced with the group or machine that uses it")
+
+
+def _instance(resource: RecordedResource, context: Context) -> Outcome:
+    template = aws_nodes.template_of(context.graph, resource, "launchTemplate")
+    inherited = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
+    own = resource.inputs.get("instanceType")
+    kind = text(own if own is not None else get(inherited, "instanceType"))
+    spot = resource.type == "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
+    market = "spot" if spot else aws_nodes.template_market(resource.inputs)
+    if market == "on-demand" and resource.inputs.get("launchTemplate") is not None:
+        market = aws_nodes.template_market(inherited)
+    size = fixed(1)
+    hours = pools.pool_hours(resource, context, size, kind if isinstance(kind, str) else "")
+    lines = [pools.machines(resource, context, instance_type=kind, market=market, size=size)]
+    devices: list[Any] = [resource.inputs.get("rootBlockDevice")]
+    extra = items(resource.inputs.get("ebsBlockDevices"))
+    devices.extend([UNKNOWN] if isinstance(extra, Unknown) else extra)
+    for device in devices:
+        if device is None:
+            context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
+            continue
+        volume = get(device, "volumeType", default="gp2")
+        if volume is UNKNOWN:
+            lines.append(
+                context.unpriced(resource, "disks", "the disk type is known only after the cloud has answered")
+            )
+        else:
+            size_stated = number(get(device, "volumeSize"))
+            lines.append(
+                pools.disk(resource, context, gigabytes=size_stated, key=f"ebs.{volume}.gb_month", hours=hours)
+            )
+    return tuple(lines)
+
+
+def _cluster(resource: RecordedResource, context: Context) -> Outcome:
+    lines = [context.standing(resource, what="cluster control plane, eks.control_plane", key="eks.control_plane")]
+    auto = flag(get(resource.inputs, "computeConfig", "enabled"))
+    if auto is not False:
+        lines.append(context.unpriced(resource, "Auto Mode machines", "the service starts them as pods ask for them"))
+    return tuple(lines)
+
+
+def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:
+    """A purchase: machines x hours at the block's rate, once, not refundable."""
+    kind = text(resource.inputs.get("instanceType"))
+    machines = number(resource.inputs.get("instanceCount"))
+    hours = _block_hours(resource, context)
+    where = context.region(resource)
+    what = f"capacity block, {machines} x {kind}"
+    if (
+        isinstance(kind, Unknown)
+        or isinstance(machines, Unknown)
+        or isinstance(where, Unknown)
+        or machines is None
+        or hours is None
+    ):
+        line = context.unpriced(resource, what, "count, type, hours or region of the purchase are not known")
+        return (_once(line),)
+    price = context.catalog.price("aws", kind, where, "capacity-block", context.on)
+    return (
+        LineItem(
+            component=context.graph.component(resource),
+            what=what,
+            unit="machine-hour",
+            cadence="once",
+            quantity=Interval.exactly(amount(machines * hours)),
+            price=price,
+            resource=resource.urn,
+            how=f"{machines} machines x {hours} h, paid when it is bought, not refundable",
+        ),
+    )
+
+
+def _block_hours(resource: RecordedResource, context: Context) -> Decimal | None:
+    stated = context.usage.of(resource, "machine_hours")
+    if stated is not None:
+        return stated.ceiling
+    registration = context.graph.registration(resource)
+    for source in (resource.inputs.get("tags"), {} if registration is None else registration):
+        for key in ("sizewell-block-hours", "blockHours"):
+            hours = number(get(source, key))
+            if isinstance(hours, Decimal):
+                return hours
+    start, end = resource.inputs.get("startDate"), resource.inputs.get("endDate")
+    if isinstance(start, str) and isinstance(end, str):
+        from datetime import datetime
+
+        span = datetime.fromisoformat(end) - datetime.fromisoformat(start)
+        return Decimal(int(span.total_seconds())) / 3600
+    return None
+
+
+def _once(line: LineItem) -> LineItem:
+    from dataclasses import replace
+
+    return replace(line, cadence="once")
+
+
+def _reservation(resource: RecordedResource, context: Context) -> Outcome:
+    """An on-demand capacity reservation bills like running machines, used or not: it is not scaled to zero."""
+    return (
+        pools.machines(
+            resource,
+            context,
+            instance_type=text(resource.inputs.get("instanceType")),
+            market="on-demand",
+            size=fixed(count(resource.inputs.get("instanceCount"))),
+        ),
+    )
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "aws:ec2/launchTemplate:LaunchTemplate": _template,
+    "aws:autoscaling/group:Group": _group,
+    "aws:ec2/instance:Instance": _instance,
+    "aws:ec2/spotInstanceRequest:SpotInstanceRequest": _instance,
+    "aws:ec2/fleet:Fleet": _fleet,
+    "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,
+    "aws:ec2/capacityReservation:CapacityReservation": _reservation,
+    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": _capacity_block,
+    "aws:eks/cluster:Cluster": _cluster,
+    "aws:eks/nodeGroup:NodeGroup": _node_group,
+    "aws:ec2/launchConfiguration:LaunchConfiguration": _template,
+    "aws:eks/fargateProfile:FargateProfile": gaps.unstated(
+        "Fargate pods",
+        "they bill by what they request",
+        vcpu_hours="fargate.vcpu_hour",
+        memory_gigabyte_hours="fargate.memory_gb_hour",
+    ),
+}

@@ -1,0 +1,324 @@
+"""Prices of AWS managed machine learning: SageMaker endpoints and notebooks, batch environments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.resources import pools
+from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.values import count, get, items, number, text
+from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.money import Interval, LineItem
+
+ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
+SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
+CLOUD_CONTROL: Final = "aws:cloudcontrol/resource:Resource"
+_CONTROLLED: Final = "AWS::SageMaker::"
+
+
+def ec2_type(ml_type: Any) -> Any:
+    """A SageMaker type such as "ml.g5.xlarge" as EC2 names it; UNKNOWN stays."""
+    kind = text(ml_type)
+    return kind if isinstance(kind, Unknown) else kind.removeprefix("ml.")
+
+
+def _machines(resource: RecordedResource, context: Context, ml_type: Any, size: Size) -> LineItem:
+    line = pools.machines(
+        resource, context, instance_type=ec2_type(ml_type), market="on-demand", size=size, premium="sagemaker"
+    )
+    return replace(line, what=f"ml.{line.what}") if not isinstance(ml_type, Unknown) else line
+
+
+def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
+    configurations = context.graph.referenced(resource, "endpointConfigName", ENDPOINT_CONFIGURATION)
+    if isinstance(configurations, Unknown) or not configurations:
+        variants = _controlled_variants(resource, context)
+        if variants is None:
+            return (context.unpriced(resource, "endpoint", "its configuration is not in this plan"),)
+    else:
+        variants = items(configurations[0].inputs.get("productionVariants"))
+    if isinstance(variants, Unknown):
+        return (context.unpriced(resource, "endpoint", "its variants are known only after the cloud has answered"),)
+    lines: list[LineItem] = []
+    for variant in variants:
+        if get(variant, "serverlessConfig") is not None:
+            lines.extend(_serverless(resource, context))
+            continue
+        size = variant_size(context, variant)
+        lines.append(_machines(resource, context, get(variant, "instanceType", default=UNKNOWN), size))
+        gigabytes = number(get(variant, "volumeSizeInGb"))
+        if gigabytes is not None:
+            hours = pools.pool_hours(resource, context, size, str(ec2_type(get(variant, "instanceType"))))
+            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
+    return tuple(lines)
+
+
+def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem, ...]:
+    """A serverless variant bills the memory of its requests for as long as they take."""
+    used = context.usage.of(resource, "gigabyte_seconds")
+    if used is None:
+        why = "it bills by request and memory; put gigabyte_seconds in a usage file"
+        return (context.unpriced(resource, "serverless endpoint", why),)
+    return (
+        context.fee(
+            resource,
+            what="serverless endpoint",
+            key="sagemaker.serverless.gb_second",
+            unit="GB-second",
+            quantity=used,
+            how="from the usage file",
+            confidence="assumed usage",
+        ),
+    )
+
+
+def _controlled_variants(resource: RecordedResource, context: Context) -> tuple[Any, ...] | Unknown | None:
+    """Variants of an endpoint whose configuration Cloud Control makes: its text where it is known (a state), else as
+    the endpoint's own component registered its machines; None where neither is there.
+    """
+    registration = context.graph.registration(resource)
+    wanted = resource.inputs.get("endpointConfigName")
+    mine = [
+        other
+        for other in context.graph.of(CLOUD_CONTROL)
+        if other.inputs.get("typeName") == f"{_CONTROLLED}EndpointConfig"
+    ]
+    for other in mine:
+        state = _desired(other)
+        if state is not UNKNOWN and get(state, "EndpointConfigName") == wanted:
+            return items(_camel(get(state, "ProductionVariants")))
+    sibling = any(other.parent == resource.parent for other in mine)
+    if not sibling or get(registration, "kind") != "endpoint" or get(registration, "instanceType") is None:
+        return None
+    scaling = {
+        "minInstanceCount": get(registration, "nodesMin"),
+        "maxInstanceCount": get(registration, "nodesMax"),
+    }
+    initial = get(registration, "nodesInitial")
+    kind = get(registration, "instanceType")
+    return (
+        {
+            "instanceType": kind if kind is UNKNOWN else f"ml.{kind}",
+            "initialInstanceCount": initial,
+            "managedInstanceScaling": scaling,
+        },
+    )
+
+
+def _desired(resource: RecordedResource) -> Any:
+    """What a Cloud Control resource asks for; UNKNOWN where a part of its text is."""
+    stated = resource.inputs.get("desiredState")
+    if not isinstance(stated, str):
+        return UNKNOWN
+    try:
+        return json.loads(stated)
+    except ValueError:
+        return UNKNOWN
+
+
+def _camel(value: Any) -> Any:
+    """CloudFormation's keys in the provider's spelling: "InstanceType" is "instanceType"."""
+    if isinstance(value, Mapping):
+        return {f"{key[:1].lower()}{key[1:]}": _camel(part) for key, part in value.items()}
+    return [_camel(part) for part in value] if isinstance(value, list) else value
+
+
+def _controlled(resource: RecordedResource, context: Context) -> Outcome:
+    """A resource that AWS Cloud Control makes: what it is stands in `typeName`."""
+    kind = text(resource.inputs.get("typeName"))
+    if kind == f"{_CONTROLLED}EndpointConfig":
+        return Free("priced with the endpoint that uses it")
+    if kind == f"{_CONTROLLED}InferenceComponent":
+        return Free("runs on the endpoint's machines")
+    if kind == f"{_CONTROLLED}Cluster":
+        return _hyperpod(resource, context)
+    what = "Cloud Control resource" if isinstance(kind, Unknown) or not kind else kind
+    return (context.unpriced(resource, what, "no price rule for what Cloud Control makes here"),)
+
+
+def _hyperpod(resource: RecordedResource, context: Context) -> Outcome:
+    """Machines of a HyperPod cluster by group, as its text or its component says them; a plan's are paid with it."""
+    state = _desired(resource)
+    if state is UNKNOWN:
+        stated = [parent.inputs.get("groups") for parent in context.graph.ancestors(resource)]
+        groups = items(next((one for one in stated if one), UNKNOWN))
+    else:
+        groups = items(_camel(get(state, "InstanceGroups")))
+    if isinstance(groups, Unknown):
+        return (context.unpriced(resource, "HyperPod cluster", "its groups are known only after the cloud answered"),)
+    lines: list[LineItem] = []
+    for group in groups:
+        if get(group, "trainingPlanArn") is not None:
+            continue
+        kind = get(group, "instanceType", default=UNKNOWN)
+        size = fixed(count(get(group, "instances", default=get(group, "instanceCount", default=0))))
+        lines.append(_machines(resource, context, kind, size))
+        if not isinstance(ec2_type(kind), Unknown):
+            gigabytes = number(get(group, "diskGib", default=500)) or Decimal(500)
+            hours = pools.pool_hours(resource, context, size, str(ec2_type(kind)))
+            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
+    return tuple(lines) or Free("its machines are paid with their training plan")
+
+
+def _pipeline(resource: RecordedResource, context: Context) -> Outcome:
+    return pools.started_jobs(resource, context, service="sagemaker") or Free("bills by the jobs that it starts")
+
+
+def variant_size(context: Context, variant: Any) -> Size:
+    """Instances of one production variant: its own managed scaling, or a scaling target that names it, or fixed."""
+    initial = count(get(variant, "initialInstanceCount", default=1))
+    managed = get(variant, "managedInstanceScaling")
+    if managed is not None:
+        return Size(
+            least=count(get(managed, "minInstanceCount")), wanted=initial, most=count(get(managed, "maxInstanceCount"))
+        )
+    name = get(variant, "variantName")
+    for target in context.graph.of(SCALING_TARGET):
+        if target.inputs.get("serviceNamespace") != "sagemaker":
+            continue
+        target_id = target.inputs.get("resourceId")
+        if target_id is UNKNOWN or (isinstance(name, str) and str(target_id).endswith(f"variant/{name}")):
+            return Size(
+                least=count(target.inputs.get("minCapacity")),
+                wanted=initial,
+                most=count(target.inputs.get("maxCapacity")),
+            )
+    return fixed(initial)
+
+
+def _configuration(resource: RecordedResource, context: Context) -> Outcome:
+    del resource, context
+    return Free("priced with the endpoint that uses it")
+
+
+def _notebook(resource: RecordedResource, context: Context) -> Outcome:
+    gigabytes = number(resource.inputs.get("volumeSize"))
+    return (
+        _machines(resource, context, resource.inputs.get("instanceType"), fixed(1)),
+        pools.standing_disk(
+            resource,
+            context,
+            gigabytes=Decimal(5) if gigabytes is None else gigabytes,
+            key="ebs.gp2.gb_month",
+            what="notebook disk",
+        ),
+    )
+
+
+def _app(resource: RecordedResource, context: Context) -> Outcome:
+    kind = get(resource.inputs, "resourceSpec", "instanceType")
+    if kind is None:
+        return Free("bills by the instance that a user starts")
+    return (_machines(resource, context, kind, fixed(1)),)
+
+
+def _batch(resource: RecordedResource, context: Context) -> Outcome:
+    """A Batch compute environment: from its smallest to its largest vCPU count; machines of its dearest type."""
+    compute = resource.inputs.get("computeResources")
+    kinds = items(get(compute, "instanceTypes"))
+    most = number(get(compute, "maxVcpus"))
+    if text(get(compute, "type"), "") in ("FARGATE", "FARGATE_SPOT"):
+        return (context.unpriced(resource, "Fargate tasks", "they bill by what the jobs request"),)
+    if isinstance(kinds, Unknown) or not isinstance(most, Decimal) or not kinds or UNKNOWN in kinds:
+        return (context.unpriced(resource, "batch machines", "types or the largest vCPU count are not known"),)
+    kind = text(get(compute, "type"), "EC2")
+    if isinstance(kind, Unknown):
+        return (context.unpriced(resource, "batch machines", "the market is known only after the cloud has answered"),)
+    lines: list[LineItem] = []
+    for name in kinds:
+        vcpus = _vcpus(context, str(name))
+        if vcpus is None:
+            return (context.unpriced(resource, f"batch machines, {name}", "the machine type is not in the catalog"),)
+        least = number(get(compute, "minVcpus", default=0))
+        size = Size(
+            least=-(-int(least) // vcpus) if isinstance(least, Decimal) else UNKNOWN,
+            wanted=0 if least == 0 else (-(-int(least) // vcpus) if isinstance(least, Decimal) else UNKNOWN),
+            most=-(-int(most) // vcpus),
+        )
+        market = "spot" if kind.upper() == "SPOT" else "on-demand"
+        lines.append(pools.machines(resource, context, instance_type=str(name), market=market, size=size))
+    return (max(lines, key=_ceiling),)
+
+
+def _ceiling(line: LineItem) -> Decimal:
+    cost = line.cost()
+    return Decimal("Infinity") if not hasattr(cost, "ceiling") else cost.ceiling
+
+
+def _vcpus(context: Context, kind: str) -> int | None:
+    try:
+        vcpus: int = context.catalog.shape("aws", kind).vcpus
+    except KeyError:
+        return None
+    return vcpus
+
+
+def _training(resource: RecordedResource, context: Context) -> Outcome:
+    """A training job: at most its machines for its longest run time, paid once."""
+    config = resource.inputs.get("resourceConfig")
+    seconds = number(get(resource.inputs, "stoppingCondition", "maxRuntimeInSeconds", default=86400))
+    machines = number(get(config, "instanceCount", default=1))
+    if not isinstance(seconds, Decimal) or not isinstance(machines, Decimal):
+        return (
+            replace(context.unpriced(resource, "training job", "machines or run time are not known"), cadence="once"),
+        )
+    line = _machines(resource, context, get(config, "instanceType", default=UNKNOWN), fixed(1))
+    most = amount(machines * seconds / 3600)
+    how = f"at most {machines} machines x {seconds / 3600:.1f} h"
+    return (
+        replace(line, cadence="once", quantity=Interval(Decimal(0), most, most), how=how, confidence="longest run"),
+    )
+
+
+def _tuning(resource: RecordedResource, context: Context) -> Outcome:
+    """A hyperparameter search: at most all of its training jobs for their longest run time, paid once."""
+    search = get(resource.inputs, "hyperParameterTuningJobConfig", default=get(resource.inputs, "config"))
+    jobs = number(get(search, "resourceLimits", "maxNumberOfTrainingJobs", default=1))
+    job = get(resource.inputs, "trainingJobDefinition")
+    if job is None:
+        job = get(resource.inputs, "trainingJobDefinitions", 0)
+    config = get(job, "resourceConfig", default=get(job, "hyperParameterTuningResourceConfig"))
+    seconds = number(get(job, "stoppingCondition", "maxRuntimeInSeconds", default=86400))
+    each = number(get(config, "instanceCount", default=1))
+    if not isinstance(jobs, Decimal) or not isinstance(seconds, Decimal) or not isinstance(each, Decimal):
+        line = context.unpriced(resource, "hyperparameter search", "jobs, machines or run time are not known")
+        return (replace(line, cadence="once"),)
+    line = _machines(resource, context, get(config, "instanceType", default=UNKNOWN), fixed(1))
+    most = amount(jobs * each * seconds / 3600)
+    how = f"at most {jobs} jobs x {each} machines x {seconds / 3600:.1f} h"
+    return (
+        replace(line, cadence="once", quantity=Interval(Decimal(0), most, most), how=how, confidence="longest run"),
+    )
+
+
+def _monitoring(resource: RecordedResource, context: Context) -> Outcome:
+    """Jobs that a schedule starts: their machines are stated, how long they run is not."""
+    config = get(
+        resource.inputs, "monitoringScheduleConfig", "monitoringJobDefinition", "monitoringResources", "clusterConfig"
+    )
+    config = config if config is not None else get(resource.inputs, "jobResources", "clusterConfig")
+    if context.usage.of(resource, "machine_hours") is None:
+        why = "how long its jobs run is not stated; put machine_hours in a usage file"
+        return (context.unpriced(resource, "monitoring jobs", why),)
+    return (_machines(resource, context, get(config, "instanceType", default=UNKNOWN), fixed(1)),)
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "aws:sagemaker/hyperParameterTuningJob:HyperParameterTuningJob": _tuning,
+    "aws:sagemaker/monitoringSchedule:MonitoringSchedule": _monitoring,
+    "aws:sagemaker/dataQualityJobDefinition:DataQualityJobDefinition": _monitoring,
+    "aws:sagemaker/endpoint:Endpoint": _endpoint,
+    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": _configuration,
+    "aws:sagemaker/notebookInstance:NotebookInstance": _notebook,
+    "aws:sagemaker/app:App": _app,
+    "aws:sagemaker/pipeline:Pipeline": _pipeline,
+    CLOUD_CONTROL: _controlled,
+    "aws:sagemaker/trainingJob:TrainingJob": _training,
+    "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
+}

@@ -1,0 +1,190 @@
+"""Prices of AWS storage and network: buckets, disks, file systems, gateways, addresses, load balancers, logs, keys."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+from sizewell.resources import pools
+from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stores import stored
+from sizewell.resources.values import get, items, number, text
+from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.money import Interval
+
+
+def _bucket(resource: RecordedResource, context: Context) -> Outcome:
+    return stored(resource, context, key="s3.standard", what="object storage, s3.standard")
+
+
+def _volume(resource: RecordedResource, context: Context) -> Outcome:
+    kind = text(resource.inputs.get("type"), "gp2")
+    if isinstance(kind, Unknown):
+        return (context.unpriced(resource, "disk", "the disk type is known only after the cloud has answered"),)
+    lines = [
+        pools.standing_disk(
+            resource, context, gigabytes=resource.inputs.get("size"), key=f"ebs.{kind}.gb_month", what="disk"
+        )
+    ]
+    for prop, included, key, unit in (
+        ("iops", 3000, "ebs.gp3.iops_month", "IOPS-month"),
+        ("throughput", 125, "ebs.gp3.mbps_month", "MB/s-month"),
+    ):
+        stated = number(resource.inputs.get(prop))
+        if kind == "gp3" and stated is UNKNOWN:
+            lines.append(context.unpriced(resource, f"disk {prop}", "known only after the cloud has answered"))
+        elif kind == "gp3" and isinstance(stated, Decimal) and stated > included:
+            extra = Interval.exactly(amount(stated - included))
+            lines.append(
+                context.fee(
+                    resource, what=f"disk {prop} over {included}", key=key, unit=unit, quantity=extra, beyond=included
+                )
+            )
+    return tuple(lines)
+
+
+def _lustre(resource: RecordedResource, context: Context) -> Outcome:
+    kind = text(resource.inputs.get("deploymentType"), "SCRATCH_1")
+    throughput = text(resource.inputs.get("perUnitStorageThroughput"), "")
+    if isinstance(kind, Unknown) or isinstance(throughput, Unknown):
+        return (context.unpriced(resource, "FSx for Lustre", "the tier is known only after the cloud has answered"),)
+    tier = kind.lower().replace("_", "") + (
+        f".{throughput.split('.')[0]}" if throughput and kind.startswith("PERSISTENT") else ""
+    )
+    return (
+        pools.standing_disk(
+            resource,
+            context,
+            gigabytes=resource.inputs.get("storageCapacity"),
+            key=f"fsx.lustre.{tier}",
+            what="file system",
+        ),
+    )
+
+
+def _efs(resource: RecordedResource, context: Context) -> Outcome:
+    zone = resource.inputs.get("availabilityZoneName")
+    key = "efs.standard" if isinstance(zone, Unknown) or not zone else "efs.one_zone"  # not known: the dearer one
+    lines = list(stored(resource, context, key=key, what=f"file system, {key}"))
+    provisioned = number(resource.inputs.get("provisionedThroughputInMibps"))
+    if provisioned is not None:
+        quantity = UNKNOWN if isinstance(provisioned, Unknown) else Interval.exactly(amount(provisioned))
+        lines.append(
+            context.fee(
+                resource,
+                what="provisioned throughput",
+                key="efs.provisioned_mbps_month",
+                unit="MB/s-month",
+                quantity=quantity,
+            )
+        )
+    return tuple(lines)
+
+
+def _nat(resource: RecordedResource, context: Context) -> Outcome:
+    return (
+        context.standing(resource, what="NAT gateway", key="nat.hour"),
+        *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.gb", unit="GB"),
+    )
+
+
+def _address(resource: RecordedResource, context: Context) -> Outcome:
+    return (context.standing(resource, what="public IPv4 address", key="ipv4.hour"),)
+
+
+def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
+    kind = text(resource.inputs.get("vpcEndpointType"), "Gateway")
+    if isinstance(kind, Unknown):
+        return (context.unpriced(resource, "VPC endpoint", "the type is known only after the cloud has answered"),)
+    if kind.lower() == "gateway":
+        return Free("gateway endpoints are free")
+    subnets = items(resource.inputs.get("subnetIds"))
+    if isinstance(subnets, Unknown):
+        return (context.unpriced(resource, "interface endpoint", "the number of subnets is not known yet"),)
+    return (context.standing(resource, what="interface endpoint", key="vpc_endpoint.hour", count=max(1, len(subnets))),)
+
+
+def _balancer(resource: RecordedResource, context: Context) -> Outcome:
+    kind = text(resource.inputs.get("loadBalancerType"), "application")
+    balancer = "nlb" if kind == "network" else "alb"
+    return (
+        context.standing(resource, what="load balancer", key=f"lb.{balancer}.hour"),
+        *context.by_use(
+            resource,
+            measure="capacity_unit_hours",
+            what="load balancer capacity units",
+            key=f"lb.{balancer}.lcu_hour",
+            unit="LCU-hour",
+        ),
+    )
+
+
+def _log_group(resource: RecordedResource, context: Context) -> Outcome:
+    lines = context.by_use(resource, measure="ingested_gigabytes", what="log ingestion", key="logs.ingested", unit="GB")
+    return lines or Free("bills by what is written, which nobody stated")
+
+
+def _key(resource: RecordedResource, context: Context) -> Outcome:
+    quantity = Interval.exactly(Decimal(1))
+    return (context.fee(resource, what="encryption key", key="kms.key", unit="month", quantity=quantity),)
+
+
+def _secret(resource: RecordedResource, context: Context) -> Outcome:
+    quantity = Interval.exactly(Decimal(1))
+    return (context.fee(resource, what="secret", key="secrets.secret", unit="month", quantity=quantity),)
+
+
+def _alarm(resource: RecordedResource, context: Context) -> Outcome:
+    queries = items(resource.inputs.get("metricQueries"))
+    metrics = 1
+    if isinstance(queries, tuple) and queries:
+        metrics = sum(1 for query in queries if get(query, "metric") is not None) or 1
+    quantity = Interval.exactly(Decimal(metrics))
+    return (context.fee(resource, what="alarm", key="cloudwatch.alarm", unit="month", quantity=quantity),)
+
+
+def _snapshot(resource: RecordedResource, context: Context) -> Outcome:
+    return stored(resource, context, key="ebs.snapshot", what="disk snapshot, ebs.snapshot")
+
+
+def _lambda(resource: RecordedResource, context: Context) -> Outcome:
+    """By invocation where the usage file states them; else a guard's few, which a free tier covers."""
+    lines = (
+        *context.by_use(resource, measure="requests", what="invocations", key="lambda.request", unit="request"),
+        *context.by_use(
+            resource, measure="gigabyte_seconds", what="invocations", key="lambda.gb_second", unit="GB-second"
+        ),
+    )
+    return lines or Free("bills by invocation; nobody stated more than the account's free tier covers")
+
+
+def _flow_log(resource: RecordedResource, context: Context) -> Outcome:
+    del resource, context
+    return Free("bills with the log group or bucket that it writes to")
+
+
+def _transit(resource: RecordedResource, context: Context) -> Outcome:
+    return (context.standing(resource, what="network attachment", key="tgw.attachment"),)
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "aws:s3/bucket:Bucket": _bucket,
+    "aws:s3/directoryBucket:DirectoryBucket": _bucket,
+    "aws:ebs/volume:Volume": _volume,
+    "aws:ebs/snapshot:Snapshot": _snapshot,
+    "aws:fsx/lustreFileSystem:LustreFileSystem": _lustre,
+    "aws:efs/fileSystem:FileSystem": _efs,
+    "aws:ec2/natGateway:NatGateway": _nat,
+    "aws:ec2/eip:Eip": _address,
+    "aws:ec2/vpcEndpoint:VpcEndpoint": _endpoint,
+    "aws:lb/loadBalancer:LoadBalancer": _balancer,
+    "aws:alb/loadBalancer:LoadBalancer": _balancer,
+    "aws:cloudwatch/logGroup:LogGroup": _log_group,
+    "aws:cloudwatch/metricAlarm:MetricAlarm": _alarm,
+    "aws:kms/key:Key": _key,
+    "aws:secretsmanager/secret:Secret": _secret,
+    "aws:lambda/function:Function": _lambda,
+    "aws:ec2/flowLog:FlowLog": _flow_log,
+    "aws:ec2transitgateway/vpcAttachment:VpcAttachment": _transit,
+}

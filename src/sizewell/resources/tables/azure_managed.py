@@ -1,0 +1,107 @@
+"""Prices of Azure machines that a service starts: Batch pools, fleets, reservations, container apps with a GPU."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.resources import pools
+from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.tables import gaps
+from sizewell.resources.values import Count, count, get, items, number, text
+from sizewell.sizing.money import LineItem, Unpriced
+
+
+def _batch_pool(resource: RecordedResource, context: Context) -> Outcome:
+    """Dedicated and spot machines of a Batch pool; a formula that scales it bounds nothing."""
+    kind = text(resource.inputs.get("vmSize"))
+    scale = resource.inputs.get("scaleSettings")
+    stated = get(scale, "fixedScale")
+    if isinstance(kind, Unknown) or isinstance(stated, Unknown):
+        return (context.unpriced(resource, "batch machines", "known only after the cloud has answered"),)
+    if get(scale, "autoScale") is not None and context.usage.of(resource, "machine_hours") is None:
+        why = "a formula decides how many; put machine_hours in a usage file"
+        return (context.unpriced(resource, f"batch machines, {kind}", why),)
+    dedicated = count(get(stated, "targetDedicatedNodes", default=0))
+    spot = count(get(stated, "targetLowPriorityNodes", default=0))
+    lines = []
+    for market, nodes in (("on-demand", dedicated), ("spot", spot)):
+        if nodes != 0 or (market == "on-demand" and stated is None):
+            name = kind if kind.startswith("Standard_") else f"Standard_{kind.removeprefix('STANDARD_')}"
+            size = fixed(nodes) if stated is not None else Size(least=0, wanted=0, most=None)
+            lines.append(pools.machines(resource, context, instance_type=name, market=market, size=size))
+    return tuple(lines) or Free("no machines")
+
+
+def _fleet(resource: RecordedResource, context: Context) -> Outcome:
+    """A compute fleet: its spot and regular capacity, at the dearest of its machine types."""
+    inputs = resource.inputs
+    kinds = items(inputs.get("vmSizesProfile"))
+    names = kinds if isinstance(kinds, Unknown) else tuple(text(get(kind, "name")) for kind in kinds)
+    if isinstance(names, Unknown) or not names or any(isinstance(name, Unknown) for name in names):
+        return (context.unpriced(resource, "fleet machines", "known only after the cloud has answered"),)
+    lines = []
+    for market, profile in (("spot", "spotPriorityProfile"), ("on-demand", "regularPriorityProfile")):
+        stated = inputs.get(profile)
+        if stated is not None:
+            lines.append(_dearest(resource, context, names, market, count(get(stated, "capacity", default=0))))
+    return tuple(lines) or (context.unpriced(resource, "fleet machines", "no capacity is stated"),)
+
+
+def _dearest(
+    resource: RecordedResource, context: Context, names: tuple[Any, ...], market: str, capacity: Count
+) -> LineItem:
+    lines = [
+        pools.machines(resource, context, instance_type=name, market=market, size=fixed(capacity)) for name in names
+    ]
+    missing = [line for line in lines if isinstance(line.price, Unpriced)]
+    return missing[0] if missing else max(lines, key=lambda line: getattr(line.price, "amount", Decimal(0)))
+
+
+def _reservation(resource: RecordedResource, context: Context) -> Outcome:
+    """Reserved machines bill like running ones, used or not."""
+    kind = text(get(resource.inputs, "sku", "name"))
+    size = fixed(count(get(resource.inputs, "sku", "capacity", default=1)))
+    return (pools.machines(resource, context, instance_type=kind, market="on-demand", size=size),)
+
+
+_CONTAINERS: Final = gaps.unstated(
+    "container app",
+    "it bills by what it requests",
+    vcpu_hours="container_apps.vcpu_hour",
+    memory_gigabyte_hours="container_apps.memory_gb_hour",
+)
+
+
+def _container_app(resource: RecordedResource, context: Context) -> Outcome:
+    """With a GPU profile by the hours of its replicas, else by what it requests."""
+    profile = text(resource.inputs.get("workloadProfileName"))
+    scale = get(resource.inputs, "template", "scale")
+    if isinstance(profile, Unknown) or "gpu" not in profile.lower():
+        return _CONTAINERS(resource, context)
+    least = count(get(scale, "minReplicas", default=0))
+    size = Size(least=least, wanted=least, most=count(get(scale, "maxReplicas", default=10)))
+    hours = pools.pool_hours(resource, context, size, "")
+    gpus = number(get(resource.inputs, "template", "containers", 0, "resources", "gpu", default=1))
+    kind = next((name for name in ("a100", "t4") if name in profile.lower()), "unknown")
+    return (
+        context.fee(
+            resource,
+            what=f"container app GPU, {kind}",
+            key=f"container_apps.gpu.{kind}.hour",
+            unit="GPU-hour",
+            quantity=hours[0].times(gpus) if hours is not None and isinstance(gpus, Decimal) else None,
+            how="from the smallest to the largest number of replicas",
+            confidence="assumed usage",
+        ),
+    )
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "azure-native:batch:Pool": _batch_pool,
+    "azure-native:azurefleet:Fleet": _fleet,
+    "azure-native:compute:CapacityReservation": _reservation,
+    "azure-native:app:ContainerApp": _container_app,
+}

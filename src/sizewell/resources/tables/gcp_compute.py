@@ -1,0 +1,185 @@
+"""Prices of Google Cloud machines: node pools, clusters, instances, groups, TPU VMs, reservations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.resources import gcp_nodes, pools
+from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.gcp_nodes import CLUSTER, Machine
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.tables import gaps
+from sizewell.resources.values import Text, count, either, flag, get, items, number, text
+from sizewell.sizing.money import LineItem
+
+
+def disk_key(kind: Text) -> Text:
+    """The catalog's key for a disk type: "pd-balanced" is "pd.balanced", "hyperdisk-ml" is "hyperdisk.ml"."""
+    return kind if isinstance(kind, Unknown) else str(gcp_nodes.last_part(kind)).replace("-", ".", 1)
+
+
+def _machines(resource: RecordedResource, context: Context, machine: Machine, size: Size) -> list[LineItem]:
+    lines: list[LineItem] = []
+    if isinstance(machine.attached, Unknown):
+        lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
+    elif machine.attached and isinstance(machine.kind, str) and machine.kind.startswith(("n1-", "custom-")):
+        lines.extend(_attached(resource, context, machine, size, entry) for entry in machine.attached)
+    lines.append(pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size))
+    hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+    key = disk_key(machine.disk_type)
+    if isinstance(key, Unknown):
+        lines.append(
+            context.unpriced(resource, "boot disks", "the disk type is known only after the cloud has answered")
+        )
+    elif machine.disk_gigabytes is None:
+        context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
+    else:
+        lines.append(pools.disk(resource, context, gigabytes=number(machine.disk_gigabytes), key=key, hours=hours))
+    return lines
+
+
+def _attached(resource: RecordedResource, context: Context, machine: Machine, size: Size, accelerator: Any) -> LineItem:
+    """Accelerators attached to a general machine bill by their own hours, beside the machine's."""
+    kind, each = text(get(accelerator, "type")), number(get(accelerator, "count", default=1))
+    hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+    if isinstance(kind, Unknown) or not isinstance(each, Decimal) or hours is None or machine.market is UNKNOWN:
+        return context.unpriced(resource, "attached accelerators", "known only after the cloud has answered")
+    short = str(gcp_nodes.last_part(kind)).removeprefix("nvidia-").removeprefix("tesla-")
+    unit = "spot_hour" if machine.market == "spot" else "hour"
+    return context.fee(
+        resource,
+        what=f"{short} attached to {machine.kind}",
+        key=f"n1.gpu.{short}.{unit}",
+        unit="accelerator-hour",
+        quantity=hours[0].times(each),
+        how=f"{each} for each machine-hour",
+    )
+
+
+_AUTOPILOT: Final = gaps.unstated(
+    "Autopilot pods",
+    "they bill by what they request",
+    vcpu_hours="gke.autopilot.vcpu_hour",
+    memory_gigabyte_hours="gke.autopilot.memory_gb_hour",
+)
+
+
+def _node_pool(resource: RecordedResource, context: Context) -> Outcome:
+    clusters = context.graph.referenced(resource, "cluster", CLUSTER)
+    cluster = clusters[0] if isinstance(clusters, tuple) and clusters else None
+    machine = gcp_nodes.node_machine(
+        resource.inputs.get("nodeConfig"), queued=flag(get(resource.inputs, "queuedProvisioning", "enabled"))
+    )
+    size = gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
+    return tuple(_machines(resource, context, machine, size))
+
+
+def _cluster(resource: RecordedResource, context: Context) -> Outcome:
+    lines = [context.standing(resource, what="cluster control plane, gke.control_plane", key="gke.control_plane")]
+    autopilot = flag(resource.inputs.get("enableAutopilot"))
+    if autopilot is True:
+        pods = _AUTOPILOT(resource, context)
+        return (*lines, *(pods if isinstance(pods, tuple) else ()))
+    if flag(resource.inputs.get("removeDefaultNodePool")) is not True:
+        inline = items(resource.inputs.get("nodePools"))
+        if isinstance(inline, Unknown):
+            lines.append(
+                context.unpriced(resource, "node pools", "the pools are known only after the cloud has answered")
+            )
+        elif inline:
+            for pool in inline:
+                if isinstance(pool, Unknown):
+                    reason = "the pool is known only after the cloud has answered"
+                    lines.append(context.unpriced(resource, "node pool", reason))
+                    continue
+                alone = replace(resource, inputs=pool)
+                size = gcp_nodes.pool_size(alone, gcp_nodes.pool_zones(alone, resource))
+                lines.extend(_machines(resource, context, gcp_nodes.node_machine(pool.get("nodeConfig")), size))
+        else:
+            machine = gcp_nodes.node_machine(resource.inputs.get("nodeConfig"))
+            initial = count(get(resource.inputs, "initialNodeCount", default=1))
+            zones = gcp_nodes.pool_zones(resource)
+            total = initial * zones if isinstance(initial, int) and isinstance(zones, int) else UNKNOWN
+            lines.extend(_machines(resource, context, machine, fixed(total)))
+    return tuple(lines)
+
+
+def _instance(resource: RecordedResource, context: Context) -> Outcome:
+    machine = gcp_nodes.instance_machine(resource.inputs)
+    lines = _machines(resource, context, machine, fixed(1))
+    extra = items(resource.inputs.get("attachedDisks"))
+    if isinstance(extra, Unknown):
+        lines.append(context.unpriced(resource, "attached disks", "known only after the cloud has answered"))
+    return tuple(lines)
+
+
+def _from_template(resource: RecordedResource, context: Context) -> Outcome:
+    """A machine as its template says, except for what it states itself."""
+    found = context.graph.referenced(resource, "sourceInstanceTemplate", *gcp_nodes.TEMPLATES)
+    base: Any = found[0].inputs if isinstance(found, tuple) and found else None
+    own = resource.inputs
+    machine = gcp_nodes.instance_machine({**base, **own} if base is not None else own)
+    if base is None and machine.kind == "":
+        return (context.unpriced(resource, "machine", "its template is not in this plan"),)
+    return tuple(_machines(resource, context, machine, fixed(1)))
+
+
+def _group(resource: RecordedResource, context: Context) -> Outcome:
+    template = gcp_nodes.template_of(context.graph, resource)
+    inputs: Any = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
+    machine = gcp_nodes.instance_machine(inputs)
+    return tuple(_machines(resource, context, machine, gcp_nodes.group_size(context.graph, resource)))
+
+
+def _template(resource: RecordedResource, context: Context) -> Outcome:
+    del resource, context
+    return Free("priced with the group that uses it")
+
+
+def _tpu(resource: RecordedResource, context: Context) -> Outcome:
+    inputs: Any = resource.inputs
+    node = get(inputs, "tpu", "nodeSpecs", 0, "node")  # a queued resource wraps the node
+    inputs = node if node is not None else inputs
+    kind = text(get(inputs, "acceleratorType", default=get(inputs, "acceleratorConfig", "type")), "v2-8")
+    topology = text(get(inputs, "acceleratorConfig", "topology"))
+    scheduling = get(inputs, "schedulingConfig")
+    spot = either(
+        flag(get(scheduling, "preemptible")), flag(get(scheduling, "spot")), flag(get(resource.inputs, "spot"))
+    )
+    if isinstance(kind, Unknown) or isinstance(topology, Unknown):
+        return (context.unpriced(resource, "TPU VM", "the type is known only after the cloud has answered"),)
+    found = gcp_nodes.tpu_slice(context.catalog, kind, topology)
+    if found is None:
+        return (context.unpriced(resource, f"TPU VM {kind}", "no such slice in the catalog"),)
+    machine, vms = found
+    market: Text = UNKNOWN if spot is UNKNOWN else ("spot" if spot is True else "on-demand")
+    return (pools.machines(resource, context, instance_type=machine, market=market, size=fixed(vms)),)
+
+
+def _reservation(resource: RecordedResource, context: Context) -> Outcome:
+    """Reserved machines bill like running ones, used or not."""
+    specific = resource.inputs.get("specificReservation")
+    kind = text(get(specific, "instanceProperties", "machineType"))
+    line = pools.machines(
+        resource, context, instance_type=kind, market="on-demand", size=fixed(count(get(specific, "count")))
+    )
+    return (line,)
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "gcp:container/nodePool:NodePool": _node_pool,
+    "gcp:container/cluster:Cluster": _cluster,
+    "gcp:compute/instance:Instance": _instance,
+    "gcp:compute/instanceFromTemplate:InstanceFromTemplate": _from_template,
+    "gcp:compute/instanceFromMachineImage:InstanceFromMachineImage": _from_template,
+    "gcp:compute/instanceTemplate:InstanceTemplate": _template,
+    "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate": _template,
+    "gcp:compute/instanceGroupManager:InstanceGroupManager": _group,
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": _group,
+    "gcp:tpu/v2Vm:V2Vm": _tpu,
+    "gcp:tpu/v2QueuedResource:V2QueuedResource": _tpu,
+    "gcp:compute/reservation:Reservation": _reservation,
+}

@@ -1,0 +1,74 @@
+"""Prices of Google Cloud's managed machines beyond endpoints: pools of Vertex AI, indexes, older notebooks."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sizewell.resources import gcp_nodes, pools
+from sizewell.resources.context import Context, Outcome, Pricer
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.values import count, flag, get, items, text
+from sizewell.sizing.money import LineItem
+
+
+def _dedicated(resource: RecordedResource, context: Context, stated: Any) -> LineItem:
+    """`dedicatedResources` of anything that Vertex AI serves from: a machine and its replicas."""
+    least = count(get(stated, "minReplicaCount", default=1))
+    size = Size(least=least, wanted=least, most=count(get(stated, "maxReplicaCount", default=least)))
+    spot = flag(get(stated, "spot"))
+    return pools.machines(
+        resource,
+        context,
+        instance_type=text(get(stated, "machineSpec", "machineType")),
+        market=UNKNOWN if isinstance(spot, Unknown) else "spot" if spot else "on-demand",
+        size=size,
+        premium="vertex",
+    )
+
+
+def _resource_pool(resource: RecordedResource, context: Context) -> Outcome:
+    return (_dedicated(resource, context, resource.inputs.get("dedicatedResources")),)
+
+
+def _deployed_index(resource: RecordedResource, context: Context) -> Outcome:
+    """A deployed index bills by node-hours of vector search, which have a price list of their own."""
+    kind = text(get(resource.inputs, "dedicatedResources", "machineSpec", "machineType"), "automatic")
+    shown = kind if isinstance(kind, str) else "machine"
+    return (context.unpriced(resource, f"vector search nodes, {shown}", "no price of its node-hours in the catalog"),)
+
+
+def _persistent(resource: RecordedResource, context: Context) -> Outcome:
+    """Machines that wait for training jobs: each pool bills while the resource stands."""
+    entries = items(resource.inputs.get("resourcePools"))
+    if isinstance(entries, Unknown):
+        return (context.unpriced(resource, "machines for training", "known only after the cloud has answered"),)
+    lines = []
+    for entry in entries:
+        scaling = get(entry, "autoscalingSpec")
+        wanted = count(get(entry, "replicaCount", default=1))
+        size = fixed(wanted)
+        if scaling is not None:
+            least = count(get(scaling, "minReplicaCount", default=1))
+            size = Size(least=least, wanted=wanted, most=count(get(scaling, "maxReplicaCount")))
+        kind = text(get(entry, "machineSpec", "machineType"))
+        lines.append(
+            pools.machines(resource, context, instance_type=kind, market="on-demand", size=size, premium="vertex")
+        )
+    return tuple(lines) or (context.unpriced(resource, "machines for training", "no pool is stated"),)
+
+
+def _notebook(resource: RecordedResource, context: Context) -> Outcome:
+    """A notebook of the former service: an instance, or the machine inside a managed runtime."""
+    machine = get(resource.inputs, "virtualMachine", "virtualMachineConfig", "machineType")
+    kind = gcp_nodes.last_part(text(machine if machine is not None else resource.inputs.get("machineType")))
+    return (pools.machines(resource, context, instance_type=kind, market="on-demand", size=fixed(1)),)
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool": _resource_pool,
+    "gcp:vertex/aiIndexEndpointDeployedIndex:AiIndexEndpointDeployedIndex": _deployed_index,
+    "gcp:vertex/aiPersistentResource:AiPersistentResource": _persistent,
+    "gcp:notebooks/instance:Instance": _notebook,
+    "gcp:notebooks/runtime:Runtime": _notebook,
+}

@@ -1,0 +1,208 @@
+"""Prices of Google Cloud storage, network and managed services: buckets, Filestore, NAT, Cloud Run, Vertex AI."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.resources import gcp_nodes, pools
+from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.stores import stored
+from sizewell.resources.tables.gcp_compute import disk_key
+from sizewell.resources.values import count, flag, get, number, text
+from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
+
+NAT_CAP_VMS: Final = 32  # Cloud NAT bills by VM-hour up to this many
+
+
+def _bucket(resource: RecordedResource, context: Context) -> Outcome:
+    return stored(resource, context, key="gcs.standard", what="object storage, gcs.standard")
+
+
+def _disk(resource: RecordedResource, context: Context) -> Outcome:
+    key = disk_key(text(resource.inputs.get("type"), "pd-standard"))
+    if isinstance(key, Unknown):
+        return (context.unpriced(resource, "disk", "the disk type is known only after the cloud has answered"),)
+    return (pools.standing_disk(resource, context, gigabytes=resource.inputs.get("size"), key=key, what="disk"),)
+
+
+def _filestore(resource: RecordedResource, context: Context) -> Outcome:
+    tier = text(resource.inputs.get("tier"))
+    if isinstance(tier, Unknown):
+        return (context.unpriced(resource, "Filestore", "the tier is known only after the cloud has answered"),)
+    key = {"BASIC_SSD": "filestore.zonal", "ZONAL": "filestore.zonal"}.get(tier.upper(), f"filestore.{tier.lower()}")
+    gigabytes = get(resource.inputs, "fileShares", "capacityGb")
+    return (pools.standing_disk(resource, context, gigabytes=gigabytes, key=key, what="file system"),)
+
+
+def _lustre(resource: RecordedResource, context: Context) -> Outcome:
+    throughput = number(resource.inputs.get("perUnitStorageThroughput"))
+    if not isinstance(throughput, Decimal):
+        return (context.unpriced(resource, "Managed Lustre", "the throughput tier is not known"),)
+    key = f"lustre.{int(throughput)}"
+    return (
+        pools.standing_disk(
+            resource, context, gigabytes=resource.inputs.get("capacityGib"), key=key, what="file system"
+        ),
+    )
+
+
+def _nat(resource: RecordedResource, context: Context) -> Outcome:
+    most = Interval.exactly(amount(NAT_CAP_VMS * HOURS_PER_MONTH))
+    hours = Interval(Decimal(0), most.ceiling, most.ceiling)
+    return (
+        context.fee(
+            resource,
+            what="NAT gateway",
+            key="nat.vm_hour",
+            unit="VM-hour",
+            quantity=hours,
+            how=f"by VM-hour, at most {NAT_CAP_VMS} VMs",
+            confidence="assumed usage",
+        ),
+        *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.gb", unit="GB"),
+    )
+
+
+def _address(resource: RecordedResource, context: Context) -> Outcome:
+    kind = text(resource.inputs.get("addressType"), "EXTERNAL")
+    if kind == "INTERNAL":
+        return Free("internal addresses are free")
+    return (context.standing(resource, what="external IPv4 address", key="ipv4.hour"),)
+
+
+def _forwarding(resource: RecordedResource, context: Context) -> Outcome:
+    return (
+        context.standing(resource, what="forwarding rule", key="lb.forwarding_rule.hour"),
+        *context.by_use(resource, measure="processed_gigabytes", what="load balancer data", key="lb.gb", unit="GB"),
+    )
+
+
+def _run(resource: RecordedResource, context: Context) -> Outcome:
+    template = resource.inputs.get("template")
+    gpus = number(get(template, "containers", 0, "resources", "limits", "nvidia.com/gpu"))
+    if gpus is None:
+        return (
+            context.unpriced(resource, "Cloud Run service", "bills by request and CPU-second, which nobody stated"),
+        )
+    redundancy = get(template, "gpuZonalRedundancyDisabled", default=get(resource.inputs, "gpuZonalRedundancyDisabled"))
+    kind = text(get(template, "nodeSelector", "accelerator"), "nvidia-l4")
+    if isinstance(gpus, Unknown) or redundancy is UNKNOWN or isinstance(kind, Unknown):
+        return (context.unpriced(resource, "Cloud Run GPU", "known only after the cloud has answered"),)
+    zonal = "second" if flag(redundancy) is True else "zonal_second"
+    hours = _run_hours(resource, context, template)
+    seconds = context.usage.of(resource, "gpu_seconds")
+    if seconds is None and hours is not None:
+        seconds = hours.times(Decimal(3600) * gpus)
+    instances = None if seconds is None or not gpus else seconds.times(1 / gpus)
+    limits = get(template, "containers", 0, "resources", "limits")
+    lines = [(f"Cloud Run GPU, {kind}", f"cloudrun.gpu.{kind.removeprefix('nvidia-')}.{zonal}", "GPU-second", seconds)]
+    for name, key, unit in (
+        ("cpu", "cloudrun.cpu.second", "vCPU-second"),
+        ("memory", "cloudrun.memory.gib_second", "GiB-second"),
+    ):
+        size = text(get(limits, name), "")
+        known = isinstance(size, str) and size.removesuffix("Gi").isdigit() and instances is not None
+        used = instances.times(Decimal(str(size).removesuffix("Gi"))) if known and instances is not None else None
+        lines.append((f"Cloud Run {name}, {size} beside the GPU", key, unit, used))
+    return tuple(
+        context.fee(
+            resource,
+            what=what,
+            key=key,
+            unit=unit,
+            quantity=quantity,
+            how="from the smallest to the largest number of instances",
+            confidence="assumed usage",
+        )
+        for what, key, unit, quantity in lines
+    )
+
+
+def _run_hours(resource: RecordedResource, context: Context, template: Any) -> Interval | None:
+    """Instance-hours per month: as the component registered them, else between the sizes that the service may have."""
+    stated = get(context.graph.registration(resource), "nodeHoursPerMonth")
+    bounds = [number(get(stated, key)) for key in ("floor", "expected", "ceiling")]
+    if all(isinstance(bound, Decimal) for bound in bounds):
+        floor, expected, ceiling = (amount(bound) for bound in bounds if isinstance(bound, Decimal))
+        return Interval(floor, expected, ceiling)
+    scaling = get(template, "scaling", default=get(resource.inputs, "scaling"))
+    least = count(get(scaling, "minInstanceCount", default=0))
+    most = count(get(scaling, "maxInstanceCount"))
+    found = Size(least=least, wanted=least, most=most).hours() if isinstance(most, int) else None
+    return None if found is None else found[0]
+
+
+def _workbench(resource: RecordedResource, context: Context) -> Outcome:
+    setup: Any = resource.inputs.get("gceSetup", resource.inputs)
+    kind = gcp_nodes.last_part(text(get(setup, "machineType"), "e2-standard-4"))
+    lines: list[LineItem] = [pools.machines(resource, context, instance_type=kind, market="on-demand", size=fixed(1))]
+    gigabytes = get(setup, "dataDisks", "diskSizeGb", default=get(setup, "dataDisks", 0, "diskSizeGb", default=100))
+    lines.append(pools.standing_disk(resource, context, gigabytes=gigabytes, key="pd.balanced", what="notebook disk"))
+    return tuple(lines)
+
+
+def _deployment(resource: RecordedResource, context: Context) -> Outcome:
+    dedicated = get(resource.inputs, "deployConfig", "dedicatedResources")
+    if dedicated is None:
+        return (context.unpriced(resource, "model endpoint", "the machine type is chosen by the service"),)
+    kind = text(get(dedicated, "machineSpec", "machineType"))
+    least = count(get(dedicated, "minReplicaCount", default=1))
+    size = Size(least=least, wanted=least, most=count(get(dedicated, "maxReplicaCount", default=least)))
+    spot = flag(get(dedicated, "spot"))
+    market = UNKNOWN if spot is UNKNOWN else ("spot" if spot is True else "on-demand")
+    return (pools.machines(resource, context, instance_type=kind, market=market, size=size, premium="vertex"),)
+
+
+def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
+    del resource
+    context.outside.append("Vertex AI endpoint: models that are deployed to it outside the plan bill by machine-hour")
+    return Free("bills by the models deployed to it")
+
+
+def _workflow(resource: RecordedResource, context: Context) -> Outcome:
+    """A workflow is free; the training jobs that it starts are not, and only its component says their machines.
+
+    The one of a pool in a cluster starts nothing: it sizes machines that the plan has.
+    """
+    stated = context.graph.registration(resource)
+    owners = {one.type for one in context.graph.ancestors(resource)}
+    if stated is None or stated.get("kind") != "pool" or "sizewell-gcp:index:AcceleratorPool" in owners:
+        return Free("the first 5,000 steps of a month are free")
+    size = Size(least=0, wanted=0, most=count(stated.get("nodesMax")))
+    kind, market = text(stated.get("instanceType")), text(stated.get("market"))
+    return (pools.machines(resource, context, instance_type=kind, market=market, size=size, premium="vertex"),)
+
+
+def _key(resource: RecordedResource, context: Context) -> Outcome:
+    quantity = Interval.exactly(Decimal(1))
+    return (context.fee(resource, what="encryption key", key="kms.key", unit="month", quantity=quantity),)
+
+
+def _scheduler(resource: RecordedResource, context: Context) -> Outcome:
+    quantity = Interval.exactly(Decimal(1))
+    return (context.fee(resource, what="scheduled job", key="scheduler.job", unit="month", quantity=quantity),)
+
+
+TABLE: Final[dict[str, Pricer]] = {
+    "gcp:storage/bucket:Bucket": _bucket,
+    "gcp:compute/disk:Disk": _disk,
+    "gcp:compute/regionDisk:RegionDisk": _disk,
+    "gcp:filestore/instance:Instance": _filestore,
+    "gcp:lustre/instance:Instance": _lustre,
+    "gcp:compute/routerNat:RouterNat": _nat,
+    "gcp:compute/address:Address": _address,
+    "gcp:compute/globalAddress:GlobalAddress": _address,
+    "gcp:compute/forwardingRule:ForwardingRule": _forwarding,
+    "gcp:compute/globalForwardingRule:GlobalForwardingRule": _forwarding,
+    "gcp:cloudrunv2/service:Service": _run,
+    "gcp:workbench/instance:Instance": _workbench,
+    "gcp:vertex/aiEndpoint:AiEndpoint": _endpoint,
+    "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _deployment,
+    "gcp:workflows/workflow:Workflow": _workflow,
+    "gcp:kms/cryptoKey:CryptoKey": _key,
+    "gcp:cloudscheduler/job:Job": _scheduler,
+}

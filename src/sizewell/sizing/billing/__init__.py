@@ -1,0 +1,1 @@
+"""What becomes a line item, in which unit, at which price."""

@@ -1,0 +1,113 @@
+"""What disks, buckets and clusters cost when options are compared, also where a region's price is not known.
+
+A fee that is unknown in a region is stood in for by twice the dearest that is known elsewhere in the cloud: never free,
+and dear enough that a known price wins between equals. Only the comparison uses it; the line item stays unpriced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from sizewell.sizing.billing.standing import Footing, parts
+from sizewell.sizing.money import Priced
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+
+STAND_IN: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFee:
+    """US dollars per unit; `known` is False where it stands in for a region's price, None where nobody knows any."""
+
+    usd: float
+    known: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFees:
+    """The fees of one catalog on one day, each looked up once."""
+
+    catalog: Catalog
+    on: date
+    memo: dict[tuple[str, str, str], ComparedFee] = field(default_factory=dict)
+    standings: dict[Footing, ComparedFee] = field(default_factory=dict)
+    beside: dict[tuple[object, ...], tuple[float, ...] | None] = field(default_factory=dict)  # what bills somewhere
+
+    @staticmethod
+    def of(catalog: Catalog, on: date) -> ComparedFees:
+        """Those of a catalog on a day: many specs are compared by the same."""
+        found = catalog.memo.get(("compared", on))
+        if found is None:
+            found = catalog.memo["compared", on] = ComparedFees(catalog, on)
+        return found
+
+    def fee(self, cloud: str, key: str, region: str) -> ComparedFee:
+        """A fee of the catalog by its key."""
+        found = self.memo.get((cloud, key, region))
+        if found is None:
+            price = self.catalog.fee(cloud, key, region, self.on)
+            if isinstance(price, Priced):
+                found = ComparedFee(float(price.amount), known=True)
+            else:
+                found = _stand_in([float(fee.usd) for fee in self.catalog.fees if (fee.cloud, fee.key) == (cloud, key)])
+            self.memo[cloud, key, region] = found
+        return found
+
+    def machine(self, cloud: str, instance_type: str, region: str) -> ComparedFee:
+        """A machine-hour of a small machine on demand."""
+        found = self.memo.get((cloud, instance_type, region))
+        if found is None:
+            price = self.catalog.price(cloud, instance_type, region, "on-demand", self.on)
+            if isinstance(price, Priced):
+                found = ComparedFee(float(price.amount), known=True)
+            else:
+                offers = self.catalog.offers(cloud, instance_type, market="on-demand", on=self.on)
+                found = _stand_in([float(offer.usd_per_hour) for offer in offers])
+            self.memo[cloud, instance_type, region] = found
+        return found
+
+    def standing(self, footing: Footing) -> ComparedFee:
+        """What a stack with one workload bills beside its machines, per month."""
+        found = self.standings.get(footing)
+        if found is None:
+            usd, known = 0.0, True
+            for part in parts((footing,)):
+                if part.machine:
+                    fee = self.machine(footing.cloud, part.machine, footing.region)
+                else:
+                    fee = self.fee(footing.cloud, part.key, footing.region)
+                usd += fee.usd * float(part.quantity.expected)
+                known = known and fee.known is True
+            found = ComparedFee(usd, known=known)
+            self.standings[footing] = found
+        return found
+
+    def leaving(self, cloud: str, region: str, gigabytes: float, *, internet: bool) -> ComparedFee:
+        """So much data out of a cloud, or into another of its regions; of a region without a price by another's."""
+        key = "egress.internet" if internet else "egress.inter_region"
+        tiers = self.catalog.fee_tiers(cloud, key, region, self.on)
+        places = sorted({fee.region for fee in self.catalog.fees if (fee.cloud, fee.key) == (cloud, key)})
+        if not tiers and places:
+            tiers = self.catalog.fee_tiers(cloud, key, places[0], self.on)
+        bounds = [float(tier.from_quantity) for tier in tiers[1:]] + [float("inf")]
+        usd = (
+            sum(
+                float(tier.usd) * max(0.0, min(gigabytes, until) - float(tier.from_quantity))
+                for tier, until in zip(tiers, bounds, strict=True)
+            )
+            if tiers
+            else 0.0
+        )
+        return ComparedFee(usd, known=bool(tiers))
+
+    def cheapest(self, cloud: str, key: str) -> float:
+        """A lower bound of a fee over all regions; 0 where no price is known."""
+        return min((float(f.usd) for f in self.catalog.fees if (f.cloud, f.key) == (cloud, key)), default=0.0)
+
+
+def _stand_in(elsewhere: list[float]) -> ComparedFee:
+    return ComparedFee(STAND_IN * max(elsewhere), known=False) if elsewhere else ComparedFee(0.0, known=None)

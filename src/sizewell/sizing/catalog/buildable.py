@@ -1,0 +1,52 @@
+"""What of a cloud's machine types the components bring up, as far as it is less than what the cloud sells."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sizewell.sizing.catalog.records import Shape
+
+RACKS: Final = ("gb200", "gb300")  # chips whose machines are parts of an NVLink rack
+RACKS_REFUSED: Final = ("aws", "azure")
+
+NODES_MAX: Final = 2048
+"""Of one job: 16,384 devices at eight a machine, as many as anybody has published a run on."""
+
+FABRIC_NODES_MAX: Final = 252
+"""On Google Cloud: addresses in the subnetwork that each accelerator interface has (components/gcp/network.py)."""
+
+POOL_NODES_MAX: Final = {"azure": 100, "gcp": 1000}
+"""Machines in a placement group, which is an InfiniBand partition (learn.microsoft.com, "Virtual Machine Scale Sets and
+placement groups"); nodes in a pool of one zone (cloud.google.com/kubernetes-engine/quotas, from memory)."""
+
+
+def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
+    """Why no component brings a machine type up for a spec's scheduler and service; "" where one does.
+
+    Azure's A10 sizes are virtual GPUs: their driver is NVIDIA's GRID, which AKS and Azure ML install, and no public
+    image has (learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup).
+    """
+    if shape.accelerator in RACKS and shape.cloud in RACKS_REFUSED:
+        return "no component brings up machines of an NVLink rack (driver, network cards, Arm)"
+    if shape.cloud == "azure" and "_NCC" in shape.instance_type:
+        return "no component brings up confidential virtual machines"
+    kept = scheduler in ("kubernetes", "ray") or managed == "azureml"
+    if shape.cloud == "azure" and "_A10_v" in shape.instance_type and not kept:
+        return "a virtual GPU wants the GRID driver, which AKS and Azure ML install: scheduler: kubernetes allows it"
+    return ""
+
+
+def together_max(shape: Shape) -> int:
+    """Most machines of a type that one job runs on; Azure's without InfiniBand stand in no partition and work alone.
+
+    >>> from sizewell.sizing.catalog import load
+    >>> together_max(load().shape("azure", "Standard_NC40ads_H100_v5"))
+    1
+    >>> together_max(load().shape("azure", "Standard_ND96isr_H100_v5"))
+    100
+    """
+    if shape.cloud == "azure" and shape.fabric != "infiniband":
+        return 1
+    if shape.cloud == "gcp" and shape.fabric.startswith("gpudirect"):
+        return FABRIC_NODES_MAX
+    return min(NODES_MAX, POOL_NODES_MAX.get(shape.cloud, NODES_MAX))

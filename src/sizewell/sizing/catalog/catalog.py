@@ -1,0 +1,346 @@
+"""The catalog: what machines are, what they cost, which models are known. Loaded once, frozen, passed down.
+
+`load()` reads the CSV files under `data/`. Everything is sorted, so the same files give the same answers in the same
+order; `digest` is the SHA-256 over the files' bytes in order of their names.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from sizewell.sizing.catalog import rows, table
+from sizewell.sizing.catalog.records import (
+    Accelerator,
+    Architecture,
+    Fee,
+    Offer,
+    Quota,
+    Region,
+    SagemakerPremium,
+    Shape,
+    Slice,
+    Withheld,
+)
+from sizewell.sizing.errors import CatalogError, Fault
+from sizewell.sizing.money import Priced, Unpriced
+
+DATA = Path(__file__).parent / "data"
+EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
+BLOCK_FRESH_DAYS = 30  # capacity blocks were re-priced four times in 2026
+
+_Named = TypeVar("_Named")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Catalog:
+    """All facts, read-only and sorted by key. `digest` tells two catalogs apart."""
+
+    accelerators: Mapping[str, Accelerator]
+    shapes: tuple[Shape, ...]
+    slices: tuple[Slice, ...]
+    fees: tuple[Fee, ...]
+    quotas: tuple[Quota, ...]
+    models: Mapping[str, Architecture]
+    withheld: tuple[Withheld, ...]
+    region_facts: Mapping[tuple[str, str], Region]
+    sagemaker_premiums: Mapping[str, SagemakerPremium]
+    digest: str
+    as_of: str  # newest date of an accelerator machine's price that is no estimate, ISO
+    all_offers: tuple[Offer, ...]
+    offers_by_type: Mapping[tuple[str, str], tuple[Offer, ...]]
+    shapes_by_type: Mapping[tuple[str, str], Shape]
+    accelerator_names: Mapping[str, str]  # spelling, lower case -> key
+    model_names: Mapping[str, str]
+    memo: dict[tuple[object, ...], Any] = field(default_factory=dict, init=False)
+    """Answers that follow from the facts alone and were worked out before; a catalog made of this one starts anew."""
+
+    def accelerator(self, name: str) -> Accelerator:
+        """The accelerator of that key or alias, in any case; KeyError with a did-you-mean.
+
+        >>> load().accelerator("H100-SXM-80GB").key
+        'h100-sxm'
+        """
+        return self.accelerators[_lookup("accelerator", name, self.accelerator_names)]
+
+    def accelerators_named(self, name: str) -> tuple[Accelerator, ...]:
+        """All whole accelerators that a person may mean: "A100" is the 40 and the 80 GB part, on SXM and on PCIe.
+
+        Empty where nobody is meant. Shares of a GPU ("l4-share-1-8") have to be named themselves.
+
+        >>> [a.key for a in load().accelerators_named("h200")]
+        ['h200-nvl', 'h200-sxm']
+        """
+        wanted = name.lower().replace(" ", "-").replace("_", "-")
+        keys = {key for key in self.accelerators if key.startswith(wanted + "-") and "-share-" not in key}
+        exact = self.accelerator_names.get(spelling(name))
+        if exact is not None:
+            keys.add(exact)
+        return tuple(self.accelerators[key] for key in sorted(keys))
+
+    def shape(self, cloud: str, instance_type: str) -> Shape:
+        """The machine type of that name in that cloud; KeyError with a did-you-mean."""
+        found = self.shapes_by_type.get((cloud, instance_type))
+        if found is not None:
+            return found
+        names = {shape.instance_type.lower(): shape.instance_type for shape in self.shapes if shape.cloud == cloud}
+        if not names:
+            clouds = sorted({shape.cloud for shape in self.shapes})
+            raise KeyError(f"unknown cloud {cloud!r}; the catalog has {', '.join(clouds)}")
+        return self.shapes_by_type[cloud, _lookup(f"{cloud} machine type", instance_type, names)]
+
+    def offers(
+        self,
+        cloud: str,
+        instance_type: str,
+        *,
+        region: str | None = None,
+        market: str | None = None,
+        on: date | None = None,
+    ) -> tuple[Offer, ...]:
+        """Offers in force on a day (None: the newest), by region, market and zone.
+
+        A later row for the same region, zone and market replaces an earlier one from its date on. Without `region`,
+        regions that not everybody may use (government, by request) are left out; name one to see its offers.
+        """
+        asked = ("offers", cloud, instance_type, region, market, on)
+        if asked not in self.memo:
+            self.memo[asked] = self._in_force(cloud, instance_type, region, market, on)
+        return self.memo[asked]  # type: ignore[no-any-return]
+
+    def _in_force(
+        self, cloud: str, instance_type: str, region: str | None, market: str | None, on: date | None
+    ) -> tuple[Offer, ...]:
+        day = on.isoformat() if on is not None else "9999-12-31"
+        newest: dict[tuple[str, str, str], Offer] = {}
+        for offer in self.offers_by_type.get((cloud, instance_type), ()):  # sorted by date within a key
+            if market is not None and offer.market != market:
+                continue
+            if region is None:
+                fact = self.region_facts.get((cloud, offer.region))
+                if fact is not None and fact.access != "open":
+                    continue
+            elif offer.region not in (region, EVERYWHERE):
+                continue
+            if offer.effective_from <= day:
+                newest[offer.region, offer.market, offer.zone] = offer
+        return tuple(o for _, o in sorted(newest.items()) if not o.effective_to or day < o.effective_to)
+
+    def price(
+        self, cloud: str, instance_type: str, region: str, market: str = "on-demand", on: date | None = None
+    ) -> Priced | Unpriced:
+        """US dollars per machine-hour; where zones differ (spot), the cheapest zone, which the source then names."""
+        found = self.offers(cloud, instance_type, region=region, market=market, on=on)
+        if not found:
+            return Unpriced(self._why_unpriced(cloud, instance_type, region, market, on))
+        best = min(found, key=lambda offer: (offer.usd_per_hour, offer.zone))
+        where = f" (zone {best.zone})" if best.zone else ""
+        marked = f"; {best.basis}" if best.basis.startswith("estimate") else ""
+        return Priced(best.usd_per_hour, f"{best.source}{where}{marked}", best.effective_from)
+
+    def _why_unpriced(self, cloud: str, instance_type: str, region: str, market: str, on: date | None) -> str:
+        day = f" on {on.isoformat()}" if on is not None else ""
+        reason = f"no price for {instance_type} in {region}, {market},{day or ' in the catalog'}"
+        for item in self.withheld:
+            if (item.cloud, item.instance_type, item.market) == (cloud, instance_type, market) and item.region in (
+                region,
+                EVERYWHERE,
+            ):
+                return f"{reason}: {item.reason}"
+        shape = self.shapes_by_type.get((cloud, instance_type))
+        if shape is not None and market not in shape.markets:
+            sold = ", ".join(sorted(shape.markets)) or "none"
+            return f"{reason}: not sold in that market (markets: {sold})"
+        return reason
+
+    def fee_tiers(self, cloud: str, key: str, region: str, on: date | None = None) -> tuple[Fee, ...]:
+        """The tiers of a fee in force on a day, by lower bound; () where its price in that region is not known."""
+        day = on.isoformat() if on is not None else "9999-12-31"
+        for place in (region, EVERYWHERE):
+            tiers: dict[object, Fee] = {}
+            for fee in self._fees_of(cloud, key):
+                if fee.region == place and fee.effective_from <= day:
+                    tiers[fee.from_quantity] = fee
+            if tiers:
+                return tuple(sorted(tiers.values(), key=lambda fee: fee.from_quantity))
+        return ()
+
+    def _fees_of(self, cloud: str, key: str) -> tuple[Fee, ...]:
+        by_key = self.memo.get(("fees",))
+        if by_key is None:
+            by_key = self.memo["fees",] = {}
+            for fee in self.fees:
+                by_key[fee.cloud, fee.key] = (*by_key.get((fee.cloud, fee.key), ()), fee)
+        found: tuple[Fee, ...] = by_key.get((cloud, key), ())
+        return found
+
+    def fee(self, cloud: str, key: str, region: str, on: date | None = None) -> Priced | Unpriced:
+        """US dollars per unit of the first tier (of a percentage: percent). A fee of another region is not guessed."""
+        tiers = self.fee_tiers(cloud, key, region, on)
+        if tiers:
+            return Priced(tiers[0].usd, tiers[0].source, tiers[0].effective_from)
+        elsewhere = sorted({fee.region for fee in self._fees_of(cloud, key)})
+        if elsewhere:
+            return Unpriced(f"{cloud} {key}: no price for {region}; known for {', '.join(elsewhere)}")
+        return Unpriced(f"{cloud} {key}: no price in the catalog")
+
+    def sagemaker_premium(self, instance_type: str) -> Priced | Unpriced:
+        """Percent that SageMaker adds to the EC2 price; the name may carry SageMaker's "ml." prefix."""
+        found = self.sagemaker_premiums.get(instance_type.removeprefix("ml."))
+        if found is None:
+            return Unpriced(f"SageMaker's premium on {instance_type} is not known")
+        return Priced(found.percent, found.source, found.checked)
+
+    def model(self, name: str) -> Architecture:
+        """The model of that key or alias, in any case; KeyError with a did-you-mean."""
+        return self.models[_lookup("model", name, self.model_names)]
+
+    def regions(self, cloud: str) -> tuple[str, ...]:
+        """Regions in which the cloud offers anything, sorted; () for a seller with one price everywhere."""
+        asked = ("regions", cloud)
+        if asked not in self.memo:
+            found = {o.region for o in self.all_offers if o.cloud == cloud and o.region != EVERYWHERE}
+            self.memo[asked] = tuple(sorted(found))
+        return self.memo[asked]  # type: ignore[no-any-return]
+
+    def region(self, cloud: str, region: str) -> Region | None:
+        """Where a region is and who may use it; None where the catalog does not say."""
+        return self.region_facts.get((cloud, region))
+
+
+def stale(offer: Offer, on: date) -> bool:
+    """Whether a capacity block's price is too old to trust: the seller moves it every few weeks.
+
+    Other prices only age: print `effective_from` beside them.
+    """
+    age = (on - date.fromisoformat(offer.effective_from)).days
+    return offer.market == "capacity-block" and age > BLOCK_FRESH_DAYS
+
+
+def load(directory: Path | None = None) -> Catalog:
+    """The whole catalog, from the shipped data or another directory of the same form; the shipped one is cached.
+
+    Raises CatalogError with every wrong cell.
+    """
+    return _shipped() if directory is None else _read(directory)
+
+
+@functools.cache
+def _shipped() -> Catalog:
+    return _read(DATA)
+
+
+def _read(directory: Path) -> Catalog:
+    texts, digest = _files(directory)
+    faults: list[Fault] = []
+    sources = table.read_sources("sources.csv", texts.get("sources.csv", ""), faults)
+
+    def records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> list[_Named]:
+        """A file, or all files of a folder."""
+        found: list[_Named] = []
+        for path, text in texts.items():
+            if path == f"{name}.csv" or path.startswith(f"{name}/"):
+                found += table.read(path, text, columns, make, sources=sources, faults=faults)
+        return found
+
+    accelerators = records("accelerators", rows.ACCELERATORS, rows.accelerator)
+    shapes = records("shapes", rows.SHAPES, rows.shape)
+    slices = records("slices", rows.SLICES, rows.tpu_slice)
+    fees = records("fees", rows.FEES, rows.fee)
+    quotas = records("quotas", rows.QUOTAS, rows.quota)
+    models = records("models", rows.MODELS, rows.model)
+    withheld = records("withheld", rows.WITHHELD, rows.withheld)
+    regions = records("regions", rows.REGIONS, rows.region)
+    premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
+    offers: list[Offer] = []
+    for path, text in texts.items():
+        if path.startswith("offers/"):
+            offers += rows.read_offers(path, text, sources, faults)
+    for name, keys in (
+        ("accelerators", [a.key for a in accelerators]),
+        ("models", [m.key for m in models]),
+        ("shapes", [f"{s.cloud} {s.instance_type}" for s in shapes]),
+        ("regions", [f"{r.cloud} {r.region}" for r in regions]),
+        ("sagemaker", [p.instance_type for p in premiums]),
+    ):
+        if len(set(keys)) < len(keys):
+            twice = sorted({key for key in keys if keys.count(key) > 1})
+            faults.append(Fault(path=name, message=f"two rows for {', '.join(twice)}"))
+    if faults:
+        raise CatalogError(faults, subject="catalog")
+
+    offers.sort(key=lambda o: (o.cloud, o.instance_type, o.region, o.market, o.zone, o.effective_from))
+    by_type: dict[tuple[str, str], list[Offer]] = {}
+    for offer in offers:
+        by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)
+    shapes.sort(key=lambda s: (s.cloud, s.instance_type))
+    plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
+    dated = (o for key, of_type in by_type.items() if key not in plain for o in of_type)
+    return Catalog(
+        accelerators=MappingProxyType({a.key: a for a in sorted(accelerators, key=lambda a: a.key)}),
+        shapes=tuple(shapes),
+        slices=tuple(sorted(slices, key=lambda s: (s.generation, s.machine_type, s.chips, s.topology))),
+        fees=tuple(sorted(fees, key=lambda f: (f.cloud, f.key, f.region, f.from_quantity, f.effective_from))),
+        quotas=tuple(sorted(quotas, key=lambda q: (q.cloud, q.code))),
+        models=MappingProxyType({m.key: m for m in sorted(models, key=lambda m: m.key.lower())}),
+        withheld=tuple(
+            sorted(withheld, key=lambda w: (w.cloud, w.instance_type, w.region, w.market, w.zone, w.date, w.reason))
+        ),
+        region_facts=MappingProxyType({(r.cloud, r.region): r for r in regions}),
+        sagemaker_premiums=MappingProxyType({p.instance_type: p for p in premiums}),
+        digest=digest,
+        as_of=max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default=""),
+        all_offers=tuple(offers),
+        offers_by_type=MappingProxyType({key: tuple(value) for key, value in by_type.items()}),
+        shapes_by_type=MappingProxyType({(s.cloud, s.instance_type): s for s in shapes}),
+        accelerator_names=_names((a.key, a.aliases) for a in accelerators),
+        model_names=_names((m.key, m.aliases) for m in models),
+    )
+
+
+def _files(directory: Path) -> tuple[dict[str, str], str]:
+    """Every CSV file's text by its path under `directory`, sorted, and the SHA-256 over their bytes."""
+    paths = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*.csv"))
+    whole = hashlib.sha256()
+    texts: dict[str, str] = {}
+    for path in paths:
+        content = (directory / path).read_bytes()
+        whole.update(content)
+        try:
+            texts[path] = content.decode("utf-8")
+        except UnicodeDecodeError as wrong:
+            raise CatalogError([Fault(path=path, message=f"is not UTF-8: {wrong}")], subject="catalog") from None
+    return texts, whole.hexdigest()
+
+
+def spelling(name: str) -> str:
+    """The form in which names are compared: lower case, dashes for underscores."""
+    return name.strip().lower().replace("_", "-")
+
+
+def _names(entries: Iterable[tuple[str, tuple[str, ...]]]) -> Mapping[str, str]:
+    names: dict[str, str] = {}
+    keys: list[str] = []
+    for key, aliases in entries:
+        for alias in aliases:
+            names[spelling(alias)] = key
+        keys.append(key)
+    names.update({spelling(key): key for key in keys})  # a key wins over another record's alias
+    return MappingProxyType(names)
+
+
+def _lookup(kind: str, name: str, names: Mapping[str, str]) -> str:
+    found = names.get(spelling(name))
+    if found is not None:
+        return found
+    import difflib
+
+    near = [names[match] for match in difflib.get_close_matches(spelling(name), list(names), n=6, cutoff=0.5)]
+    hint = f"; did you mean {' or '.join(list(dict.fromkeys(near))[:3])}?" if near else ""
+    raise KeyError(f"unknown {kind} {name!r}{hint}")

@@ -1,0 +1,1 @@
+"""From requirements to a decision: candidates, fleets, prices, the choice and its explanation."""

@@ -1,0 +1,444 @@
+"""Every machine type of the catalog, tried against the requirements: a `Candidate` with its fleets, or a `Rejection`.
+
+Each shape ends up in one of the two, exactly once. Checks go from cheap to dear: place, constraints, runtime, price,
+then memory and speed, which are worked out once per kind of machine and not once per offer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from sizewell.sizing.catalog import buildable, residency
+from sizewell.sizing.catalog.managed import RAW, TITLES
+from sizewell.sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
+from sizewell.sizing.choose import orchestration, services
+from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Memo
+from sizewell.sizing.choose.fleets import fleets_for
+from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+
+
+ELSEWHERE_MARKETS = ("on-demand", "purchase")  # other sellers and own hardware: alternatives, whatever is asked for
+
+KEPT_ELSEWHERE = 2
+AHEAD = 24  # shapes that are worked out together, whatever the bound says of the later ones
+KEPT = 3  # buildable candidates that are worked out whatever the bound says: the choice and its runners-up
+
+
+class Cause(Enum):
+    """Why a shape does not serve, in the order in which it is found out."""
+
+    REGION = "region"  # not where the spec allows it
+    CONSTRAINT = "constraint"  # not what the spec's resources allow
+    ACCELERATOR = "accelerator"  # has none
+    RUNTIME = "runtime"  # framework or weight format does not run there
+    NO_PRICE = "no-price"
+    MARKET = "market"  # not sold in the market that the spec asks for
+    MANAGED = "managed"  # not offered by the service, or without the scheduler, that the spec asks for
+    MEMORY = "memory"
+    LAYOUT = "layout"  # no legal way to split the work over it
+    SLO = "slo"
+    TOO_SLOW = "too-slow"
+    NODES = "nodes"
+    DEARER = "dearer"  # cannot beat what was found, by a lower bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deal:
+    """The cheapest offer of a shape in one market of one region."""
+
+    market: str
+    region: str
+    zone: str
+    usd_per_hour: Decimal
+    advisor: str = ""  # how often spot is reclaimed, as the vendor's advisor puts it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A shape that serves: the fleets of it that would do, and what it costs where."""
+
+    shape: Shape
+    accelerator: Accelerator
+    fleets: tuple[Fleet, ...]
+    deals: tuple[Deal, ...]
+
+    @property
+    def buildable(self) -> bool:
+        """Whether a component can build it; else it is an alternative at most."""
+        return self.shape.cloud in PROVISIONABLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """A shape that does not serve, and why, with its numbers. `shortfall` is needed / available where that is known."""
+
+    cloud: str
+    instance_type: str
+    accelerator: str
+    cause: Cause
+    reason: str
+    shortfall: float = math.inf
+    relax: str = ""
+
+    @property
+    def shape(self) -> str:
+        return f"{self.cloud}/{self.instance_type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """All shapes, each in one of the two."""
+
+    candidates: tuple[Candidate, ...]
+    rejections: tuple[Rejection, ...]
+
+
+@dataclass(slots=True)
+class _Context:
+    need: Requirements
+    catalog: Catalog
+    on: date
+    slices: Mapping[str, tuple[Slice, ...]]
+    memo: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)
+    shared: Memo = field(default_factory=Memo)
+    drafts: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)  # found before asked for
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A shape that passed the cheap checks; what it costs at the very least (0 where no bound is known)."""
+
+    index: int
+    shape: Shape
+    accelerator: Accelerator
+    machine: Machine
+    deals: tuple[Deal, ...]
+    floor_usd: float
+
+
+Appraise = Callable[[Candidate], float | None]
+"""What the best option of a candidate costs in all; None where it has none, or none that can be priced in full."""
+
+
+def try_all(
+    need: Requirements,
+    catalog: Catalog,
+    on: date,
+    appraise: Appraise | None = None,
+    extra_usd: Mapping[str, float] | None = None,
+    *,
+    apart: bool = False,
+) -> Trial:
+    """Every shape of the catalog as a candidate or a rejection, in the catalog's order.
+
+    With `appraise`, runs are tried from the cheapest lower bound up, and shapes whose bound is above what the best few
+    really cost are rejected as dearer without a search for a layout. `extra_usd` is what any option in a cloud costs
+    beside its machines, at the least. `apart` keeps the best few of each cloud, for who has to stay on one.
+    """
+    slices: dict[str, list[Slice]] = {}
+    for legal in catalog.slices:
+        slices.setdefault(legal.machine_type, []).append(legal)
+    context = _Context(need, catalog, on, {name: tuple(items) for name, items in slices.items()})
+    if need.training is not None:
+        from sizewell.sizing.choose.fleets_training import least_device_s
+
+        context.shared.least_device_s |= least_device_s(need.training, tuple(catalog.accelerators.values()))
+    outcomes: dict[int, Candidate | Rejection] = {}
+    opened: list[_Open] = []
+    for index, shape in enumerate(catalog.shapes):
+        admitted = _admit(index, shape, context)
+        if isinstance(admitted, _Open):
+            least = (extra_usd or {}).get(shape.cloud, 0.0)
+            opened.append(replace(admitted, floor_usd=admitted.floor_usd + least) if admitted.floor_usd else admitted)
+        else:
+            outcomes[index] = admitted
+    found: dict[str, list[float]] = {}  # totals of the best few, by where a component can build them
+
+    def rivals(item: _Open) -> tuple[list[float], int]:
+        """What the best of its kind cost, and how many of them are kept."""
+        cloud = item.shape.cloud
+        buildable = cloud in PROVISIONABLE
+        same = found.setdefault((cloud if apart else "any") if buildable else "elsewhere", [])
+        return same, KEPT if buildable else KEPT_ELSEWHERE
+
+    def beaten(item: _Open) -> bool:
+        same, kept = rivals(item)
+        return len(same) >= kept and item.floor_usd > same[kept - 1]
+
+    queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
+    for position, item in enumerate(queue):
+        same, _ = rivals(item)
+        if item.machine.key not in context.memo:
+            if beaten(item):
+                outcomes[item.index] = _dearer(item, same[0])
+                continue
+            if need.training is not None:
+                _work_ahead(queue[position:], beaten, context)
+        outcome = _work_out(item, context)
+        outcomes[item.index] = outcome
+        if appraise is not None and item.floor_usd and isinstance(outcome, Candidate):
+            worth = appraise(outcome)
+            if worth is not None:
+                same.append(worth)
+                same.sort()
+    ordered = [outcomes[index] for index in range(len(catalog.shapes))]
+    return Trial(
+        tuple(outcome for outcome in ordered if isinstance(outcome, Candidate)),
+        tuple(outcome for outcome in ordered if isinstance(outcome, Rejection)),
+    )
+
+
+def _rejected(shape: Shape, cause: Cause, reason: str, shortfall: float = math.inf, relax: str = "") -> Rejection:
+    return Rejection(
+        cloud=shape.cloud,
+        instance_type=shape.instance_type,
+        accelerator=shape.accelerator,
+        cause=cause,
+        reason=reason,
+        shortfall=shortfall,
+        relax=relax,
+    )
+
+
+def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
+    """The checks that cost nothing: place, constraints, runtime, price."""
+    need = context.need
+    if need.places and all(cloud != shape.cloud for cloud, _, _ in need.places):
+        return _rejected(shape, Cause.REGION, f"infra allows {_places(need)}", relax=f"add {shape.cloud} to infra")
+    if not shape.accelerator:
+        return _rejected(shape, Cause.ACCELERATOR, "has no accelerator; CPU machines are not sized for models")
+    accelerator = context.catalog.accelerators[shape.accelerator]
+    wrong = _constraint(shape, accelerator, context)
+    if wrong:
+        return _rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
+    if unbuilt := buildable.refusal(shape, scheduler=need.scheduler, managed=need.team.managed):
+        return _rejected(shape, Cause.CONSTRAINT, unbuilt)
+    unfit = _runtime(accelerator, need)
+    if unfit:
+        return _rejected(shape, Cause.RUNTIME, unfit, relax="change framework or model.weights")
+    offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
+    if not offers:
+        return _rejected(shape, Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
+    placed = [offer for offer in offers if _allowed(offer, need)]
+    if not placed:
+        where = f"residency {need.residency}" if need.residency else f"infra {_places(need)}"
+        sold = ", ".join(sorted({offer.region for offer in offers})[:4])
+        reason = f"priced in {sold}, none within {where}"
+        return _rejected(shape, Cause.REGION, reason, relax="widen infra or data.residency")
+    markets = need.markets if shape.cloud in PROVISIONABLE else ELSEWHERE_MARKETS
+    deals = _deals(placed, context, every=len(placed) == len(offers))
+    wanted = [deal for deal in deals if deal.market in markets]
+    if not wanted:
+        sold = ", ".join(sorted({offer.market for offer in placed}))
+        reason = f"priced {sold}, not {' or '.join(markets)}"
+        block = "buy a block of it: capacity: {block: {duration: 72h, purchase: confirmed}}"
+        relax = block if sold == "capacity-block" else "change spot_policy or capacity"
+        return _rejected(shape, Cause.MARKET, reason, relax=relax)
+    if shape.cloud in PROVISIONABLE and (unmanaged := _managed(shape, wanted, context)):
+        return _rejected(shape, Cause.MANAGED, unmanaged, relax="use managed: auto and scheduler: auto")
+    machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
+    floor = 0.0
+    if need.training is not None and need.objective == "cost":
+        from sizewell.sizing.choose.fleets_training import least_run_s
+
+        hours = least_run_s(machine, need.training, context.shared) / 3600
+        floor = hours * float(min(deal.usd_per_hour for deal in wanted))
+    return _Open(index, shape, accelerator, machine, deals, floor)
+
+
+def _work_ahead(queue: Sequence[_Open], beaten: Callable[[_Open], bool], context: _Context) -> None:
+    """Lay runs out on the next machines of the queue together.
+
+    As far as is known by now some of those after them will be asked for as well: they are searched in the same go.
+    """
+    from sizewell.sizing.choose.fleets_training import training_fleets
+
+    memo, drafts = context.memo, context.drafts
+    ahead = {item.machine.key: item.machine for item in queue[:AHEAD] if item.machine.key not in memo}
+    if not ahead.keys() <= drafts.keys():
+        likely = dict(ahead)
+        for position in range(AHEAD, len(queue) if memo else 0):
+            item = queue[position]
+            if item.machine.key not in memo and item.machine.key not in likely and not beaten(item):
+                likely |= {item.machine.key: item.machine for item in queue[position : position + AHEAD]}
+        missing = {key: machine for key, machine in likely.items() if key not in memo and key not in drafts}
+        found = training_fleets(tuple(missing.values()), context.need, context.shared)
+        drafts.update(zip(missing, found, strict=True))
+    memo.update({key: drafts[key] for key in ahead})
+
+
+def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
+    """Memory and speed, once per kind of machine."""
+    found = context.memo.get(item.machine.key)
+    if found is None:
+        found = context.memo[item.machine.key] = fleets_for(item.machine, context.need, context.shared)
+    if isinstance(found, FleetRefusal):
+        return _rejected(item.shape, Cause(found.cause), found.reason, found.shortfall, found.relax)
+    return Candidate(shape=item.shape, accelerator=item.accelerator, fleets=found, deals=item.deals)
+
+
+def _dearer(item: _Open, best_usd: float) -> Rejection:
+    reason = (
+        f"at least {item.floor_usd:,.2f} USD a run even without any communication, the best one "
+        f"costs {best_usd:,.2f} USD"
+    )
+    return _rejected(item.shape, Cause.DEARER, reason, shortfall=item.floor_usd / max(best_usd, 0.01))
+
+
+def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], need: Requirements) -> Machine:
+    """What of a shape decides memory and speed; shapes that agree in it share their fleets."""
+    alone = Machine(accelerator=accelerator, count=shape.accelerators, scale_up=shape.scale_up)
+    if need.training is None:  # replicas and notebooks stay inside a machine: its network plays no part
+        return alone
+    legal = tuple(item for item in slices if not need.tpu or not need.tpu[1] or item.topology == need.tpu[1])
+    fabric = shape.fabric_bytes_per_s or shape.network_bytes_per_s
+    return replace(
+        alone,
+        fabric=shape.fabric,
+        network_bytes_per_s=fabric / shape.accelerators if fabric and shape.accelerators else None,
+        slices=tuple((item.vms, item.chips, item.topology) for item in legal),
+        host_vcpus=shape.vcpus if _decodes(need) else None,
+        together_max=buildable.together_max(shape),
+    )
+
+
+def _decodes(need: Requirements) -> bool:
+    """Whether the hosts have images to decode for training: vCPUs play no part in anything else."""
+    a = need.training.architecture if need.training else None
+    return a is not None and (a.kind in ("vision", "diffusion") or a.image_tokens > 0)
+
+
+def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> str:
+    """Which of the spec's limits on the hardware the shape breaks; "" for none."""
+    need = context.need
+    if need.instance_types and shape.instance_type not in need.instance_types:
+        return f"resources.instance_type asks for {', '.join(sorted(need.instance_types))}"
+    if need.accelerators is not None and accelerator.key not in need.accelerators:
+        return f"resources.accelerators asks for {', '.join(need.accelerator_words)}"
+    if need.tpu is not None:
+        generations = {item.generation for item in context.slices.get(shape.instance_type, ())}
+        topologies = {item.topology for item in context.slices.get(shape.instance_type, ())}
+        if need.tpu[0] not in generations:
+            return f"resources.tpu asks for {need.tpu[0]}"
+        if need.tpu[1] and need.tpu[1] not in topologies:
+            return f"has no {need.tpu[1]} slice"
+    sold_gb = accelerator.memory_bytes * 1.04  # "24 GB" on the box is a little less for a program
+    if need.memory_bytes_min and sold_gb < need.memory_bytes_min:
+        return f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator, {need.memory_bytes_min / 1e9:.0f} asked for"
+    if need.memory_bytes_max is not None and accelerator.memory_bytes > need.memory_bytes_max * 1.08:
+        has = f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator"
+        return f"{has}, at most {need.memory_bytes_max / 1e9:.0f} allowed"
+    return ""
+
+
+# Runtimes that compile a model and support a part of them: taken where the framework is native or the spec names it.
+_PORTED: Mapping[str, str] = {"tpu": "PyTorch/XLA", "neuron": "torch-neuronx", "gaudi": "Gaudi's PyTorch bridge"}
+# Accelerators that a runtime's name promises and its released builds leave out.
+NO_BUILDS: Mapping[str, str] = {
+    "t4g": "the released CUDA builds for arm64 start at compute capability 8.0, T4G has 7.5",
+    "p100": "the frameworks' current builds start at compute capability 7.0, P100 has 6.0",
+    "p4": "the frameworks' current builds start at compute capability 7.0, P4 has 6.1",
+}
+# Weight formats with kernels in the runtimes' usual serving and training stacks; CUDA has all.
+_FORMATS: Mapping[str, frozenset[str]] = {
+    "rocm": frozenset({"fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"}),
+    "tpu": frozenset({"fp32", "bf16", "fp16", "fp8", "int8"}),
+    "neuron": frozenset({"fp32", "bf16", "fp16", "fp8", "int8"}),
+    "gaudi": frozenset({"fp32", "bf16", "fp16", "fp8"}),
+}
+
+
+def _runtime(accelerator: Accelerator, need: Requirements) -> str:
+    """Why the software cannot run on the accelerator; "" when it can."""
+    runtime = accelerator.runtime
+    if accelerator.key in NO_BUILDS:
+        return NO_BUILDS[accelerator.key]
+    if runtime != "cuda" and runtime not in _FORMATS:
+        return f"{accelerator.name} runs none of the frameworks' released builds ({runtime})"
+    if runtime != "cuda" and need.framework not in accelerator.frameworks:
+        return f"{need.framework} does not run on {accelerator.name} ({', '.join(accelerator.frameworks) or runtime})"
+    if runtime in _PORTED and not need.names_hardware and not (runtime == "tpu" and need.framework != "pytorch"):
+        return (
+            f"a model has to be ported to {accelerator.name} ({_PORTED[runtime]}); name it in resources to allow that"
+        )
+    job = need.training or need.serving
+    if job is None:
+        return ""
+    weights = job.weights or getattr(job, "precision", "bf16")
+    if runtime != "cuda" and weights not in _FORMATS[runtime]:
+        return f"{weights} weights have no released kernels on {runtime}"
+    if peak_flop_per_s(accelerator, getattr(job, "precision", weights)) <= 0:
+        return f"the catalog has no FLOP/s of {accelerator.name} in {weights}"
+    if need.training is not None:
+        precision = need.training.precision
+        if precision in ("bf16", "fp8", "fp4") and not accelerator.flop_per_s.get(precision):
+            return f"{accelerator.name} has no {precision} units"
+        if need.training.method == "qlora" and runtime != "cuda":
+            return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}"
+        if accelerator.family == "inferentia":
+            return f"{accelerator.name} is built for inference; training is released for Trainium"
+    return ""
+
+
+def _managed(shape: Shape, deals: Iterable[Deal], context: _Context) -> str:
+    """Why the service or the scheduler that the spec asks for cannot have this type; "" where it can."""
+    need, asked = context.need, context.need.team.managed
+    if unscheduled := orchestration.refusal(need, shape.cloud):
+        return unscheduled
+    if asked in ("auto", RAW):
+        return ""
+    if refused := services.refusal(asked, need, shape, context.catalog):
+        return refused
+    if any(services.sold(asked, need, deal.region, deal.market) for deal in deals):
+        return ""
+    found = ", ".join(sorted({f"{deal.market} in {deal.region}" for deal in deals})[:4])
+    return f"{TITLES[asked]} has none of {found} for {need.kind}"
+
+
+def _allowed(offer: Offer, need: Requirements) -> bool:
+    if need.places and not any(
+        cloud == offer.cloud and region in ("", offer.region) and (not zone or offer.zone in ("", zone))
+        for cloud, region, zone in need.places
+    ):
+        return False
+    return not need.residency or residency.of(offer.cloud, offer.region) == need.residency
+
+
+def _deals(offers: Sequence[Offer], context: _Context, *, every: bool) -> tuple[Deal, ...]:
+    """The cheapest offer in each market of each region, dearest last within a market; of one machine type.
+
+    With `every` offer of the type they are the same for all specs.
+    """
+    key = ("deals", offers[0].cloud, offers[0].instance_type, context.on)
+    if not every:
+        return _cheapest(offers)
+    if key not in context.catalog.memo:
+        context.catalog.memo[key] = _cheapest(offers)
+    return context.catalog.memo[key]  # type: ignore[no-any-return]
+
+
+def _cheapest(offers: Iterable[Offer]) -> tuple[Deal, ...]:
+    best: dict[tuple[str, str], Offer] = {}
+    for offer in offers:
+        key = (offer.market, offer.region)
+        if key not in best or (offer.usd_per_hour, offer.zone) < (best[key].usd_per_hour, best[key].zone):
+            best[key] = offer
+    deals = [
+        Deal(market=o.market, region=o.region, zone=o.zone, usd_per_hour=o.usd_per_hour, advisor=o.interruption)
+        for o in best.values()
+    ]
+    return tuple(sorted(deals, key=lambda deal: (deal.market, deal.usd_per_hour, deal.region, deal.zone)))
+
+
+def _places(need: Requirements) -> str:
+    return ", ".join("/".join(part for part in place if part) for place in need.places)

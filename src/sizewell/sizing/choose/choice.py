@@ -1,0 +1,427 @@
+"""Choosing among priced options, and saying why the others lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sizewell.sizing.catalog.managed import RAW, STANDING, TITLES
+from sizewell.sizing.choose import services
+from sizewell.sizing.choose.bill import unpriced_lines
+from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
+from sizewell.sizing.choose.fleets import TARGET_LOAD
+from sizewell.sizing.choose.pricing import (
+    COMMITTED,
+    Option,
+    least_extras_usd,
+    make_option,
+    options_of,
+    usd_per_hour,
+    ways_of,
+)
+from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.choose.setting import Setting
+from sizewell.sizing.money import Priced
+from sizewell.sizing.predict.architecture import forward_flop_per_sample
+from sizewell.sizing.predict.performance.serving import is_language_model
+from sizewell.sizing.records.decision import Alternative, Fallback, RejectionGroup
+
+if TYPE_CHECKING:
+    from sizewell.sizing.spec.read import WorkloadSpec
+
+ALTERNATIVES_BUILDABLE = 3
+ALTERNATIVES_ELSEWHERE = 2
+FALLBACKS = 3
+CPU_FLOP_PER_S_PER_VCPU = 30e9  # estimate: fp32 convolutions and matrix products on current server cores
+CENT = 0.005
+OTHER_MARKETS = ("on-demand", "spot", "flex-start", "capacity-block", "reserved-1y", "reserved-3y")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizing:
+    """One workload, tried against the whole catalog: every option that serves, best first, and every rejection."""
+
+    spec: WorkloadSpec
+    setting: Setting
+    trial: Trial
+    options: tuple[Option, ...]  # best first; those that no component builds among them
+    rejections: tuple[Rejection, ...]
+
+    @property
+    def need(self) -> Requirements:
+        return self.setting.need
+
+    def best(self, cloud: str | None = None) -> Option | None:
+        """The best option that a component can build, in one cloud or in any."""
+        return next(
+            (o for o in self.options if o.candidate.buildable and (cloud is None or o.cloud == cloud)),
+            None,
+        )
+
+
+def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing:
+    """All options of a spec, by its objective, and all rejections; `apart`: the best of each cloud are among them."""
+    need = setting.need
+
+    least = least_extras_usd(setting)
+    known: dict[tuple[str, str], list[Option]] = {}  # by machine type: those that were appraised are asked for again
+
+    def offered(candidate: Candidate) -> list[Option]:
+        name = (candidate.shape.cloud, candidate.shape.instance_type)
+        if name not in known:
+            markets = need.markets if candidate.buildable else ELSEWHERE_MARKETS
+            extra = least.get(candidate.shape.cloud, 0.0) if candidate.buildable else 0.0
+            known[name] = options_of(candidate, setting, markets, least_extra_usd=extra)
+        return known[name]
+
+    def appraise(candidate: Candidate) -> float | None:
+        return min((o.rank_usd for o in offered(candidate)), default=None)
+
+    trial = try_all(need, setting.catalog, setting.on, appraise, least, apart=apart)
+    options: list[Option] = []
+    rejections = list(trial.rejections)
+    for candidate in trial.candidates:
+        found = offered(candidate)
+        if not found:
+            rejections.append(_no_option(candidate, setting))
+        options += found
+    return Sizing(
+        spec=spec,
+        setting=setting,
+        trial=trial,
+        options=tuple(ordered(options, need)),
+        rejections=tuple(rejections),
+    )
+
+
+def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
+    """Best first by the objective: the cheapest; or within the budget the fastest, or the least cost x time.
+
+    A budget limits what `time` and `balanced` may spend; where nothing is inside it, the cheapest comes first.
+    """
+    if need.objective == "cost" or need.kind == "notebook":
+        return sorted(options, key=lambda option: option.order)
+
+    def key(option: Option) -> tuple[object, ...]:
+        inside = within_budget(option, need)
+        merit = option.seconds if need.objective == "time" else option.seconds * option.rank_usd
+        return (not inside, merit if inside else 0.0, *option.order)
+
+    return sorted(options, key=key)
+
+
+def within_budget(option: Option, need: Requirements) -> bool:
+    """Whether the option costs no more than the spec's limits."""
+    monthly, per_run = need.budget_monthly_usd, need.budget_per_run_usd
+    if monthly is not None and option.cost.run_rate.usd_per_month.expected > monthly:
+        return False
+    return per_run is None or option.run_usd is None or option.run_usd <= per_run
+
+
+def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
+    """Runner-ups: other types that components build, the same type in other markets, and offers elsewhere."""
+    seen = {(chosen.cloud, chosen.instance_type)}
+    buildable: list[Option] = []
+    elsewhere: list[Option] = []
+    for option in sizing.options:
+        name = (option.cloud, option.instance_type)
+        if name in seen:
+            continue
+        group, most = (
+            (buildable, ALTERNATIVES_BUILDABLE) if option.candidate.buildable else (elsewhere, ALTERNATIVES_ELSEWHERE)
+        )
+        if len(group) < most:
+            seen.add(name)
+            group.append(option)
+    others = [*_other_ways(chosen, sizing.setting), *_other_markets(chosen, sizing.setting)]
+    ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
+    found = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
+    return (*found, *_without_accelerator(sizing, chosen))
+
+
+def _without_accelerator(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
+    """The cheapest CPU machine that would answer the same traffic, where the model is small enough for one."""
+    need, setting = sizing.need, sizing.setting
+    job, load = need.serving, need.arrivals.requests_per_s if need.arrivals else None
+    if job is None or load is None or is_language_model(job):
+        return ()
+    flop = job.passes_per_sample * forward_flop_per_sample(job.architecture, job.input_tokens)
+    best: tuple[Decimal, str, str, float, int] | None = None
+    for shape in setting.catalog.shapes:
+        rate = (shape.vcpus or 0) * CPU_FLOP_PER_S_PER_VCPU / flop
+        if shape.accelerator or shape.cloud != chosen.cloud or rate * TARGET_LOAD < load:
+            continue
+        price = setting.catalog.price(shape.cloud, shape.instance_type, chosen.deal.region, "on-demand", setting.on)
+        if isinstance(price, Priced):
+            key = (price.amount, shape.instance_type, shape.cloud, rate, shape.vcpus or 0)
+            best = key if best is None or key < best else best
+    if best is None:
+        return ()
+    usd_per_hour, instance_type, cloud, rate, vcpus = best
+    return (
+        Alternative(
+            cloud=cloud,
+            region=chosen.deal.region,
+            instance_type=instance_type,
+            accelerator="",
+            nodes=1,
+            market="on-demand",
+            usd_per_month=(usd_per_hour * chosen.hours.expected / chosen.counts.initial).quantize(Decimal("0.01")),
+            performance=significant(rate),
+            why_not=f"a CPU would do: {vcpus} vCPU answer about {rate:.0f} requests/s (estimate)",
+        ),
+    )
+
+
+def _alternative(option: Option, chosen: Option, need: Requirements) -> Alternative:
+    unpriced = unpriced_lines(option.items)
+    monthly = None if option.prepaid or unpriced else option.cost.run_rate.usd_per_month.expected
+    return Alternative(
+        cloud=option.cloud,
+        region=option.deal.region,
+        instance_type=option.instance_type,
+        accelerator=option.candidate.accelerator.key,
+        nodes=option.fleet.nodes,
+        market=option.deal.market,
+        managed=None if option.managed == RAW else option.managed,
+        usd_per_month=monthly,
+        usd_per_run=option.run_usd,
+        performance=performance_value(option),
+        why_not=why_not(option, chosen, need),
+    )
+
+
+def why_not(option: Option, chosen: Option, need: Requirements) -> str:
+    """Why an option that serves was not taken."""
+    reasons = []
+    if not option.candidate.buildable:
+        reasons.append(f"no component builds {option.cloud}")
+    if option.deal.market not in need.markets and option.candidate.buildable:
+        reasons.append(_market_reason(option.deal.market, need))
+    if option.managed != chosen.managed and (way := _way_reason(option, need)):
+        reasons.append(way)
+    missing = unpriced_lines(option.items)
+    if missing:
+        reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
+    about = "about " if missing or unpriced_lines(chosen.items) else ""
+    differences = _differences(option, chosen, need)
+    dearer, cheaper = (
+        [f"{about}{' and '.join(said)} {word}"] if said else []
+        for word, sign in (("dearer", 1), ("cheaper", -1))
+        for said in [[f"{sign * usd:,.2f} USD {unit}" for usd, unit in differences if sign * usd > CENT]]
+    )
+    if option.deal.market in COMMITTED and option.run_s is not None and not option.cost.unpriced:
+        # A run's price and a month's are two things: a commitment bills the month, whatever runs in it.
+        month, now = (float(o.cost.run_rate.usd_per_month.expected) for o in (option, chosen))
+        reasons.append(f"bills {month:,.2f} USD a month, used or not; the runs of a month cost {now:,.2f}")
+    elif dearer or reasons:
+        reasons += dearer + cheaper
+    longer = option.seconds / chosen.seconds if chosen.seconds else 1.0
+    if option.run_s is None:
+        longer = longer if need.objective != "cost" else 1.0
+    if longer > (1.05 if need.objective == "cost" else 1.005):
+        reasons.append(f"{longer:.{1 if longer >= 1.1 else 2}f} x as long")
+    return "; ".join(reasons) or "the same cost, later by name"
+
+
+def _differences(option: Option, chosen: Option, need: Requirements) -> list[tuple[float, str]]:
+    """What an option costs more than the chosen one, like with like: a run with a run, a month with a month."""
+    if need.training is None or option.run_usd is None or chosen.run_usd is None:
+        return [(option.total_usd - chosen.total_usd, "a month")]
+    run = float(option.run_usd - chosen.run_usd)
+    beside = option.total_usd - float(option.run_usd) - chosen.total_usd + float(chosen.run_usd)
+    return [(run, "a run"), *([(beside, "for what stands beside it")] if abs(beside) >= 0.5 else [])]
+
+
+def _way_reason(option: Option, need: Requirements) -> str:
+    """Why not the same machines, run by somebody else."""
+    if need.team.managed != "auto":
+        return f"managed is {need.team.managed}"
+    if option.managed == RAW and services.care_usd_per_month(need):
+        hours = services.CARE_HOURS_PER_MONTH[need.kind]
+        worth = services.care_usd_per_month(need)
+        return f"takes about {hours} h a month of somebody's time ({worth:,.0f} USD, estimate), nobody has it"
+    if option.managed not in (RAW, "cloud-run") and not need.team.care_counts:
+        count = need.team.platform_engineers
+        cared = f"{count} platform engineer{'s look' if count != 1 else ' looks'} after the machines"
+        return f"{TITLES[option.managed]} is not needed, {cared}"
+    return ""
+
+
+def _market_reason(market: str, need: Requirements) -> str:
+    if market == "spot":
+        return (
+            "spot_policy is on-demand"
+            if need.interruptible
+            else "an interruption takes requests with it"
+            if need.kind == "inference"
+            else "an interruption loses work"
+        )
+    return {
+        "on-demand": "capacity asks for a commitment" if set(need.markets) & set(COMMITTED) else "spot_policy is spot",
+        "capacity-block": "bought in advance, needs capacity: {block: {purchase: confirmed}}",
+        "flex-start": "starts when there is capacity, needs capacity: {flex_start: true}",
+        "reserved-1y": "a commitment for one year",
+        "reserved-3y": "a commitment for three years",
+    }.get(market, f"market {market} is not asked for")
+
+
+def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
+    found = []
+    for market in OTHER_MARKETS:
+        if market == chosen.deal.market:
+            continue
+        deals = [deal for deal in chosen.candidate.deals if deal.market == market]
+        same = [deal for deal in deals if deal.region == chosen.deal.region]
+        once = market in ("capacity-block", "flex-start")  # for a run, not for a service or for every night
+        if not deals or (once and setting.need.training is None):
+            continue
+        deal = (same or deals)[0]
+        ways = ways_of(chosen.candidate, deal, setting)
+        if not ways and chosen.managed in STANDING:
+            continue  # it has its machines in no other market
+        way = chosen.managed if chosen.managed in ways or not ways else ways[0]
+        option = make_option(chosen.candidate, chosen.fleet, deal, setting, managed=way)
+        if option is not None:
+            found.append(option)
+    return found
+
+
+def _other_ways(chosen: Option, setting: Setting) -> list[Option]:
+    """The same machines run by whoever else could."""
+    need, shape, deal = setting.need, chosen.candidate.shape, chosen.deal
+    found = []
+    for way in (RAW, *services.offered(chosen.cloud, need.team.managed)):
+        runs = way == RAW or (
+            not services.refusal(way, need, shape, setting.catalog)
+            and services.sold(way, need, deal.region, deal.market)
+        )
+        if way != chosen.managed and runs:
+            option = make_option(chosen.candidate, chosen.fleet, deal, setting, managed=way)
+            found += [option] if option is not None else []
+    return found
+
+
+def with_fleet(sizing: Sizing, chosen: Option) -> Option:
+    """Spot machines for records that are worked off one by one come from a fleet of several types, where there are.
+
+    An Auto Scaling group does as well for one job's machines; a fleet looks for capacity in every type and zone, and
+    hears of interruptions. Where the price is of one zone, the machines stay there.
+    """
+    lone = sizing.need.batch is not None and chosen.deal.market == "spot" and not chosen.deal.zone
+    if chosen.cloud != "aws" or not lone or chosen.managed != RAW or chosen.scheduler != "none":
+        return chosen
+    here = {f.instance_type for f in fallbacks(sizing, chosen) if f.region == chosen.deal.region}
+    return replace(chosen, provision="fleet") if here - {chosen.instance_type} else chosen
+
+
+def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
+    """Where the same pool finds machines when the first choice has none.
+
+    Types that do it with no more nodes, then other regions of the same type; a training job's are all of one kind.
+    """
+    found: list[Fallback] = []
+    if chosen.managed != RAW:
+        return ()  # a service takes the type that it is told
+    for option in sizing.options:
+        if (
+            option.managed != RAW
+            or option.cloud != chosen.cloud
+            or option.fleet.nodes > chosen.fleet.nodes
+            or not option.candidate.buildable
+        ):
+            continue
+        if option.deal.market != chosen.deal.market:
+            continue
+        if option.instance_type == chosen.instance_type or option.deal.region != chosen.deal.region:
+            continue
+        if chosen.setting.need.training is not None and not _same_machine(option, chosen):
+            continue
+        entry = Fallback(
+            instance_type=option.instance_type, region=option.deal.region, zones=(), market=option.deal.market
+        )
+        if entry not in found and len(found) < FALLBACKS:
+            found.append(entry)
+    places = [d for d in chosen.candidate.deals if d.market == chosen.deal.market and d.region != chosen.deal.region]
+    elsewhere = [
+        Fallback(instance_type=chosen.instance_type, region=deal.region, zones=(), market=deal.market)
+        for deal in places[: max(0, FALLBACKS - len(found))]
+    ]
+    return (*found, *elsewhere)
+
+
+def _same_machine(option: Option, chosen: Option) -> bool:
+    mine, other = option.candidate.shape, chosen.candidate.shape
+    return mine.accelerator == other.accelerator and mine.accelerators == other.accelerators
+
+
+def rejection_groups(rejections: Iterable[Rejection]) -> tuple[RejectionGroup, ...]:
+    """Rejections by cause, in the order of the causes; the example is the one that came nearest."""
+    groups: list[RejectionGroup] = []
+    found = list(rejections)
+    for cause in Cause:
+        same = [rejection for rejection in found if rejection.cause is cause]
+        if not same:
+            continue
+        nearest = min(same, key=lambda r: (r.shortfall, r.shape))
+        groups.append(
+            RejectionGroup(
+                cause=cause.value,
+                count=len(same),
+                example=f"{nearest.shape}: {nearest.reason}",
+                shapes=tuple(sorted(r.shape for r in same)),
+            )
+        )
+    return tuple(groups)
+
+
+def performance_value(option: Option) -> float | None:
+    """The figure of `sizing.records.decision.Performance.value` for an option."""
+    if option.run_s is not None:
+        return significant(option.run_s)
+    if option.fleet.replica_rate:
+        return significant(option.fleet.replica_rate * option.fleet.replicas)
+    return None
+
+
+def significant(value: float, digits: int = 6) -> float:
+    """A float to six significant digits: what lies beyond is arithmetic, not knowledge.
+
+    >>> significant(1234.56789)
+    1234.57
+    """
+    return float(f"{value:.{digits}g}")
+
+
+def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
+    """Why a machine that does the work has no option: nobody says what the service asks for it, or runs break off."""
+    need, shape = setting.need, candidate.shape
+    deals = [deal for deal in candidate.deals if deal.market in need.markets]
+    ways = [(deal, way) for deal in deals for way in ways_of(candidate, deal, setting)]
+    priced = any(usd_per_hour(candidate, deal, way, setting) is not None for deal, way in ways)
+    fleet = min(candidate.fleets, key=lambda f: f.run_s or 0.0)
+    allowed = need.deadline_s or need.block_s
+    if not priced or allowed is None:
+        title = TITLES.get(need.team.managed, "the service")
+        cause, relax = Cause.MANAGED, "use managed: auto"
+        reason = f"{title} has no price for {shape.instance_type}, or not so many of them"
+    else:
+        cause, relax = Cause.TOO_SLOW, "allow a later deadline or more nodes"
+        nodes = f"{fleet.nodes} node{'s' if fleet.nodes > 1 else ''}"
+        reason = f"{(fleet.run_s or 0.0) / 3600:.1f} h on {nodes} without interruptions, with them more than the "
+        reason += f"{allowed / 3600:.1f} h allowed"
+    return Rejection(
+        cloud=shape.cloud,
+        instance_type=shape.instance_type,
+        accelerator=candidate.accelerator.key,
+        cause=cause,
+        reason=reason,
+        shortfall=1.01,
+        relax=relax,
+    )
+
+
+def usd(value: Decimal | None) -> str:
+    return "?" if value is None else f"{value:,.2f} USD"

@@ -1,0 +1,182 @@
+"""Specs and catalog in, the decision of a stack out; or which workload nothing fits, and what to relax.
+
+`decide` is pure: it reads no clock, no file and no network. The same specs, catalog and date give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from sizewell.sizing.billing.fees_compared import ComparedFees
+from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.choose.bill import standing_items
+from sizewell.sizing.choose.candidates import Cause, Rejection
+from sizewell.sizing.choose.choice import Sizing, rejection_groups, size, with_fleet
+from sizewell.sizing.choose.pricing import Option
+from sizewell.sizing.choose.requirements import requirements
+from sizewell.sizing.choose.setting import KEEP, Setting
+from sizewell.sizing.choose.workloads import workload_record
+from sizewell.sizing.errors import UsageError
+from sizewell.sizing.records.decision import CatalogRef, Decision, RejectionGroup
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.spec.read import WorkloadSpec
+
+ENVIRONMENTS = ("dev", "staging", "prod")
+NEAREST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NothingFits:
+    """No machine that a component can build does the work: the nearest ones, why not, and what to relax."""
+
+    workload: str
+    nearest: tuple[Rejection, ...]
+    relax: tuple[str, ...]
+    rejections: tuple[RejectionGroup, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.workload}: nothing fits"]
+        lines += [f"  {rejection.shape}: {rejection.reason}" for rejection in self.nearest]
+        lines += [f"  relax: {way}" for way in self.relax]
+        return "\n".join(lines)
+
+
+Answer = Decision | NothingFits
+
+
+def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: date) -> Decision | NothingFits:
+    """The decision of `stack` ("" for none: nothing is written then) on a day; all its workloads on one cloud.
+
+    UsageError for no spec or two of the same name; SpecError for a spec that names what the catalog does not know.
+    """
+    if not specs:
+        raise UsageError("no spec to size")
+    names = [spec.name for spec in specs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(f"two specs are named {', '.join(twice)}; the names of a stack's workloads must differ")
+    cloud = _cloud_of(stack)
+    apart = cloud is not None or len(specs) > 1
+    sizings = [size_one(spec, catalog, stack=stack, on=on, apart=apart) for spec in specs]
+    chosen: list[Option] = []
+    if cloud is None and len(sizings) > 1:
+        cloud = _cheapest_common(sizings)
+        if cloud is None and all(sizing.best() for sizing in sizings):
+            return _no_common_cloud(sizings)
+    for sizing in sizings:
+        option = sizing.best(cloud)
+        if option is None:
+            return nothing_fits(sizing, cloud)
+        chosen.append(option)
+    chosen = [with_fleet(sizing, option) for sizing, option in zip(sizings, chosen, strict=True)]
+    lives = [spec.ttl_s for spec in specs if spec.ttl_s is not None]
+    ends = bool(lives) and len(lives) == len(specs)
+    chosen = share_standing(chosen, ends=ends)
+    first = specs[0]
+    return Decision(
+        schema="sizewell.decision/1",
+        stack=stack,
+        environment=environment_of(stack),
+        decided_on=on,
+        expires_at=on + timedelta(seconds=min(lives)) if ends else None,
+        owner=first.owner,
+        cost_center=first.cost_center,
+        catalog=CatalogRef(digest=catalog.digest, as_of=catalog.as_of),
+        workloads=tuple(workload_record(sizing, option) for sizing, option in zip(sizings, chosen, strict=True)),
+    )
+
+
+def share_standing(chosen: Sequence[Option], *, ends: bool = False) -> list[Option]:
+    """Workloads of one stack in one region share network and cluster; the first of them has the lines of all."""
+    together: dict[tuple[str, str], list[Option]] = {}
+    for option in chosen:
+        together.setdefault((option.cloud, option.deal.region), []).append(option)
+    return [
+        replace(option, shared=standing_items(here, ends=ends) if here[0] is option else ())
+        for option in chosen
+        for here in (together[option.cloud, option.deal.region],)
+    ]
+
+
+def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apart: bool = False) -> Sizing:
+    """One spec against the whole catalog: what `decide`, `explain` and the benchmarks share."""
+    checkpoint = spec.checkpoint
+    setting = Setting(
+        need=requirements(spec, catalog),
+        catalog=catalog,
+        on=on,
+        fees=ComparedFees.of(catalog, on),
+        environment=environment_of(stack),
+        store=f"{stack}-{spec.name}" if stack else spec.name,
+        keep=checkpoint.keep if checkpoint else KEEP,
+        interval_s=checkpoint.interval_s if checkpoint else None,
+    )
+    return size(spec, setting, apart=apart)
+
+
+def environment_of(stack: str) -> str:
+    """The first word of the stack's name; a stack that names none is development.
+
+    >>> environment_of("prod-aws"), environment_of("demo")
+    ('prod', 'dev')
+    """
+    word = stack.partition("-")[0]
+    return word if word in ENVIRONMENTS else "dev"
+
+
+def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
+    """The nearest rejections of one workload, one for each reason, and how to make them fit."""
+    pool = [r for r in sizing.rejections if r.cloud in PROVISIONABLE and r.cause is not Cause.ACCELERATOR]
+    if cloud is not None:
+        pool = [r for r in pool if r.cloud == cloud] or pool
+    order = list(Cause)
+    ranked = sorted(pool, key=lambda r: (r.shortfall, -order.index(r.cause), r.shape))
+    nearest: list[Rejection] = []
+    for rejection in ranked:
+        if len(nearest) < NEAREST and rejection.reason not in {found.reason for found in nearest}:
+            nearest.append(rejection)
+    relax = list(dict.fromkeys(r.relax for r in nearest if r.relax))
+    elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
+    if elsewhere is not None:
+        relax.append(f"{elsewhere.cloud} {elsewhere.instance_type} would serve, but no component builds it")
+    if cloud is not None and (other := sizing.best()) is not None:
+        relax.append(f"{other.cloud} {other.instance_type} would serve; the stack is on {cloud}")
+    return NothingFits(
+        workload=sizing.need.name,
+        nearest=tuple(nearest),
+        relax=tuple(relax),
+        rejections=rejection_groups(sizing.rejections),
+    )
+
+
+def _cloud_of(stack: str) -> str | None:
+    """The cloud that a stack's name says, where it says one."""
+    words = stack.split("-")[1:]
+    return next((word for word in words if word in PROVISIONABLE), None)
+
+
+def _cheapest_common(sizings: Sequence[Sizing]) -> str | None:
+    """The cloud on which all workloads together come out best; None where no cloud has them all."""
+    best: tuple[float, str] | None = None
+    for cloud in PROVISIONABLE:
+        found = [sizing.best(cloud) for sizing in sizings]
+        if all(option is not None for option in found):
+            options = [option for option in found if option is not None]
+            key = (sum(o.rank_usd for o in options), cloud)
+            best = key if best is None or key < best else best
+    return best[1] if best else None
+
+
+def _no_common_cloud(sizings: Sequence[Sizing]) -> NothingFits:
+    lines = tuple(f"{s.need.name} fits on {option.cloud}" for s in sizings if (option := s.best()) is not None)
+    return NothingFits(
+        workload=", ".join(sizing.need.name for sizing in sizings),
+        nearest=(),
+        relax=("one stack stands on one cloud: split the workloads over two stacks", *lines),
+        rejections=(),
+    )

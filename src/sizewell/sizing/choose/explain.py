@@ -1,0 +1,426 @@
+"""Why the choice is what it is: the data behind `sizewell explain`. Pure; the printing is the command's.
+
+Memory as an itemised bar, the time of a step as a waterfall, what would have to change to fit on half the devices, the
+next best layout and why it loses, how twice the devices would be used, and how much the answer moves with its inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from sizewell.sizing.choose.candidates import Candidate, machine_of, try_all
+from sizewell.sizing.choose.choice import Sizing, alternatives, ordered, significant
+from sizewell.sizing.choose.decide import NothingFits, nothing_fits, size_one
+from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Memo
+from sizewell.sizing.choose.fleets import fleets_for
+from sizewell.sizing.choose.pricing import Option, least_extras_usd, options_of
+from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.choose.setting import Setting
+from sizewell.sizing.records.decision import Alternative
+from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.spec.read import WorkloadSpec
+
+GIB = 2**30
+MORE, LESS = 1.25, 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One item of a bar or a waterfall: bytes or seconds, and its share of the whole."""
+
+    name: str
+    value: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Something that could be changed, whether that is enough, and what it costs."""
+
+    what: str
+    enough: bool
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextLayout:
+    """The runner-up among the layouts on the same machines, and why it loses."""
+
+    layout: Layout
+    step_s: float
+    why_it_loses: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """How twice the devices would be used; `warning` below 60 %."""
+
+    devices: int
+    efficiency: float | None
+    warning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What the answer becomes when one input moves."""
+
+    what: str
+    machines: str  # "" where nothing fits
+    usd: float | None  # a month of service, or a run
+    change_percent: float | None  # of that cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Everything that `sizewell explain` shows of one workload."""
+
+    workload: str
+    machines: str
+    memory: tuple[Part, ...]  # largest first
+    used_bytes: int
+    high_bytes: int  # upper edge of the band
+    usable_bytes: int
+    waterfall: tuple[Part, ...]  # of one training step, or of a second of a replica; in order
+    bottleneck: str
+    layout: Layout | None
+    next_layout: NextLayout | None
+    half_devices: int
+    half: tuple[Change, ...]
+    scaling: Scaling | None
+    sensitivity: tuple[Effect, ...]
+    alternatives: tuple[Alternative, ...]
+
+
+def explain(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date) -> Explanation | NothingFits:
+    """The explanation of what `decide` would choose for one spec."""
+    sizing = size_one(spec, catalog, stack=stack, on=on)
+    chosen = sizing.best()
+    if chosen is None:
+        return nothing_fits(sizing, None)
+    need, fleet = sizing.need, chosen.fleet
+    machine = machine_of_option(chosen, need)
+    total = fleet.memory.total_bytes
+    limit = fleet.training or fleet.serving
+    return Explanation(
+        workload=need.name,
+        machines=machines(chosen),
+        memory=tuple(
+            Part(name=name, value=float(size), share=size / max(1, total))
+            for name, size in sorted(fleet.memory.breakdown, key=lambda item: (-item[1], item[0]))
+        ),
+        used_bytes=total,
+        high_bytes=fleet.memory.high_bytes,
+        usable_bytes=fleet.usable_bytes,
+        waterfall=_waterfall(fleet),
+        bottleneck=limit.bottleneck if limit else "none",
+        layout=fleet.layout,
+        next_layout=_next_layout(need.training, machine, fleet) if need.training else None,
+        half_devices=_devices(chosen) // 2,
+        half=on_half(sizing, chosen),
+        scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,
+        sensitivity=sensitivity(sizing, chosen),
+        alternatives=alternatives(sizing, chosen),
+    )
+
+
+def machines(option: Option) -> str:
+    """An option in words: "2 x p5.48xlarge (8 x h100-sxm), spot, aws us-east-1"."""
+    shape = option.candidate.shape
+    return (
+        f"{option.fleet.nodes} x {shape.instance_type} ({shape.accelerators} x {shape.accelerator}), "
+        f"{option.deal.market}, {shape.cloud} {option.deal.region}"
+    )
+
+
+def machine_of_option(option: Option, need: Requirements) -> Machine:
+    shape = option.candidate.shape
+    slices = [item for item in option.setting.catalog.slices if item.machine_type == shape.instance_type]
+    return machine_of(shape, option.candidate.accelerator, slices, need)
+
+
+def _devices(option: Option) -> int:
+    return option.fleet.nodes * option.candidate.shape.accelerators
+
+
+def _waterfall(fleet: Fleet) -> tuple[Part, ...]:
+    if fleet.training is None:
+        return ()
+    whole = fleet.training.step_s
+    return tuple(Part(name=name, value=value, share=value / whole) for name, value in fleet.training.waterfall)
+
+
+# The next best layout ----------------------------------------------------------------------------------------------
+
+
+def _next_layout(job: TrainingJob, machine: Machine, fleet: Fleet) -> NextLayout | None:
+    from sizewell.sizing.predict.layouts.search import LayoutRefusal, search
+
+    plans = search(job, machine.cluster(fleet.nodes, fleet.topology), best=2)
+    if isinstance(plans, LayoutRefusal) or len(plans) < 2:
+        return None
+    best, other = plans[0], plans[1]
+    slower = other.time.step_s / best.time.step_s - 1
+    mine, its = dict(best.time.waterfall), dict(other.time.waterfall)
+    grown = sorted(((its[name] - mine.get(name, 0.0), name) for name in its), reverse=True)
+    reason = f"{slower:.1%} slower"
+    if grown and grown[0][0] > 0:
+        more = grown[0][0]
+        reason += f": {grown[0][1]} takes {f'{more:.1f} s' if more >= 1 else f'{more * 1000:.1f} ms'} a step more"
+    if slower < 1e-4:
+        reason = "as fast, but not as simple"
+    return NextLayout(layout=other.layout, step_s=other.time.step_s, why_it_loses=reason)
+
+
+def _scaling(job: TrainingJob, cluster: Cluster) -> Scaling | None:
+    from sizewell.sizing.predict.layouts.scaling import scaling_efficiency
+
+    if cluster.topology:
+        return None  # a slice is doubled to another legal topology, not by adding machines
+    found = scaling_efficiency(job, cluster)
+    known = math.isfinite(found.efficiency)
+    return Scaling(
+        devices=found.devices,
+        efficiency=significant(found.efficiency, 4) if known else None,
+        warning=found.warning,
+    )
+
+
+# Half the devices --------------------------------------------------------------------------------------------------
+
+
+def on_half(sizing: Sizing, chosen: Option) -> tuple[Change, ...]:
+    """What would have to change to fit on half the devices, each tried: as it is, then one change at a time."""
+    need, machine = sizing.need, machine_of_option(chosen, sizing.need)
+    if _devices(chosen) < 2:
+        return (Change(what="as it is", enough=False, outcome="there is one device; half of it is not sold"),)
+    if need.training is not None:
+        return _half_training(need.training, need, machine, chosen)
+    if need.arrivals is not None and need.serving is not None:
+        return _half_serving(need, machine, chosen)
+    hours, allowed = (chosen.run_s or 0.0) * 2 / 3600, (need.deadline_s or 0.0) / 3600
+    outcome = f"takes about {hours:.1f} h, {allowed:.1f} h allowed" if allowed else "a smaller machine holds it"
+    return (Change(what="as it is", enough=bool(allowed) and hours <= allowed, outcome=outcome),)
+
+
+def _half_cluster(machine: Machine, chosen: Option) -> Cluster:
+    nodes = chosen.fleet.nodes
+    if nodes > 1:
+        return machine.cluster(nodes // 2)
+    hosts = machine.host_vcpus / 2 if machine.host_vcpus else None
+    smaller = replace(
+        machine, count=machine.count // 2, scale_up=max(1, min(machine.scale_up, machine.count // 2)), host_vcpus=hosts
+    )
+    return smaller.cluster(1)
+
+
+def _half_training(job: TrainingJob, need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
+    cluster = _half_cluster(machine, chosen)
+    as_it_is = _trained("as it is", job, cluster, need.deadline_s)
+    if as_it_is.run_s is not None:
+        return (as_it_is.change, *_faster(job, cluster, need.deadline_s, as_it_is))
+    tries: list[tuple[str, TrainingJob]] = []
+    if job.checkpointing not in (None, "full"):
+        tries.append(("recompute all activations", replace(job, checkpointing="full")))
+    if job.method in ("pretrain", "full") and job.optimizer in ("adamw", "adam"):
+        tries.append(("optimizer: adamw-8bit", replace(job, optimizer="adamw8bit")))
+    if job.sequence_length >= 1024:
+        half = job.sequence_length // 2
+        tries.append((f"sequence_length: {half}, the same tokens", _resized(job, 0.5)))
+    if job.method == "full":
+        tries.append(("method: lora", replace(job, method="lora", lora_rank=16)))
+        tries.append(("method: qlora", replace(job, method="qlora", weights="nf4", lora_rank=16)))
+    if job.method == "lora":
+        tries.append(("method: qlora", replace(job, method="qlora", weights="nf4")))
+    return (
+        as_it_is.change,
+        *(_trained(what, changed, cluster, need.deadline_s).change for what, changed in tries),
+    )
+
+
+def _faster(job: TrainingJob, cluster: Cluster, deadline_s: float | None, as_it_is: _Trial) -> tuple[Change, ...]:
+    """Where memory suffices and time does not: what makes a run shorter, and the deadline that half would meet."""
+    if as_it_is.change.enough or as_it_is.run_s is None:
+        return ()
+    tries: list[tuple[str, TrainingJob]] = []
+    if job.precision in ("bf16", "fp16") and cluster.accelerator.flop_per_s.get("fp8"):
+        tries.append(("model.precision: fp8", replace(job, precision="fp8")))
+    if job.sequence_length >= 1024:
+        half = job.sequence_length // 2
+        tries.append((f"sequence_length: {half}, the same tokens", _resized(job, 0.5)))
+    if job.method == "full":
+        tries.append(("method: lora", replace(job, method="lora", lora_rank=16)))
+    later = Change(
+        what=f"deadline: {math.ceil(as_it_is.run_s / 3600)}h", enough=True, outcome="the same run, that much later"
+    )
+    return (*(_trained(what, changed, cluster, deadline_s).change for what, changed in tries), later)
+
+
+def _resized(job: TrainingJob, factor: float) -> TrainingJob:
+    """Sequences `factor` as long, as many more of them: the run reads the same tokens, and each step does."""
+    return replace(
+        job,
+        sequence_length=max(1, round(job.sequence_length * factor)),
+        global_batch=max(1, round(job.global_batch / factor)),
+        samples=job.samples / factor if job.samples is not None else None,
+    )
+
+
+class _Trial(NamedTuple):
+    change: Change
+    run_s: float | None  # None where it does not fit
+
+
+def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: float | None) -> _Trial:
+    """One change to a run, laid out on the smaller cluster."""
+    from sizewell.sizing.choose.fleets_training import run_time_s
+    from sizewell.sizing.predict.layouts.search import LayoutRefusal, search
+
+    plans = search(changed, cluster, best=1)
+    if isinstance(plans, LayoutRefusal):
+        return _Trial(Change(what=what, enough=False, outcome=plans.reason), None)
+    run_s = run_time_s(changed, plans[0].time.step_s)
+    outcome = f"fits; the run takes {run_s / 3600:.1f} h"
+    late = deadline_s is not None and run_s > deadline_s
+    if late:
+        outcome += f", {(deadline_s or 0.0) / 3600:.1f} h allowed"
+    return _Trial(Change(what=what, enough=not late, outcome=outcome), run_s)
+
+
+def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
+    job, level = need.serving, need.level
+    assert job is not None and level is not None  # noqa: S101, PT018 - asked only for services
+    tries = [
+        (f"model.weights: {weights}", replace(need, serving=replace(job, weights=weights)))
+        for weights in ("fp8", "int8", "int4")
+        if _bytes(weights) < _bytes(job.weights)
+    ]
+    if not job.kv:
+        tries.append(("model.kv: fp8", replace(need, serving=replace(job, kv="fp8"))))
+    slower = replace(
+        level,
+        ttft_s=level.ttft_s * 2 if level.ttft_s else None,
+        tpot_s=level.tpot_s * 2 if level.tpot_s else None,
+        e2e_s=level.e2e_s * 2 if level.e2e_s else None,
+    )
+    tries.append(("slo: twice the time", replace(need, level=slower)))
+    half = _devices(chosen) / 2
+    as_it_is = Change(what="as it is", enough=False, outcome=f"the load takes {_devices(chosen)} devices")
+    return (as_it_is, *(_tried(what, changed, machine, half) for what, changed in tries))
+
+
+def _tried(what: str, changed: Requirements, machine: Machine, half: float) -> Change:
+    """One change to a service, sized on the same machines."""
+    fleets = fleets_for(machine, changed, Memo())
+    if isinstance(fleets, FleetRefusal):
+        return Change(what=what, enough=False, outcome=fleets.reason)
+    devices = fleets[0].nodes * machine.count
+    return Change(what=what, enough=devices <= half, outcome=f"{devices} devices")
+
+
+def _bytes(weights: str) -> float:
+    return {"fp32": 4.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5, "int4": 0.5, "nf4": 0.5}.get(weights, 2.0)
+
+
+# Sensitivity -------------------------------------------------------------------------------------------------------
+
+
+def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
+    """The choice and its cost when one input moves by a quarter: load, length of the run, deadline, service level."""
+    need = sizing.need
+    moves: list[tuple[str, Callable[[Requirements], Requirements]]] = []
+    if need.arrivals is not None:
+        moves += [
+            ("a quarter more traffic", lambda n: _traffic(n, MORE)),
+            ("a fifth less traffic", lambda n: _traffic(n, LESS)),
+            ("a fifth less time in the slo", lambda n: _slo(n, LESS)),
+            ("answers a quarter longer", lambda n: _answers(n, MORE)),
+        ]
+    if need.training is not None:
+        moves.append(("a quarter more samples", lambda n: _samples(n, MORE)))
+        limit = need.training.architecture.max_sequence_length
+        if need.training.sequence_length and (not limit or 2 * need.training.sequence_length <= limit):
+            moves.append(("sequences twice as long, the same tokens", lambda n: _sequences(n, 2)))
+    if need.batch is not None:
+        moves.append(("a quarter more records", lambda n: _records(n, MORE)))
+    if need.deadline_s is not None:
+        moves.append(("half the time", lambda n: _deadline(n, 0.5)))
+    return tuple(_effect(what, _best(move(need), sizing.setting, chosen), chosen) for what, move in moves)
+
+
+def _effect(what: str, option: Option | None, chosen: Option) -> Effect:
+    if option is None:
+        return Effect(what=what, machines="", usd=None, change_percent=None)
+    change = 100 * (option.total_usd / chosen.total_usd - 1) if chosen.total_usd else 0.0
+    usd = round(option.total_usd, 2)
+    return Effect(what=what, machines=machines(option), usd=usd, change_percent=round(change, 1))
+
+
+def _best(need: Requirements, setting: Setting, chosen: Option) -> Option | None:
+    """The choice under changed requirements, among the machine types of the chosen cloud and kind that were near."""
+    moved = replace(need, places=((chosen.cloud, chosen.deal.region, ""),))
+    changed = replace(setting, need=moved)
+
+    def appraise(candidate: Candidate) -> float | None:
+        return min((o.rank_usd for o in options_of(candidate, changed, moved.markets)), default=None)
+
+    trial = try_all(moved, setting.catalog, setting.on, appraise, least_extras_usd(changed))
+    options = [option for candidate in trial.candidates for option in options_of(candidate, changed, moved.markets)]
+    return next((option for option in ordered(options, moved) if option.candidate.buildable), None)
+
+
+def _traffic(need: Requirements, factor: float) -> Requirements:
+    arrivals = need.arrivals
+    assert arrivals is not None  # noqa: S101 - moved only where there is traffic
+    rate = arrivals.requests_per_s * factor if arrivals.requests_per_s is not None else None
+    users = arrivals.users * factor if arrivals.users is not None else None
+    return replace(need, arrivals=replace(arrivals, requests_per_s=rate, users=users))
+
+
+def _slo(need: Requirements, factor: float) -> Requirements:
+    level = need.level
+    assert level is not None  # noqa: S101 - moved only where there is a level
+    return replace(
+        need,
+        level=replace(
+            level,
+            ttft_s=level.ttft_s * factor if level.ttft_s else None,
+            tpot_s=level.tpot_s * factor if level.tpot_s else None,
+            e2e_s=level.e2e_s * factor if level.e2e_s else None,
+        ),
+    )
+
+
+def _answers(need: Requirements, factor: float) -> Requirements:
+    job: ServingJob | None = need.serving
+    assert job is not None  # noqa: S101 - moved only for services
+    return replace(need, serving=replace(job, output_tokens=job.output_tokens * factor))
+
+
+def _samples(need: Requirements, factor: float) -> Requirements:
+    job = need.training
+    assert job is not None  # noqa: S101 - moved only for training
+    return replace(need, training=replace(job, samples=(job.samples or 0.0) * factor))
+
+
+def _sequences(need: Requirements, factor: int) -> Requirements:
+    job = need.training
+    assert job is not None  # noqa: S101 - moved only for training
+    return replace(need, training=_resized(job, factor))
+
+
+def _records(need: Requirements, factor: float) -> Requirements:
+    work = need.batch
+    assert work is not None  # noqa: S101 - moved only for batch work
+    return replace(need, batch=replace(work, samples=work.samples * factor))
+
+
+def _deadline(need: Requirements, factor: float) -> Requirements:
+    batch = replace(need.batch, window_s=need.batch.window_s * factor) if need.batch else None
+    return replace(need, deadline_s=(need.deadline_s or 0.0) * factor, batch=batch)

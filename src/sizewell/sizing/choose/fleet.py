@@ -1,0 +1,122 @@
+"""A machine as far as it decides memory and speed, and a fleet of equal ones: the records of the search for fleets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from sizewell.sizing.catalog import buildable
+from sizewell.sizing.catalog.records import Accelerator
+from sizewell.sizing.predict.performance.serving import ServingRefusal
+from sizewell.sizing.records.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, TrainingEstimate
+from sizewell.sizing.units import Range
+
+START_UP_S = 600.0  # booting a machine, pulling an image, loading weights: once per run
+GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What of a machine type decides memory and speed."""
+
+    accelerator: Accelerator
+    count: int
+    scale_up: int
+    fabric: str = ""
+    network_bytes_per_s: float | None = None  # per accelerator
+    slices: tuple[tuple[int, int, str], ...] = ()  # legal TPU slices: (VMs, chips, topology)
+    host_vcpus: float | None = None  # of one machine, where the work has images to decode
+    together_max: int = buildable.NODES_MAX  # most of them that one job runs on
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        network = (self.fabric, self.network_bytes_per_s)
+        return (
+            self.accelerator.key,
+            self.count,
+            self.scale_up,
+            *network,
+            self.slices,
+            self.host_vcpus,
+            self.together_max,
+        )
+
+    def outside(self, nodes: int) -> tuple[object, ...]:
+        """What of the network matters to so many nodes: nothing to one alone."""
+        return () if nodes == 1 else (self.fabric, self.network_bytes_per_s)
+
+    def cluster(self, nodes: int, topology: str = "") -> Cluster:
+        """`nodes` of this machine; on TPU the whole slice is one fast domain."""
+        whole = self.scale_up
+        if self.accelerator.runtime == "tpu":
+            whole = self.count * nodes if topology else self.count
+        elif self.accelerator.scale_up_max > self.count > 1 and self.scale_up > self.count:
+            whole = min(self.accelerator.scale_up_max, self.count * nodes)
+        return Cluster(
+            accelerator=self.accelerator,
+            per_node=self.count,
+            nodes=nodes,
+            scale_up=max(1, whole),
+            link_bytes_per_s=self.accelerator.link_bytes_per_s,
+            network_bytes_per_s=self.network_bytes_per_s,
+            fabric=self.fabric,
+            topology=topology,
+            host_vcpus=self.host_vcpus,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """So many equal nodes, and what they do."""
+
+    nodes: int
+    memory: MemoryEstimate
+    usable_bytes: int
+    topology: str = ""
+    layout: Layout | None = None
+    training: TrainingEstimate | None = None
+    serving: ServingEstimate | None = None  # one replica at its share of the load
+    replicas: int = 0
+    devices_per_replica: int = 1
+    replica_rate: float = 0.0  # the most that one replica takes within its service level, or offline
+    run_s: float | None = None  # wall time of one run on these nodes, without interruptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRefusal:
+    """Why no fleet of this machine does; `cause` is a value of `sizing.choose.candidates.Cause`."""
+
+    cause: str
+    reason: str
+    shortfall: float = math.inf
+    relax: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """As many equal replicas as take the load; 0 of them where none meets the service level at any load."""
+
+    count: int
+    rate: float  # the most that one takes
+
+
+@dataclass(slots=True)
+class Memo:
+    """What is worked out once in a decision and asked for by many machine types."""
+
+    replicas: dict[tuple[object, ...], Replicas | None] = field(default_factory=dict)  # None: no room for a request
+    loaded: dict[tuple[object, ...], tuple[ServingEstimate, MemoryEstimate]] = field(default_factory=dict)
+    offline: dict[tuple[object, ...], ServingEstimate | ServingRefusal] = field(default_factory=dict)
+    found: dict[tuple[object, ...], Any] = field(default_factory=dict)  # layouts; one node alone has no network
+    plans: dict[tuple[object, ...], Any] = field(default_factory=dict)  # those of them that fleets have, itemised
+    least_device_s: dict[str, float] = field(default_factory=dict)  # of a run, by accelerator: a lower bound
+
+
+def within(limits: Range | None, nodes: int) -> int | None:
+    """`nodes`, raised to the lower limit; None where it is above the upper one."""
+    if limits is None:
+        return nodes
+    if limits.high is not None and nodes > limits.high:
+        return None
+    return max(nodes, limits.low)

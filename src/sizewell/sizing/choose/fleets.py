@@ -1,0 +1,270 @@
+"""How many machines of one kind do the work, split how, and how fast that is: the fleets that a candidate offers.
+
+A fleet is a number of equal nodes with the memory and the performance of one layout on them. Prices play no part here,
+so that machines which agree in accelerator, count and links are worked out once.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sizewell.sizing.choose.fleet import START_UP_S, Fleet, FleetRefusal, Machine, Memo, Replicas, within
+from sizewell.sizing.choose.fleets_training import training_fleets
+from sizewell.sizing.choose.requirements import Arrivals, Requirements
+from sizewell.sizing.predict.memory import serving_budget_bytes, serving_memory, usable_bytes
+from sizewell.sizing.predict.performance.serving import (
+    ServingRefusal,
+    is_language_model,
+    largest_rate,
+    refusal,
+    sequences_that_fit,
+    serving,
+)
+from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
+from sizewell.sizing.units import Range
+
+TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
+REPLICAS_MAX = 100_000
+
+
+def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:
+    """The fleets of `machine` that meet `need`, smallest first; or why there is none."""
+    if need.training is not None:
+        return training_fleets((machine,), need, memo)[0]
+    if need.arrivals is not None and need.serving is not None and need.level is not None:
+        return online_fleet(machine, need, memo, job=need.serving, arrivals=need.arrivals, level=need.level)
+    if need.batch is not None and need.serving is not None:
+        return batch_fleets(machine, need, memo, job=need.serving)
+    return notebook_fleet(machine, need)
+
+
+# Online serving ----------------------------------------------------------------------------------------------------
+
+
+def online_fleet(
+    machine: Machine, need: Requirements, memo: Memo, *, job: ServingJob, arrivals: Arrivals, level: ServiceLevel
+) -> tuple[Fleet, ...] | FleetRefusal:
+    """The fewest nodes whose replicas take the load within the service level."""
+    best: tuple[int, int, Replicas] | None = None  # nodes, tensor
+    fits = False
+    cluster = machine.cluster(1)
+    for tensor in tensor_sizes(machine, job):
+        alike = _alike(cluster, tensor)
+        if alike not in memo.replicas:
+            memo.replicas[alike] = _replicas(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
+        replicas = memo.replicas[alike]
+        fits = fits or replicas is not None
+        if replicas is None or not replicas.count:
+            continue
+        nodes = math.ceil(replicas.count / (machine.count // tensor))
+        if best is None or (nodes, tensor) < best[:2]:
+            best = (nodes, tensor, replicas)
+    if not fits:
+        return _memory_refusal(machine, job)
+    if best is None:
+        return _slo_refusal(machine, job, level)
+    nodes, tensor, replicas = best
+    wanted = within(need.nodes, nodes)
+    if wanted is None:
+        return _too_many(nodes, need.nodes)
+    alike = _alike(cluster, tensor)
+    if alike not in memo.loaded:
+        memo.loaded[alike] = _loaded(job, cluster, replicas, tensor=tensor, arrivals=arrivals, level=level)
+    estimate, memory = memo.loaded[alike]
+    fleet = Fleet(
+        nodes=wanted,
+        memory=memory,
+        usable_bytes=serving_budget_bytes(job, machine.accelerator),
+        serving=estimate,
+        replicas=replicas.count,
+        devices_per_replica=tensor,
+        replica_rate=replicas.rate,
+    )
+    return (fleet,)
+
+
+def _alike(cluster: Cluster, tensor: int) -> tuple[object, ...]:
+    """What of a machine a replica over `tensor` of its devices depends on."""
+    return (cluster.accelerator.key, tensor, cluster.scale_up > 1)
+
+
+def _replicas(
+    job: ServingJob, cluster: Cluster, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
+) -> Replicas | None:
+    if not _room(job, cluster, tensor):
+        return None
+    rate = largest_rate(job, cluster, tensor=tensor, level=level)
+    if rate <= 0:
+        return Replicas(0, 0.0)
+    return Replicas(replicas_for(job, cluster, tensor=tensor, rate=rate, arrivals=arrivals, level=level), rate)
+
+
+def _loaded(
+    job: ServingJob, cluster: Cluster, replicas: Replicas, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
+) -> tuple[ServingEstimate, MemoryEstimate]:
+    """One of the replicas at its share of the load."""
+    share = load_per_replica(
+        job, cluster, tensor=tensor, rate=replicas.rate, arrivals=arrivals, replicas=replicas.count, level=level
+    )
+    estimate = serving(job, cluster, tensor=tensor, rps=share, percentile=level.percentile)
+    assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room
+    sequences = max(1.0, estimate.batch)
+    return estimate, serving_memory(job, tensor=tensor, sequences=sequences, accelerator=cluster.accelerator)
+
+
+def tensor_sizes(machine: Machine, job: ServingJob) -> tuple[int, ...]:
+    """Devices that one replica may span: inside one machine, dividing the heads; a sample model takes one device."""
+    if not is_language_model(job):
+        return (1,)
+    heads = job.architecture.heads or 1
+    return tuple(t for t in (1, 2, 4, 8, 16) if t <= machine.count and heads % t == 0)
+
+
+def replicas_for(
+    job: ServingJob, cluster: Cluster, *, tensor: int, rate: float, arrivals: Arrivals, level: ServiceLevel
+) -> int:
+    """Replicas that take the whole load: by rate, or by the users that one replica at its limit keeps served."""
+    if arrivals.requests_per_s is not None:
+        return min(REPLICAS_MAX, max(1, math.ceil(arrivals.requests_per_s / (rate * TARGET_LOAD))))
+    rate *= TARGET_LOAD
+    loaded = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile)
+    assert isinstance(loaded, ServingEstimate)  # noqa: S101 - asked only where there is room
+    users = rate * (arrivals.think_s + loaded.e2e_s)
+    return min(REPLICAS_MAX, max(1, math.ceil((arrivals.users or 1.0) / users)))
+
+
+def load_per_replica(
+    job: ServingJob,
+    cluster: Cluster,
+    *,
+    tensor: int,
+    rate: float,
+    arrivals: Arrivals,
+    replicas: int,
+    level: ServiceLevel,
+) -> float:
+    """Requests per second that reach one of `replicas`; users send the next one when they have read the last."""
+    if arrivals.requests_per_s is not None:
+        return arrivals.requests_per_s / replicas
+    users = (arrivals.users or 1.0) / replicas
+    low, high = 0.0, rate
+    for _ in range(14):
+        middle = (low + high) / 2
+        estimate = serving(job, cluster, tensor=tensor, rps=middle, percentile=level.percentile)
+        assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room
+        low, high = (middle, high) if middle * (arrivals.think_s + estimate.e2e_s) < users else (low, middle)
+    return high
+
+
+def _room(job: ServingJob, cluster: Cluster, tensor: int) -> bool:
+    return sequences_that_fit(job, cluster, tensor=tensor) >= 1
+
+
+def _memory_refusal(machine: Machine, job: ServingJob) -> FleetRefusal:
+    tensor = tensor_sizes(machine, job)[-1]
+    found: ServingRefusal = refusal(job, machine.cluster(1), tensor=tensor)
+    return FleetRefusal(
+        cause="memory",
+        reason=found.reason,
+        shortfall=found.needed_bytes / max(1, found.usable_bytes),
+        relax="use smaller weights (model.weights: int8 or int4) or machines with more accelerators",
+    )
+
+
+def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> FleetRefusal:
+    cluster, tensor = machine.cluster(1), tensor_sizes(machine, job)[-1]
+    alone = serving(job, cluster, tensor=tensor, rps=1e-6, percentile=level.percentile)
+    if isinstance(alone, ServingRefusal):
+        return FleetRefusal(cause="memory", reason=alone.reason)
+    pairs = (
+        ("first token", alone.ttft_s, level.ttft_s),
+        ("each token", alone.tpot_s, level.tpot_s),
+        ("the answer", alone.e2e_s, level.e2e_s),
+    )
+    missed = [(name, is_s, most) for name, is_s, most in pairs if most is not None and is_s > most]
+    words = ", ".join(f"{name} after {is_s * 1000:.0f} ms, {most * 1000:.0f} allowed" for name, is_s, most in missed)
+    worst = max((is_s / most for _, is_s, most in missed), default=math.inf)
+    return FleetRefusal(
+        cause="slo",
+        reason=f"even a single request misses the slo: {words}" if words else "no load at all meets the slo",
+        shortfall=worst,
+        relax="allow more time in slo",
+    )
+
+
+# Offline inference -------------------------------------------------------------------------------------------------
+
+
+def batch_fleets(
+    machine: Machine, need: Requirements, memo: Memo, *, job: ServingJob
+) -> tuple[Fleet, ...] | FleetRefusal:
+    """The nodes that finish the records inside the window, and some more of them for whoever wants it sooner."""
+    assert need.batch is not None  # noqa: S101 - asked only for batch work
+    cluster = machine.cluster(1)
+    best: tuple[float, int, ServingEstimate] | None = None
+    for tensor in tensor_sizes(machine, job):
+        alike = _alike(cluster, tensor)
+        if alike not in memo.offline:
+            memo.offline[alike] = serving(job, cluster, tensor=tensor)
+        estimate = memo.offline[alike]
+        if isinstance(estimate, ServingRefusal):
+            continue
+        rate = estimate.requests_per_s * (machine.count // tensor)
+        if best is None or rate > best[0] * 1.001:
+            best = (rate, tensor, estimate)
+    if best is None:
+        return _memory_refusal(machine, job)
+    rate, tensor, estimate = best
+    memory = serving_memory(job, tensor=tensor, sequences=max(1.0, estimate.batch), accelerator=machine.accelerator)
+    window = need.batch.window_s - START_UP_S
+    if window <= 0:
+        return FleetRefusal(cause="too-slow", reason=f"start-up takes {START_UP_S / 60:.0f} min, as long as the window")
+    least = math.ceil(need.batch.samples / (rate * window))
+    wanted = within(need.nodes, least)
+    if wanted is None:
+        return _too_many(least, need.nodes)
+    counts = sorted({n for n in (wanted, wanted + 1, wanted * 2) if within(need.nodes, n) == n})
+    return tuple(
+        Fleet(
+            nodes=n,
+            memory=memory,
+            usable_bytes=serving_budget_bytes(job, machine.accelerator),
+            serving=estimate,
+            replicas=n * (machine.count // tensor),
+            devices_per_replica=tensor,
+            replica_rate=estimate.requests_per_s,
+            run_s=START_UP_S + need.batch.samples / (rate * n),
+        )
+        for n in counts
+    )
+
+
+# Notebooks ---------------------------------------------------------------------------------------------------------
+
+
+def notebook_fleet(machine: Machine, need: Requirements) -> tuple[Fleet, ...] | FleetRefusal:
+    """One machine; where a model is named, its weights have to fit on one accelerator."""
+    usable = usable_bytes(machine.accelerator)
+    if need.serving is not None:
+        cluster = machine.cluster(1)
+        if not any(_room(need.serving, cluster, tensor) for tensor in tensor_sizes(machine, need.serving)):
+            return _memory_refusal(machine, need.serving)
+        tensor = next(t for t in tensor_sizes(machine, need.serving) if _room(need.serving, cluster, t))
+        memory = serving_memory(need.serving, tensor=tensor, sequences=1, accelerator=machine.accelerator)
+    else:
+        memory = MemoryEstimate(breakdown=(), low_bytes=0, high_bytes=usable, grade="roofline")
+    wanted = within(need.nodes, 1)
+    if wanted is None:
+        return _too_many(1, need.nodes)
+    return (Fleet(nodes=wanted, memory=memory, usable_bytes=usable),)
+
+
+def _too_many(nodes: int, limits: Range | None) -> FleetRefusal:
+    most = limits.high if limits and limits.high else 0
+    return FleetRefusal(
+        cause="nodes",
+        reason=f"needs {nodes:,} nodes, resources.nodes allows {most}",
+        shortfall=nodes / max(1, most),
+        relax="allow more in resources.nodes",
+    )

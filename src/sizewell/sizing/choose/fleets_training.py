@@ -1,0 +1,279 @@
+"""Fleets for training: how many nodes, which layout on them, how long the run takes.
+
+For each machine the numbers of nodes are tried from the smallest up; what is asked of the layout search by all machines
+at once is answered together, since laying out many clusters costs little more than laying out one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sizewell.sizing.catalog.records import Accelerator
+from sizewell.sizing.choose.fleet import GIB, START_UP_S, Fleet, FleetRefusal, Machine, Memo, within
+from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.predict.memory import usable_bytes
+from sizewell.sizing.records.jobs import Cluster, TrainingJob
+
+if TYPE_CHECKING:
+    from sizewell.sizing.predict.layouts.search import Plan
+
+NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
+COMPUTE = ("matrix products", "attention", "memory-bound", "recompute")  # of a step's waterfall
+LIKELY_STATE = 3.0  # what a run is likely to need in all, over the least that any layout keeps
+BOUND_SHARE = 0.98  # products of other sizes may fill a device's last wave a little better
+
+Ask = tuple[tuple[object, ...], Cluster]
+"""A cluster whose best layout is wanted, and the key under which the answer is kept."""
+
+
+class Draft(NamedTuple):
+    """A number of nodes that does, and the key under which its layout is kept."""
+
+    key: tuple[object, ...]
+    nodes: int
+    topology: str
+
+
+def training_fleets(
+    machines: Sequence[Machine], need: Requirements, memo: Memo
+) -> list[tuple[Fleet, ...] | FleetRefusal]:
+    """The fleets of each machine, in their order. Layouts are searched for many clusters at once, round by round."""
+    from sizewell.sizing.predict.layouts.search import find_all, plans
+
+    job = need.training
+    assert job is not None  # noqa: S101 - asked only for training
+    done: dict[int, tuple[Draft, ...] | FleetRefusal] = {}
+    hunts = {index: _hunt(machine, need, job, memo) for index, machine in enumerate(machines)}
+    asks: dict[int, Ask] = {}
+
+    def go_on(index: int, answer: Any) -> None:
+        try:
+            asks[index] = hunts[index].send(answer)
+        except StopIteration as end:
+            done[index] = end.value
+
+    def search(some: Iterable[Ask]) -> None:
+        wanted = {key: cluster for key, cluster in some if key not in memo.found}
+        if wanted:
+            memo.found.update(zip(wanted, find_all(job, tuple(wanted.values()), best=1), strict=True))
+
+    search(ask for machine in machines for ask in _foreseen(machine, need, job, memo))
+    for index in hunts:
+        go_on(index, None)
+    while asks:
+        now = dict(asks)
+        search(asks.values())
+        asks.clear()
+        for index, (key, _) in now.items():
+            go_on(index, memo.found[key])
+    drafts = [draft for drafted in done.values() if not isinstance(drafted, FleetRefusal) for draft in drafted]
+    missing = {draft.key: memo.found[draft.key][0] for draft in drafts if draft.key not in memo.plans}
+    memo.plans.update(zip(missing, plans(job, tuple(missing.values())), strict=True))
+    return [
+        drafted
+        if isinstance(drafted, FleetRefusal)
+        else tuple(_fleet(draft, job, machine, memo.plans[draft.key]) for draft in drafted)
+        for machine, drafted in ((machine, done[index]) for index, machine in enumerate(machines))
+    ]
+
+
+def _foreseen(machine: Machine, need: Requirements, job: TrainingJob, memo: Memo) -> Iterator[Ask]:
+    """What `_hunt` will ask for up to the number of nodes that is likely to do: a guess that only saves rounds."""
+    usable, state, run_s = usable_bytes(machine.accelerator), least_state_bytes(job), least_run_s(machine, job, memo)
+    for nodes, topology in node_counts(machine, need):
+        room, late = nodes * machine.count * usable, need.deadline_s is not None and run_s / nodes > need.deadline_s
+        if state > room or late:
+            continue
+        yield _ask(machine, nodes, topology)
+        if LIKELY_STATE * state <= room:
+            break
+
+
+def _fleet(draft: Draft, job: TrainingJob, machine: Machine, plan: Plan) -> Fleet:
+    return Fleet(
+        nodes=draft.nodes,
+        memory=plan.memory,
+        usable_bytes=usable_bytes(machine.accelerator),
+        topology=draft.topology,
+        layout=plan.layout,
+        training=plan.time,
+        run_s=run_time_s(job, plan.time.step_s) + START_UP_S,
+    )
+
+
+def _ask(machine: Machine, nodes: int, topology: str) -> Ask:
+    alike = (machine.accelerator.key, machine.count, machine.scale_up, machine.host_vcpus)
+    return (*alike, nodes, topology, *machine.outside(nodes)), machine.cluster(nodes, topology)
+
+
+def _hunt(
+    machine: Machine, need: Requirements, job: TrainingJob, memo: Memo
+) -> Generator[Ask, Any, tuple[Draft, ...] | FleetRefusal]:
+    """The numbers of nodes worth looking at, each with its best layout; those that miss the deadline are left out.
+
+    More nodes only add communication, so for objective `cost` the smallest that does is enough; one more is looked at
+    where the deadline is near (interruptions take time) or memory was bought with recomputation.
+    """
+    from sizewell.sizing.predict.layouts.search import LayoutRefusal
+
+    usable = usable_bytes(machine.accelerator)
+    found: list[Draft] = []
+    refusals: list[FleetRefusal] = []
+    for nodes, topology in node_counts(machine, need):
+        devices = nodes * machine.count
+        least_s = least_run_s(machine, job, memo) / nodes
+        if need.deadline_s is not None and least_s > need.deadline_s:
+            refusals.append(_slow(least_s, need.deadline_s, devices, "without any communication"))
+            continue
+        least = least_state_bytes(job) / devices
+        if least > usable:
+            refusals.append(_no_room(least, usable, devices, machine.accelerator))
+            continue
+        key, cluster = _ask(machine, nodes, topology)
+        answer = yield key, cluster
+        if isinstance(answer, LayoutRefusal):
+            shortfall = answer.need_bytes / answer.usable_bytes if answer.usable_bytes else math.inf
+            relax = {
+                "memory": "allow more nodes in resources.nodes",
+                "layout": "set training.global_batch so that the devices divide it, or allow fewer nodes",
+            }[answer.cause]
+            refusals.append(FleetRefusal(cause=answer.cause, reason=answer.reason, shortfall=shortfall, relax=relax))
+            continue
+        best = answer[0]
+        run_s = run_time_s(job, best.step_s) + START_UP_S
+        if need.deadline_s is not None and run_s > need.deadline_s:
+            refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
+            continue
+        found.append(Draft(key, nodes, topology))
+        near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
+        tight = best.layout.checkpointing == "full"
+        if need.objective == "cost" and (len(found) > 1 or not (near or tight)):
+            break
+    if found:
+        return tuple(found)
+    if refusals:
+        return min(refusals, key=lambda refusal: refusal.shortfall)
+    most = machine.together_max
+    if need.nodes and need.nodes.low > most:
+        if most == 1:
+            reason = "machines of one job need InfiniBand on Azure, these work alone"
+            return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
+        reason = f"one job runs on at most {most:,} of these machines"
+        return FleetRefusal(cause="nodes", reason=reason, relax=f"allow {most:,} nodes or fewer in resources.nodes")
+    return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
+
+
+def least_state_bytes(job: TrainingJob) -> float:
+    """Less than any layout keeps, over all devices together: weights, and for full training gradients and moments."""
+    from sizewell.sizing.predict.architecture import params_total
+
+    per_param = {"qlora": 0.5, "lora": 1.0}.get(job.method, 4.0 if job.cpu_offload else 6.0)
+    return params_total(job.architecture) * per_param
+
+
+def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) -> FleetRefusal:
+    return FleetRefusal(
+        cause="memory",
+        reason=f"model state alone needs {least / GIB:.1f} GiB per device on {devices} x {accelerator.name}, "
+        f"{usable / GIB:.1f} GiB usable",
+        shortfall=least / usable,
+        relax="allow more nodes in resources.nodes",
+    )
+
+
+def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:
+    """Numbers of nodes to look at: powers of two within the spec's range; on TPU the legal slices."""
+    most = machine.together_max if need.objective == "cost" else min(NODES_MAX_FOR_TIME, machine.together_max)
+    batch = need.training.global_batch if need.training else most
+    if machine.accelerator.runtime == "tpu":
+        legal = [(vms, topology) for vms, chips, topology in machine.slices if vms <= most and chips <= 8 * batch]
+        return tuple(sorted((v, t) for v, t in set(legal) if within(need.nodes, v) == v))
+    high = min(machine.together_max, need.nodes.high) if need.nodes and need.nodes.high else most
+    low = need.nodes.low if need.nodes else 1
+    counts = {1 << power for power in range(high.bit_length()) if low <= 1 << power <= high}
+    counts |= {n for n in (low, high) if need.nodes and low <= n <= high}
+    return tuple((n, "") for n in sorted(counts))
+
+
+@lru_cache(maxsize=256)
+def run_flop(job: TrainingJob) -> float:
+    """Model FLOPs of the whole run."""
+    from sizewell.sizing.predict.architecture import forward_flop_per_sample, train_flop_per_token
+
+    samples = job.samples or 0.0
+    if job.sequence_length:
+        share = 2 / 3 if job.method in ("lora", "qlora") else 1.0  # frozen weights have no gradient of their own
+        return samples * job.sequence_length * train_flop_per_token(job.architecture, job.sequence_length) * share
+    return 3.0 * samples * forward_flop_per_sample(job.architecture)
+
+
+def least_device_s(job: TrainingJob, accelerators: Sequence[Accelerator]) -> dict[str, float]:
+    """A lower bound of the run's device-seconds, by the accelerator's key: every device works for itself.
+
+    The best layout on one device that needs no room, nothing but its compute counted: splitting makes the products
+    smaller and adds communication. Experts are the exception (together devices fill them better); there it is every
+    product at the calibrated rate of large ones. 0 where the catalog has no FLOP/s.
+    """
+    from sizewell.sizing.predict import calibration
+    from sizewell.sizing.predict.layouts.space import space
+    from sizewell.sizing.predict.performance.training import step_items, useful_share
+    from sizewell.sizing.predict.performance.training_rows import cluster_facts, job_facts, rows
+
+    k = calibration.values("training")
+    machines = [cluster_facts(Cluster(accelerator=one, per_node=1), job.precision, k) for one in accelerators]
+    ideal = [run_flop(job) / one["rate"] if one["rate"] else 0.0 for one in machines]
+    layouts = space(job, 1, 1, 1)
+    if job.architecture.experts or not len(layouts):
+        return {one.key: seconds for one, seconds in zip(accelerators, ideal, strict=True)}
+    table = {name: np.array([one[name] for one in machines])[:, None] for name in machines[0]}
+    table |= {name: values[None, :] for name, values in layouts.columns.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):  # a chip without units for attention, or for anything
+        items = step_items(rows({**job_facts(job), **table}), k)
+    steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch)) / useful_share(job, k)
+    busy = np.broadcast_to(sum(items[name] for name in COMPUTE), (len(machines), len(layouts))).min(axis=1) * steps
+    return {
+        one.key: max(least, BOUND_SHARE * float(seconds)) if math.isfinite(seconds) else least
+        for one, least, seconds in zip(accelerators, ideal, busy, strict=True)
+    }
+
+
+def least_run_s(machine: Machine, job: TrainingJob, memo: Memo) -> float:
+    """A lower bound of the run's time on one machine: its devices compute all the time, or its hosts read all the time.
+
+    More machines divide it at best.
+    """
+    from sizewell.sizing.predict.performance.training_rows import input_facts
+
+    key = machine.accelerator.key
+    if key not in memo.least_device_s:
+        memo.least_device_s |= least_device_s(job, [machine.accelerator])
+    steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch))
+    reading_s = (
+        steps
+        * job.global_batch
+        * input_facts(job.architecture, job.sequence_length)["decode_s"]
+        / (machine.host_vcpus or math.inf)
+    )
+    return max(memo.least_device_s[key] / machine.count, reading_s)
+
+
+def run_time_s(job: TrainingJob, step_s: float) -> float:
+    """Wall time of the run: steps, over the share of time that is useful work."""
+    from sizewell.sizing.predict.performance.training import useful_share
+
+    steps = math.ceil((job.samples or 0.0) / job.global_batch)
+    return max(1, steps) * step_s / max(1e-9, useful_share(job))
+
+
+def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefusal:
+    return FleetRefusal(
+        cause="too-slow",
+        reason=f"{run_s / 3600:.1f} h on {devices} devices ({how}), {deadline_s / 3600:.1f} h allowed",
+        shortfall=run_s / deadline_s,
+        relax="allow a later deadline or more nodes",
+    )

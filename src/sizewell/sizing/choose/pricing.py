@@ -1,0 +1,533 @@
+"""Candidates -> priced options: hours, spot rework and the line items that the decision states and the preview repeats.
+
+An option is one fleet in one market of one region. Options are compared by what the workload costs in all: a service
+by the month, a run by the run. A machine without a price is no option. Where a smaller thing (a disk, a bucket, a
+control plane) has no price in a region, it is never taken for free: it counts twice what it costs where that is known,
+the whole option a quarter more, and its line stays unpriced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+
+from sizewell.sizing.billing import costing
+from sizewell.sizing.billing.fees_compared import ComparedFee
+from sizewell.sizing.billing.standing import Footing, target_of
+from sizewell.sizing.catalog.managed import RAW, SERVICES, STANDING
+from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.choose import bill, orchestration, services
+from sizewell.sizing.choose.candidates import Candidate, Deal
+from sizewell.sizing.choose.fleet import START_UP_S, Fleet
+from sizewell.sizing.choose.requirements import BLOCK_DRAIN_S, Requirements
+from sizewell.sizing.choose.setting import NodeCounts, Setting
+from sizewell.sizing.choose.shared_storage import FileSystem, Reads, file_system
+from sizewell.sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Priced, total
+from sizewell.sizing.predict.spot import Interruptions, interruptions
+
+ALWAYS_ON = (("vertex", "inference"), ("azureml", "inference"))  # endpoints that keep one machine at the least
+BLOCK_DAY_S = 86_400.0
+PREPAID = ("capacity-block", "purchase")
+COMMITTED = ("reserved-1y", "reserved-3y")  # bill around the clock, used or not
+UNKNOWN_MARGIN = 1.25  # by which an option has to be cheaper before a line without a price is put up with
+# Between markets and clouds of the same price the plainer one wins.
+MARKET_ORDER = (
+    "on-demand",
+    "spot",
+    "flex-start",
+    "reserved-1y",
+    "reserved-3y",
+    "capacity-block",
+    "calendar",
+    "purchase",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One fleet, in one market of one region, run by us or by a service, with what it costs."""
+
+    setting: Setting
+    candidate: Candidate
+    fleet: Fleet
+    deal: Deal
+    managed: str = RAW
+    scheduler: str = "none"
+    served: str = ""  # "async": requests wait in a queue, no machine stands while it is empty
+    provision: str = ""  # "fleet": spot machines of several types
+    counts: NodeCounts
+    hours: Interval  # machine-hours per month (of the whole purchase, for a capacity block)
+    run_s: float | None  # wall time of a run, interruptions included
+    interruptions: Interruptions | None
+    checkpoint_bytes: int
+    reads: Reads | None = None
+    storage: FileSystem | None = None  # None: object storage keeps up
+    usd_per_hour: float = 0.0  # of a machine, with the service's premium
+    shared: tuple[LineItem, ...] | None = None  # its part of its stack's standing lines; None: it stands alone
+
+    @property
+    def cloud(self) -> str:
+        return self.candidate.shape.cloud
+
+    @property
+    def instance_type(self) -> str:
+        return self.candidate.shape.instance_type
+
+    @property
+    def name(self) -> tuple[str, str, str, str, int, str]:
+        """What breaks ties."""
+        return (self.cloud, self.instance_type, self.deal.region, self.deal.zone, self.fleet.nodes, self.managed)
+
+    @property
+    def prepaid(self) -> bool:
+        return self.deal.market in PREPAID
+
+    @cached_property
+    def footing(self) -> Footing:
+        """Which standing parts its stack has because of it."""
+        return _footing(self)
+
+    @cached_property
+    def items(self) -> tuple[LineItem, ...]:
+        return bill.line_items(self)
+
+    @cached_property
+    def cost(self) -> Cost:
+        return total(self.items)
+
+    @cached_property
+    def _totals(self) -> tuple[float, float]:
+        return _total_usd(self)
+
+    @property
+    def total_usd(self) -> float:
+        """The month of a service, the whole of a run; stand-ins for what has no price included."""
+        return self._totals[0]
+
+    @property
+    def rank_usd(self) -> float:
+        """What options are compared by: `total_usd`, own care, and more where a line has no price."""
+        return self._totals[1]
+
+    @property
+    def run_usd(self) -> Decimal | None:
+        """Machines of one run, from the first minute to the last, rework included."""
+        if self.run_s is None:
+            return None
+        if self.prepaid:
+            return self.cost.one_off.usd.expected
+        seconds = Decimal(repr(self.run_s)) * self.fleet.nodes
+        return (seconds / 3600 * Decimal(repr(self.usd_per_hour))).quantize(Decimal("0.01"))
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Cheapest first, ties by market and name."""
+        return (self.rank_usd, MARKET_ORDER.index(self.deal.market), *self.name)
+
+    @property
+    def seconds(self) -> float:
+        """What objective `time` makes small: the run, or how long an answer takes."""
+        if self.run_s is not None:
+            return self.run_s
+        return self.fleet.serving.e2e_s if self.fleet.serving else 0.0
+
+
+def options_of(
+    candidate: Candidate, setting: Setting, markets: tuple[str, ...], *, least_extra_usd: float = 0.0
+) -> list[Option]:
+    """The options of a candidate worth comparing.
+
+    For each fleet, market and who runs it the region with the cheapest machine, and the cheapest in all of those in
+    which everything else that bills is priced too. `least_extra_usd` is what any option costs beside its machines.
+    """
+    found: list[Option] = []
+    for market in markets:
+        deals = [deal for deal in candidate.deals if deal.market == market]
+        by_way: dict[str, list[Deal]] = {}
+        for deal in deals:
+            for way in ways_of(candidate, deal, setting):
+                by_way.setdefault(way, []).append(deal)
+        for way, places in by_way.items():
+            priced = _worth_pricing(candidate, places, way, setting)
+            for fleet in candidate.fleets:
+                first = make_option(candidate, fleet, places[0], setting, managed=way)
+                best: Option | None = None
+                for deal in priced:
+                    if best is not None and _least_usd(best, deal) + least_extra_usd > best.rank_usd:
+                        break
+                    option = first if deal is places[0] else make_option(candidate, fleet, deal, setting, managed=way)
+                    if option is not None and (best is None or option.order < best.order):
+                        best = option
+                found += [option for option in (best, None if first is best else first) if option is not None]
+    return found
+
+
+def _least_usd(option: Option, deal: Deal) -> float:
+    """No more than an option's machines cost at another deal, however seldom they are taken away there."""
+    stretch = option.interruptions.stretch if option.interruptions is not None else 1.0
+    hours, _ = _machine_hours(option)
+    return hours / stretch * option.usd_per_hour * float(deal.usd_per_hour / option.deal.usd_per_hour)
+
+
+def ways_of(candidate: Candidate, deal: Deal, setting: Setting) -> tuple[str, ...]:
+    """Who may run a candidate that is bought this way."""
+    if not candidate.buildable:
+        return (RAW,)
+    return services.ways(setting.need, candidate.shape, deal.region, deal.market, setting.catalog)
+
+
+def make_option(
+    candidate: Candidate, fleet: Fleet, deal: Deal, setting: Setting, *, managed: str = RAW
+) -> Option | None:
+    """Hours and cost of one fleet at one deal; None where interruptions make the run miss its deadline, and where a
+    service does not have so many machines or no price.
+    """
+    need = setting.need
+    rate = usd_per_hour(candidate, deal, managed, setting)
+    if rate is None or (managed == "cloud-run" and fleet.nodes > services.RUN_INSTANCES_MAX):
+        return None
+    counts = node_counts(fleet, setting, managed)
+    run_s, broken, bytes_each = fleet.run_s, None, 0
+    if need.training is not None and run_s is not None:
+        bytes_each = setting.checkpoint_bytes
+        broken = interruptions(
+            work_s=run_s,
+            nodes=fleet.nodes,
+            devices=fleet.nodes * candidate.shape.accelerators,
+            bytes_each=bytes_each,
+            spot=deal.market == "spot",
+            advisor=deal.advisor,
+            interval_s=setting.interval_s,
+        )
+        run_s *= broken.stretch
+    elif need.batch is not None and run_s is not None and deal.market == "spot":
+        # Records are work in small pieces: a reclaimed machine loses one batch and the time to start another.
+        broken = interruptions(
+            work_s=run_s,
+            nodes=1,
+            devices=candidate.shape.accelerators,
+            bytes_each=0,
+            spot=True,
+            advisor=deal.advisor,
+            interval_s=60.0,
+        )
+        run_s *= broken.stretch
+    if deal.market == "capacity-block" and need.block_s is not None and (run_s or 0.0) > need.block_s - BLOCK_DRAIN_S:
+        return None
+    if run_s is not None and (not math.isfinite(run_s) or (need.deadline_s is not None and run_s > need.deadline_s)):
+        return None
+    served = "async" if _waits(need, managed) else ""
+    hours = _hours(need, fleet, counts, deal, run_s, managed=managed, served=served)
+    reads = _reads(need, fleet, run_s)
+    if managed != RAW and reads is not None and not reads.streams and need.team.managed == "auto":
+        return None  # no file system of ours stands beside a service's machines
+    spec_scheduler = need.scheduler if candidate.buildable else "none"
+    option = Option(
+        setting=setting,
+        candidate=candidate,
+        fleet=fleet,
+        deal=deal,
+        managed=managed,
+        scheduler=spec_scheduler if spec_scheduler != "auto" else "none",
+        served=served,
+        counts=counts,
+        hours=hours,
+        run_s=run_s,
+        interruptions=broken,
+        checkpoint_bytes=bytes_each,
+        reads=reads,
+        storage=file_system(candidate.shape.cloud, reads)
+        if reads is not None and not reads.streams and managed == RAW
+        else None,
+        usd_per_hour=rate,
+    )
+    scheduler = _scheduler(option) if candidate.buildable else option.scheduler
+    return option if scheduler == option.scheduler else replace(option, scheduler=scheduler)
+
+
+def _scheduler(option: Option) -> str:
+    """By the rule, with what a cluster of our own would cost here."""
+    need, cloud = option.setting.need, option.cloud
+    if need.scheduler != "auto" or option.managed != RAW or option.counts.maximum < 2:
+        cluster_usd = 0.0
+    else:
+        fees, alone = option.setting.fees, option.footing
+        cluster_usd = fees.standing(replace(alone, target="kubernetes")).usd - fees.standing(alone).usd
+    return orchestration.scheduler_of(
+        need,
+        cloud=cloud,
+        managed=option.managed,
+        nodes_max=option.counts.maximum,
+        machines_usd=float(option.hours.expected) * option.usd_per_hour,
+        cluster_usd=cluster_usd,
+    )
+
+
+def _footing(option: Option) -> Footing:
+    need, deal = option.setting.need, option.deal
+    places = {zone for cloud, region, zone in need.places if zone and (cloud, region) == (option.cloud, deal.region)}
+    gang = need.training is not None and option.counts.maximum > 1
+    return Footing(
+        kind=need.kind,
+        cloud=option.cloud,
+        region=deal.region,
+        environment=option.setting.environment,
+        target=target_of(option.managed, option.scheduler, cloud=option.cloud, fleet=option.provision == "fleet"),
+        zones=(deal.zone,) if deal.zone else tuple(sorted(places)),
+        two_zones=deal.market == "spot" and not gang and option.managed == RAW,
+        windows=need.windows,
+        stops=need.stops and not option.prepaid and not need.reserved and option.managed not in STANDING,
+        checkpoints=bool(option.checkpoint_bytes),
+        files=option.storage is not None,
+        waits=option.served == "async",
+        from_zero=option.counts.minimum == 0,
+    )
+
+
+def usd_per_hour(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> float | None:
+    """Of a machine with the service's premium; None where that has no price."""
+    if managed == RAW:
+        return float(deal.usd_per_hour)
+    shape = candidate.shape
+    if managed == "cloud-run":
+        fees = setting.fees
+        gpu, cpu, gib = (fees.fee("gcp", key, deal.region) for key in bill.RUN_KEYS)
+        return 3600 * (gpu.usd + (shape.vcpus or 0) * cpu.usd + services.run_gib(shape) * gib.usd)
+    market = services.listed_market(managed, deal.market)
+    rate = setting.catalog.price(shape.cloud, shape.instance_type, deal.region, market, setting.on)
+    if market == deal.market and deal.zone:
+        rate = Priced(deal.usd_per_hour, "", "")
+    percent = services.premium_percent(setting.catalog, managed, shape.instance_type, deal.region, setting.on)
+    price = services.with_premium(rate, percent)
+    return float(price.amount) if isinstance(price, Priced) else None
+
+
+def _waits(need: Requirements, managed: str) -> bool:
+    """Whether requests are so rare, and may take so long, that they wait in a queue for a machine to start."""
+    if managed != "sagemaker" or need.arrivals is None or need.level is None:
+        return False
+    patient = need.level.e2e_s is not None and need.level.ttft_s is None and need.level.e2e_s >= START_UP_S
+    return patient and services.up_share(need, services.ASYNC_KEPT_S) < 0.5
+
+
+def _reads(need: Requirements, fleet: Fleet, run_s: float | None) -> Reads | None:
+    """What a run reads of its data, and how fast it has to, the time to start up taken off."""
+    if not need.data_bytes or run_s is None or need.kind == "notebook":
+        return None
+    work_s = max(1.0, (fleet.run_s or run_s) - START_UP_S)
+    return Reads(bytes_per_s=need.data_bytes * need.data_passes / work_s, data_bytes=need.data_bytes, nodes=fleet.nodes)
+
+
+def node_counts(fleet: Fleet, setting: Setting, managed: str = RAW) -> NodeCounts:
+    """Between which sizes the pool moves.
+
+    Down to nothing, except a service in production; up to what was sized, and for a service outside development half as
+    much again for peaks.
+    """
+    need, nodes = setting.need, fleet.nodes
+    if managed in STANDING:
+        return NodeCounts(minimum=nodes, initial=nodes, maximum=nodes)
+    if need.arrivals is None:
+        return NodeCounts(minimum=0, initial=nodes, maximum=nodes)
+    most = nodes if setting.environment == "dev" else math.ceil(nodes * 1.5)
+    if need.nodes is not None and need.nodes.high is not None:
+        most = max(nodes, min(most, need.nodes.high))
+    around_the_clock = need.hours_per_week >= costing.HOURS_PER_WEEK
+    least = 1 if setting.environment == "prod" and around_the_clock else 0
+    if setting.environment != "dev" and need.nodes is not None and around_the_clock:
+        least = max(least, min(need.nodes.low, nodes)) if setting.environment == "prod" else least
+    if managed == "cloud-run":
+        cold = services.may_start_cold(need, services.KEPT_WARM_S, services.RUN_COLD_START_S)
+        least = 0 if cold or setting.environment == "dev" else 1
+        most = min(most, services.RUN_INSTANCES_MAX)
+    elif (managed, need.kind) in ALWAYS_ON:
+        least = max(1, least)
+    elif _waits(need, managed):
+        least = 0
+    return NodeCounts(minimum=least, initial=nodes, maximum=most)
+
+
+def _hours(
+    need: Requirements,
+    fleet: Fleet,
+    counts: NodeCounts,
+    deal: Deal,
+    run_s: float | None,
+    *,
+    managed: str = RAW,
+    served: str = "",
+) -> Interval:
+    """Machine-hours of the pool: per month, or of the whole block that is bought; commitments bill around the clock."""
+    if deal.market in COMMITTED or managed in STANDING:
+        month = costing.amount(counts.initial * HOURS_PER_MONTH)
+        return Interval(month, month, costing.amount(counts.maximum * HOURS_PER_MONTH))
+    if run_s is not None and deal.market in PREPAID:
+        days = max(1, math.ceil((need.block_s or run_s + BLOCK_DRAIN_S) / BLOCK_DAY_S))
+        return Interval.exactly(costing.amount(fleet.nodes * days * 24))
+    if run_s is not None:
+        runs = 1.0
+        if need.batch is not None and need.batch.every_s:
+            runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
+        whole = counts.maximum * float(HOURS_PER_MONTH)
+        expected = fleet.nodes * run_s / 3600 * runs
+        if need.utilization is not None:
+            expected = float(need.utilization) * whole
+        return Interval(Decimal(0), costing.amount(min(expected, whole)), costing.amount(whole))
+    if (managed, need.kind) in ALWAYS_ON:
+        return costing.node_hours(nodes_min=counts.minimum, nodes_initial=counts.initial, nodes_max=counts.maximum)
+    used = need.utilization if need.utilization is not None else Decimal(1)
+    if managed == "cloud-run" or served == "async":
+        kept_s = services.KEPT_WARM_S if managed == "cloud-run" else services.ASYNC_KEPT_S
+        used = min(used, Decimal(repr(services.up_share(need, kept_s))))
+    return costing.node_hours(
+        nodes_min=counts.minimum,
+        nodes_initial=counts.initial,
+        nodes_max=counts.maximum,
+        hours_per_week=need.hours_per_week,
+        utilization=used,
+    )
+
+
+def _machine_hours(option: Option) -> tuple[float, float]:
+    """Machine-hours that an option is compared by, of the month or the whole run, and how many months that is."""
+    hours, months = float(option.hours.expected), 1.0
+    if option.setting.need.training is not None and option.run_s is not None and option.deal.market not in PREPAID:
+        months = max(1.0, option.run_s / 3600 / float(HOURS_PER_MONTH))
+        committed = option.deal.market in COMMITTED
+        hours = hours * math.ceil(months) if committed else option.fleet.nodes * option.run_s / 3600
+    return hours, months
+
+
+def _total_usd(option: Option) -> tuple[float, float]:
+    """What the option costs in all, the month or the whole run, and the figure that it is compared by.
+
+    In floating point, to compare thousands; the line items of those that are shown are exact.
+    """
+    setting, deal, cloud = option.setting, option.deal, option.cloud
+    need, fees = setting.need, setting.fees
+    machine_hours, months = _machine_hours(option)
+    usd = machine_hours * option.usd_per_hour
+    if not option.candidate.buildable:
+        usd += leaving_usd(option)
+        return usd, usd
+    extras: list[tuple[ComparedFee, float]] = [(fees.standing(option.footing), months)]
+    if option.managed == "cloud-run":
+        extras += [(fees.fee(cloud, key, deal.region), 0.0) for key in bill.RUN_KEYS]  # their price is in the hour
+    disk, units = bill.disk_of(option.candidate.shape, option.managed, need.kind, option.scheduler)
+    if disk:
+        standing = need.kind == "notebook" and option.managed == "sagemaker"
+        used = months if standing else machine_hours / float(HOURS_PER_MONTH)
+        extras.append((fees.fee(cloud, disk, deal.region), float(units) * used))
+    if option.checkpoint_bytes:
+        stored = option.checkpoint_bytes * setting.keep / costing.BILLED_GIGABYTE
+        stores = costing.object_key(cloud, setting.environment)
+        extras.append((fees.fee(cloud, stores, deal.region), stored * months))
+    if option.storage is not None:
+        extras.append((fees.fee(cloud, option.storage.fee_key, deal.region), option.storage.gib * months))
+    usd += sum(fee.usd * quantity for fee, quantity in extras) + leaving_usd(option)
+    care = services.care_usd_per_month(need) * months if option.managed == RAW else 0.0
+    known = all(fee.known for fee, _ in extras)
+    nowhere = any(fee.known is None for fee, _ in extras)
+    return usd, math.inf if nowhere else (usd if known else usd * UNKNOWN_MARGIN) + care
+
+
+def leaving_usd(option: Option) -> float:
+    """What its data cost on their way to the machines: once for a training run, each time for records of a batch.
+
+    No resource of the stack bills it, the place where the data lie does: it decides, and stands beside the bill.
+    """
+    need, setting = option.setting.need, option.setting
+    elsewhere = need.data_cloud and need.data_cloud != option.cloud
+    away = bool(need.data_cloud) and bool(need.data_region) and need.data_region != option.deal.region
+    if not need.data_bytes or need.kind == "notebook" or not (elsewhere or away):
+        return 0.0
+    runs = 1.0
+    if need.batch is not None and need.batch.every_s:
+        runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
+    gigabytes = runs * need.data_bytes / costing.BILLED_GIGABYTE
+    return setting.fees.leaving(need.data_cloud, need.data_region, gigabytes, internet=bool(elsewhere)).usd
+
+
+def _worth_pricing(candidate: Candidate, places: Sequence[Deal], managed: str, setting: Setting) -> list[Deal]:
+    """Of deals by price, those in regions where everything has one, and that none beats in machine and all fees."""
+    kept: list[tuple[Deal, tuple[float, ...]]] = []
+    for deal in places:
+        fees = _fees_beside(candidate, deal, managed, setting)
+        if fees is not None and not any(
+            other.advisor == deal.advisor and all(less <= more for less, more in zip(theirs, fees, strict=True))
+            for other, theirs in kept
+        ):
+            kept.append((deal, fees))
+    return [deal for deal, _ in kept]
+
+
+def _fees_beside(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> tuple[float, ...] | None:
+    """What bills beside the machine in the deal's region, each at its price there; None where one has none."""
+    cloud, need, fees = candidate.shape.cloud, setting.need, setting.fees
+    away = float(bool(need.data_region) and need.data_region != deal.region)
+    if not candidate.buildable:
+        return (away,)
+    disk = bill.disk_of(candidate.shape, managed, need.kind, "none")[0]
+    training = need.training is not None
+    alike = (cloud, deal.region, setting.environment, managed, need.kind, need.windows, training, disk)
+    if alike not in fees.beside:
+        keys = [disk] if disk else []
+        keys += [costing.object_key(cloud, setting.environment)] if training else []
+        keys += bill.RUN_KEYS if managed == "cloud-run" else ()
+        standing = [
+            fees.standing(
+                Footing(
+                    kind=need.kind,
+                    cloud=cloud,
+                    region=deal.region,
+                    environment=setting.environment,
+                    target=target_of(managed, scheduler, cloud=cloud, fleet=False),
+                    windows=need.windows,
+                    checkpoints=training,
+                )
+            )
+            for scheduler in ("none", "kubernetes")
+        ]
+        each = [*standing, *(fees.fee(cloud, key, deal.region) for key in keys)]
+        known = standing[0].known is True and all(fee.known for fee in each[2:])
+        fees.beside[alike] = tuple(fee.usd for fee in each) if known else None
+    found = fees.beside[alike]
+    return None if found is None else (away, *found)
+
+
+def least_extras_usd(setting: Setting) -> dict[str, float]:
+    """What every option in a cloud bills beside its machines, at the least: a lower bound over all regions."""
+    fees = setting.fees
+    stored = setting.checkpoint_bytes * setting.keep / costing.BILLED_GIGABYTE
+    return {
+        cloud: _least_standing_usd(setting, cloud) + stored * fees.cheapest(cloud, costing.OBJECT_STORAGE[cloud])
+        for cloud in PROVISIONABLE
+    }
+
+
+def _least_standing_usd(setting: Setting, cloud: str) -> float:
+    """The cheapest standing parts in any region that may be, run by anybody who may."""
+    need, asked = setting.need, setting.need.team.managed
+    regions = {region for where, region, _ in need.places if where == cloud and region} or setting.catalog.regions(
+        cloud
+    )
+    managed = SERVICES.get(cloud, ())
+    ways = [way for way in (RAW, *managed) if asked in ("auto", way)]
+    targets = {target_of(way, "none", cloud=cloud, fleet=False) for way in ways}
+    footings = [
+        Footing(
+            kind=need.kind,
+            cloud=cloud,
+            region=region,
+            environment=setting.environment,
+            target=target,
+            guarded=False,
+            checkpoints=need.training is not None,
+        )
+        for region in regions
+        for target in targets
+    ]
+    return min((setting.fees.standing(footing).usd for footing in footings), default=0.0)

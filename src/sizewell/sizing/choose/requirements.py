@@ -1,0 +1,377 @@
+"""What has to hold: a workload spec as jobs, limits and places, with every assumption that was needed said aloud.
+
+`requirements(spec, catalog)` is the first step of a decision. It chooses nothing: it turns the spec's words into the
+records that memory and time predictions take, and into the limits that a machine must meet to be a candidate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.predict.architecture import assumptions as model_assumptions
+from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.records.jobs import ServingJob, TrainingJob
+from sizewell.sizing.units import Range
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.spec.read import WorkloadSpec
+
+# Where a spec is silent about its requests: a chat turn, and what a reader finds prompt and fluent.
+INPUT_TOKENS: Final = 512
+OUTPUT_TOKENS: Final = 256
+TTFT_S: Final = 2.0
+TPOT_S: Final = 0.1
+SAMPLE_LATENCY_S: Final = 1.0
+NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
+NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
+FINE_TUNING_SAMPLES_PER_STEP: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrivals:
+    """Load on a service: a rate, or users who wait for their answer and think."""
+
+    requests_per_s: float | None
+    users: float | None
+    think_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchWork:
+    """Offline inference: so many samples within a window, again and again."""
+
+    samples: float
+    window_s: float
+    every_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Team:
+    """Who runs it: what the spec asks for, and how many people look after machines."""
+
+    managed: str = "auto"
+    platform_engineers: int = 1
+
+    @property
+    def care_counts(self) -> bool:
+        """Whether machines of one's own take time that nobody has."""
+        return self.managed == "auto" and self.platform_engineers == 0
+
+
+DATA_CLOUDS = {"aws": ("s3://",), "gcp": ("gs://",), "azure": ("az://", "abfss://")}
+BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """What candidates are tried against: one of `training`, `arrivals` and `batch`, or none for a notebook."""
+
+    name: str
+    kind: str
+    training: TrainingJob | None = None
+    serving: ServingJob | None = None
+    arrivals: Arrivals | None = None
+    level: ServiceLevel | None = None
+    batch: BatchWork | None = None
+    deadline_s: float | None = None
+    framework: str = "pytorch"
+    accelerators: frozenset[str] | None = None  # catalog keys; None: any
+    accelerator_words: tuple[str, ...] = ()  # as the spec names them
+    instance_types: frozenset[str] = frozenset()  # (): any
+    memory_bytes_min: int = 0  # of one accelerator, as sold
+    memory_bytes_max: int | None = None
+    nodes: Range | None = None
+    tpu: tuple[str, str] | None = None  # (generation, topology or "")
+    places: tuple[tuple[str, str, str], ...] = ()  # (cloud, region, zone), "" for any; (): anywhere
+    residency: str = ""
+    interruptible: bool = False
+    markets: tuple[str, ...] = ("on-demand",)
+    objective: str = "cost"
+    hours_per_week: Decimal = Decimal(168)
+    utilization: Decimal | None = None
+    block_s: float | None = None  # length of the capacity block that the spec asks for
+    budget_monthly_usd: Decimal | None = None
+    budget_per_run_usd: Decimal | None = None
+    team: Team = field(default_factory=Team)
+    scheduler: str = "auto"
+    windows: int = 0  # of working hours in a week's schedule
+    stops: bool = True  # an idle pool is taken to zero; else somebody is told
+    reserved: bool = False  # capacity that is paid for already: stopping it saves nothing
+    data_bytes: int = 0  # that a run reads, times `data_passes`; 0: not stated
+    data_passes: int = 1
+    data_cloud: str = ""  # where the data lie, where their location says it
+    data_region: str = ""
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def architecture(self) -> Architecture | None:
+        job = self.training or self.serving
+        return job.architecture if job else None
+
+    @property
+    def names_hardware(self) -> bool:
+        """Whether the spec names accelerators or machine types: porting to what it names is its author's wish."""
+        return self.tpu is not None or self.accelerators is not None or bool(self.instance_types)
+
+
+def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
+    """The requirements of a spec. SpecError where a name is unknown to the catalog or the model cannot exist."""
+    notes: list[str] = []
+    architecture = model_architecture(spec, catalog)
+    interruptible = spec.kind in ("training", "fine-tuning", "batch-inference")
+    limits = spec.resources
+    location = spec.data.location if spec.data else None
+    block_s = spec.capacity.block.duration_s if spec.capacity and spec.capacity.block else None
+    base = Requirements(
+        name=spec.name,
+        kind=spec.kind,
+        framework=spec.framework,
+        accelerators=_accelerator_keys(spec, catalog),
+        accelerator_words=limits.accelerators,
+        instance_types=frozenset(limits.instance_types),
+        memory_bytes_min=limits.gpu_memory.low if limits.gpu_memory else 0,
+        memory_bytes_max=limits.gpu_memory.high if limits.gpu_memory else None,
+        nodes=limits.nodes,
+        tpu=(limits.tpu.type, limits.tpu.topology or "") if limits.tpu else None,
+        places=tuple((place.cloud, place.region or "", place.zone or "") for place in spec.infra),
+        residency=(spec.data.residency or "") if spec.data else "",
+        interruptible=interruptible,
+        markets=_markets(spec, interruptible=interruptible),
+        objective=spec.objective,
+        hours_per_week=spec.schedule.on.hours_per_week if spec.schedule else Decimal(168),
+        utilization=Decimal(str(spec.utilization)) if spec.utilization is not None else None,
+        deadline_s=min((end for end in (spec.deadline_s, block_s and block_s - BLOCK_DRAIN_S) if end), default=None),
+        block_s=block_s,
+        budget_monthly_usd=spec.budget.monthly_usd if spec.budget else None,
+        budget_per_run_usd=spec.budget.per_run_usd if spec.budget else None,
+        team=Team(managed=spec.managed, platform_engineers=spec.team.platform_engineers if spec.team else 1),
+        scheduler=spec.scheduler,
+        windows=len(spec.schedule.on.windows) if spec.schedule else 0,
+        stops=spec.idle is None or spec.idle.action == "scale-to-zero",
+        reserved=spec.capacity is not None and spec.capacity.reservation is not None,
+        data_bytes=(spec.data.size_bytes or 0) if spec.data else 0,
+        data_passes=(spec.training.epochs or 1) if spec.training else 1,
+        data_cloud=next((c for c, starts in DATA_CLOUDS.items() if (location or "").startswith(starts)), ""),
+        data_region=(spec.data.region or "") if spec.data else "",
+    )
+    if architecture is not None:
+        notes += model_assumptions(architecture)
+    if spec.kind in ("training", "fine-tuning") and architecture is not None:
+        base = replace(base, training=_training_job(spec, architecture, notes))
+    elif spec.kind == "inference" and architecture is not None:
+        base = _inference(base, spec, architecture, notes)
+    elif spec.kind == "batch-inference" and architecture is not None:
+        base = _batch(base, spec, architecture, notes)
+    else:
+        base = _notebook(base, spec, architecture, notes)
+    return replace(base, assumptions=tuple(notes))
+
+
+def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | None:
+    """The model by the catalog, its config.json or the spec's own figures; None where there is no model."""
+    model = spec.model
+    if model is None:
+        return None
+    if model.name is not None:
+        try:
+            return catalog.model(model.name)
+        except KeyError as error:
+            fix = "name a model of the catalog, a config.json, or give params and layers"
+            raise SpecError([Fault(path="model", message=str(error.args[0]), fix=fix)], subject=spec.name) from None
+    if model.config is not None:
+        from sizewell.sizing.spec.hf_config import from_hf_config
+
+        return from_hf_config(model.config, model.config_path or spec.name)
+    if model.dimensions is None:
+        return None
+    from sizewell.sizing.spec.model_dimensions import from_dimensions
+
+    return from_dimensions(model.dimensions, f"{spec.name} model")
+
+
+def _accelerator_keys(spec: WorkloadSpec, catalog: Catalog) -> frozenset[str] | None:
+    if not spec.resources.accelerators:
+        return None
+    keys: set[str] = set()
+    for name in spec.resources.accelerators:
+        found = {accelerator.key for accelerator in catalog.accelerators_named(name)}
+        if not found:
+            try:
+                found = {catalog.accelerator(name).key}
+            except KeyError as error:
+                fault = Fault(
+                    path="resources.accelerators", message=str(error.args[0]), fix="use a name of the catalog"
+                )
+                raise SpecError([fault], subject=spec.name) from None
+        keys |= found
+    return frozenset(keys)
+
+
+def _markets(spec: WorkloadSpec, *, interruptible: bool) -> tuple[str, ...]:
+    """The markets that the chosen option may be bought in; others are alternatives at most."""
+    capacity = spec.capacity
+    if capacity is not None:
+        if capacity.block is not None and capacity.block.purchase == "confirmed":
+            return ("capacity-block",)
+        if capacity.flex_start is not None:
+            return ("flex-start",)
+        if capacity.savings_plan is not None:
+            return (f"reserved-{capacity.savings_plan.term}",)
+        if capacity.reservation is not None:
+            return ("on-demand",)
+    if spec.spot_policy == "spot":
+        return ("spot",)
+    return ("on-demand", "spot") if interruptible and spec.spot_policy == "auto" else ("on-demand",)
+
+
+def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> TrainingJob:
+    run = spec.training
+    model = spec.model
+    assert run is not None and model is not None  # noqa: S101, PT018 - `sizing.spec.read` has refused the spec otherwise
+    language = architecture.kind in ("decoder", "encoder")
+    sequence = (run.sequence_length or architecture.max_sequence_length or 2048) if language else 0
+    if language and run.sequence_length is None:
+        notes.append(f"sequences of {sequence} tokens (training.sequence_length is not stated)")
+    per_sample = sequence if language else 1
+    if run.global_batch is not None:
+        batch = whole_samples(run.global_batch / per_sample)
+        if batch * per_sample != run.global_batch:
+            notes.append(f"{batch} samples per step: {run.global_batch:,} tokens are no whole number that divides well")
+    elif spec.kind == "training" and language:
+        from sizewell.sizing.predict.architecture import params_total
+
+        # Brown et al. 2020, table 2.1: about 1M tokens a step at 2.7B parameters, 2M at 6.7B, 3.2M at 175B.
+        tokens = 2**20 if params_total(architecture) < 5e9 else 2**21 if params_total(architecture) < 3e10 else 2**22
+        batch = max(1, tokens // per_sample)
+        notes.append(f"{tokens:,} tokens per step (training.global_batch is not stated)")
+    else:
+        batch = FINE_TUNING_SAMPLES_PER_STEP if language else 1024
+        notes.append(f"{batch} samples per step (training.global_batch is not stated)")
+    if run.tokens is not None:
+        samples = run.tokens / per_sample
+    elif run.samples is not None:
+        samples = float(run.samples) * (run.epochs or 1)
+    else:
+        samples = float(run.steps or 0) * batch
+    adapter = run.method in ("lora", "qlora")
+    return TrainingJob(
+        architecture=architecture,
+        method=run.method if adapter else "pretrain" if spec.kind == "training" else "full",
+        precision=model.precision,
+        weights=(model.weights or "nf4") if run.method == "qlora" else "",
+        optimizer=run.optimizer,
+        sequence_length=sequence,
+        global_batch=batch,
+        samples=samples,
+        checkpointing=None if run.activation_checkpointing == "auto" else run.activation_checkpointing,
+        attention=run.attention,
+        packed=run.packed,
+        lora_rank=run.lora.rank if run.lora else 0,
+        lora_targets=run.lora.targets if run.lora else (),
+        framework=spec.framework,
+    )
+
+
+def whole_samples(samples: float) -> int:
+    """Samples per step: as stated where that is whole, else the nearest number within 5 % that divides best.
+
+    >>> whole_samples(64.0), whole_samples(1_000_000 / 2048), whole_samples(4_000_000 / 8192)
+    (64, 512, 512)
+    """
+    if samples == int(samples):
+        return max(1, int(samples))
+    for power in range(14, 0, -1):
+        near = round(samples / (1 << power)) << power
+        if near and abs(near - samples) <= 0.05 * samples:
+            return near
+    return max(1, round(samples))
+
+
+def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
+    traffic = spec.traffic
+    assert traffic is not None  # noqa: S101 - `sizing.spec.read` has refused the spec otherwise
+    language = architecture.kind == "decoder"
+    prompt, answer = float(traffic.input_tokens or 0), float(traffic.output_tokens or 0)
+    if traffic.images is not None:
+        prompt += architecture.image_tokens * traffic.images.per_request
+    if language and not prompt:
+        prompt = float(INPUT_TOKENS)
+        notes.append(f"{INPUT_TOKENS} tokens in a request (traffic.input_tokens is not stated)")
+    if language and traffic.output_tokens is None:
+        answer = float(OUTPUT_TOKENS)
+        notes.append(f"{OUTPUT_TOKENS} tokens in an answer (traffic.output_tokens is not stated)")
+    slo = spec.slo
+    percentile = float(slo.percentile[1:]) / 100 if slo else 0.95
+    ttft, tpot, latency = (slo.ttft_s, slo.tpot_s, slo.latency_s) if slo else (None, None, None)
+    if ttft is None and tpot is None and latency is None:
+        if language and answer:
+            ttft, tpot = TTFT_S, TPOT_S
+            notes.append(
+                f"first token within {TTFT_S:g} s, each further within {TPOT_S * 1000:g} ms (slo is not stated)"
+            )
+        else:
+            latency = SAMPLE_LATENCY_S
+            notes.append(f"an answer within {SAMPLE_LATENCY_S:g} s (slo is not stated)")
+    notes.append("arrivals at random (Poisson), request lengths near their means")
+    return replace(
+        base,
+        serving=_serving_job(spec, architecture, prompt, answer),
+        arrivals=Arrivals(
+            requests_per_s=traffic.requests_per_s,
+            users=float(traffic.concurrent_users) if traffic.concurrent_users is not None else None,
+            think_s=traffic.think_time_s,
+        ),
+        level=ServiceLevel(ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile),
+    )
+
+
+def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
+    work = spec.batch
+    assert work is not None  # noqa: S101 - `sizing.spec.read` has refused the spec otherwise
+    prompt = float(work.tokens_per_record or 0)
+    if work.images is not None:
+        prompt += architecture.image_tokens * work.images.per_request
+    if architecture.kind in ("decoder", "encoder") and not prompt:
+        prompt = float(INPUT_TOKENS)
+        notes.append(f"{INPUT_TOKENS} tokens in a record (batch.tokens_per_record is not stated)")
+    images = work.images.per_request if work.images is not None and architecture.kind == "vision" else 1
+    return replace(
+        base,
+        serving=_serving_job(spec, architecture, prompt, float(work.output_tokens_per_record)),
+        batch=BatchWork(samples=float(work.records) * images, window_s=work.window_s, every_s=work.every_s),
+        deadline_s=work.window_s,
+    )
+
+
+def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, answer: float) -> ServingJob:
+    model = spec.model
+    steps = 40.0 if architecture.kind == "diffusion" else 1.0  # 20 denoising steps, each with and without the prompt
+    return ServingJob(
+        architecture=architecture,
+        weights=(model.weights or model.precision) if model else "bf16",
+        kv=(model.kv or "") if model else "",
+        input_tokens=prompt,
+        output_tokens=answer,
+        passes_per_sample=steps,
+    )
+
+
+def _notebook(
+    base: Requirements, spec: WorkloadSpec, architecture: Architecture | None, notes: list[str]
+) -> Requirements:
+    limits = spec.resources
+    floor = base.memory_bytes_min
+    if not (limits.accelerators or limits.instance_types or limits.gpu_memory or limits.tpu):
+        floor = NOTEBOOK_GPU_BYTES
+        notes.append("one accelerator of 16 GB or more (resources says nothing)")
+    serving = _serving_job(spec, architecture, float(INPUT_TOKENS), 1.0) if architecture is not None else None
+    hours = base.hours_per_week
+    if spec.schedule is None and spec.utilization is None:
+        hours = NOTEBOOK_HOURS_PER_WEEK
+        notes.append(f"open {NOTEBOOK_HOURS_PER_WEEK} hours a week (neither schedule nor utilization is stated)")
+    return replace(base, serving=serving, memory_bytes_min=floor, hours_per_week=hours)

@@ -1,0 +1,164 @@
+"""Who runs the machines: we ourselves, or a managed service of the cloud; what each can run, and what it adds.
+
+A service asks more for the machine and takes work off the team. `managed: auto` weighs the two: where nobody looks
+after machines (`team: {platform_engineers: 0}`), running them yourself counts what a person's care costs, and the
+cheaper way wins; with a platform team the care is its job and costs nothing more. docs/howto/managed-or-own.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from sizewell.sizing.catalog.managed import ASKED_ONLY, KINDS, MARKETS, RAW, SAGEMAKER_USE, SERVICES, TITLES
+from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.money import Price, Priced, Unpriced
+from sizewell.sizing.predict.architecture import params_total
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.choose.requirements import Requirements
+
+# Loaded cost of an engineer: median wage of software developers, 133,080 USD a year (US Bureau of Labor Statistics,
+# May 2024, from memory), wages being 70 % of what an employer pays (same, Employer Costs), over 2,080 hours.
+ENGINEER_USD_PER_HOUR: Final = Decimal(91)
+# Hours a month that machines of one's own take: images and drivers, access, machines that fail or were forgotten; for
+# a service also its restarts and whoever is called at night. Estimates.
+CARE_HOURS_PER_MONTH: Final[Mapping[str, int]] = {
+    "notebook": 2,
+    "training": 4,
+    "fine-tuning": 4,
+    "batch-inference": 4,
+    "inference": 8,
+}
+# Cloud Run: one L4 beside 4 or 8 CPUs with 4 GiB each; files that are loaded lie in the instance's memory.
+RUN_REGIONS: Final = ("us-central1", "us-east4", "europe-west1", "europe-west4", "asia-southeast1", "asia-south1")
+RUN_CPUS: Final = (4, 8)
+RUN_GIB_PER_CPU: Final = 4
+RUN_RUNTIME_GIB: Final = 4  # of the container itself: estimate
+RUN_INSTANCES_MAX: Final = 100
+KEPT_WARM_S: Final = 900.0  # an idle instance stays up to 15 minutes (cloud.google.com/run/docs, from memory)
+RUN_COLD_START_S: Final = 60.0  # image streaming, driver in 5 s, loading the weights: estimate
+ASYNC_KEPT_S: Final = 900.0  # our endpoints go to zero after this long without a request
+
+
+def ways(need: Requirements, shape: Shape, region: str, market: str, catalog: Catalog) -> tuple[str, ...]:
+    """Who may run a machine type bought in one market of a region for this workload: "raw" and services."""
+    asked = need.team.managed
+    if asked != "auto":
+        fits = asked == RAW or (not refusal(asked, need, shape, catalog) and sold(asked, need, region, market))
+        return (asked,) if fits else ()
+    found = [RAW]
+    if need.scheduler in ("auto", "none"):
+        for service in offered(shape.cloud, asked):
+            wanted = need.team.care_counts or service == "cloud-run"
+            if wanted and not refusal(service, need, shape, catalog) and sold(service, need, region, market):
+                found.append(service)
+    return tuple(found)
+
+
+def offered(cloud: str, asked: str) -> tuple[str, ...]:
+    """The services of a cloud that are weighed: those that have to be asked for only where one is."""
+    return tuple(one for one in SERVICES.get(cloud, ()) if one == asked or one not in ASKED_ONLY)
+
+
+def sold(service: str, need: Requirements, region: str, market: str) -> bool:
+    """Whether a service is there in a region, and has its machines in a market."""
+    if service == "cloud-run" and region not in RUN_REGIONS:
+        return False
+    markets = MARKETS.get((service, need.kind)) or MARKETS.get((service, "")) or ("on-demand",)
+    return market in markets
+
+
+def refusal(service: str, need: Requirements, shape: Shape, catalog: Catalog) -> str:
+    """Why a service cannot run this workload on a machine type; "" where it can."""
+    title = TITLES[service]
+    if service not in SERVICES.get(shape.cloud, ()):
+        return f"{title} is not on {shape.cloud}"
+    if need.kind not in KINDS[service]:
+        return f"no component runs {need.kind} on {title}"
+    if service in ("sagemaker", "hyperpod"):
+        use = "hyperpod" if service == "hyperpod" else SAGEMAKER_USE[need.kind]
+        if use not in shape.managed:
+            uses = ", ".join(sorted(shape.managed)) or "nothing"
+            return f"{shape.instance_type} is not offered on SageMaker for {use} (for {uses})"
+        premium = catalog.sagemaker_premium(shape.instance_type)
+        return premium.reason if isinstance(premium, Unpriced) else ""
+    if service == "vertex" and shape.accelerator.startswith("tpu"):
+        return f"no component runs {shape.accelerator} on Vertex AI"
+    return _run_refusal(need, shape) if service == "cloud-run" else ""
+
+
+def _run_refusal(need: Requirements, shape: Shape) -> str:
+    if shape.accelerator != "l4" or shape.accelerators != 1 or shape.vcpus not in RUN_CPUS:
+        return "Cloud Run has one L4 beside 4 or 8 CPUs"
+    job = need.serving
+    if job is None:
+        return "Cloud Run serves a model, and the spec names none"
+    bytes_each = {"fp32": 4.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5, "int4": 0.5, "nf4": 0.5}.get(job.weights, 2.0)
+    gib = params_total(job.architecture) * bytes_each / 2**30 + RUN_RUNTIME_GIB
+    room = run_gib(shape)
+    return f"the weights take {gib:.0f} GiB of memory while they are loaded, {room} GiB there" if gib > room else ""
+
+
+def run_gib(shape: Shape) -> int:
+    """Memory of the Cloud Run instance that stands for a G2 machine type.
+
+    >>> from sizewell.sizing.catalog import load
+    >>> run_gib(load().shape("gcp", "g2-standard-4"))
+    16
+    """
+    return (shape.vcpus or 0) * RUN_GIB_PER_CPU
+
+
+def premium_percent(catalog: Catalog, service: str, instance_type: str, region: str, on: date) -> Price:
+    """Percent that a service adds to the machine's price; HyperPod's machines are ml. machines too."""
+    if service in ("sagemaker", "hyperpod"):
+        return catalog.sagemaker_premium(instance_type)
+    if service == "vertex":
+        return catalog.fee("gcp", "vertex.training", region, on)
+    if service == "azureml":
+        return catalog.fee("azure", "azureml", region, on)
+    return Priced(Decimal(0), "", "")
+
+
+def with_premium(rate: Price, percent: Price) -> Price:
+    """A machine's price with a service's premium on it; unpriced where one of the two is."""
+    if isinstance(percent, Unpriced):
+        return percent
+    if isinstance(rate, Unpriced) or not percent.amount:
+        return rate
+    return Priced(rate.amount * (100 + percent.amount) / 100, f"{rate.source}; {percent.source}", rate.date)
+
+
+def listed_market(service: str, market: str) -> str:
+    """The market whose list price counts: SageMaker publishes none for its spot, on-demand is never too little."""
+    return "on-demand" if service == "sagemaker" else market
+
+
+def care_usd_per_month(need: Requirements) -> float:
+    """What looking after machines of one's own costs a team without platform engineers; 0 where there are some."""
+    if not need.team.care_counts:
+        return 0.0
+    return CARE_HOURS_PER_MONTH[need.kind] * float(ENGINEER_USD_PER_HOUR)
+
+
+def up_share(need: Requirements, kept_s: float) -> float:
+    """Share of the open hours in which an instance that goes to zero is up: some request came within `kept_s`.
+
+    With arrivals at random at a rate r that is 1 - e^(-r x kept_s); with users who come and go it is all of them.
+    """
+    rate = need.arrivals.requests_per_s if need.arrivals else None
+    return 1.0 if rate is None else -math.expm1(-rate * kept_s)
+
+
+def may_start_cold(need: Requirements, kept_s: float, start_s: float) -> bool:
+    """Whether the requests that find no instance, and wait for one, are few enough for the service level."""
+    level = need.level
+    bounds = [bound for bound in (level.ttft_s, level.e2e_s) if bound is not None] if level else []
+    if not level or (bounds and min(bounds) >= start_s):
+        return True
+    return 1.0 - up_share(need, kept_s) <= 1.0 - level.percentile

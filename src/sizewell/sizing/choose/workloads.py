@@ -1,0 +1,492 @@
+"""The chosen option of a workload as the record that stands in the decision."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from sizewell.sizing.catalog.managed import STANDING, TITLES
+from sizewell.sizing.choose import orchestration, services
+from sizewell.sizing.choose.bill import DISK_BYTES, unpriced_lines
+from sizewell.sizing.choose.choice import (
+    Sizing,
+    alternatives,
+    fallbacks,
+    performance_value,
+    rejection_groups,
+    significant,
+)
+from sizewell.sizing.choose.fleet import START_UP_S
+from sizewell.sizing.choose.pricing import Option, leaving_usd
+from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
+from sizewell.sizing.money import HOURS_PER_MONTH
+from sizewell.sizing.predict.spot import reclaimed_every_h
+from sizewell.sizing.records.decision import (
+    Bounds,
+    Capacity,
+    CapacityBlock,
+    Checkpoint,
+    Cost,
+    Guard,
+    LineItemRecord,
+    Memory,
+    Parallelism,
+    Performance,
+    Pool,
+    Replicas,
+    Schedule,
+    SpecRef,
+    Storage,
+    Task,
+    Workload,
+)
+from sizewell.sizing.records.jobs import Layout, TrainingJob
+
+if TYPE_CHECKING:
+    from sizewell.sizing.spec.read import WorkloadSpec
+
+GIB = 2**30
+ROLES = {
+    "training": "workers",
+    "fine-tuning": "workers",
+    "inference": "replicas",
+    "batch-inference": "workers",
+    "notebook": "notebook",
+}
+
+DIMENSIONS = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "experts", "experts_per_token")
+
+
+def workload_record(sizing: Sizing, chosen: Option) -> Workload:
+    """Everything about the choice: pool, memory, performance, lines, cost, runner-ups, rejections, assumptions."""
+    spec, need, fleet = sizing.spec, sizing.need, chosen.fleet
+    budget = {
+        name: value
+        for name, value in (
+            ("usd_per_month", need.budget_monthly_usd),
+            ("usd_per_run", need.budget_per_run_usd),
+        )
+        if value is not None
+    }
+    return Workload(
+        spec=SpecRef(name=spec.name, digest=spec.digest()),
+        kind=spec.kind,
+        pools=(_pool(sizing, chosen),),
+        parallelism=_parallelism(fleet.layout, need.training) if fleet.layout and need.training else None,
+        replicas=_replicas(chosen) if need.arrivals is not None or need.batch is not None else None,
+        memory=_memory(chosen),
+        performance=_performance(chosen),
+        guard=Guard(
+            signal="accelerator_utilization",
+            min_utilization_percent=float(Decimal(str(spec.idle.min_gpu_utilization)) * 100) if spec.idle else 5.0,
+            window_s=int(spec.idle.window_s) if spec.idle else 2700,
+            grace_s=int(spec.idle.grace_s) if spec.idle else 3600,
+            action=spec.idle.action if spec.idle else "scale-to-zero",
+        ),
+        schedule=_schedule(spec),
+        checkpoint=_checkpoint(chosen) if chosen.checkpoint_bytes else None,
+        storage=_storage(spec, chosen),
+        task=_task(sizing),
+        interruptible=need.interruptible,
+        framework=need.framework,
+        scheduler=chosen.scheduler,
+        budget=budget,
+        line_items=tuple(LineItemRecord.of(item) for item in chosen.items),
+        cost=_cost(chosen),
+        alternatives=alternatives(sizing, chosen),
+        rejections=rejection_groups(sizing.rejections),
+        assumptions=assumptions(chosen),
+    )
+
+
+def _pool(sizing: Sizing, chosen: Option) -> Pool:
+    shape, deal, fleet = chosen.candidate.shape, chosen.deal, chosen.fleet
+    zones = {
+        zone for cloud, region, zone in sizing.need.places if zone and (cloud, region) == (shape.cloud, deal.region)
+    }
+    return Pool(
+        role=ROLES[sizing.need.kind],
+        cloud=shape.cloud,  # type: ignore[arg-type]  # a chosen option is always buildable
+        region=deal.region,
+        zones=(deal.zone,) if deal.zone else tuple(sorted(zones)),
+        instance_type=shape.instance_type,
+        accelerator=shape.accelerator,
+        accelerators_per_node=shape.accelerators,
+        tpu_topology=fleet.topology or None,
+        market=deal.market,  # type: ignore[arg-type]
+        capacity=_capacity(sizing.spec, chosen),
+        nodes_min=chosen.counts.minimum,
+        nodes_initial=chosen.counts.initial,
+        nodes_max=chosen.counts.maximum,
+        fallbacks=fallbacks(sizing, chosen),
+        node_hours_per_month=Bounds.of(chosen.hours),
+        disk_bytes_per_node=DISK_BYTES,
+        managed=chosen.managed,  # type: ignore[arg-type]
+        served=chosen.served or None,  # type: ignore[arg-type]
+        provision=chosen.provision or None,  # type: ignore[arg-type]
+    )
+
+
+def _storage(spec: WorkloadSpec, chosen: Option) -> Storage | None:
+    """Where the workload reads its data from, and how fast it has to."""
+    data, files, reads = spec.data, chosen.storage, chosen.reads
+    if data is None or data.size_bytes is None:
+        return None
+    return Storage(
+        kind=files.kind if files else "object",
+        bytes=data.size_bytes,
+        location=data.location,
+        gib=files.gib if files else None,
+        mb_per_s_per_tib=(files.mb_per_s_per_tib or None) if files else None,
+        bytes_per_s=significant(reads.bytes_per_s) if reads else None,
+    )
+
+
+def _capacity(spec: WorkloadSpec, chosen: Option) -> Capacity:
+    market = chosen.deal.market
+    if market == "capacity-block":
+        block = spec.capacity.block if spec.capacity else None
+        return Capacity(
+            mode="capacity-block",
+            block=CapacityBlock(
+                duration_hours=int(chosen.hours.expected / chosen.fleet.nodes),
+                start=block.start if block else None,
+                max_price_usd=block.max_price_usd if block else None,
+                purchase=block.purchase if block else "unconfirmed",
+                id=block.id if block else None,
+            ),
+        )
+    if spec.capacity is not None and spec.capacity.reservation is not None:
+        return Capacity(mode="reservation", reservation=spec.capacity.reservation)
+    if market in ("spot", "flex-start"):
+        return Capacity(mode=market)  # type: ignore[arg-type]
+    return Capacity(mode="on-demand")
+
+
+def _parallelism(layout: Layout, job: TrainingJob) -> Parallelism:
+    return Parallelism(
+        tensor=layout.tensor,
+        pipeline=layout.pipeline,
+        virtual_pipeline=layout.virtual_pipeline,
+        context=layout.context,
+        data=layout.data,
+        expert=layout.expert,
+        zero_stage=layout.zero_stage,
+        shard_group=layout.shard_group,
+        micro_batch=layout.micro_batch,
+        gradient_accumulation=max(1, job.global_batch // max(1, layout.micro_batch * layout.data)),
+        checkpointing=layout.checkpointing,
+    )
+
+
+def _replicas(chosen: Option) -> Replicas:
+    fleet = chosen.fleet
+    per_node = max(1, chosen.candidate.shape.accelerators // fleet.devices_per_replica)
+    return Replicas(
+        min=chosen.counts.minimum * per_node,
+        initial=fleet.replicas or chosen.counts.initial * per_node,
+        max=chosen.counts.maximum * per_node,
+        devices_per_replica=fleet.devices_per_replica,
+        concurrency_per_replica=max(1, round(fleet.serving.batch)) if fleet.serving else None,
+    )
+
+
+def _memory(chosen: Option) -> Memory:
+    memory = chosen.fleet.memory
+    return Memory(
+        per_device_bytes=memory.total_bytes,
+        usable_bytes=chosen.fleet.usable_bytes,
+        low_bytes=memory.low_bytes,
+        high_bytes=memory.high_bytes,
+        grade=memory.grade,
+        breakdown=dict(memory.breakdown),
+    )
+
+
+def _performance(chosen: Option) -> Performance:
+    need, fleet = chosen.setting.need, chosen.fleet
+    value = performance_value(chosen)
+    if fleet.training is not None and chosen.run_s is not None:
+        time = fleet.training
+        sequences = need.training is not None and need.training.sequence_length
+        figures = {
+            "step_s": time.step_s,
+            "tokens_per_s" if sequences else "samples_per_s": time.tokens_per_s,
+            "mfu": time.mfu,
+            # Of a long run's time, interruptions apart: evaluations, rewinds and restarts take the rest.
+            **({"goodput": time.availability} if time.availability < 1.0 else {}),
+            "run_time_without_interruptions_s": fleet.run_s or 0.0,
+        }
+        if chosen.interruptions is not None:
+            figures["checkpoint_write_s"] = chosen.interruptions.checkpoint_s
+            figures["interruptions_expected"] = chosen.interruptions.expected
+        return Performance(
+            metric="run_time_s",
+            value=value or 0.0,
+            low=significant(chosen.run_s * time.low_s / time.step_s),
+            high=significant(chosen.run_s * time.high_s / time.step_s),
+            grade=time.grade,
+            bottleneck=time.bottleneck,
+            figures=_rounded(figures),
+            waterfall=_rounded(dict(time.waterfall)),
+        )
+    served = fleet.serving
+    if served is None:
+        return Performance(
+            metric="memory_bytes_per_accelerator",
+            value=float(fleet.usable_bytes),
+            low=float(fleet.usable_bytes),
+            high=float(fleet.usable_bytes),
+            grade="roofline",
+            bottleneck="none",
+            figures={},
+        )
+    low, high = served.low / served.requests_per_s, served.high / served.requests_per_s
+    if chosen.run_s is not None:
+        answers = served.requests_per_s * fleet.replicas
+        return Performance(
+            metric="run_time_s",
+            value=value or 0.0,
+            low=significant(chosen.run_s / high),
+            high=significant(chosen.run_s / low),
+            grade=served.grade,
+            bottleneck=served.bottleneck,
+            figures=_rounded(
+                {
+                    "samples_per_s": answers,
+                    **({"tokens_per_s": answers * _tokens(chosen)} if _tokens(chosen) else {}),
+                    "batch": served.batch,
+                }
+            ),
+        )
+    capacity = fleet.replica_rate * fleet.replicas
+    load = served.requests_per_s * fleet.replicas
+    figures = {
+        "requests_per_s": load,
+        "load_share": load / capacity if capacity else 0.0,
+        "e2e_s": served.e2e_s,
+        "cold_start_s": START_UP_S,
+    }
+    if need.serving is not None and need.serving.output_tokens:
+        figures |= {
+            "ttft_s": served.ttft_s,
+            "tpot_s": served.tpot_s,
+            "output_tokens_per_s": served.output_tokens_per_s * fleet.replicas,
+            "sequences_per_replica": served.batch,
+        }
+    return Performance(
+        metric="requests_per_s_within_slo",
+        value=value or 0.0,
+        low=significant(capacity * low),
+        high=significant(capacity * high),
+        grade=served.grade,
+        bottleneck=served.bottleneck,
+        figures=_rounded(figures),
+    )
+
+
+def _tokens(chosen: Option) -> float:
+    job = chosen.setting.need.serving
+    return job.input_tokens + job.output_tokens if job else 0.0
+
+
+def _rounded(figures: dict[str, float]) -> dict[str, float]:
+    return {name: significant(value) for name, value in figures.items()}
+
+
+def _schedule(spec: WorkloadSpec) -> Schedule | None:
+    if spec.schedule is None:
+        return None
+    plan = spec.schedule.on
+    return Schedule(
+        text=plan.text,
+        hours_per_week=plan.hours_per_week,
+        time_zone=plan.time_zone,
+        windows=tuple(window.shown() for window in plan.windows),
+    )
+
+
+def _task(sizing: Sizing) -> Task | None:
+    """What a job's template needs of the spec; None for a notebook without a model."""
+    need, model, run, served = sizing.need, sizing.spec.model, sizing.need.training, sizing.need.serving
+    if model is None or need.architecture is None:
+        return None
+    made = need.architecture
+    sizes = {} if model.name or model.config_path else {name: getattr(made, name) for name in DIMENSIONS}
+    said: dict[str, Any] = {
+        "model": model.name or model.config_path,
+        "dimensions": {name: value for name, value in sizes.items() if value} or None,
+        "family": made.kind,
+        "resolution": made.resolution or None,
+        "deadline_s": need.deadline_s,
+    }
+    if run is not None:
+        said |= {
+            "precision": run.precision,
+            "weights": run.weights or None,
+            "method": run.method,
+            "optimizer": run.optimizer,
+            "lora_rank": run.lora_rank or None,
+            "sequence_length": run.sequence_length or None,
+            "samples_per_step": run.global_batch,
+            "steps": math.ceil(run.samples / run.global_batch) if run.samples else None,
+        }
+    elif served is not None:
+        longest = served.max_sequence_length or math.ceil(served.input_tokens + served.output_tokens)
+        said |= {
+            "precision": model.precision,
+            "weights": served.weights,
+            "kv": served.kv or None,
+            "sequence_length": longest or None,
+            "records": round(need.batch.samples) if need.batch else None,
+            "input_tokens": math.ceil(served.input_tokens) or None,
+            "output_tokens": math.ceil(served.output_tokens) or None,
+        }
+    if need.arrivals is not None and need.arrivals.users:
+        said["users"] = round(need.arrivals.users)
+    if level := need.level:
+        said |= {"ttft_s": level.ttft_s, "tpot_s": level.tpot_s, "latency_s": level.e2e_s}
+        said["percentile"] = level.percentile
+    return Task(**said)
+
+
+def _checkpoint(chosen: Option) -> Checkpoint:
+    broken = chosen.interruptions
+    return Checkpoint(
+        store=chosen.setting.store,
+        interval_s=float(round(broken.interval_s)) if broken else 3600.0,
+        keep=chosen.setting.keep,
+        bytes_each=chosen.checkpoint_bytes,
+    )
+
+
+def _cost(chosen: Option) -> Cost:
+    cost, need = chosen.cost, chosen.setting.need
+    million: Decimal | None = None
+    thousand: Decimal | None = None
+    units, usd = _units(chosen)
+    if units > 0 and usd is not None and not cost.unpriced:
+        if _counts_tokens(chosen):
+            million = _per(usd, units, 1_000_000)
+        else:
+            thousand = _per(usd, units, 1_000)
+    alone = None
+    if chosen.shared is not None and not chosen.prepaid and not cost.unpriced:
+        alone = replace(chosen, shared=None).cost.run_rate.usd_per_month.expected
+    return Cost(
+        run_rate=Bounds.of(cost.run_rate.usd_per_month),
+        one_off=Bounds.of(cost.one_off.usd),
+        unpriced=cost.unpriced,
+        alone_usd_per_month=alone,
+        per_run_usd=chosen.run_usd if need.arrivals is None else None,
+        per_million_tokens_usd=million,
+        per_thousand_samples_usd=thousand,
+    )
+
+
+def _units(chosen: Option) -> tuple[float, Decimal | None]:
+    """Tokens or samples, and the US dollars that they cost: of a run, or of a month of service."""
+    need, fleet = chosen.setting.need, chosen.fleet
+    if need.training is not None:
+        return (need.training.samples or 0.0) * max(1, need.training.sequence_length), chosen.run_usd
+    if need.batch is not None:
+        return need.batch.samples * (_tokens(chosen) if _counts_tokens(chosen) else 1.0), chosen.run_usd
+    if need.arrivals is not None and fleet.serving is not None and need.serving is not None:
+        hours = float(chosen.hours.expected) / max(1, fleet.nodes)
+        answers = fleet.serving.requests_per_s * fleet.replicas * hours * 3600
+        tokens = need.serving.output_tokens if _counts_tokens(chosen) else 1.0
+        return answers * tokens, chosen.cost.run_rate.usd_per_month.expected
+    return 0.0, None
+
+
+def _counts_tokens(chosen: Option) -> bool:
+    need = chosen.setting.need
+    if need.training is not None:
+        return need.training.sequence_length > 0
+    return need.serving is not None and need.serving.architecture.kind == "decoder" and _tokens(chosen) > 0
+
+
+def _per(usd: Decimal, units: float, of: int) -> Decimal:
+    value = usd * of / Decimal(repr(units))
+    return value.quantize(Decimal("0.0001")) if value >= 1 else Decimal(f"{value:.4g}")
+
+
+def assumptions(chosen: Option) -> tuple[str, ...]:
+    """What the figures rest on that nobody stated, each once."""
+    need, fleet = chosen.setting.need, chosen.fleet
+    said: list[str] = list(need.assumptions)
+    said += list(fleet.memory.assumptions)
+    if fleet.training is not None:
+        said += list(fleet.training.assumptions)
+        if need.utilization is None:
+            said.append("one run a month")
+    if fleet.serving is not None:
+        said += list(fleet.serving.assumptions)
+    if need.batch is not None and need.batch.every_s:
+        runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
+        said.append(f"{runs:.1f} runs a month")
+    if need.arrivals is not None:
+        if chosen.counts.maximum > chosen.counts.initial:
+            said.append("room to grow to one and a half times the stated traffic")
+        if need.serving is not None and need.serving.output_tokens:
+            said.append("price per million tokens counts output tokens at the stated traffic")
+    said += choices(chosen)
+    if chosen.deal.market == "spot":
+        hours = reclaimed_every_h(accelerators=chosen.candidate.shape.accelerators, advisor=chosen.deal.advisor)
+        said.append(f"a spot machine is reclaimed every {hours:.0f} h on average (estimate)")
+        price = chosen.items[0].price
+        if getattr(price, "source", "").find("estimate") >= 0:
+            said.append("the spot price is an estimate, not an observed one")
+    if unpriced_lines(chosen.items):
+        said.append(f"what has no price in {chosen.deal.region} was compared at twice its price elsewhere")
+    if chosen.run_s is not None:
+        said.append(f"{START_UP_S / 60:.0f} minutes to start a machine and load the weights (estimate)")
+    return tuple(dict.fromkeys(said))
+
+
+def choices(chosen: Option) -> list[str]:
+    """Why it is run, started and read the way it is: a sentence for each choice that the spec left open."""
+    need, said = chosen.setting.need, list[str]()
+    title = TITLES.get(chosen.managed, "")
+    if need.team.managed == "auto" and title:
+        if chosen.managed == "cloud-run":
+            said.append("Cloud Run: an L4 that is billed while it answers, and no cluster beside it, costs less here")
+        else:
+            worth = services.care_usd_per_month(need)
+            hours = services.CARE_HOURS_PER_MONTH[need.kind]
+            said.append(
+                f"{title}: no platform engineers, and its premium is less than {worth:,.0f} USD a month for {hours} h "
+                f"of care for machines of one's own (estimate)"
+            )
+    elif need.team.care_counts:
+        said.append("machines of one's own: a service's premium would cost more than their care")
+    if chosen.managed in STANDING:
+        said.append(f"{title}: machines that fail are replaced; all of them bill from creation to the stack's end")
+    if chosen.served == "async":
+        said.append("requests are rare and may wait: they queue until a machine has started")
+    started = orchestration.reason(
+        need,
+        cloud=chosen.cloud,
+        managed=chosen.managed,
+        scheduler=chosen.scheduler,
+        nodes_max=chosen.counts.maximum,
+    )
+    said += [started] if started else []
+    reads = chosen.reads
+    if reads is not None:
+        rate, limit = reads.bytes_per_s / reads.nodes / 1e6, OBJECT_BYTES_PER_S_PER_NODE / 1e6
+        kept = "object storage keeps up" if reads.streams else "more than object storage is counted on for"
+        if not reads.streams and chosen.storage is None:
+            kept = "object storage may keep its accelerators waiting: no file system stands beside these machines"
+        said.append(f"reads {rate:,.3g} MB/s a machine, {kept} ({limit:,.0f} MB/s, estimate)")
+    if usd := leaving_usd(chosen):
+        per = "a month" if need.batch is not None else "a run"
+        said.append(
+            f"its data leave {need.data_cloud} {need.data_region}".rstrip()
+            + f": about {usd:,.2f} USD {per}, which that account is billed and no line here counts"
+        )
+    if chosen.provision == "fleet":
+        said.append("spot machines come from a fleet: several types in two zones, each works for itself")
+    return said

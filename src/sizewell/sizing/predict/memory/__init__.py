@@ -1,0 +1,40 @@
+"""Memory per device, predicted: of a training step and of a serving replica, and what a device has to give."""
+
+from sizewell.sizing.predict.memory.columns import Layouts
+from sizewell.sizing.predict.memory.device import usable_bytes
+from sizewell.sizing.predict.memory.serving import (
+    ServingParts,
+    kv_cache_tokens,
+    serving_budget_bytes,
+    serving_memory,
+    serving_parts,
+    weight_bytes,
+)
+from sizewell.sizing.predict.memory.states import ModelStates, adapter_params
+from sizewell.sizing.predict.memory.training import (
+    Runtimes,
+    edges,
+    model_states,
+    peak_bytes,
+    training_memories,
+    training_memory,
+)
+
+__all__ = [
+    "Layouts",
+    "ModelStates",
+    "Runtimes",
+    "ServingParts",
+    "adapter_params",
+    "edges",
+    "kv_cache_tokens",
+    "model_states",
+    "peak_bytes",
+    "serving_budget_bytes",
+    "serving_memory",
+    "serving_parts",
+    "training_memories",
+    "training_memory",
+    "usable_bytes",
+    "weight_bytes",
+]

@@ -1,0 +1,185 @@
+"""Activations kept for the backward pass, per layer and token, and the logits of the loss.
+
+The tensors are those of Korthikanti et al. 2022 (section 4: 34 x s x b x h bytes and 5 x a x s x s x b for attention in
+16 bits), listed one by one so that grouped heads, gated feed-forwards, experts, adapters over frozen matrices (whose
+inputs need not be kept) and kernels (flash attention keeps no scores) fall out of the same list. Tensor parallelism
+divides what lies between its two collectives; sequence parallelism the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
+from sizewell.sizing.predict.memory.states import MEGATRON, QUANTIZED, TRANSFORMER_ENGINE, lora_targets
+from sizewell.sizing.records.jobs import Layout, TrainingJob
+
+FUSED_ENGINES = MEGATRON | TRANSFORMER_ENGINE | {"unsloth", "liger", "flash-attention"}
+_XLA = 2.5  # 16-bit logits written once; XLA fuses the rest into the products around them
+_HUGGING_FACE = 18.0  # logits in 16 bits, in fp32, shifted in fp32, log-probabilities, gradient
+LOSS_BYTES: Mapping[str, float] = {
+    "unsloth": 0.0,  # fused with the projection
+    "liger": 0.0,
+    "llm-foundry": 4.0,  # fused kernel: 16-bit logits and gradient
+    "flash-attention": 4.0,
+    "megatron-bridge": 6.0,  # fused: fp32 probabilities, turned into the gradient in place, and the 16-bit one
+    "nemo": 6.0,
+    "mlperf": 6.0,
+    "litgpt": 8.0,  # all in 16 bits
+    "torchtitan": 14.0,  # compiles the blocks, not the loss
+    "transformers": _HUGGING_FACE,
+    "peft": _HUGGING_FACE,
+    "llama-factory": _HUGGING_FACE,
+    "trl": _HUGGING_FACE,
+    "axolotl": _HUGGING_FACE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerActivations:
+    """Bytes per token of one layer on one device."""
+
+    kept: float  # everything that the backward pass needs
+    boundary: float  # the input alone, kept by full checkpointing
+    selective: float  # kept by selective checkpointing
+    gradients: float  # live gradients of activations while the layer runs backward
+
+
+def value_bytes(job: TrainingJob) -> float:
+    """Bytes of an activation value."""
+    return 4.0 if job.precision in ("fp32", "tf32") else 2.0
+
+
+def is_fused(job: TrainingJob) -> bool:
+    """Whether normalisation, rotary embedding and activation function run as fused kernels that keep no copies."""
+    return job.compiled or job.framework == "jax" or job.engine in FUSED_ENGINES
+
+
+def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -> LayerActivations:
+    """Bytes per token of one layer: norms, attention and the feed-forward block, dense or experts."""
+    context = layout.context if job.attention == "eager" else 1  # flash attention keeps no scores to divide
+    return _layer_activations(job, layout.tensor, context, layout.sequence_parallel, with_experts)
+
+
+@lru_cache(maxsize=1024)
+def _layer_activations(
+    job: TrainingJob, tensor: int, context: int, sequence_parallel: bool, with_experts: bool
+) -> LayerActivations:
+    a = job.architecture
+    size = value_bytes(job)
+    frozen = job.method in ("lora", "qlora")
+    quantised = frozen and (job.method == "qlora" or job.weights in QUANTIZED)
+    targets = lora_targets(job) if frozen else ()
+    fused = is_fused(job)
+    autocast = frozen and job.weights == "fp32"
+    stream = 4.0 if autocast else size  # under autocast the residual stream stays fp32
+
+    def saved(*matrices: str) -> bool:  # whether the input of one of these matrices is kept
+        return not frozen or quantised or any(matrix in targets for matrix in matrices)
+
+    query, kv = a.heads * a.head_dim, a.kv_heads * a.head_dim
+    if a.kv_lora_rank:
+        query, kv = a.heads * (a.qk_nope_head_dim + a.qk_rope_head_dim), a.heads * a.v_head_dim
+    h = a.hidden
+    # Transformer Engine keeps the inputs of 8-bit products in 8 bits.
+    product_input = 1.0 if job.precision in ("fp8", "fp4") and job.engine in TRANSFORMER_ENGINE else size
+    norm_outputs = h * product_input * (saved("q", "k", "v") + saved("gate", "up"))
+    outside = 2 * h * stream + norm_outputs
+    if not fused:
+        outside += 2 * 4.0 * h if a.gated else 0.0  # RMS norm written out keeps an fp32 copy of its input
+    projections = size * (query + 2 * kv)
+    if not fused and (a.gated or job.engine == "litgpt"):
+        projections += size * (query + kv)  # q and k before the rotary embedding
+    attention_out = size * (a.heads * a.v_head_dim if a.kv_lora_rank else query)
+    scores = 5.0 * a.heads * job.sequence_length / max(1, context) * (size / 2.0)
+    width, copies = float(a.ffn), 1.0
+    if with_experts:
+        width, copies = float(a.expert_ffn), float(a.experts_per_token + a.shared_experts)
+        outside += 2 * size * h * a.experts_per_token  # tokens as dispatched to the experts, and as they come back
+    branches = 2 if a.gated else 1
+    branch_outputs = size * width * copies * (branches + (1 if a.gated and not fused else 0))
+    down_input = product_input * width * copies if saved("down") else 0.0
+    inside = projections + attention_out + branch_outputs + down_input
+    if job.attention == "eager":
+        inside += scores
+    if "scale" in targets:  # the output of every matrix is scaled by something learned, and kept for it
+        inside += size * (query + 2 * kv + width * copies * branches)
+        outside += 2 * size * h
+    divide = tensor
+    outside_divide = tensor if sequence_parallel else 1
+    boundary = h * stream / outside_divide
+    kept = outside / outside_divide + inside / divide
+    if job.attention == "eager":  # what it was invented for: the scores alone
+        selective = kept - scores / divide
+    elif job.engine in TRANSFORMER_ENGINE:  # norms and activation functions, and the projections up from a latent
+        latent = size * (a.q_lora_rank + a.kv_lora_rank + a.qk_rope_head_dim)
+        selective = kept - norm_outputs / outside_divide - down_input / divide
+        selective -= (projections - latent) / divide if a.kv_lora_rank else 0.0
+    else:  # the attention output and every second product are kept
+        products = size * (query + 2 * kv + h + (branches * width * copies) + h)
+        selective = boundary + (attention_out + products / 2) / divide
+    gradients = size * (branches * width * copies / divide + 2 * h / outside_divide)
+    return LayerActivations(
+        kept=kept,
+        boundary=boundary,
+        selective=min(selective, kept),
+        gradients=gradients,
+    )
+
+
+def stage_activations(job: TrainingJob, layouts: Layouts, stage: Stages) -> tuple[Column, Column]:
+    """(kept between forward and backward, live while one layer runs) in bytes per token, for the layers of a stage."""
+    dense, expert = _by_layout(job, layouts)
+    has_experts = stage.with_experts > 0
+    mode = (2 * modes(job, layouts)).astype(np.intp)
+    of_dense, of_experts = (np.choose(mode, table[:3]) for table in (dense, expert))
+    kept = of_dense * (stage.layers - stage.with_experts) + of_experts * stage.with_experts
+    largest = np.where(has_experts & (expert[0] >= dense[0]), expert, dense)
+    recomputed = np.where(mode == 0, 0.0, np.where(mode == 1, largest[0] - largest[1], largest[0]))
+    if job.activation_offload:  # two layers' worth stays while the rest travels
+        kept = np.minimum(kept, 2 * np.maximum(of_dense, np.where(has_experts, of_experts, of_dense)))
+    return np.asarray(kept), recomputed + largest[3]
+
+
+def modes(job: TrainingJob, layouts: Layouts) -> Column:
+    """What is recomputed, of `MODES`; what the job says stands over the layouts."""
+    return layouts.recompute if job.checkpointing is None else np.full_like(layouts.recompute, MODES[job.checkpointing])
+
+
+def _by_layout(job: TrainingJob, layouts: Layouts) -> tuple[Column, Column]:
+    """Bytes per token of a dense layer and of one with experts: (kept, selective, boundary, gradients) x layouts."""
+    context = layouts.context if job.attention == "eager" else 1.0
+    code = ((2.0 * layouts.tensor + layouts.sequence_parallel) * 65536.0 + context).astype(np.int64)
+    every, at = np.unique(code, return_inverse=True)
+    tables = []
+    for with_experts in (False, True) if job.architecture.experts else (False,):
+        found = [
+            _layer_activations(job, value >> 17, value & 0xFFFF, bool(value >> 16 & 1), with_experts)
+            for value in every.tolist()
+        ]
+        tables.append(np.array([(one.kept, one.selective, one.boundary, one.gradients) for one in found]).T[:, at])
+    return tables[0], tables[-1]
+
+
+def loss_bytes_per_token(job: TrainingJob) -> float:
+    """Peak bytes per token of logits and loss, at the start of the backward pass, before tensor parallelism divides.
+
+    Written out, an entry takes 14: 16-bit logits, fp32 log-probabilities, two fp32 gradients. Compiled 10. A chunked
+    loss keeps the 16-bit logits and works on a chunk at a time. Engines with a loss of their own: `LOSS_BYTES`.
+    """
+    a = job.architecture
+    if a.kind in ("vision", "diffusion") or not a.vocab:
+        return 0.0
+    if job.chunked_loss:
+        per_value = 2.25
+    elif job.framework == "jax":
+        per_value = _XLA
+    elif job.engine in LOSS_BYTES:
+        per_value = LOSS_BYTES[job.engine]
+    else:
+        per_value = 10.0 if is_fused(job) else 14.0
+    return per_value * a.vocab

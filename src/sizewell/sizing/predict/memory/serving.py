@@ -1,0 +1,235 @@
+"""Memory of a model that serves: weights, attention cache, the engine's profiled activations, graphs and context.
+
+vLLM (and engines after its pattern) take a fraction of the device, load the weights, run the largest batch that they
+will ever schedule, and give what is left of the fraction to the attention cache.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sizewell.sizing.catalog.records import Accelerator, Architecture
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.predict.architecture import (
+    assumptions,
+    embedding_params,
+    expert_layers,
+    is_guess,
+    kv_bytes_per_token,
+    local_layers,
+    output_params,
+    params_total,
+    stage_params,
+)
+from sizewell.sizing.predict.memory.constants import constants
+from sizewell.sizing.predict.memory.device import usable_bytes
+from sizewell.sizing.predict.memory.states import QUANTISES_HEAD, REPLICATES_TABLES, bytes_of, largest_quantised
+from sizewell.sizing.records.jobs import MemoryEstimate, ServingJob
+
+GIB = 2**30
+PAGED = frozenset({"vllm", "vllm-v0", "sglang", "tensorrt-llm", "trtllm", "tgi", "jetstream", "lmdeploy"})
+_WHOLE_HEADS = frozenset({"vllm", "vllm-v0", "sglang", "tgi"})  # other engines pad or repeat heads
+_PREFILL_CHUNK = 8192  # tokens per step that vLLM schedules at most, by default, on large devices
+_SMALL_DEVICE_CHUNK = 2048
+_LARGE_DEVICE = 70 * GIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingParts:
+    """Bytes on one device of a replica before any token is cached, and bytes per cached token there."""
+
+    weights: float
+    activations: float
+    communicators: float
+    context: float
+    graphs: float
+    kv_per_token: float
+
+    @property
+    def fixed(self) -> float:
+        """What an engine subtracts from its share before it sizes the cache; graphs are captured later."""
+        return self.weights + self.activations + self.communicators + self.context
+
+
+def serving_memory(
+    job: ServingJob, *, tensor: int, sequences: float, accelerator: Accelerator, pipeline: int = 1
+) -> MemoryEstimate:
+    """Bytes per device with `sequences` of the job's longest length in flight; compare with `serving_budget_bytes`."""
+    parts = serving_parts(job, tensor=tensor, accelerator=accelerator, pipeline=pipeline)
+    context = job.max_sequence_length or (job.input_tokens + job.output_tokens)
+    items = (
+        ("weights", round(parts.weights)),
+        ("kv cache", round(parts.kv_per_token * sequences * context)),
+        ("activations", round(parts.activations)),
+        ("graphs", round(parts.graphs)),
+        ("communicators", round(parts.communicators)),
+        ("context", round(parts.context)),
+    )
+    breakdown = tuple((name, size) for name, size in items if size)
+    total = sum(size for _, size in breakdown)
+    low, high = constants().bands["serving"]
+    guess = is_guess(job.architecture)
+    if guess:
+        low, high = low**2, high**2
+    return MemoryEstimate(
+        breakdown=breakdown,
+        low_bytes=round(total * low),
+        high_bytes=round(total * high),
+        grade="roofline" if guess else "calibrated",
+        assumptions=assumptions(job.architecture),
+    )
+
+
+def serving_budget_bytes(job: ServingJob, accelerator: Accelerator) -> int:
+    """What the engine may use of a device: its fraction where it has one."""
+    share = job.memory_fraction if job.engine in PAGED else 1.0
+    return int(usable_bytes(accelerator) * share)
+
+
+def kv_cache_tokens(job: ServingJob, *, tensor: int, accelerator: Accelerator, pipeline: int = 1) -> float:
+    """Tokens of attention cache that a replica has room for; 0 where not even the weights fit."""
+    parts = serving_parts(job, tensor=tensor, accelerator=accelerator, pipeline=pipeline)
+    if parts.kv_per_token <= 0:
+        return 0.0
+    return max(0.0, serving_budget_bytes(job, accelerator) - parts.fixed) / parts.kv_per_token
+
+
+def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pipeline: int = 1) -> ServingParts:
+    """The parts of a replica's memory on one device of `tensor` x `pipeline`.
+
+    Raises SpecError where the engine cannot divide the heads by `tensor` or a precision is unknown.
+    """
+    a = job.architecture
+    _check(job, tensor, pipeline)
+    fitted = constants()
+    paged = job.engine in PAGED
+    parallel = tensor > 1
+    return ServingParts(
+        weights=weight_bytes(job, tensor=tensor, pipeline=pipeline),
+        activations=_profiled_bytes(job, accelerator, pipeline) if paged else _step_bytes(job, tensor),
+        communicators=fitted.serving_tensor_parallel_bytes if parallel and paged else 0.0,
+        context=fitted.context_bytes.get(accelerator.runtime, fitted.context_bytes["other"]),
+        graphs=_graph_bytes(a, tensor) if paged and accelerator.runtime in ("cuda", "rocm") else 0.0,
+        kv_per_token=_kv_bytes_per_token(job, tensor, pipeline),
+    )
+
+
+def _check(job: ServingJob, tensor: int, pipeline: int) -> None:
+    a, faults = job.architecture, []
+    if tensor < 1 or (a.heads and a.heads % tensor and job.engine in _WHOLE_HEADS):
+        faults.append(Fault(path="tensor", found=tensor, allowed=f"a divisor of the {a.heads} attention heads"))
+    if pipeline < 1 or (a.layers and pipeline > a.layers):
+        faults.append(Fault(path="pipeline", found=pipeline, allowed=f"1 to {a.layers} (layers)"))
+    if faults:
+        raise SpecError(faults, subject=a.key)
+
+
+def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> float:
+    """Bytes of weights on the fullest device: quantised matrices, 16-bit embeddings and head, rotary tables.
+
+    >>> a = Architecture(key="llama-3.1-8b", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336,
+    ...                  vocab=128256, max_sequence_length=131072)
+    >>> [round(weight_bytes(ServingJob(architecture=a, weights=w)) / 2**30, 2) for w in ("bf16", "fp8")]
+    [14.99, 8.49]
+    """
+    a = job.architecture
+    size = bytes_of(job.weights)
+    if not a.layers:
+        return params_total(a) * size / (tensor * pipeline)
+    layers = range(-(-a.layers // pipeline))
+    tables = max(embedding_params(a), output_params(a)) if pipeline > 1 else embedding_params(a) + output_params(a)
+    head_too = size < 2 and job.engine in QUANTISES_HEAD and pipeline == 1
+    quantised_head = output_params(a) if head_too else 0
+    dense, expert = stage_params(a, layers, first=False, last=False)
+    matrices = (dense + expert + quantised_head) * size
+    sixteen_bit = (tables - quantised_head + a.extra_params) * max(2.0, size)
+    rotary = (
+        0
+        if a.learned_positions or a.kind != "decoder"
+        else (a.max_sequence_length or 0) * _rotary_dim(a) * max(2.0, size)
+    )
+    return matrices / tensor + sixteen_bit / (1 if job.engine in REPLICATES_TABLES else tensor) + rotary
+
+
+def _rotary_dim(a: Architecture) -> int:
+    return a.qk_rope_head_dim or a.head_dim
+
+
+def _kv_bytes_per_token(job: ServingJob, tensor: int, pipeline: int) -> float:
+    a = job.architecture
+    size = bytes_of(job.kv) if job.kv else (4.0 if job.weights == "fp32" else 2.0)
+    per_token = kv_bytes_per_token(a, size) * (-(-a.layers // pipeline) / a.layers if a.layers else 1.0)
+    if job.engine == "vllm":
+        per_token *= _grouped_layers(a) / max(1, a.layers)
+    if a.kv_lora_rank or not a.kv_heads:
+        return per_token  # the latent vector is the same for all heads: every device keeps it
+    return per_token / min(tensor, a.kv_heads)
+
+
+def _grouped_layers(a: Architecture) -> int:
+    """Layers of cache that vLLM V1 allocates: windowed and global layers in groups of one size, the last one padded.
+
+    >>> a = Architecture(key="gemma-3-27b", layers=62, sliding_window=1024, sliding_window_layers=52)
+    >>> _grouped_layers(a)
+    70
+    """
+    local = local_layers(a)
+    whole = a.layers - local
+    if not local or not whole:
+        return a.layers
+    few, many = sorted((local, whole))
+    size = many if many < 1.25 * few else few
+    return size * (math.ceil(local / size) + math.ceil(whole / size))
+
+
+def batched_tokens(accelerator: Accelerator) -> int:
+    """Prompt tokens that an engine schedules in one step, by the size of the device."""
+    return _PREFILL_CHUNK if accelerator.memory_bytes >= _LARGE_DEVICE else _SMALL_DEVICE_CHUNK
+
+
+def _profiled_bytes(job: ServingJob, accelerator: Accelerator, pipeline: int) -> float:
+    """Peak of the profiling run: the larger of a full prefill step and of sampling for all sequences at once.
+
+    V1 schedules chunks of at most `batched_tokens`; V0 profiles a whole prompt of the longest length.
+    """
+    a = job.architecture
+    fitted = constants()
+    tokens: float = batched_tokens(accelerator)
+    sequences = 1024 if accelerator.memory_bytes >= _LARGE_DEVICE else 256
+    if job.engine == "vllm-v0":
+        sequences = 256
+        tokens = max(2048, job.max_sequence_length or int(job.input_tokens + job.output_tokens))
+    size = 4.0 if job.weights == "fp32" else 2.0
+    forward = tokens * forward_bytes_per_token(a, size) + (2 * size * tokens * a.hidden if pipeline > 1 else 0)
+    sampler = 0.0 if pipeline > 1 else sequences * a.vocab * fitted.serving_sampler_bytes_per_value
+    return max(forward, sampler) + fitted.serving_workspace_bytes
+
+
+def forward_bytes_per_token(a: Architecture, value_bytes: float = 2.0) -> float:
+    """Live bytes per token while a layer computes: stream, residual and the feed-forward's three tensors."""
+    width = a.ffn
+    if expert_layers(a):
+        width = max(
+            a.ffn if expert_layers(a) < a.layers else 0, a.expert_ffn * (a.experts_per_token + a.shared_experts)
+        )
+    branches = 2 if a.gated else 1
+    return value_bytes * (2 * a.hidden + (branches + 1) * width)
+
+
+def _step_bytes(job: ServingJob, tensor: int) -> float:
+    """Activations of a plain generate loop: one prefill, logits in fp32, a dequantised copy of the largest matrix."""
+    a = job.architecture
+    size = 4.0 if job.weights == "fp32" else 2.0
+    if not a.layers:
+        return 0.0
+    prompt = job.input_tokens or 1
+    work = prompt * forward_bytes_per_token(a, size) / tensor + 2 * 4.0 * a.vocab
+    if job.weights in ("nf4", "nf4-dq"):
+        work += 2 * 2.0 * (largest_quantised(a, head=job.engine in QUANTISES_HEAD) / tensor)
+    return work
+
+
+def _graph_bytes(a: Architecture, tensor: int) -> float:
+    """Estimate: captured graphs take 0.5 to 1.5 GiB (vLLM 0.19 logs), growing with layers."""
+    return GIB * (0.5 + 0.012 * a.layers / math.sqrt(tensor))

@@ -1,0 +1,304 @@
+"""Model states: weights, gradients and optimizer state on the fullest device, and what each parallelism divides.
+
+Bytes per parameter follow the mixed-precision recipes of Micikevicius et al. 2018 and of ZeRO (Rajbhandari et al. 2020,
+section 3): with Adam 2 (weights) + 2 or 4 (gradients) + 12 (fp32 master, momentum, variance). ZeRO-1 divides the
+optimizer state over the data-parallel group, ZeRO-2 the gradients too, ZeRO-3 (FSDP) the weights too. Tensor
+parallelism divides matrices and vocabulary, pipeline parallelism layers, expert parallelism routed experts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.predict.architecture import attention_params, feed_forward_params, params_total, stage_params
+from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages
+from sizewell.sizing.records.jobs import Layout, TrainingJob
+
+# Bytes per stored value. NF4: QLoRA (Dettmers et al. 2023): 4 bits, one fp32 scale per 64 values; with double
+# quantisation the scales are 8-bit with an fp32 scale per 256 of them.
+BYTES: Mapping[str, float] = {
+    "fp32": 4.0,
+    "tf32": 4.0,
+    "bf16": 2.0,
+    "fp16": 2.0,
+    "fp8": 1.0,
+    "int8": 1.0,
+    "fp4": 0.5 + 1 / 16,  # one fp8 scale per 16 values
+    "int4": 0.5 + 2 / 128 + 0.5 / 128,  # 16-bit scale and 4-bit zero point per group of 128
+    "nf4": 0.5 + 4 / 64,
+    "nf4-dq": 0.5 + 1 / 64 + 4 / (64 * 256),
+}
+QUANTIZED = frozenset({"nf4", "nf4-dq", "int4", "int8", "fp4"})
+
+# Bytes of state per trained parameter, states in fp32: (momenta, True where a master copy is kept in mixed precision).
+_OPTIMIZERS: Mapping[str, tuple[float, bool]] = {
+    "adamw": (8.0, True),
+    "adam": (8.0, True),
+    "lamb": (8.0, True),
+    "nadam": (8.0, True),
+    "adamw8bit": (2.03, False),  # two 8-bit states and an fp32 scale per 256 values (Dettmers et al. 2022)
+    "adamw-bf16": (4.0, True),
+    "lion": (4.0, True),
+    "muon": (4.0, True),
+    "adagrad": (4.0, True),
+    "rmsprop": (4.0, True),
+    "sgd-momentum": (4.0, True),
+    "lars": (4.0, True),
+    "adafactor": (0.02, True),  # one row and one column vector per matrix (Shazeer & Stern 2018)
+    "sgd": (0.0, True),
+}
+_ALIASES: Mapping[str, str] = {
+    "adamw_8bit": "adamw8bit",
+    "adam8bit": "adamw8bit",
+    "paged_adamw_8bit": "adamw8bit",
+    "adamw_torch": "adamw",
+    "fusedadam": "adamw",
+    "decoupled_adamw": "adamw",
+    "sgd_momentum": "sgd-momentum",
+    "momentum": "sgd-momentum",
+    "decoupled_lion": "lion",
+}
+# bitsandbytes through Lightning quantises the output head too.
+QUANTISES_HEAD = frozenset({"litgpt"})
+# Tensor parallelism that divides attention and feed-forward matrices only: every device keeps embeddings and head.
+REPLICATES_TABLES = frozenset({"litgpt", "deepspeed"})
+# PEFT's preparation for k-bit training casts whatever is not quantised (embeddings, head, norms) to fp32.
+CASTS_UP = frozenset({"transformers", "peft", "llama-factory", "trl", "axolotl"})
+MEGATRON = frozenset({"megatron", "nemo", "megatron-bridge", "megatron-deepspeed", "mlperf"})
+# Engines on NVIDIA's Transformer Engine, with its 8-bit inputs kept and its modules recomputed one by one.
+TRANSFORMER_ENGINE = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf", "llm-foundry"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Bytes per parameter of one job: `weights` of every parameter, the rest of trained parameters only."""
+
+    weights: float
+    gathered: float  # 16-bit or quantised copy that computes, where it is not `weights` itself
+    gradients: float
+    optimizer: float  # momenta and the fp32 master copy
+    adapters: float = 0.0  # weights of an adapter parameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStates:
+    """Bytes on one device, after every division; of many layouts, as columns."""
+
+    weights: Any
+    adapters: Any
+    gradients: Any
+    optimizer: Any
+
+    @property
+    def total(self) -> Any:
+        return self.weights + self.adapters + self.gradients + self.optimizer
+
+
+def optimizer_name(name: str) -> str:
+    """The canonical name of an optimizer; raises SpecError for one that is not known.
+
+    >>> optimizer_name("AdamW_torch")
+    'adamw'
+    """
+    key = name.strip().lower()
+    key = _ALIASES.get(key, key)
+    if key not in _OPTIMIZERS:
+        raise SpecError(
+            [Fault(path="training.optimizer", found=name, allowed=f"one of {', '.join(sorted(_OPTIMIZERS))}")]
+        )
+    return key
+
+
+def recipe(job: TrainingJob, layout: Layout) -> Recipe:
+    """Bytes per parameter by precision, optimizer, method and sharding.
+
+    >>> job = TrainingJob(architecture=Architecture(key="x"), engine="megatron")
+    >>> recipe(job, Layout(zero_stage=1))
+    Recipe(weights=2.0, gathered=0.0, gradients=4.0, optimizer=12.0, adapters=0.0)
+    """
+    wide = layout.zero_stage >= 3 or job.framework == "jax"
+    return _recipe(job.optimizer, job.precision, job.method, job.weights, job.engine, wide=wide)
+
+
+def recipes(job: TrainingJob, layouts: Layouts) -> Recipe:
+    """`recipe` of each layout: columns where sharding matters."""
+    plain, sharded = recipe(job, Layout()), recipe(job, Layout(zero_stage=3))
+    if plain == sharded:
+        return plain
+    wide = layouts.zero_stage >= 3
+    names = [field.name for field in fields(Recipe)]
+    found: dict[str, Any] = {name: np.where(wide, getattr(sharded, name), getattr(plain, name)) for name in names}
+    return Recipe(**found)
+
+
+@lru_cache(maxsize=1024)
+def _recipe(optimizer: str, precision: str, method: str, weights: str, engine: str, *, wide: bool) -> Recipe:
+    """`wide`: the weights that are kept are those in fp32."""
+    momenta, keeps_master = _OPTIMIZERS[optimizer_name(optimizer)]
+    computing = 4.0 if precision in ("fp32", "tf32") else 2.0
+    if method in ("lora", "qlora"):
+        stored = weights or ("nf4-dq" if method == "qlora" else "bf16" if computing == 2.0 else "fp32")
+        # Adapters beside 16-bit weights are 16-bit themselves with their states; under autocast or over quantised
+        # weights (PEFT's k-bit preparation) they are fp32.
+        sixteen_bit = stored in ("bf16", "fp16") or engine in ("torchtune", "litgpt")
+        adapter = 2.0 if sixteen_bit else 4.0
+        gathered = computing if stored == "fp32" and computing == 2.0 else 0.0
+        return Recipe(
+            weights=bytes_of(stored),
+            gathered=gathered,
+            gradients=adapter,
+            optimizer=momenta * adapter / 4.0,
+            adapters=adapter,
+        )
+    if weights in ("bf16", "fp16"):  # everything in 16 bits, no master copy
+        return Recipe(weights=2.0, gathered=0.0, gradients=2.0, optimizer=momenta / 2.0 if momenta > 2.5 else momenta)
+    if computing == 4.0:
+        return Recipe(weights=4.0, gathered=0.0, gradients=4.0, optimizer=momenta)
+    if weights == "fp32" or wide:
+        return Recipe(weights=4.0, gathered=computing, gradients=4.0, optimizer=momenta)
+    gradients = 4.0 if precision != "fp16" and engine == "megatron" else 2.0  # its default; recipes turn it off
+    return Recipe(weights=2.0, gathered=0.0, gradients=gradients, optimizer=momenta + (4.0 if keeps_master else 0.0))
+
+
+def bytes_of(precision: str) -> float:
+    """Bytes per stored value; raises SpecError for a precision that is not known."""
+    if precision not in BYTES:
+        raise SpecError([Fault(path="model.weights", found=precision, allowed=f"one of {', '.join(BYTES)}")])
+    return BYTES[precision]
+
+
+def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStates:
+    """Model states of one device of a pipeline stage of each layout."""
+    per, zero = recipes(job, layouts), layouts.zero_stage
+    dense, expert = device_params(layouts, stage)
+    group = layouts.shard
+    expert_group = np.maximum(1.0, group // np.maximum(1.0, layouts.expert))
+
+    def held(bytes_per_param: Any, from_stage: int) -> Column:
+        sharded = zero >= from_stage
+        return np.asarray(
+            bytes_per_param * (dense / np.where(sharded, group, 1.0) + expert / np.where(sharded, expert_group, 1.0))
+        )
+
+    if job.method in ("lora", "qlora"):
+        adapters = adapter_params(job) / (layouts.tensor * layouts.pipeline)
+        shards = [np.where(zero >= from_stage, group, 1.0) for from_stage in (3, 2, 1)]
+        return ModelStates(
+            weights=_frozen_bytes(job, layouts, stage, per) / shards[0],
+            adapters=per.adapters * adapters / shards[0],
+            gradients=per.gradients * adapters / shards[1],
+            optimizer=0.0 * adapters if job.cpu_offload else per.optimizer * adapters / shards[2],
+        )
+    gradients = held(per.gradients, 2)
+    optimizer = held(per.optimizer, 1)
+    if job.cpu_offload:
+        optimizer = 0.0 * optimizer
+        gradients = np.minimum(gradients, held(2.0, 2))
+    return ModelStates(weights=held(per.weights, 3), adapters=0.0 * gradients, gradients=gradients, optimizer=optimizer)
+
+
+def device_params(layouts: Layouts, stage: Stages) -> tuple[Column, Column]:
+    """(dense, routed expert) parameters of one device of a stage, before ZeRO divides them."""
+    return stage.dense / layouts.tensor, stage.experts / (layouts.tensor * layouts.expert)
+
+
+def _frozen_bytes(job: TrainingJob, layouts: Layouts, stage: Stages, per: Recipe) -> Column:
+    """Bytes of frozen base weights: embeddings and output head stay 16-bit when the matrices are quantised."""
+    dense, expert = device_params(layouts, stage)
+    if per.weights >= 2.0:
+        return per.weights * (dense + expert)
+    a = job.architecture
+    table = (a.vocab + a.learned_positions) * a.hidden / layouts.tensor
+    has_head = not a.tied_embeddings and a.kind == "decoder" and job.engine not in QUANTISES_HEAD
+    head = np.where(stage.last & has_head, a.vocab * a.hidden / layouts.tensor, 0.0)
+    unquantised = np.minimum(np.where(stage.number == 0, table, 0.0) + head, dense)
+    kept = (4.0 if job.engine in CASTS_UP else 2.0) * unquantised
+    return np.asarray(kept + per.weights * (dense - unquantised + expert))
+
+
+_TARGETS_ATTENTION = ("q", "k", "v", "o")
+_TARGETS_MLP = ("gate", "up", "down")
+
+
+def lora_targets(job: TrainingJob) -> tuple[str, ...]:
+    """The matrices that get adapters: as stated, else what the engine takes by default."""
+    if job.lora_targets:
+        return job.lora_targets
+    if job.engine in ("litgpt", "transformers", "peft"):
+        return ("q", "v")
+    if job.engine == "torchtune":
+        return ("q", "v", "o")
+    return (*_TARGETS_ATTENTION, *_TARGETS_MLP)
+
+
+def adapter_params(job: TrainingJob) -> float:
+    """Trained parameters of LoRA: rank x (inputs + outputs) of each target matrix, all layers (Hu et al. 2021).
+
+    >>> a = Architecture(key="x", layers=16, hidden=4096, heads=32, kv_heads=32, head_dim=128, ffn=16384)
+    >>> adapter_params(TrainingJob(architecture=a, method="lora", lora_rank=8, lora_targets=("q", "v")))
+    2097152
+    """
+    a = job.architecture
+    rank = job.lora_rank or 8
+    if not a.layers:
+        return params_total(a) * 0.01
+    widths = lora_widths(a, experts=a.experts)
+    return a.layers * rank * sum(widths[target] for target in lora_targets(job))
+
+
+def lora_widths(a: Architecture, *, experts: int) -> dict[str, int]:
+    """Inputs plus outputs of each matrix of a layer that may have an adapter, those of `experts` experts together."""
+    query, kv = a.heads * a.head_dim, (a.kv_heads or a.heads) * a.head_dim
+    if a.kv_lora_rank:
+        query, kv = a.heads * (a.qk_nope_head_dim + a.qk_rope_head_dim), a.kv_lora_rank + a.qk_rope_head_dim
+    ffn = a.ffn if not a.experts else a.expert_ffn * max(1, experts)
+    return {
+        "q": a.hidden + query,
+        "k": a.hidden + kv,
+        "v": a.hidden + kv,
+        "o": query + a.hidden,
+        "gate": a.hidden + ffn if a.gated else 0,
+        "up": a.hidden + ffn,
+        "down": ffn + a.hidden,
+        "prompt": 0,  # a learned prefix: next to nothing
+        "scale": 0,  # a scale and a bias per output
+    }
+
+
+def largest_matrix(a: Architecture) -> int:
+    """Parameters of the largest single matrix: the head or a feed-forward matrix."""
+    return max(a.vocab * a.hidden, a.hidden * max(a.ffn, a.expert_ffn))
+
+
+def largest_quantised(a: Architecture, *, head: bool = False) -> int:
+    """Parameters of the largest matrix that quantisation covers: feed-forward or attention, the head where stated."""
+    widest = max(a.ffn, a.expert_ffn, a.heads * a.head_dim)
+    return a.hidden * max(widest, a.vocab if head else 0)
+
+
+def layer_params(a: Architecture, layouts: Layouts) -> Column:
+    """Parameters of one layer on a device, before ZeRO divides them: the largest unit that FSDP gathers."""
+    if not a.layers:
+        return params_total(a) / np.maximum(1.0, 50 * layouts.tensor)
+    dense, expert = _last_layer_params(a)
+    return (dense + expert / layouts.expert) / layouts.tensor
+
+
+@lru_cache(maxsize=1024)
+def _last_layer_params(a: Architecture) -> tuple[int, int]:
+    """(matrices that every device of the stage holds, routed experts)."""
+    if a.experts:
+        return stage_params(a, range(a.layers - 1, a.layers), first=False, last=False)
+    return attention_params(a) + feed_forward_params(a), 0
+
+
+def micro_batches(job: TrainingJob, layouts: Layouts) -> Column:
+    """Micro-batches of one optimizer step on one data-parallel rank."""
+    return np.maximum(1.0, np.ceil(job.global_batch / (layouts.micro_batch * layouts.data)))

@@ -1,0 +1,282 @@
+"""Peak memory of a training step on the fullest device: model states, activations, loss, buffers, context.
+
+Two moments compete for the peak: the start of the backward pass (all kept activations and the logits, gradients not
+there yet unless they are accumulated) and its end (all gradients, almost no activations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sizewell.sizing.catalog.records import Accelerator
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.predict.architecture import (
+    assumptions,
+    embedding_params,
+    forward_flop_per_sample,
+    is_guess,
+    output_params,
+    params_total,
+)
+from sizewell.sizing.predict.memory.activations import loss_bytes_per_token, modes, stage_activations, value_bytes
+from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages, fullest_stages
+from sizewell.sizing.predict.memory.constants import constants
+from sizewell.sizing.predict.memory.states import (
+    MEGATRON,
+    QUANTISES_HEAD,
+    ModelStates,
+    largest_matrix,
+    largest_quantised,
+    layer_params,
+    micro_batches,
+    recipes,
+    stage_states,
+)
+from sizewell.sizing.records.jobs import Grade, Layout, MemoryEstimate, TrainingJob
+
+# Estimate: 16-bit activations of a model without layers to count are FLOPs x this / sqrt(parameters): wider models do
+# more FLOPs per value kept. ResNet-50 (8.2 GFLOP, 25.6 M parameters) keeps about 56 MB per image: 256 images train on a
+# 16 GB V100 (NVIDIA DeepLearningExamples).
+_BYTES_PER_FLOP = 35.0
+OPTIMIZER_IN_PLACE = MEGATRON - {"megatron-deepspeed"}  # gathers weights and reduces gradients in their own buffers
+_BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
+
+
+def training_memory(job: TrainingJob, layout: Layout, accelerator: Accelerator) -> MemoryEstimate:
+    """Peak bytes per device of `job` split by `layout`; the worst pipeline stage counts.
+
+    Raises SpecError for an unknown optimizer or precision and for negative or missing tokens.
+    """
+    return training_memories(job, [layout], [accelerator])[0]
+
+
+def training_memories(
+    job: TrainingJob, layouts: Sequence[Layout], accelerators: Sequence[Accelerator]
+) -> list[MemoryEstimate]:
+    """`training_memory` of each layout on the accelerator beside it."""
+    for layout in layouts:
+        _check(job, layout)
+    items = _fullest(job, Layouts.of(layouts), _runtimes(accelerators))
+    table = np.stack(np.broadcast_arrays(*items.values()))
+    found = []
+    for layout, accelerator, sizes in zip(layouts, accelerators, table.T.tolist(), strict=True):
+        breakdown = tuple([(name, round(size)) for name, size in zip(items, sizes, strict=True) if size >= 1])
+        total = sum([size for _, size in breakdown])
+        low, high, grade = edges(job, accelerator)
+        found.append(
+            MemoryEstimate(
+                breakdown=breakdown,
+                low_bytes=round(total * low),
+                high_bytes=round(total * high),
+                grade=grade,
+                assumptions=tuple(_assumptions(job, layout)),
+            )
+        )
+    return found
+
+
+def peak_bytes(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Column:
+    """`total_bytes` of `training_memory` alone, for a search that asks for thousands."""
+    sizes = _fullest(job, layouts, runtimes).values()
+    return np.asarray(sum(np.where(size >= 1, np.rint(size), 0.0) for size in sizes))
+
+
+def _fullest(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Mapping[str, Column]:
+    """Bytes by cause, of the stage that needs most of each layout."""
+    runtime = _runtime_items(layouts, runtimes)
+    first, *others = [
+        _stage_items(job, layouts, stage) | runtime for stage in fullest_stages(job.architecture, layouts)
+    ]
+    for items in others:
+        more = sum(items.values()) > sum(first.values())
+        first = {name: np.where(more, items[name], size) for name, size in first.items()}
+    return first
+
+
+def edges(job: TrainingJob, accelerator: Accelerator) -> tuple[float, float, Grade]:
+    """The factors of the 80 % band on what is expected, and the grade."""
+    low, high = constants().bands[_group(job)]
+    measured = accelerator.runtime == "cuda" and not job.architecture.experts and job.framework != "jax"
+    measured = measured and not is_guess(job.architecture)
+    if not measured:  # no peak of this kind was published: twice as wide, in the logarithm
+        low, high = low**2, high**2
+    return low, high, "calibrated" if measured and job.architecture.layers else "roofline"
+
+
+def model_states(job: TrainingJob, layout: Layout) -> ModelStates:
+    """Weights, gradients and optimizer state of the fullest device."""
+    layouts = Layouts.of([layout])
+    found = [stage_states(job, layouts, stage) for stage in fullest_stages(job.architecture, layouts)]
+    fullest = max(found, key=lambda states: float(states.total[0]))
+    kept = (fullest.weights, fullest.adapters, fullest.gradients, fullest.optimizer)
+    weights, adapters, gradients, optimizer = (float(size[0]) for size in kept)
+    return ModelStates(weights=weights, adapters=adapters, gradients=gradients, optimizer=optimizer)
+
+
+def _check(job: TrainingJob, layout: Layout) -> None:
+    faults = []
+    if job.architecture.kind in ("decoder", "encoder") and job.sequence_length < 1:
+        faults.append(Fault(path="training.sequence_length", found=job.sequence_length, allowed="1 or more"))
+    limit = job.architecture.max_sequence_length
+    if limit and job.sequence_length > limit and job.architecture.learned_positions:
+        faults.append(
+            Fault(
+                path="training.sequence_length",
+                found=job.sequence_length,
+                allowed=f"at most {limit}, the positions learned",
+            )
+        )
+    if layout.micro_batch < 1:
+        faults.append(Fault(path="layout.micro_batch", found=layout.micro_batch, allowed="1 or more"))
+    if faults:
+        raise SpecError(faults, subject=job.architecture.key)
+
+
+def _group(job: TrainingJob) -> str:
+    if job.method in ("lora", "qlora"):
+        return "adapters"
+    return "training" if job.architecture.layers else "vision"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtimes:
+    """What devices of a runtime add, one entry per row or one for all: context, and communicators per group."""
+
+    context_bytes: Any
+    collective_bytes: Any
+
+    @staticmethod
+    def of(runtime: str) -> Runtimes:
+        fitted = constants()
+        return Runtimes(
+            context_bytes=fitted.context_bytes.get(runtime, fitted.context_bytes["other"]),
+            collective_bytes=0.0 if runtime == "tpu" else fitted.collective_bytes,
+        )
+
+
+def _runtimes(accelerators: Sequence[Accelerator]) -> Runtimes:
+    every = [Runtimes.of(accelerator.runtime) for accelerator in accelerators]
+    return Runtimes(
+        context_bytes=np.array([one.context_bytes for one in every]),
+        collective_bytes=np.array([one.collective_bytes for one in every]),
+    )
+
+
+def _runtime_items(layouts: Layouts, runtimes: Runtimes) -> dict[str, Column]:
+    """What the driver and the communication library keep beside the work."""
+    kinds = (layouts.tensor, layouts.pipeline, layouts.context, layouts.data)
+    groups = sum((size > 1).astype(np.float64) for size in kinds)
+    return {"communicators": runtimes.collective_bytes * groups, "context": runtimes.context_bytes + 0.0 * groups}
+
+
+def _stage_items(job: TrainingJob, layouts: Layouts, stage: Stages) -> dict[str, Column]:
+    states = stage_states(job, layouts, stage)
+    kept, working, loss = _activation_bytes(job, layouts, stage)
+    buffers = _buffer_bytes(job, layouts, states)
+    of_head = np.minimum(states.gradients, _head_gradient_bytes(job, layouts))
+    if job.optimizer_in_backward:
+        present, late = of_head, working + 2.0 * (largest_matrix(job.architecture) / layouts.tensor)
+    else:
+        present, late = np.where(_gradients_stay(job, layouts), states.gradients, of_head), working + states.gradients
+    early = kept + np.maximum(loss, working) + present
+    starts, at_loss = early >= late, loss >= working  # which moment, and what is on top of what is kept
+    items = {
+        "weights": states.weights,
+        "adapters": states.adapters,
+        "optimizer": states.optimizer,
+        "gradients": np.where(starts, present, late - working),
+        "activations": np.where(starts, np.where(at_loss, kept, kept + working), working),
+        "logits and loss": np.where(starts & at_loss, loss, 0.0),
+        "buffers": buffers,
+    }
+    planned = job.framework == "jax"  # XLA plans memory before it runs
+    dynamic = items["activations"] + items["logits and loss"] + buffers
+    items["allocator"] = 0.0 * dynamic if planned else constants().caching * dynamic
+    return items
+
+
+def _gradients_stay(job: TrainingJob, layouts: Layouts) -> Any:
+    """Whether gradients exist throughout the step: accumulated over micro-batches or in a buffer of their own."""
+    if job.method in ("lora", "qlora") or job.engine in MEGATRON:
+        return True  # adapters' are small, and allocated between activations: what they free is not reused
+    return (micro_batches(job, layouts) > 1) | (layouts.pipeline > 1) | (layouts.zero_stage >= 3)
+
+
+def _head_gradient_bytes(job: TrainingJob, layouts: Layouts) -> Any:
+    """The gradient of the output matrix: the first that the backward pass makes, with every activation still there."""
+    a = job.architecture
+    return recipes(job, layouts).gradients * a.vocab * a.hidden / layouts.tensor if a.kind == "decoder" else 0.0
+
+
+def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tuple[Column, Column, Column]:
+    """(kept, working, loss) bytes of a stage, micro-batches in flight counted."""
+    a = job.architecture
+    if not a.layers:
+        per_flop = _BYTES_PER_FLOP / max(1.0, params_total(a)) ** 0.5 * value_bytes(job) / 2
+        kept = forward_flop_per_sample(a) * layouts.micro_batch * per_flop / layouts.tensor
+        kept = kept * np.choose((2 * modes(job, layouts)).astype(np.intp), (1.0, 0.5, 0.2))
+        return kept, kept * 0.05, 0.0 * kept
+    tokens = layouts.micro_batch * (job.sequence_length or _patches(job)) / layouts.context
+    kept, working = stage_activations(job, layouts, stage)
+    # What was sent on is kept until its gradient comes back.
+    sent = a.hidden * value_bytes(job) / np.where(layouts.sequence_parallel > 0, layouts.tensor, 1.0)
+    kept = kept + np.where((layouts.pipeline > 1) & ~stage.last, sent, 0.0)
+    loss = np.where(stage.last, loss_bytes_per_token(job) / layouts.tensor * tokens, 0.0)
+    return kept * tokens * _in_flight(job, layouts, stage), working * tokens, loss
+
+
+def _patches(job: TrainingJob) -> int:
+    return max(1, (job.architecture.resolution // 16) ** 2 + 1)
+
+
+def _in_flight(job: TrainingJob, layouts: Layouts, stage: Stages) -> Column:
+    """Micro-batches whose activations a stage holds under 1F1B (Narayanan et al. 2021); interleaving adds a share."""
+    pipeline, virtual = layouts.pipeline, layouts.virtual_pipeline
+    depth = pipeline - stage.number
+    if job.global_batch > 1:
+        depth = np.minimum(depth, micro_batches(job, layouts))
+    share = np.where((virtual > 1) & (pipeline > 1), 1 + (pipeline - 1) / (pipeline * virtual), 1.0)
+    return np.asarray(depth * share)
+
+
+def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Column:
+    """Gathered layers, gradient buckets, dequantised matrices and casts."""
+    a, per, zero = job.architecture, recipes(job, layouts), layouts.zero_stage
+    frozen = job.method in ("lora", "qlora")
+    layer = layer_params(a, layouts)
+    table = max(embedding_params(a), output_params(a)) / layouts.tensor
+    gathers = zero >= 3
+    if job.framework == "jax":  # XLA gathers a matrix at a time, this one and the next
+        matrix = a.experts * a.hidden * a.expert_ffn if a.experts else largest_matrix(a)
+        gathered = (2 * 2.0 + 2.0) * (matrix / layouts.tensor) / (layouts.expert if a.experts else 1.0)
+    else:
+        gathers = gathers & (layouts.data * layouts.context > 1)
+        unit = per.weights if frozen and per.weights < 2 else 2.0
+        gathered = 2 * unit * layer + 2.0 * 2 * table  # this layer, the next, and the root's tables
+        if not frozen:
+            gathered = gathered + per.gradients * np.maximum(layer, table)  # of one unit before they are scattered
+    beside = 0.0 * layer
+    if not frozen and job.engine not in MEGATRON and job.framework == "pytorch":
+        beside = np.where(layouts.data > 1, held.gradients, 0.0)  # DDP's buckets are a second copy
+    if not frozen and job.engine not in OPTIMIZER_IN_PLACE:
+        buckets = 2 * 2.0 * np.minimum(_BUCKET_VALUES, held.weights / per.weights) + held.optimizer / 3
+        beside = np.where((zero >= 1) & (layouts.data > 1), buckets, beside)
+    buffers = np.where(gathers, gathered, beside)
+    # Autocast keeps its 16-bit copies until the backward pass.
+    buffers = buffers + np.where(zero < 3, per.gathered * held.weights / per.weights, 0.0)
+    if frozen and per.weights < 2.0:  # a matrix as dequantised, forward or backward, and its transpose
+        buffers = buffers + 2 * 2.0 * (largest_quantised(a, head=job.engine in QUANTISES_HEAD) / layouts.tensor)
+    return np.asarray(buffers)
+
+
+def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:
+    found = list(assumptions(job.architecture))
+    if job.checkpointing is None and layout.checkpointing == "none":
+        found.append("no activation checkpointing")
+    if not job.architecture.layers:
+        found.append("activations estimated from FLOPs, as the layers are not known")
+    return found

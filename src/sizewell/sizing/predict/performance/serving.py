@@ -1,0 +1,227 @@
+"""Inference on one replica: how fast under a load, and the most load that it takes within its service levels.
+
+`serving` predicts; `largest_rate` inverts it; `sequences_that_fit` is the batch that memory allows. A model that does
+not fit is a `ServingRefusal` with its numbers. Latencies are at the percentile asked for, rates are for the replica.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizewell.sizing.predict.architecture import is_guess, writes_after_hearing
+from sizewell.sizing.predict.memory import serving_budget_bytes, serving_parts
+from sizewell.sizing.predict.performance.serving_constants import constants
+from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.predict.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
+from sizewell.sizing.predict.performance.serving_replica import Replica, replica
+from sizewell.sizing.predict.performance.serving_samples import (
+    SampleServer,
+    heard_bytes,
+    sample_server,
+    samples_arriving,
+    samples_saturated,
+)
+from sizewell.sizing.records.jobs import Cluster, Grade, ServingEstimate, ServingJob
+
+GIB = 2**30
+SAMPLES_MAX = 256  # images or sequences in one batch; activations are small beside the weights up to there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingRefusal:
+    """Why a replica cannot serve at all, with the numbers."""
+
+    reason: str
+    needed_bytes: int
+    usable_bytes: int
+
+
+def sequences_that_fit(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1) -> int:
+    """The most sequences (or samples) in flight that memory and the engine allow; 0 when the weights do not fit."""
+    c = constants()
+    parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator, pipeline=pipeline)
+    room = serving_budget_bytes(job, cluster.accelerator) - parts.fixed
+    if room <= 0:
+        return 0
+    most = c.sequences_max.get(job.engine, c.sequences_max["*"])
+    each = parts.kv_per_token * (job.max_sequence_length or job.input_tokens + job.output_tokens)
+    if writes_after_hearing(job.architecture):
+        return min(most, SAMPLES_MAX, int(room / heard_bytes(job.architecture)))
+    if not is_language_model(job) or each <= 0:
+        return min(most, SAMPLES_MAX)
+    return min(most, int(room / each))
+
+
+def serving(
+    job: ServingJob,
+    cluster: Cluster,
+    *,
+    tensor: int = 1,
+    pipeline: int = 1,
+    rps: float | None = None,
+    concurrency: float | None = None,
+    think_s: float = 0.0,
+    batch: float | None = None,
+    percentile: float = 0.95,
+) -> ServingEstimate | ServingRefusal:
+    """One replica over `tensor` devices under one load: arrivals at `rps`, `concurrency` clients in a closed loop, one
+    fixed `batch` at a time, or (none of them) as much as it can take.
+    """
+    fit = sequences_that_fit(job, cluster, tensor=tensor, pipeline=pipeline)
+    if fit < 1:
+        return refusal(job, cluster, tensor=tensor)
+    if is_language_model(job):
+        r = replica(job, cluster, tensor=tensor, pipeline=pipeline)
+        load = _language_load(
+            r,
+            job,
+            fit=fit,
+            rps=rps,
+            concurrency=concurrency,
+            think_s=think_s,
+            batch=batch,
+            percentile=percentile,
+        )
+        return _estimate(job, cluster, load, bottleneck(r, job, load))
+    server = sample_server(job, cluster)
+    if rps is not None:
+        load = samples_arriving(server, rate=rps, fit=fit, percentile=percentile)
+    else:
+        load = samples_saturated(server, batch=min(float(fit), batch or concurrency or fit))
+    return _estimate(job, cluster, load, _sample_bottleneck(server, load))
+
+
+def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: ServiceLevel) -> float:
+    """The most requests per second that one replica takes within its service level; 0 when none at all."""
+    fit = sequences_that_fit(job, cluster, tensor=tensor)
+    if fit < 1:
+        return 0.0
+    if is_language_model(job):
+        r = replica(job, cluster, tensor=tensor)
+        high = saturated(r, job, batch=float(fit)).requests_per_s
+
+        def at(rate: float) -> Load:
+            return arriving(r, job, rate=rate, fit=fit, percentile=level.percentile)
+    else:
+        server = sample_server(job, cluster)
+        high = 1.0 / server.sample_s
+
+        def at(rate: float) -> Load:
+            return samples_arriving(server, rate=rate, fit=fit, percentile=level.percentile)
+
+    if not level.met(at(high * 1e-6), job.output_tokens):
+        return 0.0
+    low = high * 1e-6
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if level.met(at(middle), job.output_tokens) else (low, middle)
+    return low
+
+
+def refusal(job: ServingJob, cluster: Cluster, *, tensor: int) -> ServingRefusal:
+    """The numbers of a replica whose weights leave no room for one sequence."""
+    parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator)
+    needed = int(parts.fixed + parts.kv_per_token * (job.max_sequence_length or job.input_tokens + job.output_tokens))
+    usable = serving_budget_bytes(job, cluster.accelerator)
+    over = f" over {tensor} devices" if tensor > 1 else ""
+    return ServingRefusal(
+        reason=f"needs {needed / GIB:.1f} GiB per device{over} for one request, {usable / GIB:.1f} GiB usable",
+        needed_bytes=needed,
+        usable_bytes=usable,
+    )
+
+
+def is_language_model(job: ServingJob) -> bool:
+    """Whether answers are generated token by token; encoders, vision and diffusion models answer in one go."""
+    return job.architecture.kind == "decoder" and job.output_tokens > 0
+
+
+def bottleneck(r: Replica, job: ServingJob, load: Load) -> str:
+    """What most of a second goes into at this load."""
+    context = job.input_tokens + job.output_tokens / 2
+    batch = max(1.0, load.sequences)
+    step = max(load.tpot_s, 1e-9) if load.stable else r.decode_s(batch, context)
+    shares = {
+        "prefill compute": load.requests_per_s * r.prompt_s(job.input_tokens),
+        "memory bandwidth (weights)": r.read_s(batch) / step,
+        "memory bandwidth (cache)": batch * context * r.cache_s_per_token / step,
+        "decode compute": batch * (r.linear_s_per_token + r.head_s_per_token + context * r.decode_pair_s) / step,
+        "interconnect": (r.collective_s + batch * r.collective_s_per_token) / step,
+        "engine": (r.step_s + batch * r.sequence_s) / step,
+    }
+    return max(shares, key=lambda name: (shares[name], name))
+
+
+def _language_load(
+    r: Replica,
+    job: ServingJob,
+    *,
+    fit: int,
+    rps: float | None,
+    concurrency: float | None,
+    think_s: float,
+    batch: float | None,
+    percentile: float,
+) -> Load:
+    if rps is not None:
+        return arriving(r, job, rate=rps, fit=fit, percentile=percentile)
+    if concurrency is not None:
+        return circulating(r, job, clients=concurrency, fit=fit, think_s=think_s)
+    if batch is not None:
+        return fixed_batch(r, job, batch=batch)
+    return saturated(r, job, batch=max(1.0, fit * constants().occupancy))
+
+
+def _sample_bottleneck(server: SampleServer, load: Load) -> str:
+    return server.limit if load.sequences * server.sample_s >= server.fixed_s else "engine"
+
+
+def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> ServingEstimate:
+    c = constants()
+    low, high = c.band(band_groups(job, limit))
+    rests_on = {"compute", "memory"} if is_language_model(job) else {"samples"}
+    fitted = c.family(cluster.accelerator.family).fitted
+    grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
+    if is_guess(job.architecture) or writes_after_hearing(job.architecture):  # no published case stands behind these
+        grade, low, high = "roofline", low**2, high**2
+    rate = load.requests_per_s
+    return ServingEstimate(
+        batch=load.sequences,
+        output_tokens_per_s=rate * job.output_tokens,
+        requests_per_s=rate,
+        ttft_s=load.ttft_s,
+        tpot_s=load.tpot_s,
+        e2e_s=load.e2e_s(job.output_tokens),
+        low=rate * low,
+        high=rate * high,
+        bottleneck=limit,
+        grade=grade,
+    )
+
+
+def band_groups(job: ServingJob, limit: str) -> tuple[str, ...]:
+    """The groups of published cases whose errors may be the band of a prediction, the narrowest first.
+
+    Language models by whether they have experts and by what limits them: products of a prompt are known better than
+    reading weights for few tokens. Models that answer in one go by their kind, and whether a compiler fuses them.
+
+    >>> from sizewell.sizing.catalog.records import Architecture
+    >>> band_groups(ServingJob(architecture=Architecture(key="x"), output_tokens=1), "prefill compute")
+    ('dense|prefill compute', 'dense', 'language', '*')
+    """
+    if is_language_model(job):
+        group = f"{'experts' if job.architecture.experts else 'dense'}|{limit}"
+    else:
+        group = f"{job.architecture.kind}|{'eager' if job.engine == 'eager' else 'compiled'}"
+    return wider_groups(group)
+
+
+def wider_groups(group: str) -> tuple[str, ...]:
+    """The group and those that hold it, the narrowest first; "*" holds all.
+
+    >>> wider_groups("vision|eager"), wider_groups("experts")
+    (('vision|eager', 'vision', 'samples', '*'), ('experts', 'language', '*'))
+    """
+    whole = group.partition("|")[0]
+    own = (group,) if group != whole else ()
+    return (*own, whole, "language" if whole in ("dense", "experts") else "samples", "*")

@@ -1,0 +1,113 @@
+"""The fitted constants of serving, read from `calibration/serving.json` (written by tools/calibrate_serving.py).
+
+They are few and each means something: the share of dense peak and of memory bandwidth that an accelerator family
+reaches, what a collective costs on a kind of link, what an engine spends per step. None is keyed by model or source.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).parent.parent / "calibration" / "serving.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """What an accelerator family reaches, as a share of the datasheet."""
+
+    compute: float  # of dense peak FLOP/s, in the matrix products of a language model
+    memory: float  # of memory bandwidth, reading weights and cache
+    samples: float  # of dense peak FLOP/s, in vision, encoder and diffusion models
+    fitted: frozenset[str]  # which of the three were fitted; the others are the default's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What tensor parallelism pays per collective on a kind of link."""
+
+    latency_s: float
+    bandwidth: float  # share of the one-way link bandwidth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What a serving engine spends beside the device's work."""
+
+    step_s: float  # per decode or prefill step
+    sequence_s: float  # per sequence in the step: sampling, scheduling, detokenising
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constants:
+    families: Mapping[str, Family]
+    default_family: Family
+    links: Mapping[str, Link]
+    engines: Mapping[str, Engine]
+    occupancy: float  # sequences in flight under unlimited load, as a share of what fits
+    sequences_max: Mapping[str, int]  # the most that an engine batches
+    sample_kinds: Mapping[str, float]  # vision, encoder, diffusion, relative to the family's `samples`
+    eager: float  # speed of an uncompiled sample engine, relative to a compiled one
+    bands: Mapping[str, tuple[float, float]]  # group -> (low, high) factors of the 80 % band
+
+    def family(self, name: str) -> Family:
+        return self.families.get(name, self.default_family)
+
+    def engine(self, name: str) -> Engine:
+        return self.engines.get(name, self.engines["vllm"])
+
+    def band(self, groups: Iterable[str]) -> tuple[float, float]:
+        """The band of the first group that has one, else of all cases."""
+        return next((self.bands[group] for group in groups if group in self.bands), self.bands["*"])
+
+
+def constants() -> Constants:
+    """The shipped constants, or those on trial."""
+    return _trial[-1] if _trial else _shipped()
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Constants:
+    return from_json(json.loads(FILE.read_text(encoding="utf-8")))
+
+
+_trial: list[Constants] = []
+
+
+@contextmanager
+def trying(candidate: Constants) -> Iterator[None]:
+    """Predictions inside the block use `candidate`: for fitting, and for asking how much a constant matters."""
+    _trial.append(candidate)
+    try:
+        yield
+    finally:
+        _trial.pop()
+
+
+def from_json(data: Mapping[str, Any]) -> Constants:
+    """Constants of the file's form; a family states what was fitted of it, the rest is the default's."""
+    default = Family(**data["default_family"], fitted=frozenset())
+    return Constants(
+        families={
+            name: Family(
+                compute=row.get("compute", default.compute),
+                memory=row.get("memory", default.memory),
+                samples=row.get("samples", default.samples),
+                fitted=frozenset(row),
+            )
+            for name, row in data["families"].items()
+        },
+        default_family=default,
+        links={name: Link(**row) for name, row in data["links"].items()},
+        engines={name: Engine(**row) for name, row in data["engines"].items()},
+        occupancy=data["occupancy"],
+        sequences_max=data["sequences_max"],
+        sample_kinds=data["sample_kinds"],
+        eager=data["eager"],
+        bands={group: (low, high) for group, (low, high) in data["bands"].items()},
+    )

@@ -1,0 +1,176 @@
+"""One replica of a language model: what a decode step and a prefill cost on `tensor` devices.
+
+Decoding reads the weights once per step, whatever the batch, and the cache of every sequence: bandwidth-bound while the
+batch is small. Prefill does two FLOPs per parameter and token, and attention on top: compute-bound. Both pay two
+collectives per layer when the model is split, and the engine's own time per step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sizewell.sizing.catalog.records import Accelerator, Architecture
+from sizewell.sizing.predict.architecture import (
+    attention_flop_per_token,
+    embedding_params,
+    forward_flop_per_token,
+    has_experts,
+    kv_bytes_per_token,
+    matmul_params,
+    output_params,
+    params_total,
+    routed_expert_params,
+)
+from sizewell.sizing.predict.performance.serving_constants import constants
+from sizewell.sizing.records.jobs import Cluster, ServingJob
+
+BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5625, "int4": 0.5625}
+"""Stored bytes per weight; 4-bit formats carry a scale per group of 16 to 32 weights."""
+
+PCIE_BYTES_PER_S = 64e9  # bidirectional, 4.0 x16, where the catalog does not know the link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    """Seconds that each part of a step takes; see `decode_s` and `prefill_s` for how they add up."""
+
+    devices: int
+    weights_s: float  # reading all weights that every token uses, once
+    experts_s: float  # reading all routed experts once
+    expert_share: float  # experts per token / experts; 0 for a dense model
+    cache_s_per_token: float  # reading one token of cache
+    linear_s_per_token: float  # matrix products of one token
+    head_s_per_token: float  # projection onto the vocabulary: per token decoded, once per sequence in prefill
+    decode_pair_s: float  # one new token attending to one cached token
+    prompt_pair_s: float  # the same inside the prompt, masked half included
+    prompt_extra_s: float  # the vision tower, once per prompt
+    collective_s: float  # latency of all collectives of one step
+    collective_s_per_token: float
+    step_s: float
+    sequence_s: float
+
+    def read_s(self, batch: float) -> float:
+        """Reading the weights that `batch` tokens touch: with experts, more of them the larger the batch."""
+        touched = 1.0 - (1.0 - self.expert_share) ** batch if self.expert_share else 0.0
+        return self.weights_s + self.experts_s * touched
+
+    def decode_s(self, batch: float, context: float) -> float:
+        """One step that adds a token to each of `batch` sequences of `context` tokens."""
+        return (
+            self.read_s(batch)
+            + batch * context * (self.cache_s_per_token + self.decode_pair_s)
+            + batch * (self.linear_s_per_token + self.head_s_per_token + self.collective_s_per_token + self.sequence_s)
+            + self.collective_s
+            + self.step_s
+        )
+
+    def prompt_s(self, tokens: float) -> float:
+        """Device time that a prompt of `tokens` tokens adds to a step that runs anyway (continuous batching)."""
+        per_token = self.linear_s_per_token + tokens * self.prompt_pair_s + self.collective_s_per_token
+        return tokens * per_token + self.head_s_per_token + self.prompt_extra_s + self.sequence_s
+
+    def prefill_s(self, tokens: float, sequences: float = 1.0) -> float:
+        """A step of its own that reads `sequences` prompts of `tokens` tokens."""
+        work = sequences * self.prompt_s(tokens)
+        return max(work, self.read_s(tokens * sequences)) + self.collective_s + self.step_s
+
+
+def peak_flop_per_s(accelerator: Accelerator, precision: str) -> float:
+    """Dense peak of the matrix units in the precision they really compute in: 4-bit weights without 4-bit units are
+    expanded to 16 bits, and a format that the device does not have falls back to the next wider one.
+    """
+    order = {
+        "fp4": ("fp4", "fp8", "bf16", "fp16", "fp32"),
+        "int4": ("fp16", "bf16", "fp32"),
+        "fp8": ("fp8", "bf16", "fp16", "fp32"),
+        "int8": ("int8", "fp8", "bf16", "fp16", "fp32"),
+        "fp16": ("fp16", "bf16", "fp32"),
+        "bf16": ("bf16", "fp16", "fp32"),
+        "tf32": ("tf32", "fp32", "bf16"),
+        "fp32": ("fp32", "tf32", "bf16", "fp16"),
+    }
+    for name in order.get(precision, order["bf16"]):
+        if accelerator.flop_per_s.get(name):
+            return accelerator.flop_per_s[name]
+    return max(accelerator.flop_per_s.values(), default=0.0)
+
+
+def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1) -> Replica:
+    """The step costs of one replica of `job` over `tensor` x `pipeline` devices of `cluster`.
+
+    Pipeline stages work on as many micro-batches at once, each of which reads its stage's weights: work is divided by
+    the stages, reading the weights and the engine's own time are not.
+    """
+    c = constants()
+    a, accelerator = job.architecture, cluster.accelerator
+    family, engine, link = c.family(accelerator.family), c.engine(job.engine), c.links[link_kind(cluster)]
+    counts = weight_counts(a)
+    width = BYTES.get(job.weights, 2.0)
+    devices = tensor * pipeline
+    bandwidth = accelerator.memory_bytes_per_s * family.memory * devices
+    compute = peak_flop_per_s(accelerator, job.weights) * family.compute * devices
+    compute16 = peak_flop_per_s(accelerator, "bf16") * family.compute * devices
+    context = job.input_tokens + job.output_tokens / 2
+    cache_bytes = kv_bytes_per_token(a, kv_bytes_per_value(job), context=context)
+    split = tensor if a.kv_lora_rank else min(tensor, max(1, a.kv_heads))
+    volume = 2 * a.layers * a.hidden * 2.0 * 2 * (tensor - 1) / tensor  # two all-reduces of 16-bit activations a layer
+    one_way = (cluster.link_bytes_per_s or PCIE_BYTES_PER_S) / 2
+    prompt = max(1.0, job.input_tokens)
+    return Replica(
+        devices=devices,
+        weights_s=counts.dense * width * pipeline / bandwidth,
+        experts_s=counts.experts * width * pipeline / bandwidth,
+        expert_share=a.experts_per_token / a.experts if a.experts else 0.0,
+        cache_s_per_token=cache_bytes * (tensor / split) / bandwidth,
+        linear_s_per_token=2.0 * (counts.matmul - counts.head) / compute,
+        head_s_per_token=2.0 * counts.head / compute16,
+        decode_pair_s=_decode_attention_flop_per_pair(a, context) / compute16,
+        prompt_pair_s=attention_flop_per_token(a, prompt) / prompt / compute16,
+        prompt_extra_s=2.0 * a.extra_params * a.image_tokens / compute16,
+        collective_s=2 * a.layers * link.latency_s if tensor > 1 else 0.0,
+        collective_s_per_token=volume / (one_way * link.bandwidth),
+        step_s=engine.step_s * pipeline,
+        sequence_s=engine.sequence_s,
+    )
+
+
+def kv_bytes_per_value(job: ServingJob) -> float:
+    return 1.0 if job.kv in ("fp8", "int8") else 2.0
+
+
+def link_kind(cluster: Cluster) -> str:
+    """Which of the calibrated links tensor parallelism crosses: the scale-up fabric, or PCIe where there is none."""
+    if cluster.scale_up <= 1:
+        return "pcie"
+    return {"tpu": "ici", "neuron": "neuronlink"}.get(cluster.accelerator.runtime, "nvlink")
+
+
+@dataclass(frozen=True, slots=True)
+class WeightCounts:
+    """Parameters by how serving uses them."""
+
+    dense: float  # read at every step: attention, dense feed-forward, shared experts, head
+    experts: float  # all routed experts together
+    matmul: float  # multiplied for every token, head included
+    head: float  # projection onto the vocabulary
+
+
+@lru_cache(maxsize=512)
+def weight_counts(a: Architecture) -> WeightCounts:
+    experts = float(sum(routed_expert_params(a) for layer in range(a.layers) if has_experts(a, layer)))
+    lookup = embedding_params(a) if output_params(a) else 0
+    head = float(a.vocab * a.hidden) if a.kind == "decoder" else 0.0
+    return WeightCounts(
+        dense=params_total(a) - experts - lookup - a.extra_params,
+        experts=experts,
+        matmul=float(matmul_params(a)),
+        head=head,
+    )
+
+
+def _decode_attention_flop_per_pair(a: Architecture, context: float) -> float:
+    """FLOPs of one new token attending to one cached token, all layers; latent attention works on the latent vector."""
+    if a.kv_lora_rank:
+        return 2.0 * a.layers * a.heads * (2 * a.kv_lora_rank + a.qk_rope_head_dim)
+    return (forward_flop_per_token(a, context) - 2.0 * matmul_params(a)) / max(1.0, context)

@@ -1,0 +1,94 @@
+"""Vision, encoder and diffusion models: FLOPs per sample over what the accelerator family reaches, and batching.
+
+A sample costs `passes` forward passes (one image, one sequence, or each denoising step, twice with guidance). A batch
+of n takes a fixed part (reading the weights, the engine's step) and n times the work of one; under load the batch grows
+until the device keeps up, and latency is the rest of the batch that runs plus the own one.
+
+Speech recognition writes its answer token by token behind the encoder: each token of a batch reads the decoder once,
+and for each sample the keys and values of all that it heard.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.predict.architecture import forward_flop_per_sample, params_total, writes_after_hearing
+from sizewell.sizing.predict.performance.serving_constants import constants
+from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, deviations
+from sizewell.sizing.predict.performance.serving_replica import BYTES, peak_flop_per_s
+from sizewell.sizing.records.jobs import Cluster, ServingJob
+
+WRITTEN_TOKENS = 100.0  # estimate: of half a minute of speech, where a request does not say
+
+
+@dataclass(frozen=True, slots=True)
+class SampleServer:
+    """One device: seconds of a batch that do not depend on its size, and seconds per sample."""
+
+    fixed_s: float
+    sample_s: float
+    limit: str = "compute"  # what most of a sample's seconds go into
+
+    def batch_s(self, batch: float) -> float:
+        return self.fixed_s + batch * self.sample_s
+
+
+def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
+    """Times of one device of `cluster`."""
+    c = constants()
+    a, accelerator = job.architecture, cluster.accelerator
+    family, engine = c.family(accelerator.family), c.engine("compiled")
+    kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind
+    speed = peak_flop_per_s(accelerator, job.weights) * family.samples * c.sample_kinds[kind]
+    speed *= c.eager if job.engine == "eager" else 1.0
+    flop = job.passes_per_sample * forward_flop_per_sample(a, job.input_tokens)
+    bandwidth = accelerator.memory_bytes_per_s * family.memory
+    stored = params_total(a) * BYTES.get(job.weights, 2.0)
+    fixed_s, sample_s, limit = job.passes_per_sample * (stored / bandwidth + engine.step_s), flop / speed, "compute"
+    if writes_after_hearing(a):
+        written = job.output_tokens or WRITTEN_TOKENS
+        looking = written * heard_bytes(a) / bandwidth
+        fixed_s += written * (stored / 2 / bandwidth + engine.step_s)
+        sample_s, limit = sample_s + looking, "memory bandwidth (cache)" if looking > sample_s else limit
+    return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit)
+
+
+def heard_bytes(a: Architecture) -> float:
+    """16-bit keys and values of what a sample's encoder heard, for every layer that writes: half of them.
+
+    The positions heard follow from the encoder's FLOPs: two for each of its parameters, half of the model's.
+
+    >>> whisper = Architecture(key="x", kind="encoder", layers=64, hidden=1280, kv_heads=20, heads=20, head_dim=64,
+    ...     ffn=5120, gated=False, vocab=51866, tied_embeddings=True, forward_flop_per_sample=2.5e12)
+    >>> round(heard_bytes(whisper) / 1e6)
+    309
+    """
+    positions = (a.forward_flop_per_sample or 0.0) / max(1, params_total(a))
+    return 2 * 2.0 * a.layers / 2 * a.kv_heads * a.head_dim * positions
+
+
+def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5) -> Load:
+    """Poisson arrivals of `rate` samples per second; a batch is whatever has come while the last one ran."""
+    if fit < 1 or rate * server.sample_s >= 1.0:
+        return Load(float(fit), float(fit), rate, INFINITE, 0.0)
+    batch = max(1.0, rate * server.fixed_s / (1.0 - rate * server.sample_s))
+    peak = batch + deviations(percentile) * math.sqrt(batch) if batch > 1.0 else 1.0
+    if peak > fit:
+        return Load(batch, peak, rate, INFINITE, 0.0)
+    # One at a time (M/D/1, exponential tail) while the device keeps up so; a queue that grows is taken as a batch.
+    one = server.batch_s(1.0)
+    busy = rate * one
+    most = server.batch_s(batch + deviations(percentile) * math.sqrt(batch))
+    waiting = most
+    if busy < 1.0:
+        tail = math.log(busy / (1.0 - percentile)) if busy > 1.0 - percentile else 0.0
+        waiting = min(most, tail * one / (2.0 * (1.0 - busy)))
+    return Load(batch, peak, rate, waiting + server.batch_s(peak), 0.0)
+
+
+def samples_saturated(server: SampleServer, *, batch: float) -> Load:
+    """Batches of `batch` one after the other."""
+    whole = server.batch_s(batch)
+    return Load(batch, batch, batch / whole, whole, 0.0)

@@ -1,0 +1,416 @@
+"""The decision: the lock file of a stack, `stacks/decisions/<stack>.json`. Reading, writing and its JSON form.
+
+It is written by `sizewell size SPEC... --stack NAME`, committed and reviewed; `pulumi up` builds what it says and
+chooses nothing. The same input, date and catalog give the same bytes. Money is a decimal in a string.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sizewell.sizing.errors import DecisionError
+from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
+
+SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
+
+
+def cluster_of(stack: str) -> str:
+    """The stack whose decision a stack follows: checkpoints, images and the hard end stand in stacks of their own.
+
+    >>> cluster_of("checkpoints-dev-aws"), cluster_of("ttl-dev-aws"), cluster_of("dev-aws")
+    ('dev-aws', 'dev-aws', 'dev-aws')
+    """
+    return stack.removeprefix("checkpoints-").removeprefix("images-").removeprefix("ttl-")
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
+
+
+def _canonical(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+class Bounds(_Record):
+    """Floor <= expected <= ceiling, of a quantity or of US dollars."""
+
+    floor: Decimal
+    expected: Decimal
+    ceiling: Decimal
+
+    @classmethod
+    def of(cls, interval: Interval) -> Bounds:
+        return cls(floor=interval.floor, expected=interval.expected, ceiling=interval.ceiling)
+
+    def interval(self) -> Interval:
+        return Interval(self.floor, self.expected, self.ceiling)
+
+
+class SpecRef(_Record):
+    """Which spec a workload was sized from: its name and the sha256 of the resolved spec."""
+
+    name: str
+    digest: str
+
+
+class CapacityBlock(_Record):
+    """A purchase of capacity for a window: never bought unless `purchase` says "confirmed"."""
+
+    duration_hours: int
+    start: str | None = None  # ISO time; None: the earliest offered
+    max_price_usd: Decimal | None = None
+    purchase: Literal["confirmed", "unconfirmed"] = "unconfirmed"
+    id: str | None = None  # of a block that is bought already
+
+
+class Capacity(_Record):
+    """How the machines are got hold of: exactly one mode."""
+
+    mode: Literal["on-demand", "spot", "reservation", "capacity-block", "flex-start", "queued"]
+    reservation: str | None = None
+    block: CapacityBlock | None = None
+
+
+class Fallback(_Record):
+    """Where to go when the first choice has no capacity."""
+
+    instance_type: str
+    region: str
+    zones: tuple[str, ...] = ()
+    market: str
+
+
+class Pool(_Record):
+    """A group of equal machines."""
+
+    role: str  # "workers", "replicas", "notebook", ...
+    cloud: Literal["aws", "gcp", "azure"]
+    region: str
+    zones: tuple[str, ...] = ()
+    instance_type: str
+    accelerator: str  # catalog key; "" for CPU machines
+    accelerators_per_node: int
+    tpu_topology: str | None = None
+    market: Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "capacity-block", "flex-start"]
+    capacity: Capacity
+    nodes_min: int
+    nodes_initial: int
+    nodes_max: int
+    fallbacks: tuple[Fallback, ...] = ()
+    node_hours_per_month: Bounds
+    disk_bytes_per_node: int
+    managed: Literal["raw", "sagemaker", "hyperpod", "vertex", "azureml", "cloud-run"] = "raw"
+    served: Literal["async"] | None = None  # requests wait in a queue, and no machine stands while it is empty
+    provision: Literal["fleet"] | None = None  # spot machines of several types; None: a group of one type
+
+
+class Parallelism(_Record):
+    """How training is split over the devices; see `sizing.jobs.Layout`."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    virtual_pipeline: int = 1
+    context: int = 1
+    data: int = 1
+    expert: int = 1
+    zero_stage: int = 0
+    shard_group: int = 0
+    micro_batch: int = 1
+    gradient_accumulation: int = 1
+    checkpointing: str = "none"
+
+
+class Replicas(_Record):
+    """Copies of the served model, and how many devices each takes."""
+
+    min: int
+    initial: int
+    max: int
+    devices_per_replica: int
+    concurrency_per_replica: int | None = None
+
+
+class Memory(_Record):
+    """Peak bytes on the fullest device against what is usable there."""
+
+    per_device_bytes: int
+    usable_bytes: int
+    low_bytes: int
+    high_bytes: int
+    grade: str
+    breakdown: dict[str, int]
+
+
+class Performance(_Record):
+    """The figure that the choice rests on, its grade and 80 % band, and what else is known about the run."""
+
+    metric: str  # "run_time_s", "requests_per_s", ...
+    value: float
+    low: float
+    high: float
+    grade: str
+    bottleneck: str
+    figures: dict[str, float]  # unit last in the name: step_s, tokens_per_s, ttft_s, tpot_s, mfu, ...
+    waterfall: dict[str, float] = Field(default_factory=dict)  # seconds of one step
+
+
+class Guard(_Record):
+    """When the pool counts as idle and what happens then."""
+
+    signal: str  # "accelerator_utilization", "requests"
+    min_utilization_percent: float
+    window_s: int
+    grace_s: int
+    action: str  # scale-to-zero | notify
+
+
+class Schedule(_Record):
+    """Hours in which the pool may run, in an IANA time zone."""
+
+    text: str
+    hours_per_week: Decimal
+    time_zone: str
+    windows: tuple[tuple[str, str, str], ...] = ()  # (days "mon-fri", start "07:00", end "21:00")
+
+
+class Checkpoint(_Record):
+    """Where training state goes and how often."""
+
+    store: str  # name of the store, "<stack>-<workload>"
+    interval_s: float
+    keep: int
+    on_destroy: Literal["retain"] = "retain"
+    bytes_each: int
+
+
+class Storage(_Record):
+    """Data the workload reads."""
+
+    kind: str  # "fsx-lustre", "filestore", "managed-lustre", "object"
+    bytes: int
+    location: str | None = None
+    gib: int | None = None  # of the file system, as it is sold
+    mb_per_s_per_tib: int | None = None  # its throughput tier, where there are several
+    bytes_per_s: float | None = None  # what the job reads, over all machines
+
+
+class Task(_Record):
+    """What the machines are to do, as the spec says it and a job's template needs it; None: does not apply."""
+
+    model: str | None = None  # a name of the catalog, or the path of a config.json; None: by its dimensions
+    dimensions: dict[str, int] | None = None  # where no name says them: layers, hidden, heads, ...
+    family: str | None = None  # decoder | encoder | vision | diffusion
+    resolution: int | None = None  # of images: pixels along a side
+    precision: str | None = None  # of the computation
+    weights: str | None = None  # as they are stored: bf16 | fp8 | int4 | nf4 | ...
+    kv: str | None = None  # of the KV cache; None: 16 bits
+    method: str | None = None  # pretrain | full | lora | qlora
+    optimizer: str | None = None
+    lora_rank: int | None = None
+    sequence_length: int | None = None  # training: of a sample; serving: the longest, prompt and answer together
+    samples_per_step: int | None = None
+    steps: int | None = None
+    records: int | None = None  # of a batch
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    users: int | None = None  # who wait for their answer before they ask again
+    ttft_s: float | None = None  # upper bounds at the percentile
+    tpot_s: float | None = None
+    latency_s: float | None = None
+    percentile: float | None = None  # 0.95
+    deadline_s: float | None = None
+
+
+class LineItemRecord(_Record):
+    """A `sizing.money.LineItem` as JSON."""
+
+    component: str
+    what: str
+    unit: str
+    cadence: Literal["monthly", "once"]
+    quantity: Bounds
+    usd_per_unit: Decimal | None = None
+    source: str = ""
+    date: str = ""
+    unpriced: str | None = None
+    how: str = ""
+    confidence: str = ""
+
+    @classmethod
+    def of(cls, item: LineItem) -> LineItemRecord:
+        price: dict[str, Any] = (
+            {"unpriced": item.price.reason}
+            if isinstance(item.price, Unpriced)
+            else {"usd_per_unit": item.price.amount, "source": item.price.source, "date": item.price.date}
+        )
+        return cls(
+            component=item.component,
+            what=item.what,
+            unit=item.unit,
+            cadence=item.cadence,
+            quantity=Bounds.of(item.quantity),
+            how=item.how,
+            confidence=item.confidence,
+            **price,
+        )
+
+    def item(self) -> LineItem:
+        price: Priced | Unpriced
+        if self.usd_per_unit is None:
+            price = Unpriced(self.unpriced or "no price in the decision")
+        else:
+            price = Priced(self.usd_per_unit, self.source, self.date)
+        return LineItem(
+            component=self.component,
+            what=self.what,
+            unit=self.unit,
+            cadence=self.cadence,
+            quantity=self.quantity.interval(),
+            price=price,
+            how=self.how,
+            confidence=self.confidence,
+        )
+
+
+class Cost(_Record):
+    """Sums of the line items; run-rate in US dollars per month, one-off in US dollars, never added together."""
+
+    run_rate: Bounds
+    one_off: Bounds
+    unpriced: tuple[str, ...] = ()
+    alone_usd_per_month: Decimal | None = None  # expected, with all that a stack has once: as alternatives are priced
+    per_run_usd: Decimal | None = None
+    per_million_tokens_usd: Decimal | None = None
+    per_thousand_samples_usd: Decimal | None = None
+
+
+class Alternative(_Record):
+    """A runner-up, and why it lost. May be something that no component builds (another cloud, on-premises, edge)."""
+
+    cloud: str
+    region: str
+    instance_type: str
+    accelerator: str
+    nodes: int
+    market: str
+    managed: str | None = None  # the service that would run it; None: we ourselves
+    usd_per_month: Decimal | None = None
+    usd_per_run: Decimal | None = None
+    performance: float | None = None  # in the metric of the chosen option
+    why_not: str
+
+
+class RejectionGroup(_Record):
+    """Shapes that do not serve, grouped by cause; `example` has the numbers of one of them."""
+
+    cause: str
+    count: int
+    example: str
+    shapes: tuple[str, ...]
+
+
+class Workload(_Record):
+    """What was chosen for one spec, and why."""
+
+    spec: SpecRef
+    kind: Literal["training", "fine-tuning", "inference", "batch-inference", "notebook"]
+    pools: tuple[Pool, ...]
+    parallelism: Parallelism | None = None
+    replicas: Replicas | None = None
+    memory: Memory
+    performance: Performance
+    guard: Guard | None = None
+    schedule: Schedule | None = None
+    checkpoint: Checkpoint | None = None
+    storage: Storage | None = None
+    task: Task | None = None
+    interruptible: bool = False
+    framework: str = "pytorch"
+    scheduler: str = "none"
+    budget: dict[str, Decimal] = Field(default_factory=dict)  # usd_per_month, usd_per_run
+    line_items: tuple[LineItemRecord, ...]
+    cost: Cost
+    alternatives: tuple[Alternative, ...] = ()
+    rejections: tuple[RejectionGroup, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+
+class CatalogRef(_Record):
+    """Which facts the decision rests on: sha256 over the shipped catalog, and the newest date of its prices."""
+
+    digest: str
+    as_of: str
+
+
+class Decision(_Record):
+    """What a stack is to be; see the module's docstring."""
+
+    schema_: Literal["sizewell.decision/1"] = Field(SCHEMA, alias="schema")
+    stack: str
+    environment: str
+    decided_on: date
+    expires_at: date | None = None
+    owner: str
+    cost_center: str
+    catalog: CatalogRef
+    workloads: tuple[Workload, ...]
+    seal: str = ""  # sha256 over the rest, set by `to_json`; a file that was edited by hand does not carry its own
+
+    def digest(self) -> str:
+        """sha256 of the content without the seal: what components register as `decisionDigest`."""
+        data = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"seal"})
+        return hashlib.sha256(_canonical(data).encode()).hexdigest()
+
+    @property
+    def edited(self) -> bool:
+        """Whether the file was changed after it was written (its seal does not match its content)."""
+        return self.seal != self.digest()
+
+    def to_json(self) -> str:
+        """Canonical JSON: declaration order, two spaces, a newline at the end; `None` fields left out; sealed."""
+        data = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"seal"})
+        return _canonical({**data, "seal": hashlib.sha256(_canonical(data).encode()).hexdigest()})
+
+    @classmethod
+    def from_json(cls, path: Path) -> Decision:
+        """Read a decision file; DecisionError names the file, the field and what to do."""
+        way_out = f"run `sizewell size SPEC... --stack {path.stem}` and commit the file"
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise DecisionError(f"{path}: no such decision\n  fix: {way_out}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise DecisionError(f"{path}: cannot be read: {error}\n  fix: {way_out}") from None
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            lines = "\n".join(
+                f"{path}: {'.'.join(str(part) for part in fault['loc']) or 'file'}: {fault['msg']}"
+                for fault in error.errors(include_url=False)[:5]
+            )
+            raise DecisionError(f"{lines}\n  fix: {way_out}") from None
+
+    def write(self, path: Path) -> None:
+        """Write whole or not at all: a temporary file beside it, then rename."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self.to_json())
+                file.flush()
+                os.fsync(file.fileno())
+            written = Path(temporary)
+            written.chmod(0o644)
+            written.replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise

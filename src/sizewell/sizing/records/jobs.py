@@ -1,0 +1,151 @@
+"""What is to be run and on what: the inputs of every memory and time prediction. Pure records, no arithmetic.
+
+`TrainingJob` and `ServingJob` say what the work is, `Cluster` what it runs on, `Layout` how it is split.
+The same records serve `sizewell size`, `sizewell explain` and `sizewell validate`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sizewell.sizing.catalog.records import Accelerator, Architecture
+
+Checkpointing = Literal["none", "selective", "full"]
+Grade = Literal["measured", "interpolated", "calibrated", "roofline"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingJob:
+    """A training or fine-tuning run. Batches count samples (sequences, images); tokens = samples x sequence_length."""
+
+    architecture: Architecture
+    method: Literal["pretrain", "full", "lora", "qlora"] = "pretrain"
+    precision: str = "bf16"  # compute: bf16 | fp16 | fp8 | fp4 | tf32 | fp32
+    weights: str = ""  # stored weights; "" as `precision`; qlora: "nf4" | "int4" | "int8"
+    optimizer: str = "adamw"
+    sequence_length: int = 0
+    global_batch: int = 1  # samples per optimizer step, over all devices
+    samples: float | None = None  # in the whole run
+    checkpointing: Checkpointing | None = None  # None: the layout search chooses
+    attention: Literal["flash", "eager"] = "flash"
+    packed: bool = True
+    lora_rank: int = 0
+    lora_targets: tuple[str, ...] = ()  # () = the framework's default
+    framework: str = "pytorch"  # pytorch | jax | tensorflow
+    engine: str = ""  # megatron | nemo | torchtitan | maxtext | llm-foundry | litgpt | ... where known
+    compiled: bool = False
+    cpu_offload: bool = False
+    chunked_loss: bool = False
+    optimizer_in_backward: bool = False
+    activation_offload: bool = False
+    async_tensor: bool = False  # products split so that tensor-parallel traffic runs beside them, where not the default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingJob:
+    """Inference: requests of `input_tokens` and `output_tokens`, or samples of vision, encoder and diffusion models."""
+
+    architecture: Architecture
+    weights: str = "bf16"  # fp32 | bf16 | fp16 | fp8 | int8 | fp4 | int4
+    kv: str = ""  # "" as 16-bit; fp8
+    input_tokens: float = 0
+    output_tokens: float = 0
+    max_sequence_length: int = 0  # 0: input + output
+    engine: str = "vllm"
+    memory_fraction: float = 0.9  # of the device, that the engine may use
+    passes_per_sample: float = 1.0  # forward passes: denoising steps, twice with guidance; 1 elsewhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """What the job runs on: `nodes` equal machines of `per_node` accelerators.
+
+    `scale_up` is the number of accelerators, over all nodes, in one fast domain (8 in an HGX, 72 in an NVL72, the slice
+    on TPU, 1 over PCIe); `link_bytes_per_s` is per accelerator inside it, bidirectional; `network_bytes_per_s` per
+    accelerator between domains, one direction.
+    """
+
+    accelerator: Accelerator
+    per_node: int
+    nodes: int = 1
+    scale_up: int = 1
+    link_bytes_per_s: float | None = None
+    network_bytes_per_s: float | None = None
+    fabric: str = ""
+    topology: str = ""  # TPU slice, "4x4x8"
+    host_vcpus: float | None = None  # of one machine; None: not known, so decoding is taken to keep up
+    storage_bytes_per_s: float | None = None  # that one machine reads training data at; None: as for vCPUs
+
+    @property
+    def devices(self) -> int:
+        return self.per_node * self.nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a job is split: tensor x pipeline x context x data = devices; experts are spread over data (and context)."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    virtual_pipeline: int = 1
+    context: int = 1
+    data: int = 1
+    expert: int = 1
+    zero_stage: int = 0  # 0 DDP, 1 optimizer state, 2 + gradients, 3 + weights (FSDP)
+    shard_group: int = 0  # devices that ZeRO shards over; 0 = all of `data`
+    sequence_parallel: bool = False
+    micro_batch: int = 1
+    checkpointing: Checkpointing = "none"
+
+    @property
+    def devices(self) -> int:
+        return self.tensor * self.pipeline * self.context * self.data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEstimate:
+    """Peak bytes on the fullest device, itemised; `low` and `high` are the edges of the 80 % band."""
+
+    breakdown: tuple[tuple[str, int], ...]  # (item, bytes), largest cause first is the printer's business
+    low_bytes: int
+    high_bytes: int
+    grade: Grade
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(size for _, size in self.breakdown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingEstimate:
+    """Time of one optimizer step, itemised as a waterfall that sums to `step_s`; the 80 % band around it."""
+
+    step_s: float
+    waterfall: tuple[tuple[str, float], ...]  # (item, seconds): compute, memory, intra-node, inter-node, bubble, ...
+    bottleneck: str
+    mfu: float  # model FLOPs (attention counted as causal half) per step / (step_s x devices x dense peak)
+    tokens_per_s: float  # all devices; samples x sequence_length / step_s (samples/s for vision)
+    low_s: float
+    high_s: float
+    grade: Grade
+    availability: float = 1.0  # share of wall time that is useful work, after failures, restarts and checkpoints
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingEstimate:
+    """One replica under a stated load. Rates are for the replica, latencies at the stated percentile."""
+
+    batch: float  # sequences in flight
+    output_tokens_per_s: float
+    requests_per_s: float  # or samples/s
+    ttft_s: float
+    tpot_s: float
+    e2e_s: float
+    low: float  # 80 % band of requests_per_s
+    high: float
+    bottleneck: str
+    grade: Grade
+    assumptions: tuple[str, ...] = ()

@@ -1,0 +1,313 @@
+"""What a spec must have for its kind, and what in it contradicts itself; no check stops at the first fault."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from sizewell.sizing.catalog import residency
+from sizewell.sizing.catalog.managed import KINDS
+from sizewell.sizing.errors import Fault
+from sizewell.sizing.spec.model import Dimensions, WorkloadSpec
+from sizewell.sizing.units import show_count, show_duration
+
+CLOUD_OF_MANAGED: Final = {
+    "sagemaker": "aws",
+    "hyperpod": "aws",
+    "vertex": "gcp",
+    "cloud-run": "gcp",
+    "azureml": "azure",
+}
+SECTIONS: Final = {
+    # kind: (sections it needs, sections that have no meaning for it and what to write instead)
+    "training": (("model", "training"), {"traffic": "training", "slo": "deadline", "batch": "training"}),
+    "fine-tuning": (("model", "training"), {"traffic": "training", "slo": "deadline", "batch": "training"}),
+    "inference": (("model", "traffic"), {"training": "traffic", "batch": "traffic", "deadline": "slo"}),
+    "batch-inference": (("model", "batch"), {"traffic": "batch", "slo": "batch.window", "training": "batch"}),
+    "notebook": (
+        (),
+        {"traffic": "resources", "slo": "resources", "training": "resources", "batch": "resources", "deadline": "ttl"},
+    ),
+}
+MINIMAL: Final = {
+    "model": "model: meta-llama/Llama-3.1-8B",
+    "training": "training: {tokens: 55B, sequence_length: 8192}",
+    "traffic": "traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}",
+    "batch": "batch: {records: 50M, tokens_per_record: 400, window: 8h}",
+}
+
+
+def contradictions(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
+    """Every fault that needs more than one field to see. `given` has the dotted keys that the spec itself states."""
+    return [
+        *_sections(spec, given),
+        *_model(spec),
+        *_training(spec),
+        *_traffic(spec),
+        *_times(spec),
+        *_capacity(spec),
+        *_places(spec),
+        *_hardware(spec),
+    ]
+
+
+def _fault(path: str, message: str, fix: str, found: object = None) -> Fault:
+    return Fault(path=path, found=found, message=message, fix=fix)
+
+
+def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
+    needs, without = SECTIONS[spec.kind]
+    faults = [
+        _fault(section, f"is missing; kind: {spec.kind} needs it", f"add {MINIMAL[section]}")
+        for section in needs
+        if getattr(spec, section) is None
+    ]
+    for section, instead in without.items():
+        if any(path == section or path.startswith(f"{section}.") for path in given):
+            kinds = [kind for kind, (_, other) in SECTIONS.items() if section not in other]
+            found = f"has no meaning for kind: {spec.kind}; it belongs to {', '.join(kinds)}"
+            faults.append(_fault(section, found, f"remove it, or change kind (this kind goes by '{instead}')"))
+    limits = spec.resources
+    if spec.kind == "notebook" and not (
+        spec.model or limits.accelerators or limits.instance_types or limits.gpu_memory or limits.tpu
+    ):
+        faults.append(_fault("resources", "says nothing to size a notebook by", "add resources: {gpu: 24GB..}"))
+    if spec.spot_policy == "spot" and spec.kind == "inference":
+        found = "spot contradicts kind: inference: an interruption takes requests of users with it"
+        faults.append(_fault("spot_policy", found, "use auto or on-demand; for offline work kind: batch-inference"))
+    if spec.budget and spec.budget.per_run_usd is not None and spec.kind in ("inference", "notebook"):
+        found = f"has no meaning for kind: {spec.kind}, which has no runs"
+        faults.append(_fault("budget.per_run", found, "use budget: {monthly: ...}"))
+    return faults
+
+
+def _model(spec: WorkloadSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    if spec.model is None:
+        return faults
+    dims = spec.model.dimensions
+    if dims is not None:
+        faults += _dimensions(dims)
+    if spec.training and spec.training.method == "full" and spec.model.weights in ("int4", "nf4", "int8", "fp4"):
+        found = f"{spec.model.weights} weights cannot be trained in full: quantized weights have no gradient"
+        faults.append(_fault("model.weights", found, "use method: qlora, or weights: bf16"))
+    if spec.training and spec.training.method == "qlora" and spec.model.weights not in ("int4", "nf4", "int8", "fp4"):
+        found = f"qlora keeps the base weights quantized, the spec says {spec.model.weights}"
+        faults.append(_fault("model.weights", found, "use weights: nf4 (the default), or method: lora"))
+    if spec.kind in ("inference", "batch-inference") and spec.model.weights == "nf4":
+        found = "nf4 is a format of QLoRA training; serving engines use int4"
+        faults.append(_fault("model.weights", found, "use weights: int4"))
+    return faults
+
+
+def _dimensions(dims: Dimensions) -> list[Fault]:
+    faults = []
+    sized = dims.params is not None or (dims.layers and dims.hidden)
+    if not sized:
+        has = ", ".join(key for key, value in dims if value is not None and key != "family")
+        faults.append(_fault("model", f"cannot be sized from {has} alone", "add params, or layers and hidden"))
+    if dims.heads and dims.hidden and dims.head_dim is None and dims.hidden % dims.heads:
+        found = f"{dims.heads} heads do not divide hidden {dims.hidden}"
+        faults.append(_fault("model.heads", found, "correct one of them, or state head_dim"))
+    if dims.heads and dims.kv_heads and dims.heads % dims.kv_heads:
+        found = f"{dims.kv_heads} KV heads do not divide {dims.heads} heads"
+        faults.append(_fault("model.kv_heads", found, f"use a divisor of {dims.heads}"))
+    if dims.experts_per_token and dims.experts_per_token > (dims.experts or 0):
+        found = f"{dims.experts_per_token} experts per token of {dims.experts or 'no'} experts"
+        faults.append(_fault("model.experts_per_token", found, "correct experts"))
+    if dims.active_params and dims.params and dims.active_params > dims.params:
+        faults.append(
+            _fault(
+                "model.active_params",
+                f"{show_count(dims.active_params)} active of {show_count(dims.params)} in all",
+                "swap them",
+            )
+        )
+    if dims.family in ("vision", "diffusion") and dims.forward_flop_per_sample is None:
+        found = f"is missing; a {dims.family} model is sized by the FLOPs of one forward pass"
+        faults.append(
+            _fault("model.forward_flop_per_sample", found, "add forward_flop_per_sample: 8.2B (FLOPs = 2 x MACs)")
+        )
+    return faults
+
+
+def _training(spec: WorkloadSpec) -> list[Fault]:
+    run = spec.training
+    if run is None or spec.kind not in ("training", "fine-tuning"):
+        return []
+    faults = []
+    lengths = [key for key in ("tokens", "samples", "steps") if getattr(run, key) is not None]
+    if len(lengths) != 1:
+        found = "does not say how long the run is" if not lengths else f"states the length as {' and '.join(lengths)}"
+        faults.append(_fault("training", found, "state exactly one of tokens, samples (with epochs) and steps"))
+    if run.epochs is not None and run.samples is None and lengths:
+        found = f"epochs repeat samples, but the length is in {lengths[0]}"
+        faults.append(_fault("training.epochs", found, "state samples, or remove epochs"))
+    if run.steps is not None and run.global_batch is None:
+        faults.append(
+            _fault("training.global_batch", "is missing; with steps it decides the length", "add global_batch: 4M")
+        )
+    language = run.images is None and not (
+        spec.model and spec.model.dimensions and spec.model.dimensions.family in ("vision", "diffusion")
+    )
+    if language and run.tokens is not None and run.sequence_length is None:
+        faults.append(
+            _fault("training.sequence_length", "is missing; memory depends on it", "add sequence_length: 4096")
+        )
+    if run.global_batch is not None and run.sequence_length is not None and run.global_batch < run.sequence_length:
+        found = (
+            f"{run.global_batch} tokens are less than a sequence of {run.sequence_length}; global_batch counts tokens"
+        )
+        fix = f"for {run.global_batch} sequences write {run.global_batch * run.sequence_length}"
+        faults.append(_fault("training.global_batch", found, fix, run.global_batch))
+    if run.tokens is not None and run.global_batch is not None and run.global_batch > run.tokens:
+        found = f"one step of {show_count(run.global_batch)} is more than the whole run of {show_count(run.tokens)}"
+        faults.append(_fault("training.global_batch", found, "correct one of them"))
+    if run.tokens is not None and run.sequence_length is not None and run.tokens < run.sequence_length:
+        found = f"{run.tokens} tokens are less than one sequence of {run.sequence_length}"
+        faults.append(_fault("training.tokens", found, "write the whole run, such as 55B"))
+    if run.method in ("lora", "qlora") and spec.kind == "training":
+        found = f"{run.method} adapts a trained model; kind: training starts from nothing"
+        faults.append(_fault("training.method", found, "use kind: fine-tuning, or method: full"))
+    if run.lora is not None and run.method == "full":
+        faults.append(_fault("training.lora", "has no meaning for method: full", "use method: lora, or remove it"))
+    return faults
+
+
+def _traffic(spec: WorkloadSpec) -> list[Fault]:
+    load = spec.traffic
+    faults: list[Fault] = []
+    if load is None or spec.kind != "inference":
+        return faults
+    rates = [key for key in ("rps", "requests_per_hour", "concurrent_users") if getattr(load, key) is not None]
+    if len(rates) != 1:
+        found = "does not say how much load there is" if not rates else f"states the load as {' and '.join(rates)}"
+        faults.append(_fault("traffic", found, "state exactly one of rps, requests_per_hour and concurrent_users"))
+    if load.think_time_s and load.concurrent_users is None:
+        found = "belongs to concurrent_users; a rate already says how often requests come"
+        faults.append(_fault("traffic.think_time", found, "remove it, or state concurrent_users"))
+    if load.input_tokens == 0 and not load.output_tokens and load.images is None:
+        faults.append(_fault("traffic.input_tokens", "a request without tokens and images is no work", "state them"))
+    if load.input_tokens is None and load.output_tokens is not None and load.images is None:
+        faults.append(_fault("traffic.input_tokens", "is missing; output_tokens stand alone", "add input_tokens: 1500"))
+    slo = spec.slo
+    if slo and slo.latency_s and slo.ttft_s and slo.ttft_s > slo.latency_s:
+        found = f"a first token after {show_duration(slo.ttft_s)}, a whole answer after {show_duration(slo.latency_s)}"
+        faults.append(_fault("slo.ttft", found, "make latency the larger one"))
+    return faults
+
+
+def _times(spec: WorkloadSpec) -> list[Fault]:
+    faults = []
+    if spec.ttl_s is not None and spec.ttl_s < 86_400:
+        found = f"{show_duration(spec.ttl_s)} is less than a day; stacks expire by date"
+        faults.append(_fault("ttl", found, "use 1d or more; for hours use schedule or idle"))
+    if spec.ttl_s is not None and spec.deadline_s is not None and spec.deadline_s > spec.ttl_s:
+        found = (
+            f"the run may take {show_duration(spec.deadline_s)}, the stack expires after {show_duration(spec.ttl_s)}"
+        )
+        faults.append(_fault("deadline", found, "lengthen ttl or shorten deadline"))
+    if spec.batch and spec.batch.every_s and spec.batch.window_s > spec.batch.every_s:
+        found = f"a window of {show_duration(spec.batch.window_s)} every {show_duration(spec.batch.every_s)} never ends"
+        faults.append(_fault("batch.window", found, "shorten window or lengthen every"))
+    if spec.batch and spec.deadline_s is not None:
+        faults.append(_fault("deadline", "batch.window already says how long it may take", "remove one of them"))
+    interval_s = spec.checkpoint.interval_s if spec.checkpoint else None
+    if interval_s and spec.deadline_s and interval_s > spec.deadline_s:
+        found = f"{show_duration(interval_s)} is after the deadline of {show_duration(spec.deadline_s)}"
+        faults.append(_fault("checkpoint.interval", found, "use auto"))
+    return faults
+
+
+def _capacity(spec: WorkloadSpec) -> list[Fault]:
+    capacity = spec.capacity
+    if capacity is None:
+        return []
+    faults = []
+    ways = [key for key in ("block", "reservation", "flex_start", "savings_plan") if getattr(capacity, key) is not None]
+    if len(ways) != 1:
+        found = f"states {' and '.join(ways)}" if ways else "says nothing"
+        faults.append(_fault("capacity", found, "state exactly one of block, reservation, flex_start and savings_plan"))
+    if spec.spot_policy == "spot":
+        for way in ways:
+            found = (
+                f"contradicts spot_policy: spot: what is {'bought' if way != 'flex_start' else 'queued for'} is no spot"
+            )
+            faults.append(_fault(f"capacity.{way}", found, "use spot_policy: auto, or remove capacity"))
+    clouds = {place.cloud for place in spec.infra}
+    for way, cloud in (("block", "aws"), ("flex_start", "gcp")):
+        if way in ways and clouds and cloud not in clouds:
+            found = f"only {cloud} sells it, infra has {', '.join(sorted(clouds))}"
+            faults.append(_fault(f"capacity.{way}", found, f"add {cloud} to infra, or remove it"))
+    block = capacity.block
+    if block is not None:
+        if block.duration_s % 86_400:
+            found = f"{show_duration(block.duration_s)}: blocks are sold by whole days"
+            faults.append(_fault("capacity.block.duration", found, "use 24h, 48h, 72h, ... up to 182d"))
+        if block.duration_s > 182 * 86_400:
+            found = f"{show_duration(block.duration_s)}: blocks are sold for up to 182 days"
+            faults.append(_fault("capacity.block.duration", found, "use 182d or less"))
+        if block.purchase == "confirmed" and block.max_price_usd is None and block.id is None:
+            found = "is missing; a confirmed purchase needs the most that it may cost"
+            faults.append(_fault("capacity.block.max_price", found, "add max_price: 9100 USD"))
+        if block.id is not None and block.start is None:
+            found = "is missing; machines of a block that is bought come when it begins and are drained before its end"
+            faults.append(_fault("capacity.block.start", found, "add start: 2026-12-01T11:30Z, as the purchase says"))
+        if spec.kind == "inference":
+            found = "ends, a service does not; kind: inference cannot live in it"
+            faults.append(_fault("capacity.block", found, "use savings_plan or reservation"))
+    return faults
+
+
+def _places(spec: WorkloadSpec) -> list[Fault]:
+    faults = []
+    clouds = {place.cloud for place in spec.infra}
+    wanted = CLOUD_OF_MANAGED.get(spec.managed)
+    if wanted and clouds and wanted not in clouds:
+        found = f"{spec.managed} runs on {wanted}, infra has {', '.join(sorted(clouds))}"
+        faults.append(_fault("managed", found, f"add {wanted} to infra, or use managed: auto"))
+    if spec.managed in KINDS and spec.kind not in KINDS[spec.managed]:
+        found = f"no component runs kind: {spec.kind} on {spec.managed}; it runs {', '.join(KINDS[spec.managed])}"
+        faults.append(_fault("managed", found, "use managed: auto"))
+    if spec.managed == "hyperpod" and spec.scheduler in ("slurm", "none"):
+        found = f"{spec.scheduler} contradicts managed: hyperpod, whose machines an EKS cluster schedules"
+        faults.append(_fault("scheduler", found, "use scheduler: auto, kubernetes or ray, or managed: raw"))
+    elif spec.managed in KINDS and spec.managed != "hyperpod" and spec.scheduler not in ("auto", "none"):
+        found = f"{spec.scheduler} contradicts managed: {spec.managed}, which starts the work itself"
+        faults.append(_fault("scheduler", found, "use scheduler: auto, or managed: raw"))
+    if spec.scheduler == "slurm" and clouds == {"gcp"}:
+        found = "slurm runs on groups of machines (aws, azure); machines on gcp stand in a GKE cluster"
+        faults.append(_fault("scheduler", found, "use kubernetes or auto, or another cloud in infra"))
+    if spec.data and spec.data.residency and spec.infra:
+        area = spec.data.residency
+        if all(place.region and residency.of(place.cloud, place.region) != area for place in spec.infra):
+            found = f"{', '.join(map(str, spec.infra))}: none lies within data.residency: {area}"
+            faults.append(_fault("infra", found, f"add a region of {area}, or a whole cloud, or change the residency"))
+    return faults
+
+
+def _hardware(spec: WorkloadSpec) -> list[Fault]:
+    faults: list[Fault] = []
+    limits = spec.resources
+    clouds = {place.cloud for place in spec.infra}
+    if limits.tpu is not None:
+        for key, has in (("accelerators", limits.accelerators), ("gpu", limits.gpu_memory)):
+            if has:
+                found = f"contradicts resources.tpu: a node has either {limits.tpu.type} or what {key} names"
+                faults.append(_fault(f"resources.{key}", found, "keep one of them"))
+        if clouds and "gcp" not in clouds:
+            found = f"only gcp has TPUs, infra has {', '.join(sorted(clouds))}"
+            faults.append(_fault("resources.tpu", found, "add gcp to infra, or remove tpu"))
+        dimensions = {"v4": 3, "v5p": 3, "tpu7x": 3}.get(limits.tpu.type, 2)
+        topology: Any = limits.tpu.topology
+        if topology and topology.count("x") + 1 != dimensions:
+            example = "2x2x4" if dimensions == 3 else "4x4"
+            found = f"{topology} has {topology.count('x') + 1} sides; {limits.tpu.type} slices have {dimensions}"
+            faults.append(_fault("resources.tpu.topology", found, f"use for example {example}"))
+        if spec.framework == "tensorflow" and limits.tpu.type in ("v6e", "tpu7x"):
+            found = f"TensorFlow does not run on {limits.tpu.type}"
+            faults.append(_fault("framework", found, "use jax, or another tpu type"))
+    names = " ".join(limits.accelerators + limits.instance_types).lower()
+    if any(word in names for word in ("trainium", "trn1", "trn2", "trn3")) and spec.framework == "tensorflow":
+        faults.append(_fault("framework", "TensorFlow does not run on Trainium", "use pytorch or jax"))
+    return faults

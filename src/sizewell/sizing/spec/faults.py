@@ -1,0 +1,173 @@
+"""From what pydantic found to faults that a person can act on: unknown keys with a did-you-mean, allowed values."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, get_args
+
+from sizewell.sizing.errors import Fault
+from sizewell.sizing.spec.model import Dimensions, Model, Section, WorkloadSpec
+
+# What people bring from other tools, and how it is said here.
+ELSEWHERE: Final = {
+    "region": "infra: [aws/us-east-1]",
+    "cloud": "infra: [aws]",
+    "clouds": "infra: [aws, gcp]",
+    "provider": "infra: [aws]",
+    "zone": "infra: [aws/us-east-1/us-east-1a]",
+    "gpus": "resources: {accelerators: [H100], nodes: 1..4}",
+    "spot": "spot_policy: spot",
+    "use_spot": "spot_policy: spot",
+    "preemptible": "spot_policy: spot",
+    "quantization": "model: {name: ..., weights: int4}",
+    "dtype": "model: {name: ..., precision: bf16}",
+    "max_duration": "deadline: 3d",
+    "timeout": "deadline: 3d",
+    "batch_size": "training: {global_batch: 4M}, in tokens",
+    "learning_rate": "nothing: it changes neither memory nor time",
+    "lr": "nothing: it changes neither memory nor time",
+    "lora_rank": "training: {lora: {rank: 16}}",
+    "qps": "traffic: {rps: 4}",
+    "users": "traffic: {concurrent_users: 100}",
+    "type": "kind",
+    "env": "the stack's name: dev-aws, prod-gcp",
+    "environment": "the stack's name: dev-aws, prod-gcp",
+    "min_nodes": "resources: {nodes: 1..8}",
+    "max_nodes": "resources: {nodes: 1..8}",
+    "replicas": "resources: {nodes: 1..8}; the number of replicas follows from traffic and slo",
+    "dataset": "data: {location: ..., size: ...}",
+}
+
+
+def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Section] = WorkloadSpec) -> Fault:
+    """One pydantic error as a fault; `root` is the record that was read."""
+    loc = tuple(part for part in error["loc"] if isinstance(part, int) or not part.startswith("function-"))
+    path = _path(loc)
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return _unknown_key(path, str(loc[-1]), _section(loc[:-1], root), root)
+    if kind == "missing":
+        section = _section(loc[:-1], root)
+        given = _at(raw, loc[:-1])
+        have = f"; it has only {', '.join(map(str, given))}" if isinstance(given, Mapping) and given else ""
+        return Fault(path=path, message=f"is missing{have}", fix=_example(section, str(loc[-1])))
+    found = error["input"]
+    if kind == "literal_error":
+        allowed = [str(option) for option in _literals(_annotation(loc, root))]
+        near = difflib.get_close_matches(str(found), allowed, 1, 0.5) if isinstance(found, str) else []
+        listed = " | ".join(allowed) or str(context.get("expected", "")).replace("'", "")
+        return Fault(path=path, found=found, allowed=listed, fix=f"did you mean {near[0]}?" if near else "")
+    if kind == "unit":
+        return Fault(path=path, found=found, allowed=context["allowed"], fix=context["fix"])
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        inner = _section(loc, root)
+        keys = ", ".join(_keys(inner)) if inner else "keys"
+        return Fault(path=path, found=found, allowed=f"a mapping with {keys}", fix=_example(inner, ""))
+    if kind in ("bool_parsing", "bool_type"):
+        return Fault(path=path, found=found, allowed="true or false")
+    if kind == "less_than_equal":
+        return Fault(path=path, found=found, allowed=f"at most {context['le']:,}")
+    if kind == "string_type":
+        fix = f'put it in quotes: "{found}"' if isinstance(found, int | float) else ""
+        return Fault(path=path, found=found, allowed="text", fix=fix)
+    return Fault(path=path, found=found, message=f"{str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}")
+
+
+def _unknown_key(path: str, key: str, section: type[Section] | None, root: type[Section]) -> Fault:
+    known = _keys(section)
+    where = path.rpartition(".")[0]
+    near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
+    fix = f"did you mean '{near[0]}'?" if near else ""
+    if not fix and root is WorkloadSpec and key in ELSEWHERE:
+        fix = f"here that is: {ELSEWHERE[key]}"
+    if not fix:
+        homes = [home for home, name in _all_keys(root) if name == key and home != where]
+        if homes:
+            fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
+    return Fault(path=path, message=f"unknown key '{key}'; the keys here are {', '.join(known)}", fix=fix)
+
+
+def _example(section: type[Section] | None, key: str) -> str:
+    examples = {
+        "name": "add a line such as: name: chat",
+        "kind": "add one of: kind: training | fine-tuning | inference | batch-inference | notebook",
+        "records": "say how many: records: 50M",
+        "window": "say how long it may take: window: 8h",
+        "duration": "say for how long: duration: 72h",
+        "type": "say which: type: v6e",
+        "term": "say for how long: term: 1y",
+        "utilization": "say how busy the accelerators were: utilization: 40%",
+        "workload": "say which: workload: chat",
+        "running": "say what runs now: running: {on: aws/us-east-1, instance_type: g6e.xlarge, nodes: 2}",
+        "instance_type": "say which: instance_type: g6e.xlarge",
+        "on": 'say when: on: "Mon-Fri 07:00-21:00 Europe/London"',
+    }
+    return examples.get(key, f"see the examples for '{section.__name__.lower()}'" if section and key else "")
+
+
+def _path(loc: Sequence[str | int]) -> str:
+    text = ""
+    for index, part in enumerate(loc):
+        if part == "dimensions" and index == 1 and loc[0] == "model":
+            continue
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _at(raw: Any, loc: Sequence[str | int]) -> Any:
+    for part in loc:
+        raw = raw.get(part) if isinstance(raw, Mapping) else None
+    return raw
+
+
+def _sections_in(annotation: Any) -> Iterator[type[Section]]:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _sections_in(argument)
+
+
+def _annotation(loc: Sequence[str | int], root: type[Section]) -> Any:
+    """The type of the field that a location leads to; `root` itself for ()."""
+    annotation: Any = root
+    for part in loc:
+        section = next(_sections_in(annotation), None)
+        if section is None or isinstance(part, int):
+            continue
+        field = next(
+            (field for name, field in section.model_fields.items() if part in (name, field.alias)),
+            None,
+        )
+        annotation = field.annotation if field else None
+    return annotation
+
+
+def _section(loc: Sequence[str | int], root: type[Section]) -> type[Section] | None:
+    return next(_sections_in(_annotation(loc, root)), None)
+
+
+def _literals(annotation: Any) -> list[Any]:
+    if getattr(annotation, "__origin__", None) is not None and "Literal" in str(annotation.__origin__):
+        return list(get_args(annotation))
+    return [option for argument in get_args(annotation) for option in _literals(argument)]
+
+
+def _keys(section: type[Section] | None) -> list[str]:
+    if section is None:
+        return []
+    hidden = {"config_content", "dimensions"}
+    keys = [field.alias or name for name, field in section.model_fields.items()]
+    own = [key for key in keys if key not in hidden]
+    return own + (_keys(Dimensions) if section is Model else [])
+
+
+def _all_keys(section: type[Section], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Every key of the spec with the path of its section, top first."""
+    for key in _keys(section):
+        yield prefix, key
+    for name, field in section.model_fields.items():
+        key = field.alias or name
+        inner = next(_sections_in(field.annotation), None)
+        if inner is not None and key != "dimensions":
+            yield from _all_keys(inner, f"{prefix}.{key}" if prefix else key)

@@ -1,0 +1,275 @@
+"""Hugging Face `config.json` -> Architecture, by the dimensions that it states under whatever name.
+
+What decides no bytes is skipped; what the file leaves open and sizing needs is assumed and listed in `assumed`; a
+dimension without which no size follows is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.predict.architecture import UNKNOWN_KIND, attention_params, check, feed_forward_params, norm_params
+
+# The names that published configurations use for one dimension, the commonest first.
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
+    "hidden": ("hidden_size", "n_embd", "d_model", "dim", "model_dim"),
+    "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
+    "kv_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "n_kv_heads"),
+    "head_dim": ("head_dim", "kv_channels", "attention_head_dim"),
+    "ffn": ("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff", "feed_forward_size", "hidden_dim"),
+    "vocab": ("vocab_size", "padded_vocab_size"),
+    "experts": ("num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts"),
+    "experts_per_token": ("num_experts_per_tok", "num_experts_per_token", "moe_top_k", "top_k_experts"),
+    "expert_ffn": ("moe_intermediate_size", "expert_intermediate_size", "moe_ffn_hidden_size"),
+    "positions": ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length"),
+}
+_ENCODERS = frozenset({"bert", "roberta", "distilbert", "electra", "albert", "xlm-roberta", "deberta-v2", "modernbert"})
+_UNGATED = frozenset({"gpt2", "gpt_neox", "gptj", "gpt_neo", "opt", "bloom", "falcon", "mpt", "gpt_bigcode", "phi",
+                      "starcoder2", "stablelm_epoch", "codegen"})  # fmt: skip
+_LEARNED_POSITIONS = frozenset({"gpt2", "opt", "gpt_neo", "gpt_bigcode"}) | _ENCODERS
+_KNOWN = _ENCODERS | _UNGATED | {
+    "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3",
+    "gemma3_text", "phi3", "phimoe", "deepseek_v2", "deepseek_v3", "kimi_k2", "gpt_oss", "llama4", "llama4_text",
+    "olmo", "olmo2", "olmo3", "olmoe", "cohere", "cohere2", "stablelm", "granite", "internlm2", "baichuan", "yi",
+    "glm4", "glm4_moe", "minimax_m2", "smollm3", "exaone", "dbrx", "vit",
+}  # fmt: skip
+_LLAMA_4_LOCAL_ATTENTION = 8192
+
+
+def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
+    """The architecture that a Hugging Face `config.json` describes; what it leaves open stands in `.assumed`.
+
+    Raises SpecError that names what is missing where the dimensions do not suffice.
+    """
+    try:
+        return check(_read(config, name))
+    except (TypeError, ValueError, AttributeError) as error:
+        fault = Fault(path=f"{name}: config.json", message=f"a dimension is not a number: {error}")
+        raise SpecError([fault], subject=name) from None
+
+
+def _read(config: Mapping[str, Any], name: str) -> Architecture:
+    """The architecture of a configuration, not checked yet."""
+    text = _text_part(config)
+    kind = _kind(config, text)
+    if kind == "vision":
+        return _vision_transformer(text, name)
+    assumed: list[str] = []
+    dims = {field: _first(text, names) for field, names in _NAMES.items()}
+    missing = [field for field in ("layers", "hidden", "heads", "vocab") if not dims[field] and dims[field] != 0]
+    if missing:
+        raise SpecError(
+            [
+                Fault(
+                    path=f"{name}: config.json",
+                    message=f"has no {field} (looked for {', '.join(_NAMES[field])})",
+                    fix="add it, or state the model's dimensions in the spec: model: {params, layers, hidden, ...}",
+                )
+                for field in missing
+            ],
+            subject=name,
+        )
+    model_type = str(text.get("model_type") or config.get("model_type") or "")
+    if model_type not in _KNOWN:
+        assumed.append(
+            f"{UNKNOWN_KIND}{model_type or 'unnamed'!r} is unknown: counted as a transformer of these dimensions"
+        )
+    if _recurrent(text):
+        assumed.append("recurrent or linear-attention layers counted as attention layers: memory is an upper bound")
+    layers, hidden, heads = (int(dims[field]) for field in ("layers", "hidden", "heads"))
+    ffn = dims["ffn"]
+    if isinstance(ffn, list):
+        ffn = max(ffn)
+    gated = _gated(text, model_type, assumed)
+    if not ffn and dims["experts"] and dims["expert_ffn"]:
+        ffn = dims["expert_ffn"]
+    if not ffn:
+        ffn = 4 * hidden
+        assumed.append(f"feed-forward size taken as 4 x hidden = {ffn}")
+    kv_heads = dims["kv_heads"]
+    if kv_heads is None:
+        kv_heads = 1 if text.get("multi_query") and not text.get("new_decoder_architecture") else heads
+    head_dim = dims["head_dim"] or (hidden // heads if heads else 0)
+    if not dims["head_dim"] and heads and hidden % heads:
+        raise SpecError(
+            [
+                Fault(
+                    path=f"{name}: hidden_size",
+                    found=hidden,
+                    allowed=f"a multiple of the {heads} heads, or head_dim stated",
+                )
+            ],
+            subject=name,
+        )
+    window, every = _window(text, model_type)
+    experts = int(dims["experts"] or 0)
+    expert_ffn = int(dims["expert_ffn"] or (ffn if experts else 0))
+    shared = int(text.get("n_shared_experts") or 0)
+    if not shared and text.get("shared_expert_intermediate_size") and expert_ffn:
+        shared = round(int(text["shared_expert_intermediate_size"]) / expert_ffn)
+    if model_type.startswith("llama4"):
+        shared = 1
+    positions = dims["positions"]
+    return Architecture(
+        key=name,
+        kind=kind,
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=int(kv_heads),
+        head_dim=int(head_dim),
+        ffn=int(text.get("intermediate_size_mlp") or ffn) if model_type.startswith("llama4") else int(ffn),
+        gated=gated,
+        vocab=int(dims["vocab"]),
+        tied_embeddings=_tied(config, text, model_type),
+        experts=experts,
+        experts_per_token=_experts_per_token(dims["experts_per_token"], experts, assumed),
+        expert_ffn=expert_ffn,
+        shared_experts=shared,
+        dense_layers=int(text.get("first_k_dense_replace") or 0),
+        moe_every=int(text.get("interleave_moe_layer_step") or text.get("decoder_sparse_step") or 1),
+        kv_lora_rank=int(text.get("kv_lora_rank") or 0),
+        q_lora_rank=int(text.get("q_lora_rank") or 0),
+        qk_rope_head_dim=int(text.get("qk_rope_head_dim") or 0) if text.get("kv_lora_rank") else 0,
+        qk_nope_head_dim=int(text.get("qk_nope_head_dim") or 0),
+        v_head_dim=int(text.get("v_head_dim") or 0) if text.get("kv_lora_rank") else 0,
+        sliding_window=window,
+        global_attention_every=every,
+        biases=_biases(text, model_type),
+        learned_positions=int(positions or 0) if model_type in _LEARNED_POSITIONS else 0,
+        max_sequence_length=int(positions) if positions else None,
+        extra_params=_vision_tower(config),
+        assumed=tuple(assumed),
+        source=f"{name}: config.json",
+    )
+
+
+def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in ("text_config", "language_config", "llm_config"):
+        part = config.get(key)
+        if isinstance(part, Mapping):
+            return {**{k: v for k, v in config.items() if k == "tie_word_embeddings"}, **part}
+    return config
+
+
+def _kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> Any:
+    model_type = str(text.get("model_type") or config.get("model_type") or "")
+    if model_type in _ENCODERS:
+        return "encoder"
+    if "vocab_size" not in text and text.get("image_size") and text.get("patch_size"):
+        return "vision"
+    return "decoder"
+
+
+def _first(config: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((config[name] for name in names if config.get(name) is not None), None)
+
+
+def _gated(text: Mapping[str, Any], model_type: str, assumed: list[str]) -> bool:
+    if model_type in _UNGATED or model_type in _ENCODERS - {"modernbert"}:
+        return False
+    activation = str(_first(text, ("hidden_act", "hidden_activation", "activation_function")) or "")
+    if model_type in _KNOWN or "silu" in activation or "swi" in activation or "glu" in activation.replace("gelu", ""):
+        return True
+    if activation:
+        assumed.append(f"two feed-forward matrices, as the activation is {activation}")
+        return False
+    assumed.append("three feed-forward matrices (gated), as the configuration does not say")
+    return True
+
+
+def _tied(config: Mapping[str, Any], text: Mapping[str, Any], model_type: str) -> bool:
+    stated = text.get("tie_word_embeddings", config.get("tie_word_embeddings"))
+    if stated is not None:
+        return bool(stated)
+    ties_by_default = {"gpt2", "opt", "bloom", "mpt", "falcon", "gemma", "gemma2", "gemma3", "gemma3_text", "cohere"}
+    return model_type in ties_by_default or model_type in _ENCODERS
+
+
+def _biases(text: Mapping[str, Any], model_type: str) -> Any:
+    if (
+        model_type in ("gpt2", "opt", "bloom", "gpt_neox", "gpt_bigcode", "phi", "starcoder2")
+        or model_type in _ENCODERS
+    ):
+        return "all"
+    if model_type in ("qwen2", "qwen2_moe") or text.get("attention_bias") is True or text.get("qkv_bias") is True:
+        return "qkv"
+    return "none"
+
+
+def _experts_per_token(stated: Any, experts: int, assumed: list[str]) -> int:
+    if not experts:
+        return 0
+    if stated is None:
+        assumed.append("2 experts per token, as the configuration does not say")
+        return min(2, experts)
+    return int(stated)
+
+
+def _window(text: Mapping[str, Any], model_type: str) -> tuple[int, int]:
+    """(window, each n-th layer is global); (0, 0) without one."""
+    if model_type.startswith("llama4"):
+        return int(text.get("attention_chunk_size") or _LLAMA_4_LOCAL_ATTENTION), 4
+    window = int(text.get("sliding_window") or 0)
+    if not window or text.get("use_sliding_window") is False:
+        return 0, 0
+    kinds = text.get("layer_types")
+    if isinstance(kinds, list) and kinds:
+        full = sum(kind == "full_attention" for kind in kinds)
+        return (0, 0) if full == len(kinds) else (window, round(len(kinds) / full) if full else 0)
+    pattern = text.get("sliding_window_pattern") or {"gemma2": 2, "gemma3": 6, "gemma3_text": 6, "gpt_oss": 2}.get(
+        model_type, 0
+    )
+    return window, int(pattern)
+
+
+def _recurrent(text: Mapping[str, Any]) -> bool:
+    keys = ("ssm_state_size", "mamba_num_heads", "linear_num_key_heads", "state_size", "hybrid_override_pattern")
+    return any(text.get(key) for key in keys)
+
+
+def _vision_tower(config: Mapping[str, Any]) -> int:
+    """Parameters of the vision part of a vision-language model, from its own dimensions; 0 without one."""
+    vision = config.get("vision_config")
+    if not isinstance(vision, Mapping):
+        return 0
+    try:
+        return _encoder_params(_vision_transformer(vision, "vision"), patch=int(vision.get("patch_size") or 14))
+    except SpecError:
+        return 0
+
+
+def _encoder_params(a: Architecture, *, patch: int) -> int:
+    patches = (a.resolution // patch) ** 2 if a.resolution else 0
+    blocks = a.layers * (attention_params(a) + feed_forward_params(a) + norm_params(a))
+    return blocks + 3 * patch * patch * a.hidden + patches * a.hidden
+
+
+def _vision_transformer(config: Mapping[str, Any], name: str) -> Architecture:
+    """A vision transformer: FLOPs of one forward pass at the stated resolution."""
+    dims = {
+        field: _first(config, (*_NAMES[field], alias))
+        for field, alias in (("layers", "depth"), ("hidden", "embed_dim"), ("heads", "num_heads"))
+    }
+    if missing := [field for field, value in dims.items() if not value]:
+        raise SpecError(
+            [Fault(path=f"{name}: config.json", message=f"has no {field}") for field in missing], subject=name
+        )
+    layers, hidden, heads = (int(dims[field]) for field in ("layers", "hidden", "heads"))
+    resolution = config.get("image_size") or 224
+    resolution = int(resolution[0] if isinstance(resolution, list) else resolution)
+    patch = config.get("patch_size") or 16
+    patch = int(patch[0] if isinstance(patch, list) else patch)
+    ffn = int(_first(config, _NAMES["ffn"]) or 4 * hidden)
+    a = Architecture(key=name, kind="vision", layers=layers, hidden=hidden, heads=heads, kv_heads=heads,
+                     head_dim=hidden // heads, ffn=ffn, gated=False, biases="all", resolution=resolution,
+                     source=f"{name}: config.json")  # fmt: skip
+    tokens = (resolution // patch) ** 2 + 1
+    block = attention_params(a) + feed_forward_params(a)
+    flop = tokens * layers * (2.0 * block + 4.0 * hidden * tokens) + 2.0 * tokens * 3 * patch * patch * hidden
+    return replace(a, forward_flop_per_sample=flop, params_stated=_encoder_params(a, patch=patch))

@@ -1,0 +1,404 @@
+"""The records of a workload spec: YAML's keys are the aliases, attributes carry their unit; all frozen.
+
+`sizing.spec.read` reads, checks and digests them. Every default has its reason beside it (`why`), for `--show-spec`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
+
+from sizewell.sizing import units
+from sizewell.sizing.spec.fields import (
+    Bytes,
+    Count,
+    CountOrZero,
+    CountRange,
+    PerSecond,
+    Seconds,
+    SecondsOrZero,
+    Share,
+    SizeRange,
+    Text,
+    Usd,
+    items,
+    reading,
+    refuse,
+)
+from sizewell.sizing.spec.schedule import ALLOWED as ALLOWED_SCHEDULE
+from sizewell.sizing.spec.schedule import WeeklySchedule, parse_schedule
+from sizewell.sizing.spec.sections import Dimensions, Model, Section, default, model_form
+
+__all__ = ["Dimensions", "Model", "Place", "Section", "Word", "WorkloadSpec", "model_form", "place_form"]
+
+Kind = Literal["training", "fine-tuning", "inference", "batch-inference", "notebook"]
+Residency = Literal["eu", "uk", "ch", "us", "ca", "in", "jp", "au"]
+
+NAME = r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?"
+Label = Annotated[
+    str, Text(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, - and _, legal as a tag on every cloud")
+]
+Word = Annotated[str, Text(r"[A-Za-z0-9][A-Za-z0-9._:/ +-]{0,99}", "a name as the provider writes it")]
+
+
+class Images(Section):
+    """Images of one request (serving), sample (training) or record (batch)."""
+
+    resolution: Count | None = default(None, "the model's own")
+    per_request: Count = default(1, "one image a request")
+
+
+class Traffic(Section):
+    """Load on a service, in exactly one of the first three; tokens are means per request."""
+
+    rps: PerSecond | None = None
+    requests_per_hour: Count | None = None
+    concurrent_users: Count | None = None
+    think_time_s: SecondsOrZero = default(0.0, "each user sends the next request at once", alias="think_time")
+    input_tokens: CountOrZero | None = None
+    output_tokens: CountOrZero | None = None
+    images: Images | None = None
+
+    @property
+    def requests_per_s(self) -> float | None:
+        """Open-loop rate; None where the load is stated in concurrent users."""
+        if self.rps is not None:
+            return self.rps
+        return None if self.requests_per_hour is None else self.requests_per_hour / 3600
+
+
+class Slo(Section):
+    """Upper bounds that hold at `percentile`: first token, each further token, whole answer."""
+
+    ttft_s: Seconds | None = Field(None, alias="ttft")
+    tpot_s: Seconds | None = Field(None, alias="tpot")
+    latency_s: Seconds | None = Field(None, alias="latency")
+    percentile: Literal["p50", "p90", "p95", "p99"] = default("p95", "what most services promise")
+
+
+PROJECTIONS: Final = ("q", "k", "v", "o", "gate", "up", "down")
+
+
+def _targets(value: object) -> tuple[str, ...]:
+    """Matrices that get adapters, by their letter; `q_proj` is q, `all-linear` all of them."""
+    if value == "all-linear":
+        return PROJECTIONS
+    values = [value] if isinstance(value, str) else value
+    names = [str(item).removesuffix("_proj") for item in values] if isinstance(values, list | tuple) else []
+    if not names or not set(names) <= set(PROJECTIONS):
+        raise refuse("all-linear, or a list of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj")
+    return tuple(name for name in PROJECTIONS if name in names)
+
+
+class Lora(Section):
+    """Adapter shape."""
+
+    rank: Annotated[Count, Field(le=4096)] = default(16, "the usual rank of published recipes")
+    targets: Annotated[
+        tuple[str, ...],
+        BeforeValidator(lambda value: value if value == () else _targets(value)),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+    ] = default((), "the framework's default targets")
+
+
+class Training(Section):
+    """One run, as long as `tokens`, or `samples` x `epochs`, or `steps`.
+
+    `global_batch` counts tokens; for a vision model, images.
+    """
+
+    tokens: Count | None = None
+    samples: Count | None = None
+    epochs: Count | None = None
+    steps: Count | None = None
+    sequence_length: Count | None = None
+    global_batch: Count | None = default(None, "chosen so that every device is busy")
+    method: Literal["full", "lora", "qlora"] = default("full", "every weight is trained")
+    optimizer: Literal["adamw", "adam", "adamw-8bit", "adafactor", "lion", "muon", "sgd", "lamb"] = default(
+        "adamw", "the optimizer of nearly every published recipe"
+    )
+    lora: Lora | None = None
+    activation_checkpointing: Literal["auto", "none", "selective", "full"] = default(
+        "auto", "none where it fits, for speed; more where it does not"
+    )
+    attention: Literal["flash", "eager"] = default("flash", "current frameworks use it")
+    packed: bool = default(True, "samples are packed to the sequence length")
+    images: Images | None = None
+
+
+class Batch(Section):
+    """Offline inference over a set of records, to be done within a window."""
+
+    records: Count
+    tokens_per_record: Count | None = None
+    output_tokens_per_record: CountOrZero = default(0, "records are classified or embedded, not answered")
+    window_s: Seconds = Field(alias="window")
+    every_s: Seconds | None = default(86_400.0, "once a day", alias="every")
+    images: Images | None = None
+
+
+class Data(Section):
+    """What the workload reads, and where it may be."""
+
+    location: (
+        Annotated[
+            str,
+            Text(
+                r"(?:(?:s3|gs|az|abfss|hf|https|file|nfs)://|/)[^\s]{1,500}",
+                "a URL (s3://, gs://, az://, abfss://, https://, hf://, nfs://) or a path from /",
+                600,
+            ),
+        ]
+        | None
+    ) = None
+    region: str | None = None
+    size_bytes: Bytes | None = Field(None, alias="size")
+    residency: Residency | None = None
+
+
+class Tpu(Section):
+    """A TPU slice."""
+
+    type: Literal["v4", "v5e", "v5p", "v6e", "tpu7x"]
+    topology: (
+        Annotated[str, Text(r"[1-9]\d*x[1-9]\d*(?:x[1-9]\d*)?", "chips along each side, such as 4x4 or 4x4x8")] | None
+    ) = None
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/ +-]{0,99}", value):
+        raise refuse("a name as the provider writes it")
+    return value
+
+
+class Resources(Section):
+    """Limits on the hardware; everything that is not said is open."""
+
+    accelerators: Annotated[
+        tuple[str, ...],
+        items(_word, "a list of accelerator names such as [H100, H200]"),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+    ] = default((), "any that fits")
+    instance_types: Annotated[
+        tuple[str, ...],
+        items(_word, "a machine type or a list of them, such as [p5.48xlarge]"),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+    ] = default((), "any that fits", alias="instance_type")
+    nodes: CountRange | None = default(None, "as many as the work needs")
+    gpu_memory: SizeRange | None = default(None, "as much as the model needs", alias="gpu")
+    tpu: Tpu | None = None
+
+
+PLACE: Final = {
+    "type": "string",
+    "pattern": r"^[a-z0-9-]{1,40}(/[a-z0-9-]{1,40}){0,2}$",
+    "description": "a cloud, or cloud/region, or cloud/region/zone",
+    "examples": ["gcp", "aws/us-east-1"],
+}
+
+
+class Place(Section):
+    """A cloud, or one region or zone of it."""
+
+    cloud: str
+    region: str | None = None
+    zone: str | None = None
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.cloud, self.region, self.zone) if part)
+
+
+def place_form(value: object) -> dict[str, str | None]:
+    """A place as it is written, as the fields of `Place`."""
+    allowed = "a cloud, or cloud/region, or cloud/region/zone, such as gcp or aws/us-east-1"
+    if isinstance(value, Place):
+        return value.model_dump()
+    if not isinstance(value, str) or not re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", value):
+        raise refuse(allowed)
+    cloud, region, zone = (*value.split("/"), None, None)[:3]
+    return {"cloud": cloud, "region": region, "zone": zone}
+
+
+class Block(Section):
+    """A capacity block: bought once, for a window, never unless `purchase` says confirmed."""
+
+    duration_s: Seconds = Field(alias="duration")
+    start: (
+        Annotated[
+            str,
+            Text(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?", "an ISO date or time"),
+        ]
+        | None
+    ) = default(None, "the earliest offered")
+    max_price_usd: Usd | None = Field(None, alias="max_price")
+    purchase: Literal["confirmed", "unconfirmed"] = default("unconfirmed", "nothing is bought without a clear word")
+    id: Word | None = None
+
+
+class FlexStart(Section):
+    """Capacity that starts when there is some (Dynamic Workload Scheduler), for a bounded time."""
+
+    max_run_s: Seconds | None = Field(None, alias="max_run")
+
+
+class SavingsPlan(Section):
+    """A commitment to spend, for a term."""
+
+    term: Literal["1y", "3y"]
+
+
+class Capacity(Section):
+    """How the machines are got hold of: at most one of these."""
+
+    block: Block | None = None
+    reservation: Word | None = None
+    flex_start: Annotated[FlexStart | None, BeforeValidator(lambda v: {} if v is True else v)] = None
+    savings_plan: Annotated[SavingsPlan | None, BeforeValidator(lambda v: {"term": v} if isinstance(v, str) else v)] = (
+        None
+    )
+
+
+def _interval(value: object) -> float | None:
+    if value is None or value == "auto":
+        return None
+    try:
+        seconds = units.duration_s(value)
+    except units.UnitError as error:
+        raise refuse(f"auto, or {error.allowed}", error.fix) from None
+    if seconds < 1:
+        raise refuse("auto, or at least 1s")
+    return seconds
+
+
+class Checkpoint(Section):
+    """How often training state is kept; checkpoints outlive their cluster."""
+
+    interval_s: Annotated[
+        float | None,
+        BeforeValidator(_interval),
+        WithJsonSchema({"type": "string", "description": "auto, or " + units.ALLOWED_DURATION}),
+    ] = default(None, "auto: the interval that loses least, by Young and Daly", alias="interval")
+    keep: Annotated[Count, Field(le=1000)] = default(2, "one good one while the next is written")
+    on_destroy: Literal["retain"] = default("retain", "checkpoints outlive their cluster")
+
+
+class Budget(Section):
+    """Upper limits; over them, `sizewell size` answers with exit code 2."""
+
+    per_run_usd: Usd | None = Field(None, alias="per_run")
+    monthly_usd: Usd | None = Field(None, alias="monthly")
+
+
+class Idle(Section):
+    """When accelerators count as idle, and what happens then."""
+
+    min_gpu_utilization: Share = default(0.05, "a working accelerator is above it")
+    window_s: Seconds = default(2700.0, "longer than loading a model or a pause between epochs", alias="window")
+    grace_s: Seconds = default(3600.0, "time for a person to object", alias="grace")
+    action: Literal["scale-to-zero", "notify"] = default("scale-to-zero", "idle accelerators are the largest waste")
+
+
+class Schedule(Section):
+    """When it may run."""
+
+    on: Annotated[
+        WeeklySchedule,
+        reading(parse_schedule),
+        WithJsonSchema({"type": "string", "description": ALLOWED_SCHEDULE, "examples": ["Mon-Fri 07:00-21:00 UTC"]}),
+    ]
+
+
+SERVERLESS: Final = ("serverless", "sagemaker-serverless")  # what people call SageMaker's serverless inference
+
+
+def _managed(value: object) -> object:
+    if value in SERVERLESS:
+        raise refuse(
+            "a service that decisions can name: SageMaker's serverless inference has no accelerators and at most 6 GB, "
+            "and machines without accelerators are not sized here; its price is known from memory only",
+            "use managed: sagemaker (rare requests that may wait get an endpoint that goes to zero), or the "
+            "ServerlessEndpoint component in a program of your own",
+        )
+    return value
+
+
+class Team(Section):
+    """Who runs it; with `utilization`, what `managed: auto` goes by."""
+
+    platform_engineers: Annotated[CountOrZero, Field(le=10_000)] = default(1, "someone looks after the clusters")
+
+
+class WorkloadSpec(Section):
+    """What is wanted, as `sizing.spec.read_spec` read it: base units, defaults filled in, contradictions refused."""
+
+    model_config = ConfigDict(title="Sizewell workload spec")
+
+    name: Annotated[str, Text(NAME, "1 to 40 of a-z, 0-9 and -, starting with a letter")]
+    kind: Kind
+    model: Annotated[Model, BeforeValidator(model_form)] | None = None
+    framework: Literal["pytorch", "jax", "tensorflow"] = default("pytorch", "runs on every GPU in the catalog")
+    traffic: Traffic | None = None
+    slo: Slo | None = None
+    training: Training | None = None
+    batch: Batch | None = None
+    data: Data | None = None
+    deadline_s: Seconds | None = Field(None, alias="deadline")
+    resources: Resources = Field(default_factory=Resources)
+    infra: Annotated[
+        tuple[Place, ...],
+        items(place_form, "a list of clouds or cloud/region, such as [aws/us-east-1, gcp]"),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    PLACE,
+                    {"type": "array", "items": PLACE, "minItems": 1},
+                ],
+                "description": "where it may run: clouds, regions or zones",
+            }
+        ),
+    ] = default((), "every cloud that a component can build on")
+    spot_policy: Literal["spot", "on-demand", "auto"] = default("auto", "spot where interruption costs only time")
+    capacity: Capacity | None = None
+    checkpoint: Checkpoint | None = None
+    utilization: Share | None = default(None, "what the traffic, run or schedule implies")
+    managed: Annotated[
+        Literal["sagemaker", "hyperpod", "vertex", "cloud-run", "azureml", "raw", "auto"],
+        BeforeValidator(_managed),
+    ] = default("auto", "by price and team")
+    scheduler: Literal["kubernetes", "ray", "slurm", "none", "auto"] = default("auto", "by kind and number of nodes")
+    budget: Budget | None = None
+    idle: Idle | None = None
+    schedule: Schedule | None = None
+    ttl_s: Seconds | None = default(None, "the stack does not expire", alias="ttl")
+    owner: Label = default("unassigned", "nobody is named; the owner policy will say so")
+    cost_center: Label = default("unassigned", "none is named")
+    team: Team | None = None
+    objective: Literal["cost", "time", "balanced"] = default("cost", "the cheapest that meets deadline and slo")
+
+    _given: frozenset[str] = PrivateAttr(default=frozenset())
+    _origin: str = PrivateAttr(default="")
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Dotted keys that the file states itself; all others are defaults."""
+        return self._given
+
+    @property
+    def origin(self) -> str:
+        """The file (or other origin) that the spec was read from, as it was named."""
+        return self._origin
+
+    def digest(self) -> str:
+        """sha256 of the resolved content: the same for `1h` and `60m`, other when a default changes."""
+        return hashlib.sha256(self.canonical_json().encode()).hexdigest()
+
+    def canonical_json(self) -> str:
+        """The resolved content in base units, keys sorted: what the digest is taken of."""
+        data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if data.get("model", {}).get("config_content") is not None:
+            data["model"].pop("config", None)  # the content counts, not where the file lies
+        return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

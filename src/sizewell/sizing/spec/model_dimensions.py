@@ -1,0 +1,84 @@
+"""A model from the figures that a spec states: what is left out is estimated from the parameter count, and listed.
+
+The estimates are the proportions of published decoders of that size: hidden about 100 to 128 times the layers, heads of
+128, eight KV heads from 3B parameters on, a gated feed-forward block of 3.5 times hidden. Whatever they give, the
+parameter count is the stated one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.errors import SpecError
+from sizewell.sizing.predict.architecture import faults, params_total
+
+if TYPE_CHECKING:
+    from sizewell.sizing.spec.model import Dimensions
+
+
+def from_dimensions(dims: Dimensions, name: str) -> Architecture:
+    """The architecture; SpecError with everything that is impossible about it."""
+    stated = {
+        key: value for key, value in dims if value is not None and key not in ("params", "active_params", "family")
+    }
+    architecture = Architecture(
+        key=name,
+        kind=dims.family,
+        params_stated=dims.params,
+        params_active_stated=dims.active_params,
+        **stated,
+    )
+    if dims.family in ("decoder", "encoder"):
+        architecture = _completed(architecture, dims)
+    found = faults(architecture)
+    if found:
+        raise SpecError(found, subject=name)
+    return architecture
+
+
+def _completed(a: Architecture, dims: Dimensions) -> Architecture:
+    assumed = [
+        key
+        for key in ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab")
+        if not getattr(a, key) and not (key == "ffn" and a.expert_ffn)
+    ]
+    params = float(dims.active_params or dims.params or 0)
+    layers, hidden = a.layers, a.hidden
+    if not hidden:
+        # 12 h^2 per layer; with layers = h / 112 that is 12 h^3 / 112 in all.
+        cube = params / 12 * 112 if not layers else 0.0
+        raw = cube ** (1 / 3) if cube else (params / 12 / layers) ** 0.5
+        hidden = max(128, round(raw / 128) * 128)
+    if not layers:
+        layers = max(1, round(params / (12 * hidden * hidden)))
+    heads = a.heads or max(1, hidden // (a.head_dim or 128))
+    while hidden % heads and not a.head_dim:
+        heads -= 1
+    kv_heads = a.kv_heads or (8 if heads % 8 == 0 and params >= 3e9 and dims.family == "decoder" else heads)
+    full = replace(
+        a,
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=a.head_dim or hidden // heads,
+        ffn=a.ffn or (0 if a.experts and a.expert_ffn else round(3.5 * hidden / 64) * 64),
+        vocab=a.vocab or 32_000,
+    )
+    if dims.params and not a.ffn and not a.experts:
+        full = _with_params(full, dims.params)
+    if dims.params and assumed:
+        counted = params_total(full)
+        full = replace(full, extra_params=max(0, dims.params - counted)) if not a.extra_params else full
+    note = f"{', '.join(assumed)} estimated from {dims.params or 0:,} parameters" if assumed else ""
+    return replace(full, assumed=(note,) if note else ())
+
+
+def _with_params(a: Architecture, params: int) -> Architecture:
+    """The feed-forward width that brings the whole model to `params`, not below one hidden width."""
+    matrices = 3 if a.gated else 2
+    rest = params_total(replace(a, ffn=0))
+    width = (params - rest) / (matrices * a.hidden * a.layers)
+    return replace(a, ffn=max(a.hidden, int(width / 64) * 64))

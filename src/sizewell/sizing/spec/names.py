@@ -1,0 +1,169 @@
+"""What only the catalog can tell about a spec: names of models, accelerators, machine types, regions, slices."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from sizewell.sizing.errors import Fault
+from sizewell.sizing.spec.model import WorkloadSpec
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Accelerator
+
+
+def unknown_names(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
+    """Every name in the spec that the catalog does not know, with the nearest that it does."""
+    return [*_model(spec, catalog), *_places(spec, catalog), *_hardware(spec, catalog)]
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    names = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), names, 3, 0.5)
+    return f"did you mean {', or '.join(names[name] for name in close)}?" if close else ""
+
+
+def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
+    if spec.model is None or spec.model.name is None:
+        return []
+    try:
+        architecture = catalog.model(spec.model.name)
+    except KeyError:
+        fix = _near(spec.model.name, catalog.models) or "use a config.json, or {params: 7B, layers: 32, hidden: 4096}"
+        return [
+            Fault(
+                path="model",
+                found=spec.model.name,
+                message=f"'{spec.model.name}' is not among the {len(catalog.models)} models of the catalog",
+                fix=f"{fix} or give its dimensions" if fix.startswith("did") else fix,
+            )
+        ]
+    faults = []
+    limit = architecture.max_sequence_length
+    if limit and spec.training and spec.training.sequence_length and spec.training.sequence_length > limit:
+        faults.append(
+            Fault(
+                path="training.sequence_length",
+                found=spec.training.sequence_length,
+                message=f"{spec.training.sequence_length} is longer than {spec.model.name} allows ({limit})",
+                fix=f"use at most {limit}",
+            )
+        )
+    tokens = ((spec.traffic.input_tokens or 0) + (spec.traffic.output_tokens or 0)) if spec.traffic else 0
+    if limit and tokens > limit:
+        faults.append(
+            Fault(
+                path="traffic.input_tokens",
+                found=tokens,
+                message=f"input and output are {tokens} tokens, {spec.model.name} allows {limit}",
+                fix="shorten them, or use a model with a longer context",
+            )
+        )
+    speaks = architecture.kind == "decoder"
+    if speaks and spec.traffic and spec.traffic.input_tokens is None:
+        faults.append(
+            Fault(
+                path="traffic.input_tokens",
+                message=f"is missing; {spec.model.name} is a language model and is sized by tokens",
+                fix="add input_tokens and output_tokens",
+            )
+        )
+    if architecture.kind in ("vision", "diffusion") and spec.traffic and spec.traffic.output_tokens:
+        faults.append(
+            Fault(
+                path="traffic.output_tokens",
+                found=spec.traffic.output_tokens,
+                message=f"{spec.model.name} answers no tokens: it is a {architecture.kind} model",
+                fix="state images: {resolution: 224} instead",
+            )
+        )
+    return faults
+
+
+def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
+    clouds = sorted({shape.cloud for shape in catalog.shapes})
+    faults = []
+    for index, place in enumerate(spec.infra):
+        if place.cloud not in clouds:
+            faults.append(
+                Fault(
+                    path=f"infra[{index}]",
+                    found=str(place),
+                    allowed=f"one of {', '.join(clouds)}",
+                    fix=_near(place.cloud, clouds),
+                )
+            )
+        elif place.region and place.region not in (regions := catalog.regions(place.cloud)):
+            near = _near(place.region, regions)
+            faults.append(
+                Fault(
+                    path=f"infra[{index}]",
+                    found=str(place),
+                    message=f"{place.region} is no region of {place.cloud} with accelerators in the catalog",
+                    fix=near or f"it has {', '.join(sorted(regions)[:12])}",
+                )
+            )
+    return faults
+
+
+def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
+    limits = spec.resources
+    faults = []
+    named: list[tuple[str, Accelerator]] = []
+    for index, name in enumerate(limits.accelerators):
+        path = f"resources.accelerators[{index}]"
+        meant = catalog.accelerators_named(name)
+        named += [(path, item) for item in meant]
+        if not meant:
+            known = [
+                *catalog.accelerators,
+                *(alias for item in catalog.accelerators.values() for alias in item.aliases),
+            ]
+            families = {key.partition("-")[0] for key in catalog.accelerators}
+            faults.append(
+                Fault(
+                    path=path,
+                    found=name,
+                    message=f"'{name}' is not an accelerator of the catalog",
+                    fix=_near(name, families) or _near(name, known) or f"it has {', '.join(sorted(families))}",
+                )
+            )
+    types = {shape.instance_type: shape for shape in catalog.shapes}
+    for index, name in enumerate(limits.instance_types):
+        path = f"resources.instance_type[{index}]"
+        if name not in types:
+            faults.append(
+                Fault(
+                    path=path,
+                    found=name,
+                    message=f"'{name}' is not a machine type of the catalog",
+                    fix=_near(name, types) or "see docs/howto/add-a-machine-type.md",
+                )
+            )
+        elif types[name].accelerator:
+            named.append((path, catalog.accelerators[types[name].accelerator]))
+    if named and all(spec.framework not in item.frameworks for _, item in named):
+        able = sorted({framework for _, item in named for framework in item.frameworks})
+        faults.append(
+            Fault(
+                path="framework",
+                found=spec.framework,
+                message=f"{spec.framework} does not run on {', '.join(item.name for _, item in named)}",
+                fix=f"use {' or '.join(able)}, or other accelerators",
+            )
+        )
+    tpu = limits.tpu
+    if tpu is not None and tpu.topology is not None:
+        legal = [item.topology for item in catalog.slices if item.generation == tpu.type]
+        if tpu.topology not in legal:
+            faults.append(
+                Fault(
+                    path="resources.tpu.topology",
+                    found=tpu.topology,
+                    message=f"{tpu.topology} is no slice of {tpu.type} that is sold",
+                    fix=f"use one of {', '.join(dict.fromkeys(legal))}",
+                )
+            )
+    return faults

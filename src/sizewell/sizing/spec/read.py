@@ -1,0 +1,167 @@
+"""Reading a workload spec: YAML in, a frozen `WorkloadSpec` out, or one `SpecError` with every fault.
+
+    spec = read_spec("examples/chat.yaml")
+    spec.training, spec.traffic, spec.model, ...   base units, defaults filled in
+    spec.digest()                                  sha256 of the resolved content
+    spec_resolved.resolved(spec)                   each value as it would be written, with the origin of each default
+
+The parts: `units` (quantities), `spec_yaml` (text to plain data, bounded), `spec_model` (the records),
+`spec_checks` (what contradicts what), `spec_catalog` (names that only the catalog knows), `spec_resolved` (echo).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.spec.checks import contradictions
+from sizewell.sizing.spec.model import WorkloadSpec, model_form
+from sizewell.sizing.spec.text import load_mapping, read_text
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+
+__all__ = ["WorkloadSpec", "parse_spec", "read_spec", "spec_schema"]
+
+
+def read_spec(path: str | Path, catalog: Catalog | None = None) -> WorkloadSpec:
+    """Read a spec file. With a catalog, names that it does not know (model, accelerator, region) are faults too.
+
+    Raises SpecError with all faults, each with path, value, what is allowed and the way out.
+    """
+    path = Path(path)
+    return parse_spec(read_text(path), str(path), catalog=catalog, folder=path.parent)
+
+
+def parse_spec(
+    text: str, origin: str = "spec", *, catalog: Catalog | None = None, folder: Path | None = None
+) -> WorkloadSpec:
+    """As `read_spec`, from text; a `config.json` that `model` names is looked up beside the spec, in `folder`."""
+    raw = _without_nulls(load_mapping(text, origin))
+    given = frozenset(_leaf_paths(raw))
+    faults = [] if folder is None else _read_config(raw, folder)
+    spec, found = _validate(raw)
+    faults += found
+    if spec is None and found:
+        reduced = _without_paths(raw, [fault.path for fault in found])
+        spec, _ = _validate(reduced)
+    if spec is not None:
+        touched = tuple(fault.path for fault in faults)
+        more = contradictions(spec, given)
+        if catalog is not None:
+            from sizewell.sizing.spec.names import unknown_names
+
+            more += unknown_names(spec, catalog)
+        faults += [fault for fault in more if not _touches(fault.path, touched)]
+    if faults or spec is None:
+        raise SpecError(faults, subject=origin)
+    spec._given = given  # noqa: SLF001 - the record is being made here
+    spec._origin = origin  # noqa: SLF001
+    return spec
+
+
+def spec_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a spec file, for editors."""
+    from sizewell.sizing.spec.schema import schema
+
+    return schema()
+
+
+def _validate(raw: Mapping[str, Any]) -> tuple[WorkloadSpec | None, list[Fault]]:
+    try:
+        return WorkloadSpec.model_validate(_with_kind_defaults(raw)), []
+    except ValidationError as error:
+        from sizewell.sizing.spec.faults import fault_of
+
+        faults = [fault_of(item, raw) for item in error.errors(include_url=False)]
+        return None, list({(fault.path, fault.message or fault.allowed): fault for fault in faults}.values())
+
+
+def _with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections that a kind always has; their own defaults and reasons stand in `spec_model`."""
+    data = dict(raw)
+    kind = data.get("kind")
+    idle = data.get("idle", {})
+    if isinstance(idle, dict):
+        data["idle"] = {"action": "notify", **idle} if kind == "inference" else idle
+    if kind in ("training", "fine-tuning"):
+        data.setdefault("checkpoint", {})
+    if kind == "inference":
+        data.setdefault("slo", {})
+    training = data.get("training")
+    method = training.get("method") if isinstance(training, dict) else None
+    if isinstance(training, dict) and method in ("lora", "qlora"):
+        data["training"] = {"lora": {}, **training}
+    if "model" in data:
+        try:
+            model = model_form(data["model"])
+        except Exception:  # noqa: BLE001 - the same refusal comes again from the record, with its path
+            return data
+        if isinstance(model, dict):
+            precision = model.get("precision", "bf16")
+            data["model"] = {"weights": "nf4" if method == "qlora" else precision, **model}
+    return data
+
+
+def _read_config(raw: dict[str, Any], folder: Path) -> list[Fault]:
+    """Put the content of a config.json that `model` names into the raw spec."""
+    model = raw.get("model")
+    path = model if isinstance(model, str) else model.get("config") if isinstance(model, dict) else None
+    if not isinstance(path, str) or not path.endswith(".json") or len(path) > 300:
+        return []
+    where = "model" if isinstance(model, str) else "model.config"
+    try:
+        content = json.loads(read_text(folder / Path(path).expanduser()))
+    except SpecError as error:
+        return [
+            Fault(path=where, found=path, message=error.faults[0].message, fix="name a config.json beside the spec")
+        ]
+    except (ValueError, RecursionError) as error:
+        return [
+            Fault(path=where, found=path, message=f"{path} is not JSON: {error}", fix="use the model's config.json")
+        ]
+    if not isinstance(content, dict):
+        return [Fault(path=where, found=path, message=f"{path} is no JSON object", fix="use the model's config.json")]
+    raw["model"] = {**(model if isinstance(model, dict) else {"config": path}), "config_content": content}
+    return []
+
+
+def _without_nulls(value: Any) -> Any:
+    """A key without a value says nothing."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return value
+
+
+def _leaf_paths(value: Mapping[str, Any], prefix: str = "") -> list[str]:
+    paths = []
+    for key, item in value.items():
+        path = f"{prefix}.{key}" if prefix else key
+        if path == "model" and isinstance(item, str):
+            path = "model.config" if item.endswith(".json") else "model.name"
+        paths += _leaf_paths(item, path) if isinstance(item, dict) and item else [path]
+    return paths
+
+
+def _without_paths(raw: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Any]:
+    """The spec without what is faulty, so that the rest can be checked for contradictions in the same go."""
+    reduced = json.loads(json.dumps(raw, default=str))
+    for path in paths:
+        *parents, leaf = path.replace("[", ".").replace("]", "").split(".")
+        node = reduced
+        for parent in parents:
+            node = node.get(parent) if isinstance(node, dict) else None
+        if isinstance(node, dict) and leaf in node:
+            del node[leaf]
+        elif parents:
+            reduced.pop(parents[0], None)  # an item of a list, or a missing key: leave the whole section out
+    return dict(reduced)
+
+
+def _touches(path: str, touched: Sequence[str]) -> bool:
+    return any(path == other or path.startswith(f"{other}.") or other.startswith(f"{path}.") for other in touched)

@@ -1,0 +1,70 @@
+"""The JSON Schema of a spec file, so that editors complete keys and mark mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sizewell.sizing.spec.docs import sentence
+from sizewell.sizing.spec.model import WorkloadSpec
+from sizewell.sizing.units import show_duration, show_share
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema 2020-12; the forms that `model`, `capacity` and lists accept beside the full one are included."""
+    document = WorkloadSpec.model_json_schema(by_alias=True, mode="validation")
+    defs = document["$defs"]
+    for definition in [document, *defs.values()]:
+        _tidy(definition)
+    model = defs["Model"]
+    dimensions = defs.pop("Dimensions")
+    model["properties"] = {
+        **{key: value for key, value in model["properties"].items() if key not in ("config_content", "dimensions")},
+        **dimensions["properties"],
+    }
+    document["properties"]["model"] = {
+        "description": "a name that the catalog knows, a path to a Hugging Face config.json, or a mapping",
+        "anyOf": [{"type": "string"}, {"$ref": "#/$defs/Model"}],
+    }
+    defs.pop("Place", None)
+    capacity = defs["Capacity"]["properties"]
+    capacity["flex_start"] = {"anyOf": [{"const": True}, {"$ref": "#/$defs/FlexStart"}]}
+    capacity["savings_plan"] = {"anyOf": [{"enum": ["1y", "3y"]}, {"$ref": "#/$defs/SavingsPlan"}]}
+    _describe(document, document, "")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
+
+
+def _describe(definition: dict[str, Any], document: dict[str, Any], prefix: str) -> None:
+    """Put the sentence of each key before what is allowed for it."""
+    for key, value in definition.get("properties", {}).items():
+        path = f"{prefix}.{key}" if prefix else key
+        stated = value.get("description", "")
+        said = sentence(path)
+        if not stated.startswith(said):
+            value["description"] = f"{said}. {stated[:1].upper()}{stated[1:]}" if stated else said
+        for option in [value, *value.get("anyOf", [])]:
+            if "$ref" in option:
+                _describe(document["$defs"][option["$ref"].rpartition("/")[2]], document, path)
+
+
+def _as_written(default: Any, value: dict[str, Any]) -> str:
+    if isinstance(default, float):
+        return show_share(default) if "%" in value.get("pattern", "") else show_duration(default)
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def _tidy(definition: dict[str, Any]) -> None:
+    """Drop titles and `null` alternatives, and say a default's reason in words."""
+    definition.pop("title", None)
+    for key, value in definition.get("properties", {}).items():
+        value.pop("title", None)
+        why = value.pop("x-why", "")
+        default = value.pop("default", None)
+        options = [option for option in value.get("anyOf", []) if option != {"type": "null"}]
+        if "anyOf" in value:
+            value.pop("anyOf")
+            value.update(options[0] if len(options) == 1 else {"anyOf": options})
+        if why:
+            shown = "" if default in (None, [], ()) else f"{_as_written(default, value)}: "
+            stated = value.get("description", "")
+            value["description"] = f"{stated}{'. ' if stated else ''}Default: {shown}{why}"
+        definition["properties"][key] = value

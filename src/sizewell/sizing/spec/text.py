@@ -1,0 +1,179 @@
+"""A spec's text to plain data: safe YAML 1.2 scalars, bounded in bytes, depth and expansion, duplicate keys refused.
+
+YAML 1.1, as PyYAML reads it by itself, takes `on:` for true and `1:30` for 90; here they stay text.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from sizewell.sizing.errors import Fault, SpecError
+
+BYTES_MAX: Final = 1_000_000
+NODES_MAX: Final = 10_000  # after aliases are expanded
+DEPTH_MAX: Final = 20
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Scalars are null, true, false, decimal numbers or text: the core schema of YAML 1.2."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own name
+
+
+def _int(loader: Any, node: Any) -> int:
+    return int(loader.construct_scalar(node).replace("_", ""))
+
+
+def _float(loader: Any, node: Any) -> float:
+    return float(loader.construct_scalar(node).replace("_", "").replace(".inf", "inf").replace(".nan", "nan").lower())
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), ["t", "f"])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9][0-9_]{0,30}$"), list("-+0123456789"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"^[-+]?(?:(?:[0-9][0-9_]*\.[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+|\.(?:inf|nan))$", re.IGNORECASE
+    ),
+    list("-+.0123456789"),
+)
+_Loader.add_constructor("tag:yaml.org,2002:int", _int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _float)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of at most `BYTES_MAX` bytes of UTF-8; a larger one is refused before it is read."""
+    origin = str(path)
+    try:
+        if path.is_file() and (size := path.stat().st_size) > BYTES_MAX:
+            raise _refusal(origin, f"is {size:,} bytes; a spec has at most {BYTES_MAX:,}", "is this the right file?")
+        with path.open("rb") as file:
+            data = file.read(BYTES_MAX + 1)
+    except FileNotFoundError:
+        raise _refusal(origin, "no such file", "check the path; `sizewell size --help` shows an example") from None
+    except IsADirectoryError:
+        raise _refusal(origin, "is a folder, not a spec", f"name its files: {path}/*.yaml") from None
+    except OSError as error:
+        raise _refusal(origin, f"cannot be read: {error.strerror or error}", "check its permissions") from None
+    if len(data) > BYTES_MAX:
+        raise _refusal(origin, f"is larger than {BYTES_MAX:,} bytes", "is this the right file?")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        found = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise _refusal(origin, found, "save it as UTF-8") from None
+
+
+def load_mapping(text: str, origin: str) -> dict[str, Any]:
+    """The mapping that a one-document YAML text holds. Raises SpecError with the line of what is wrong."""
+    if len(text) > BYTES_MAX:
+        raise _refusal(origin, f"is larger than {BYTES_MAX:,} bytes", "is this the right file?")
+    try:
+        _check_bounds(text, origin)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None:
+                _check_nodes(node, origin, set())
+            data = None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise _syntax(error, origin, text) from None
+    except ValueError as error:
+        raise _refusal(origin, f"is not valid YAML: {error}", "") from None
+    if data is None:
+        raise _refusal(origin, "is empty", "start with: name, kind, model (see examples/)")
+    if not isinstance(data, dict):
+        kind = "a list" if isinstance(data, list) else f"the text {str(data)[:40]!r}"
+        raise _refusal(origin, f"must be a mapping of keys such as name, kind and model, got {kind}", "see examples/")
+    return data
+
+
+def _check_bounds(text: str, origin: str) -> None:
+    """Walk the events, building nothing: depth, documents, and the nodes there would be after expansion."""
+    depth = documents = nodes = 0
+    sizes: dict[str, int] = {}  # anchor -> nodes under it
+    open_nodes: list[tuple[str | None, int]] = []  # anchor of an open collection, nodes before it
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                raise _refusal(origin, "holds several documents", "one spec a file: split it at the '---' lines")
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor in (anchor for anchor, _ in open_nodes):
+                raise _refusal(origin, f"the alias *{event.anchor} stands inside its own anchor", "write it out")
+            nodes += sizes.get(str(event.anchor), 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            nodes += 1
+            if event.anchor:
+                sizes[event.anchor] = 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            open_nodes.append((event.anchor, nodes))
+            nodes += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+            anchor, before = open_nodes.pop()
+            if anchor:
+                sizes[anchor] = nodes - before
+        if depth > DEPTH_MAX:
+            raise _refusal(origin, f"is nested more than {DEPTH_MAX} deep", "a spec needs three levels")
+        if nodes > NODES_MAX:
+            fix = "write the values out instead of anchors and aliases" if sizes else "is this the right file?"
+            raise _refusal(origin, f"holds more than {NODES_MAX:,} values once aliases are expanded", fix)
+
+
+def _check_nodes(node: Any, origin: str, seen: set[int]) -> None:
+    """Refuse duplicate keys, keys that are no plain text, and tags that would build something else than plain data."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if not node.tag.startswith("tag:yaml.org,2002:") or node.tag.rsplit(":", 1)[1] not in _TAGS:
+        raise _refusal(_at(origin, node), f"the tag {node.tag} is not allowed", "remove it")
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _check_nodes(item, origin, seen)
+    elif isinstance(node, yaml.MappingNode):
+        keys: dict[str, int] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _refusal(_at(origin, key), "a key must be a word, not a list or mapping", "")
+            if key.value == "<<":
+                raise _refusal(_at(origin, key), "merge keys (<<) are not allowed", "write the values out")
+            if key.value in keys:
+                first = keys[key.value]
+                found = f"the key '{key.value}' stands twice (first in line {first})"
+                raise _refusal(_at(origin, key), found, "keep one of them")
+            keys[key.value] = key.start_mark.line + 1
+            key.tag = "tag:yaml.org,2002:str"
+            _check_nodes(value, origin, seen)
+
+
+_TAGS = {"null", "bool", "int", "float", "str", "seq", "map"}
+
+
+def _at(origin: str, node: Any) -> str:
+    return f"{origin}, line {node.start_mark.line + 1}"
+
+
+def _syntax(error: yaml.YAMLError, origin: str, text: str) -> SpecError:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    if mark is None:
+        return _refusal(origin, f"is not valid YAML: {problem}", "check quotes, colons and indentation")
+    lines = text.splitlines()
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    where = f"{origin}, line {mark.line + 1}, column {mark.column + 1}"
+    if "\t" in line[: mark.column + 1] or "\\t" in problem:
+        return _refusal(where, "a tab stands where YAML wants spaces", "indent with spaces")
+    return _refusal(where, f"is not valid YAML: {problem}", "check quotes, colons and indentation")
+
+
+def _refusal(where: str, found: str, fix: str) -> SpecError:
+    return SpecError((Fault(path=where, message=found, fix=fix),))

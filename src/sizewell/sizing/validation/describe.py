@@ -1,0 +1,235 @@
+"""From a case's own words to the records of the model, the device and the software that ran."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+from sizewell.sizing.catalog import Catalog, load
+from sizewell.sizing.catalog.records import Accelerator, Architecture
+from sizewell.sizing.errors import SizewellError
+from sizewell.sizing.predict.architecture import check, params_total
+from sizewell.sizing.validation.benchmarks import known_model
+from sizewell.sizing.validation.cases import Case
+
+
+class CannotPredictError(SizewellError):
+    """A case lacks what a prediction needs; the message says what."""
+
+
+@cache
+def catalog() -> Catalog:
+    return load()
+
+
+def device_of(case: Case) -> Accelerator:
+    """The catalog's accelerator; a class of cards ("24GB-class", "generic") is any card with that much memory."""
+    name, memory_gb = str(case.hardware.get("device") or ""), case.hardware.get("mem_gb")
+    facts = catalog()
+    try:
+        return facts.accelerator(name)
+    except KeyError:
+        pass
+    for part in re.split(r"[/ ]|-class", name):
+        try:
+            return facts.accelerator(part)
+        except KeyError:
+            continue
+    if memory_gb:
+        return replace(_card(float(memory_gb)), memory_bytes=int(float(memory_gb) * 2**30))
+    if name in ("unspecified", "generic") or "class" in name:
+        return facts.accelerator("a100-80gb-sxm")
+    raise CannotPredictError(f"device {name!r} is not in the catalog")
+
+
+def _card(memory_gb: float) -> Accelerator:
+    name = "h100-sxm" if memory_gb >= 80 else "a100-40gb-sxm" if memory_gb >= 40 else "rtx-4090"
+    return catalog().accelerator(name)
+
+
+# Whose software a repository's figures were measured with, where the case itself does not say.
+_ENGINE_OF_REPOSITORY = (
+    ("torchtitan", "torchtitan"),
+    ("torchtune", "torchtune"),
+    ("litgpt", "litgpt"),
+    ("lit-gpt", "litgpt"),
+    ("llm-foundry", "llm-foundry"),
+    ("bigscience", "megatron-deepspeed"),
+    ("megatron-bridge", "megatron-bridge"),
+    ("nemo", "nemo"),
+    ("megatron-lm", "megatron"),
+    ("calculon", "megatron"),
+    ("maxtext", "maxtext"),
+    ("maxdiffusion", "maxdiffusion"),
+    ("tpu-recipes", "maxtext"),
+    ("levanter", "levanter"),
+    ("peft", "peft"),
+    ("llama-factory", "llama-factory"),
+    ("unsloth", "unsloth"),
+    ("axolotl", "axolotl"),
+    ("trl", "trl"),
+    ("flash-attention", "flash-attention"),
+    ("metaseq", "metaseq"),
+    ("neuron", "neuron"),
+    ("exllama", "exllama"),
+    ("deepspeed", "deepspeed"),
+    ("training_results", "mlperf"),
+    ("inference_results", "mlperf"),
+    ("tensorrt-llm", "tensorrt-llm"),
+    ("vllm", "vllm"),
+    ("llama.cpp", "llama.cpp"),
+    ("picotron", "picotron"),
+    ("nanotron", "nanotron"),
+    ("tinyllama", "lit-gpt"),
+    ("deeplearningexamples", "nvidia-examples"),
+)
+_ENGINE_OF_WORDS = (
+    ("unsloth", "unsloth"),
+    ("hf-fa2", "transformers"),
+    ("hf+fa2", "transformers"),
+    ("hf", "transformers"),
+    ("transformers neuronx", "transformers-neuronx"),
+    ("maxdiffusion", "maxdiffusion"),
+    ("maxtext", "maxtext"),
+    ("litgpt", "litgpt"),
+    ("tensorrt", "tensorrt-llm"),
+    ("trtllm", "tensorrt-llm"),
+    ("fastgen", "deepspeed-fastgen"),
+    ("vllm", "vllm"),
+    ("sglang", "sglang"),
+    ("llama.cpp", "llama.cpp"),
+    ("pytorch", "pytorch"),
+)
+
+
+def engine_of(case: Case) -> str:
+    """The software that ran: as the case says, else the one that its repository is about; "" where nobody says."""
+    said = str(case.workload.get("engine") or case.workload.get("framework") or "").lower()
+    repo = case.repo.lower()
+    if "training_results" in repo or "inference_results" in repo:
+        return "mlperf"
+    for word, engine in _ENGINE_OF_WORDS:
+        if said.startswith(word):
+            return engine
+    for word, engine in _ENGINE_OF_REPOSITORY:
+        if word in repo or word in case.title.lower():
+            return engine
+    return said.split(" ")[0]
+
+
+_NOISE = re.compile(r"\(.*?\)|-instruct|-chat|-it$|-hf$|-quantized\..*$|-w8a8$|-w4a16$|^meta-|^megatron-(?=\d)")
+
+
+@cache
+def _by_name(name: str) -> Architecture | None:
+    """The catalog's architecture of that name, exactly or without what says nothing about its shape."""
+    facts = catalog()
+    plain = _NOISE.sub("", name.lower().strip()).strip(" -")
+    for spelling in (
+        name,
+        name.lower(),
+        plain,
+        plain.replace(" ", "-"),
+        plain.replace("-v1.5", "").replace(" v1.5", ""),
+    ):
+        try:
+            return facts.model(spelling)
+        except KeyError:
+            continue
+    return None
+
+
+def architecture_of(case: Case) -> Architecture:
+    """The model by the dimensions that the case states; by its name in the catalog where it states none."""
+    stated = case.model
+    name = str(stated.get("name") or "model")
+    known = _by_name(name)
+    layers, hidden = stated.get("layers"), stated.get("hidden")
+    if not layers or not hidden:
+        known = known or known_model(name)
+        if known is None:
+            raise CannotPredictError(f"the source states no dimensions of {name!r} and the catalog does not know it")
+        return known
+    if known is not None and (known.layers, known.hidden) == (layers, hidden) and _same(known, case):
+        return known
+    return check(_from_dimensions(case, known))
+
+
+def _same(known: Architecture, case: Case) -> bool:
+    """Whether the catalog's model is the case's: everything that both state agrees."""
+    pairs = (
+        (known.ffn, case.model.get("ffn")),
+        (known.vocab, case.model.get("vocab")),
+        (known.heads, case.model.get("heads")),
+        (known.kv_heads, case.model.get("kv_heads")),
+    )
+    return all(not stated or not ours or stated == ours for ours, stated in pairs)
+
+
+def _from_dimensions(case: Case, known: Architecture | None) -> Architecture:
+    stated = case.model
+    name, hidden, layers = str(stated.get("name") or "model"), int(stated["hidden"]), int(stated["layers"])
+    assumed: list[str] = []
+    ffn = int(stated.get("ffn") or 4 * hidden)
+    heads = int(stated.get("heads") or 0)
+    if not heads:
+        heads = max(1, hidden // 128)
+        assumed.append(f"{heads} heads of 128, as the source does not say")
+    kv_heads = int(stated.get("kv_heads") or heads)
+    gated = stated.get("ffn_gated", stated.get("gated"))
+    if gated is None:
+        gated = known.gated if known else not (ffn == 4 * hidden and kv_heads == heads)
+        assumed.append(f"{'three' if gated else 'two'} feed-forward matrices, as the source does not say")
+    experts = int(stated.get("num_experts") or 0)
+    encoder = "bert" in name.lower()
+    tied = stated.get("tied_embeddings", stated.get("tie_word_embeddings"))
+    a = Architecture(
+        key=name,
+        kind="encoder" if encoder else "decoder",
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=int(stated.get("head_dim") or hidden // heads),
+        ffn=ffn,
+        gated=bool(gated) and not encoder,
+        vocab=int(stated.get("vocab") or case.workload.get("vocab") or 32000),
+        tied_embeddings=bool(tied),
+        experts=experts,
+        experts_per_token=int(stated.get("experts_per_tok") or 0),
+        expert_ffn=int(stated.get("moe_ffn") or (ffn if experts else 0)),
+        shared_experts=int(stated.get("n_shared_experts") or 0),
+        dense_layers=int(stated.get("first_k_dense") or 0),
+        kv_lora_rank=int(stated.get("kv_lora_rank") or 0),
+        q_lora_rank=int(stated.get("q_lora_rank") or 0),
+        qk_rope_head_dim=int(stated.get("qk_rope_head_dim") or 0),
+        qk_nope_head_dim=int(stated.get("qk_nope_head_dim") or 0),
+        v_head_dim=int(stated.get("v_head_dim") or 0),
+        max_sequence_length=stated.get("block_size") or (known.max_sequence_length if known else None),
+        biases="all" if not gated or encoder else "none",
+        params_active_stated=int(stated["params_active"]) if stated.get("params_active") else None,
+        assumed=tuple(assumed),
+        source=str(stated.get("spec_source") or ""),
+    )
+    if known is not None and known.layers == layers and known.hidden == hidden:
+        a = replace(
+            a,
+            sliding_window=known.sliding_window,
+            sliding_window_layers=known.sliding_window_layers,
+            global_attention_every=known.global_attention_every,
+            moe_every=known.moe_every,
+            shared_experts=a.shared_experts or known.shared_experts,
+            extra_params=known.extra_params,
+        )
+    return _tied_by_count(a, case) if tied is None else a
+
+
+def _tied_by_count(a: Architecture, case: Case) -> Architecture:
+    """Where the source does not say whether the output matrix is the embedding: whichever its parameter count fits."""
+    stated = case.model
+    count = stated.get("params_total") or stated.get("params_computed") or (stated.get("params_b") or 0) * 1e9
+    if not count or a.kind != "decoder":
+        return a
+    shared = replace(a, tied_embeddings=True)
+    return min((a, shared), key=lambda option: abs(params_total(option) - count))

@@ -1,0 +1,201 @@
+"""What the project set out to reach, beside what it reaches: one line per target, and the reason where it is missed."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sizewell.sizing.predict import calibration
+from sizewell.sizing.predict.memory.constants import PATH as MEMORY_CONSTANTS
+from sizewell.sizing.predict.performance.serving_constants import FILE as SERVING_CONSTANTS
+from sizewell.sizing.validation.report import Row, Summary, Table, fit_counts, summary
+
+FEW = 5  # groups with fewer core cases are reported, not targeted
+WIDEST = 2.5  # half-width of a band over the median error of its group
+FURTHEST = 1.3  # error with the source left out over the fitted error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One target: `met` is None where nothing was aimed at."""
+
+    what: str
+    cases: int
+    reached: str
+    wanted: str
+    met: bool | None
+    why: str = ""
+
+
+# Training time by class of work: what, which classes, percent wanted (0: part of the line before).
+_CLASSES: tuple[tuple[str, Callable[[Row], bool], float], ...] = (
+    ("training time, dense, 16 bits", lambda row: row.work == "dense, 16 bits", 8.0),
+    (
+        "training time, 8 or 4 bits and mixture of experts",
+        lambda row: row.work in ("dense, 8 or 4 bits", "mixture of experts"),
+        12.0,
+    ),
+    ("… of these, mixture of experts", lambda row: row.work == "mixture of experts", 0.0),
+    ("MLPerf time to train, LoRA and the rest", lambda row: row.work.startswith("MLPerf"), 12.0),
+    ("… of these, LoRA", lambda row: row.work == "MLPerf time to train, LoRA", 0.0),
+    ("training memory", lambda row: row.area == "training memory", 8.0),
+    ("adapter memory (LoRA, QLoRA)", lambda row: row.area == "adapter memory", 10.0),
+)
+_DEVICES = (
+    ("TPU v5e", "TPU-v5e"),
+    ("TPU v5p", "TPU-v5p"),
+    ("TPU v6e", "TPU-v6e"),
+    ("Trainium", "Trainium"),
+    ("MI300X", "MI300X"),
+    ("Gaudi", "Gaudi"),
+)
+_WHY: Mapping[str, str] = {
+    "… of these, mixture of experts": (
+        "Versions of one program differ by more than the error: Qwen3-30B on 8 GB200 is published with 23,766 and, "
+        "half a year later, with the same layout, 40,706 tokens/s per device; Qwen3-235B on 256 H100 gains 30 % in two "
+        "months. Cases do not say what changed, so a prediction lies between. On TPU v5p DeepSeek-V3 runs at 28 % of "
+        "peak, which sorting tokens for 256 experts at plain memory traffic does not explain. Tried and left out, as "
+        "unseen sources came out worse or no better: casting the experts' operands to 8 bits on top (14.2 to 15.0 % "
+        "with the source left out), sorting that a compiler cannot fuse on TPU (13.5 to 15.7 % fitted)."
+    ),
+    "… of these, LoRA": (
+        "22 of the 25 graded runs log their step: it is predicted within 7 % at the median, so most of the error lies "
+        "beside the steps. Evaluations take from nothing to 24 s longer than their forward passes, by no rule of the "
+        "benchmark and no field of a case: a quarter of a run of a minute. The rest are steps whose layouts are not "
+        "stated: L40S over PCIe (30 % short), 32 MI300X (28 %), Gaudi 2. Counting the casts of frozen weights in one "
+        "direction only was tried: no better (18.7 %)."
+    ),
+    "time, source left out: 8 or 4 bits and mixture of experts": (
+        "Blackwell is known from two sources and experts on GPUs from two: without Megatron-Bridge their constants "
+        "fall back on priors. Fitting 26 constants in place of 68 brought it down from 1.55 x. Families tied to each "
+        "other by correlated priors give 1.27 x, but by a larger fitted error, not by a smaller one unseen. The bands "
+        "are made of these errors, so they hold."
+    ),
+    "time, source left out: MLPerf time to train": (
+        "MLPerf is one source, and the only one for diffusion, detection, Gaudi, MI300X and Ada: left out, nothing "
+        "published is there to fit their constants."
+    ),
+    "band: MLPerf time to train, vision": (
+        "The only source of detection and diffusion is left out for its band, which so tells of the priors. A band of "
+        "convolutional networks alone would be half as wide and hold too little, 71 %."
+    ),
+    "band: MLPerf time to train, LoRA": (
+        "Adapters are known from three sources with 28 cases; beside Hopper and Blackwell, which have bands of their "
+        "own, the band is what leaving the largest out makes of them."
+    ),
+    "band: mixture of experts": (
+        "A hair's breadth; the band is made of errors with Megatron-Bridge left out, the source of three in four cases."
+    ),
+    "band: vision": "One source of one model; its band is that of all vision models.",
+    "band: adapter memory": "A hair's breadth: one QLoRA case whose peak is in loading sets the edge.",
+    "band: serving": (
+        "The bands are made of errors with the source left out, half as large again as the fitted ones that they are "
+        "compared with: 1.8 x the median error unseen. Published runs of one machine differ by 40 % between engines "
+        "and their versions."
+    ),
+}
+
+
+def lines(rows: Sequence[Row], devices: Mapping[str, str]) -> tuple[Line, ...]:
+    """All targets; `devices` names each row's device."""
+    core = [row for row in rows if row.core]
+    found = [_error(what, [row for row in core if chosen(row)], wanted) for what, chosen, wanted in _CLASSES]
+    for title, start in _DEVICES:
+        chosen = [row for row in rows if row.area == "training time" and devices.get(row.id, "").startswith(start)]
+        found.append(_error(f"training time on {title}, all graded cases", chosen, 20.0))
+    found += _fits(rows)
+    found += _left_out()
+    found += [_band(name, group) for name, group in _band_groups(rows)]
+    refused = sum(bool(row.refused) for row in rows)
+    share = 100 * refused / max(1, len(rows))
+    found.append(
+        Line(what="refused", cases=len(rows), reached=f"{share:.1f} %", wanted="at most 5 %", met=share <= 5.0)
+    )
+    return tuple(found)
+
+
+def table(found: Sequence[Line]) -> Table:
+    """The lines as a table; the reasons stand under it."""
+    words = {True: "yes", False: "**no**", None: "–"}
+    return Table(
+        title="",
+        header=("what", "cases", "reached", "wanted", "met"),
+        rows=tuple((line.what, str(line.cases), line.reached, line.wanted, words[line.met]) for line in found),
+    )
+
+
+def reasons(found: Sequence[Line]) -> tuple[str, ...]:
+    """Why, for each line that has a reason to give."""
+    return tuple(f"{line.what} ({line.reached}): {line.why}" for line in found if line.why)
+
+
+def _line(what: str, cases: int, reached: str, wanted: str, met: bool | None) -> Line:
+    missed = met is False or (met is None and what.startswith("…"))
+    return Line(what=what, cases=cases, reached=reached, wanted=wanted, met=met, why=_WHY.get(what, "") * missed)
+
+
+def _error(what: str, rows: Sequence[Row], wanted: float) -> Line:
+    errors = [abs(row.error_pct) for row in rows if row.error_pct is not None]
+    if not errors:
+        return _line(what, 0, "no case", "", None)
+    median = statistics.median(errors)
+    if not wanted or len(errors) < FEW:
+        return _line(what, len(errors), f"{median:.1f} %", "too few to aim" if wanted else "", None)
+    return _line(what, len(errors), f"{median:.1f} %", f"{wanted:g} %", median <= wanted)
+
+
+def _fits(rows: Sequence[Row]) -> list[Line]:
+    counts = fit_counts(rows)
+    share = 100 * counts.false_refusals / max(1, counts.ran)
+    return [
+        _line(
+            "ran out of memory, predicted to fit", counts.ran_out, str(counts.false_fits), "0", not counts.false_fits
+        ),
+        _line("ran, predicted not to fit", counts.ran, f"{share:.1f} %", "at most 10 %", share <= 10.0),
+    ]
+
+
+def left_out() -> dict[str, dict[str, Any]]:
+    """Errors fitted and with the source left out, by group, as the calibrations wrote them."""
+    time = calibration.table("training")["cross_validation"]
+    memory, serving = (
+        json.loads(path.read_text(encoding="utf-8"))["cross_validation"]
+        for path in (MEMORY_CONSTANTS, SERVING_CONSTANTS)
+    )
+    areas = (("time", time), ("memory", memory), ("serving", serving))
+    return {f"{area}: {name}": row for area, found in areas for name, row in found.items()}
+
+
+def _left_out() -> list[Line]:
+    wanted = ("all", "dense, 16 bits", "8 or 4 bits and mixture of experts", "MLPerf time to train")
+    memory = ("training", "adapters")
+    found = []
+    groups = left_out()
+    for key, what in (
+        *((f"time: {name}", f"time, source left out: {name}") for name in wanted),
+        *((f"memory: {name}", f"memory, source left out: {name}") for name in memory),
+    ):
+        row = groups[key]
+        ratio = row["median_error_pct_source_left_out"] / max(1e-9, row["median_error_pct"])
+        reached = f"{row['median_error_pct_source_left_out']:.1f} %, {ratio:.2f} x the fitted"
+        found.append(_line(what, int(row["cases"]), reached, f"{FURTHEST} x", ratio <= FURTHEST))
+    return found
+
+
+def _band_groups(rows: Sequence[Row]) -> list[tuple[str, Summary]]:
+    graded = [row for row in rows if row.metric != "fits"]
+    areas = ("training time", "training memory", "adapter memory", "serving memory", "serving")
+    works = sorted({row.work for row in graded if row.work})
+    groups = [(name, [row for row in graded if row.area == name]) for name in areas]
+    groups += [(name, [row for row in graded if row.work == name]) for name in works]
+    return [(name, summary(name, members)) for name, members in groups if len(members) >= FEW]
+
+
+def _band(name: str, group: Summary) -> Line:
+    ratio = group.half_width_pct / max(1e-9, group.median_pct)
+    reached = f"holds {group.in_band_pct:.0f} %, ± {group.half_width_pct:.1f} %: {ratio:.1f} x the median error"
+    met = round(group.in_band_pct) >= 80 and ratio <= WIDEST
+    return _line(f"band: {name}", group.cases, reached, f"80 %, at most {WIDEST} x", met)

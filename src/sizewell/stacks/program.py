@@ -1,0 +1,61 @@
+"""Every stack of a project: its name finds the decision, the decision's clouds find the components.
+
+`dev-aws` builds what `decisions/dev-aws.json` says; `checkpoints-dev-aws` builds the checkpoint stores of that
+decision, so that a cluster's destroy cannot reach them; `ttl-dev-aws` builds its hard end, and comes up first;
+`images-dev-aws` builds the registry of what an EKS cluster without a way out runs, to be filled before it.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pulumi
+
+from sizewell.components.configured import check_config, say_when_nothing_is_to_do
+from sizewell.components.kubernetes.program import check_names
+from sizewell.components.settings import Settings, read_settings
+from sizewell.sizing.records.decision import Decision, cluster_of
+
+
+def run(folder: Path) -> None:
+    """See `sizewell.stacks.run`."""
+    gc.disable()  # the SDKs' modules are a million objects that stay; looking through them takes a sixth of a preview
+    stack = pulumi.get_stack()
+    cluster = cluster_of(stack)
+    decision = Decision.from_json(folder / "decisions" / f"{cluster}.json")
+    settings = read_settings()
+    check_names(decision, settings)
+    check_config(decision, settings)
+
+    clouds = sorted({pool.cloud for workload in decision.workloads for pool in workload.pools})
+    if cluster == stack and settings.kubeconfig is not None:  # on machines that are there already
+        _export(importlib.import_module("sizewell.components.adopted").build(decision, settings))
+        return
+    for cloud in clouds:
+        outputs = _built(decision, settings, stack, cluster, cloud)
+        say_when_nothing_is_to_do(decision, stack.removesuffix(f"-{cluster}"), outputs)
+        _export(outputs)
+
+
+def _built(decision: Decision, settings: Settings, stack: str, cluster: str, cloud: str) -> dict[str, Any]:
+    """What one cloud's part of the stack exports."""
+    program = importlib.import_module(f"sizewell.components.{cloud}.program")
+    workloads = [w for w in decision.workloads if any(pool.cloud == cloud for pool in w.pools)]
+    if cluster == stack:
+        outputs: dict[str, Any] = program.build(decision, workloads, settings)
+    elif stack.startswith("ttl-"):
+        outputs = program.build_ttl(decision, settings)
+    elif stack.startswith("images-"):
+        build = getattr(program, "build_images", None)  # where networks of ours have no way out
+        outputs = build(decision, workloads, settings) if build else {}
+    else:
+        outputs = program.build_checkpoints(decision, [w for w in workloads if w.checkpoint], settings)
+    return outputs
+
+
+def _export(outputs: dict[str, Any]) -> None:
+    for name, value in outputs.items():
+        pulumi.export(name, value)

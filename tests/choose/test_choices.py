@@ -1,0 +1,185 @@
+"""What a decision takes into account beside machines: where data lie, what a block holds, what can be brought up."""
+
+import re
+from datetime import date
+
+import pytest
+import yaml
+
+from sizewell.cli import many
+from sizewell.sizing.choose.decide import decide, size_one
+from sizewell.sizing.choose.fleets_training import least_device_s
+from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.spec.read import parse_spec
+
+ON = date(2026, 11, 20)
+TUNE = {
+    "kind": "fine-tuning",
+    "model": {"name": "meta-llama/Llama-3.1-8B", "precision": "bf16"},
+    "training": {"method": "lora", "samples": 20000, "sequence_length": 1024, "global_batch": 65536},
+    "deadline": "3d",
+}
+PHOTOS = {
+    "kind": "training",
+    "model": "resnet-50",
+    "training": {"samples": "100M", "epochs": 20, "global_batch": 4096, "images": {"resolution": 224}},
+    "deadline": "2d",
+}
+PRETRAIN = {
+    "kind": "training",
+    "model": {"params": "8B", "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "vocab": 128256},
+    "training": {"tokens": "30B", "sequence_length": 4096, "global_batch": "2M"},
+    "resources": {"accelerators": ["H100", "H200"]},
+}
+
+
+def spec(**given):
+    return parse_spec(yaml.safe_dump({"name": "w", **given}), "test")
+
+
+def decided(facts, **given):
+    answer = decide([spec(**given)], facts, stack="", on=ON)
+    assert isinstance(answer, Decision), str(answer)
+    return answer.workloads[0]
+
+
+def test_data_pull_their_machines_to_the_cloud_where_they_lie(facts):
+    """12 TB over the internet cost more than the whole run."""
+    for start, cloud in (("s3", "aws"), ("gs", "gcp")):
+        workload = decided(facts, **PHOTOS, data={"location": f"{start}://petsnap/images", "size": "12TB"})
+        assert workload.pools[0].cloud == cloud
+        assert not [said for said in workload.assumptions if said.startswith("its data leave")]
+
+
+def test_data_that_have_to_leave_their_cloud_say_what_that_costs(facts):
+    workload = decided(facts, **PHOTOS, infra=["aws"], data={"location": "gs://petsnap/images", "size": "12TB"})
+    (said,) = [said for said in workload.assumptions if said.startswith("its data leave gcp")]
+    # 12 TB are 11,175.87 GB as clouds bill them: 1,024 at 0.12, 9,216 at 0.11, the rest at 0.08
+    assert "about 1,211.51 USD a run" in said
+
+
+def test_a_capacity_block_is_a_deadline(facts):
+    block = {"block": {"duration": "72h", "max_price": "30000 USD", "purchase": "confirmed"}}
+    workload = decided(facts, **PRETRAIN, capacity=block)
+    assert workload.pools[0].market == "capacity-block"
+    assert workload.pools[0].nodes_max > 1
+    assert workload.performance.value < 72 * 3600
+
+
+def test_no_job_is_spread_over_azure_machines_without_infiniband(facts):
+    wide = {**TUNE, "resources": {"nodes": "2..4"}, "infra": ["azure"]}
+    found = size_one(spec(**wide), facts, stack="", on=ON)
+    assert found.options
+    assert {option.candidate.shape.fabric for option in found.options if option.candidate.buildable} == {"infiniband"}
+    alone = [one for one in found.rejections if "work alone" in one.reason]
+    assert "azure/Standard_NC40ads_H100_v5" in {one.shape for one in alone}
+
+
+def test_no_machine_of_a_rack_is_chosen_that_no_component_brings_up(facts):
+    for given in (TUNE, PRETRAIN):
+        options = size_one(spec(**given), facts, stack="", on=ON).options
+        racks = {option.cloud for option in options if option.candidate.shape.accelerator in ("gb200", "gb300")}
+        assert not racks & {"aws", "azure"}
+
+
+def test_alternatives_of_a_run_say_what_differs_of_the_run_and_what_of_the_rest(facts):
+    workload = decided(facts, **TUNE, infra=["aws/us-east-1"])
+    run_usd = workload.cost.per_run_usd
+    said = 0
+    for other in workload.alternatives:
+        for amount, word in re.findall(
+            r"([\d,.]+) USD a run(?: and [\d,.]+ USD for what stands beside it)? (\w+)", other.why_not
+        ):
+            said += 1
+            sign = {"dearer": 1, "cheaper": -1}[word]
+            assert float(amount.replace(",", "")) == pytest.approx(sign * float(other.usd_per_run - run_usd), abs=0.011)
+    assert said >= 3
+
+
+def test_a_bound_of_a_run_is_below_every_run(facts):
+    """Shapes are given up by it without a search."""
+    for given in (
+        TUNE,
+        {**TUNE, "training": {**TUNE["training"], "method": "full"}},
+        PHOTOS,
+        {**PRETRAIN, "deadline": "9d"},
+    ):
+        found = size_one(spec(**given), facts, stack="", on=ON)
+        job = found.need.training
+        least = least_device_s(job, tuple(facts.accelerators.values()))
+        for candidate in found.trial.candidates:
+            for fleet in candidate.fleets:
+                devices = fleet.nodes * candidate.shape.accelerators
+                assert fleet.run_s * devices >= least[candidate.accelerator.key], candidate.shape.instance_type
+
+
+def test_what_a_service_asks_no_price_for_is_not_called_late(facts):
+    found = size_one(spec(**TUNE, managed="sagemaker"), facts, stack="", on=ON)
+    late = [one for one in found.rejections if "with them more than" in one.reason]
+    assert all(float(one.reason.split(" h")[0]) * 1.5 > 72 for one in late)
+
+
+def test_many_specs_are_answered_in_their_order_by_several_processes(facts):
+    named = [spec(**{**TUNE, "name": f"w{number}"}) for number in range(6)]
+    done = []
+    answers = list(many.decide_all(named, ON, done.append))
+    assert [answer.workloads[0].spec.name for answer in answers] == [one.name for one in named]
+    assert answers[2] == decide([named[2]], facts, stack="", on=ON)
+    assert done == [1, 2, 3, 4, 5, 6]
+
+
+FRONTIER = {
+    "kind": "training",
+    "model": "meta-llama/Llama-3.1-405B",
+    "training": {"tokens": "15T", "sequence_length": 8192, "global_batch": "16M"},
+    "deadline": "60d",
+}
+
+
+def test_a_frontier_run_gets_as_many_machines_as_its_deadline_asks_for(facts):
+    workload = decided(facts, **FRONTIER, infra=["aws"])
+    (pool,) = workload.pools
+    assert pool.nodes_max > 128
+    assert workload.performance.value <= 60 * 86_400
+    half = spec(**FRONTIER, infra=["aws"], resources={"nodes": pool.nodes_max // 2})
+    assert not isinstance(decide([half], facts, stack="", on=ON), Decision), "the smallest number that does is taken"
+
+
+def test_no_job_has_more_machines_than_a_pool_of_its_cloud_holds(facts):
+    for cloud, most in (("azure", 100), ("gcp", 1000), ("aws", 2048)):
+        asked = spec(**FRONTIER, infra=[cloud], resources={"nodes": "5000.."})
+        answer = decide([asked], facts, stack="", on=ON)
+        assert not isinstance(answer, Decision)
+        assert f"one job runs on at most {most:,} of these machines" in {one.reason for one in answer.nearest}
+
+
+def test_pictures_are_counted_as_samples(facts):
+    figures = decided(facts, **PHOTOS).performance.figures
+    assert figures["samples_per_s"] == pytest.approx(4096 / figures["step_s"], rel=1e-3)
+    assert "tokens_per_s" not in figures
+    assert 0 < figures["goodput"] < 1
+    assert "goodput" not in decided(facts, **TUNE).performance.figures, "a fine-tuning is not evaluated on the way"
+
+
+def test_virtual_gpus_are_chosen_only_where_their_driver_comes_with_the_service(facts):
+    chat = {
+        "kind": "inference",
+        "model": {"name": "llava-hf/llava-1.5-7b-hf", "weights": "fp16"},
+        "traffic": {"rps": 0.5, "input_tokens": 64, "output_tokens": 80},
+        "infra": ["azure/eastus"],
+        "resources": {"accelerators": ["A10"]},
+    }
+    asked = spec(**chat)
+    answer = decide([asked], facts, stack="", on=ON)
+    assert not isinstance(answer, Decision)
+    assert any("GRID driver" in one.reason for one in answer.nearest)
+    workload = decided(facts, **chat, scheduler="kubernetes")
+    assert workload.pools[0].instance_type.startswith("Standard_N")
+    assert workload.pools[0].accelerator.startswith("a10")
+
+
+def test_no_confidential_machine_is_chosen(facts):
+    only = spec(**{**PRETRAIN, "resources": {"instance_type": "Standard_NCC40ads_H100_v5"}})
+    answer = decide([only], facts, stack="", on=ON)
+    assert not isinstance(answer, Decision)
+    assert "no component brings up confidential virtual machines" in {one.reason for one in answer.nearest}

@@ -1,0 +1,111 @@
+"""What `sizewell explain` shows adds up to what was decided."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.choose.decide import NothingFits, decide
+from sizewell.sizing.choose.explain import Explanation, _faster, _trained, _Trial, explain
+from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.records.jobs import Cluster, TrainingJob
+
+from .conftest import ON, chat, night, tune
+
+FULL = {"method": "full", "tokens": "20M", "sequence_length": 2048, "global_batch": 131072}
+
+
+@pytest.fixture(scope="module")
+def full(small):
+    found = explain(tune(training=FULL, resources={"accelerators": ["H100"]}), small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    return found
+
+
+def test_the_bar_sums_to_the_memory_and_the_waterfall_to_the_step(full):
+    assert sum(part.value for part in full.memory) == pytest.approx(full.used_bytes)
+    assert sum(part.share for part in full.memory) == pytest.approx(1)
+    assert sum(part.share for part in full.waterfall) == pytest.approx(1, abs=1e-6)
+    assert [part.value for part in full.memory] == sorted((part.value for part in full.memory), reverse=True)
+    assert full.used_bytes <= full.high_bytes <= full.usable_bytes
+
+
+def test_it_explains_what_is_decided(small, full):
+    decision = decide([tune(training=FULL, resources={"accelerators": ["H100"]})], small, stack="", on=ON)
+    assert isinstance(decision, Decision)
+    pool = decision.workloads[0].pools[0]
+    assert full.machines.startswith(f"{pool.nodes_initial} x {pool.instance_type} ")
+
+
+def test_half_the_devices_that_are_enough_need_no_change(full):
+    assert [(change.what, change.enough) for change in full.half] == [("as it is", True)]
+
+
+def test_each_change_for_half_the_devices_says_whether_it_is_enough(small):
+    large = tune(model={"params": "30B", "layers": 60, "hidden": 6656, "heads": 52}, training=FULL)
+    found = explain(large, small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    assert found.half[0].what == "as it is"
+    assert not found.half[0].enough
+    assert {change.what for change in found.half} >= {"optimizer: adamw-8bit", "method: lora", "method: qlora"}
+    assert all(change.outcome for change in found.half)
+    assert next(change for change in found.half if change.what == "method: lora").enough
+
+
+def test_a_run_that_fits_half_but_is_late_is_told_by_when(small):
+    job = TrainingJob(
+        architecture=Architecture(
+            key="8b", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336, vocab=128256
+        ),
+        method="lora",
+        lora_rank=16,
+        sequence_length=4096,
+        global_batch=16,
+        samples=100_000,
+    )
+    cluster = Cluster(accelerator=small.accelerator("h100-sxm"), per_node=4, scale_up=4)
+    late = _trained("as it is", job, cluster, 3600.0)
+    assert late.run_s is not None
+    assert not late.change.enough
+    *others, last = _faster(job, cluster, 3600.0, late)
+    assert (last.what, last.enough) == (f"deadline: {math.ceil(late.run_s / 3600)}h", True)
+    shorter = next(change for change in others if change.what.startswith("sequence_length: 2048"))
+    hours = float(shorter.outcome.split("takes ")[1].split(" h")[0])
+    assert 0.6 < hours / (late.run_s / 3600) < 1.0  # the same tokens: only attention is saved
+    assert _faster(job, cluster, None, _Trial(replace(late.change, enough=True), late.run_s)) == ()
+
+
+def test_the_next_layout_loses_for_a_reason(full):
+    assert full.next_layout is not None
+    assert full.next_layout.layout != full.layout
+    assert "slower" in full.next_layout.why_it_loses or "simple" in full.next_layout.why_it_loses
+
+
+def test_twice_the_devices_are_used_no_better_than_these(full):
+    assert full.scaling is not None
+    assert full.scaling.efficiency is None or 0 < full.scaling.efficiency <= 1.1
+
+
+def test_a_service_is_sensitive_to_its_traffic(small):
+    found = explain(chat(traffic={"rps": 40, "input_tokens": 1500, "output_tokens": 300}), small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    by_name = {effect.what: effect for effect in found.sensitivity}
+    more, less = by_name["a quarter more traffic"], by_name["a fifth less traffic"]
+    assert more.usd is not None
+    assert less.usd is not None
+    assert less.usd <= more.usd
+    assert {"model.weights: int4", "slo: twice the time"} <= {change.what for change in found.half}
+
+
+def test_batch_work_on_half_takes_twice_the_time(small):
+    found = explain(night(batch={"records": "20M", "tokens_per_record": 400, "window": "8h"}), small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    assert found.half
+
+
+def test_nothing_to_explain_is_nothing_fits(small):
+    one = chat(model="meta-llama/Llama-3.1-405B", resources={"gpu": "16GB..24GB"})
+    assert isinstance(explain(one, small, stack="", on=ON), NothingFits)

@@ -1,0 +1,208 @@
+"""Serving: what a replica does under load follows from physics, whatever the constants are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sizewell.sizing.catalog import Catalog
+from sizewell.sizing.predict.performance.serving import ServingRefusal, largest_rate, sequences_that_fit, serving
+from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.predict.performance.serving_load import arriving, circulating, deviations, saturated
+from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s, replica
+from sizewell.sizing.predict.performance.serving_samples import sample_server, samples_arriving
+from sizewell.sizing.records.jobs import Cluster, ServingEstimate, ServingJob
+
+QUICK = settings(max_examples=60, deadline=None)
+
+
+def job(facts: Catalog, model: str = "meta-llama/Llama-3.1-8B", **fields) -> ServingJob:
+    return ServingJob(architecture=facts.model(model), **{"input_tokens": 1000, "output_tokens": 200, **fields})
+
+
+def cluster(facts: Catalog, key: str, count: int = 1) -> Cluster:
+    accelerator = facts.accelerator(key)
+    return Cluster(
+        accelerator=accelerator,
+        per_node=count,
+        scale_up=count if accelerator.scale_up_max >= count else 1,
+        link_bytes_per_s=accelerator.link_bytes_per_s,
+    )
+
+
+@QUICK
+@given(st.floats(1, 500), st.floats(1.01, 10), st.floats(16, 20000))
+def test_a_larger_batch_takes_longer_but_less_per_sequence(facts, batch, factor, context):
+    r = replica(job(facts), cluster(facts, "h100-sxm"), tensor=1)
+    small, large = r.decode_s(batch, context), r.decode_s(batch * factor, context)
+    assert large > small
+    assert large / (batch * factor) <= small / batch * (1 + 1e-9)
+
+
+@QUICK
+@given(st.floats(16, 8000), st.floats(1.01, 10))
+def test_a_longer_prompt_takes_longer(facts, tokens, factor):
+    r = replica(job(facts), cluster(facts, "l4"), tensor=1)
+    assert r.prompt_s(tokens * factor) > r.prompt_s(tokens)
+    assert r.prefill_s(tokens * factor) >= r.prefill_s(tokens)
+
+
+@QUICK
+@given(
+    st.sampled_from(["meta-llama/Llama-3.1-8B", "mistralai/Mixtral-8x7B-v0.1"]), st.floats(0.01, 30), st.floats(1.01, 3)
+)
+def test_more_requests_never_make_anything_faster(facts, model, rate, factor):
+    one = job(facts, model)
+    r, fit = replica(one, cluster(facts, "h200-sxm", 2), tensor=2), 300
+    calm = arriving(r, one, rate=rate, fit=fit, percentile=0.95)
+    busy = arriving(r, one, rate=rate * factor, fit=fit, percentile=0.95)
+    if busy.stable:
+        assert calm.stable
+        assert busy.sequences >= calm.sequences * (1 - 1e-6)
+        assert busy.tpot_s >= calm.tpot_s * (1 - 1e-6)
+        assert busy.ttft_s >= calm.ttft_s * (1 - 1e-6)
+
+
+@QUICK
+@given(st.floats(0.05, 20))
+def test_littles_law_holds_for_what_decodes(facts, rate):
+    one = job(facts)
+    r = replica(one, cluster(facts, "h100-sxm"), tensor=1)
+    load = arriving(r, one, rate=rate, fit=10_000, percentile=0.5)
+    if load.stable:
+        decoding_s = (one.output_tokens - 1) * load.tpot_s
+        assert load.sequences == pytest.approx(rate * decoding_s, rel=0.05)
+
+
+def test_the_percentile_is_above_the_median(facts):
+    one = job(facts)
+    r = replica(one, cluster(facts, "h100-sxm"), tensor=1)
+    half, tail = (arriving(r, one, rate=8, fit=1000, percentile=p) for p in (0.5, 0.99))
+    assert tail.tpot_s > half.tpot_s
+    assert tail.ttft_s >= half.ttft_s
+
+
+@pytest.mark.parametrize(("percentile", "expected"), [(0.5, 0.0), (0.9, 1.2816), (0.95, 1.6449), (0.99, 2.3263)])
+def test_deviations_are_those_of_the_normal_distribution(percentile, expected):
+    assert deviations(percentile) == pytest.approx(expected, abs=1e-4)
+
+
+@QUICK
+@given(st.floats(1, 400), st.floats(0, 60))
+def test_clients_that_think_load_a_replica_less(facts, clients, think):
+    one = job(facts)
+    r = replica(one, cluster(facts, "h100-sxm"), tensor=1)
+    eager = circulating(r, one, clients=clients, fit=200)
+    slow = circulating(r, one, clients=clients, fit=200, think_s=think)
+    assert slow.requests_per_s <= eager.requests_per_s * (1 + 1e-6)
+    limit = saturated(r, one, batch=200).requests_per_s
+    assert eager.requests_per_s <= limit * 1.05
+
+
+@pytest.mark.parametrize(
+    ("faster", "slower"), [("h100-sxm", "a100-80gb-sxm"), ("a100-80gb-sxm", "l4"), ("l40s", "l4"), ("b200", "h100-sxm")]
+)
+def test_a_faster_device_serves_more(facts, faster, slower):
+    level = ServiceLevel(ttft_s=3, tpot_s=0.15)
+    one = job(facts)
+    rates = [largest_rate(one, cluster(facts, key), tensor=1, level=level) for key in (faster, slower)]
+    assert rates[0] > rates[1] > 0
+
+
+@QUICK
+@given(st.floats(0.02, 0.2), st.floats(1.01, 4))
+def test_a_looser_level_never_admits_less(facts, tpot, factor):
+    one, where = job(facts), cluster(facts, "l40s")
+    strict = largest_rate(one, where, tensor=1, level=ServiceLevel(ttft_s=2, tpot_s=tpot))
+    loose = largest_rate(one, where, tensor=1, level=ServiceLevel(ttft_s=2 * factor, tpot_s=tpot * factor))
+    assert loose >= strict * (1 - 1e-6)
+
+
+def test_the_largest_rate_is_at_its_level_and_no_more(facts):
+    one, where, level = job(facts), cluster(facts, "h100-sxm"), ServiceLevel(ttft_s=1, tpot_s=0.03)
+    rate = largest_rate(one, where, tensor=1, level=level)
+    at = serving(one, where, rps=rate, percentile=level.percentile)
+    beyond = serving(one, where, rps=rate * 1.02, percentile=level.percentile)
+    assert isinstance(at, ServingEstimate)
+    assert isinstance(beyond, ServingEstimate)
+    assert at.ttft_s <= 1
+    assert at.tpot_s <= 0.03
+    assert beyond.ttft_s > 1 or beyond.tpot_s > 0.03
+
+
+def test_quantised_weights_need_less_and_decode_faster(facts):
+    where = cluster(facts, "l4")
+    speeds = []
+    for weights in ("bf16", "int8", "int4"):
+        one = job(facts, weights=weights)
+        estimate = serving(one, where, batch=1)
+        assert isinstance(estimate, ServingEstimate)
+        speeds.append((estimate.tpot_s, sequences_that_fit(one, where, tensor=1)))
+    assert speeds[0][0] > speeds[1][0] > speeds[2][0]
+    assert speeds[0][1] < speeds[1][1] < speeds[2][1]
+
+
+def test_what_does_not_fit_is_refused_with_its_numbers(facts):
+    one = job(facts, "meta-llama/Llama-3.1-70B")
+    answer = serving(one, cluster(facts, "l4"), rps=1)
+    assert isinstance(answer, ServingRefusal)
+    assert answer.needed_bytes > answer.usable_bytes
+    assert "GiB per device" in answer.reason
+
+
+def test_more_devices_hold_more_sequences(facts):
+    one = job(facts, "meta-llama/Llama-3.1-70B", weights="fp8")
+    fits = [sequences_that_fit(one, cluster(facts, "h100-sxm", 8), tensor=t) for t in (1, 2, 4, 8)]
+    assert fits == sorted(fits)
+    assert fits[0] < fits[1]
+
+
+def test_experts_are_read_as_far_as_the_batch_touches_them(facts):
+    r = replica(job(facts, "mistralai/Mixtral-8x7B-v0.1"), cluster(facts, "h200-sxm"), tensor=1)
+    assert r.expert_share == pytest.approx(0.25)
+    assert r.read_s(1) == pytest.approx(r.weights_s + r.experts_s * 0.25)
+    assert r.read_s(64) == pytest.approx(r.weights_s + r.experts_s, rel=1e-3)
+
+
+def test_a_pipeline_divides_the_work_and_not_the_reading(facts):
+    one, where = job(facts, "meta-llama/Llama-3.1-70B", weights="fp8"), cluster(facts, "h100-sxm", 4)
+    whole, split = (replica(one, where, tensor=1, pipeline=p) for p in (1, 4))
+    assert split.weights_s == pytest.approx(whole.weights_s)
+    assert split.linear_s_per_token == pytest.approx(whole.linear_s_per_token / 4)
+
+
+@pytest.mark.parametrize(
+    ("key", "weights", "precision"),
+    [("h100-sxm", "fp8", "fp8"), ("a100-80gb-sxm", "fp8", "bf16"), ("t4", "bf16", "fp16"), ("l4", "int4", "fp16")],
+)
+def test_weights_compute_in_a_format_that_the_device_has(facts, key, weights, precision):
+    accelerator = facts.accelerator(key)
+    assert peak_flop_per_s(accelerator, weights) == accelerator.flop_per_s[precision]
+
+
+@QUICK
+@given(st.floats(0.1, 300), st.floats(1.01, 3))
+def test_samples_wait_longer_under_more_load(facts, rate, factor):
+    one = ServingJob(architecture=facts.model("resnet50"), weights="fp16")
+    server = sample_server(one, cluster(facts, "t4"))
+    calm, busy = (samples_arriving(server, rate=r, fit=256, percentile=0.95) for r in (rate, rate * factor))
+    if busy.stable:
+        assert calm.stable
+        assert busy.ttft_s >= calm.ttft_s * (1 - 1e-9)
+
+
+def test_an_overloaded_device_is_not_called_stable(facts):
+    one = ServingJob(architecture=facts.model("resnet50"), weights="fp16")
+    server = sample_server(one, cluster(facts, "t4"))
+    assert math.isinf(samples_arriving(server, rate=1.1 / server.sample_s, fit=256).ttft_s)
+
+
+def test_a_diffusion_image_costs_its_steps(facts):
+    name = next(key for key, a in facts.models.items() if a.kind == "diffusion")
+    one = ServingJob(architecture=facts.model(name), weights="fp16", passes_per_sample=40)
+    few, many = (sample_server(replace(one, passes_per_sample=p), cluster(facts, "l40s")).sample_s for p in (20, 40))
+    assert many == pytest.approx(2 * few)

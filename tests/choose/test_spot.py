@@ -1,0 +1,62 @@
+"""Spot: the interval of Young and Daly, and what interruptions make of a run."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizewell.sizing.predict.spot import best_interval_s, checkpoint_bytes, interruptions, mtbi_s, reclaimed_every_h
+
+RUN = {"work_s": 100_000.0, "nodes": 4, "devices": 32, "bytes_each": 100 * 10**9, "spot": True, "advisor": ">20%"}
+
+
+def test_the_interval_is_youngs_to_first_order():
+    for write, between in ((10, 86_400), (60, 43_200), (120, 360_000)):
+        assert best_interval_s(write, between) == pytest.approx(math.sqrt(2 * write * between), rel=0.05)
+
+
+def test_no_other_interval_loses_less():
+    best = interruptions(**RUN)
+    for factor in (0.25, 0.5, 0.8, 1.25, 2, 4):
+        other = interruptions(**RUN, interval_s=best.interval_s * factor)
+        assert other.stretch >= best.stretch * (1 - 1e-4)
+
+
+@given(st.floats(1e3, 1e6), st.integers(1, 64), st.integers(1, 8))
+def test_interruptions_only_ever_lengthen_a_run(work, nodes, per_node):
+    facts = {"work_s": work, "nodes": nodes, "devices": nodes * per_node, "bytes_each": 10**10}
+    calm, spot = interruptions(**facts, spot=False), interruptions(**facts, spot=True)
+    assert 1.0 <= calm.stretch <= spot.stretch
+
+
+@given(st.integers(1, 63))
+def test_a_larger_gang_is_interrupted_more_often(nodes):
+    assert mtbi_s(nodes=nodes + 1, devices=8 * (nodes + 1), spot=True) < mtbi_s(
+        nodes=nodes, devices=8 * nodes, spot=True
+    )
+
+
+def test_the_advisors_bands_are_in_order():
+    hours = [reclaimed_every_h(accelerators=8, advisor=band) for band in ("<5%", "5-10%", "10-15%", "15-20%", ">20%")]
+    assert hours == sorted(hours, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("method", "optimizer", "params", "trained", "expected"),
+    [
+        ("full", "adamw", 7e9, 7e9, 98e9),
+        ("full", "sgd", 7e9, 7e9, 42e9),
+        ("lora", "adamw", 7e9, 40e6, 0.56e9),
+        ("full", "adamw-8bit", 7e9, 7e9, 56e9),
+    ],
+)
+def test_a_checkpoint_holds_what_a_run_needs_to_go_on(method, optimizer, params, trained, expected):
+    assert checkpoint_bytes(method, params, trained, optimizer) == int(expected)
+
+
+def test_a_run_that_never_gets_anywhere_is_infinite():
+    stuck = interruptions(work_s=1e6, nodes=4000, devices=32_000, bytes_each=10**15, spot=True, interval_s=40_000.0)
+    assert math.isinf(stuck.stretch) or stuck.stretch > 100
