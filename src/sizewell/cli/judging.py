@@ -20,16 +20,15 @@ DEFAULT_CONFIG = "policy/config.yaml"
 
 
 def config(path: Path | None, root: Path) -> Config:
-    """The named policy configuration, else the project's own, else the rules' own levels."""
-    from sizewell.policy.config import Config, read_config
+    """The named policy configuration, else the project's own, else the one that comes with the policy pack."""
+    from sizewell.policy.config import DEFAULT_FILE, read_config
 
     own = root / DEFAULT_CONFIG
-    if path is None and not own.exists():
-        return Config()
+    file = path or (own if own.exists() else DEFAULT_FILE)
     try:
-        return read_config(path or own)
+        return read_config(file)
     except ConfigError as error:
-        raise ConfigError(error.faults, subject=str(path or own)) from None
+        raise ConfigError(error.faults, subject=str(file)) from None
 
 
 def decision_of(root: Path, stack: str) -> Decision | None:
