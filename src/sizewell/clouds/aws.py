@@ -1,0 +1,116 @@
+"""AWS, reading only: boto3 clients that refuse every operation which could change something.
+
+Credentials, regions, proxies and base addresses (`AWS_ENDPOINT_URL`, `AWS_ENDPOINT_URL_EC2`) are boto3's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from sizewell.clouds.calls import CloudError, Deadline, Reason, Timeouts
+
+if TYPE_CHECKING:
+    import boto3
+
+READING: Final = ("Describe", "Get", "List", "Head", "BatchGet", "Simulate", "Search", "Lookup")
+_LOGIN: Final = {
+    *("AuthFailure", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch"),
+    *("UnrecognizedClientException", "InvalidAccessKeyId", "RequestExpired", "TokenRefreshRequired"),
+}
+_DENIED: Final = {
+    *("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "NotAuthorized", "AuthorizationError"),
+    *("AuthorizationErrorException", "403", "Forbidden"),
+}
+_UNANSWERED: Final = {
+    *("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"),
+    *("InternalError", "InternalFailure", "InternalServerError", "ServiceUnavailable", "500", "503"),
+}
+
+
+class Aws:
+    """Clients by service and region, made once each; calls go through `call` and `pages`."""
+
+    def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None, profile: str | None = None) -> None:
+        try:
+            import boto3
+        except ImportError:
+            fix = "run: pip install 'sizewell[aws]'"
+            raise CloudError("aws", "login", "boto3 is not installed", fix=fix) from None
+        import botocore.exceptions
+
+        self.deadline, self.timeouts = deadline, timeouts or Timeouts()
+        try:
+            self._session: boto3.Session = boto3.Session(profile_name=profile)
+        except botocore.exceptions.ProfileNotFound as error:
+            raise CloudError("aws", "login", str(error), fix="set AWS_PROFILE to a profile that exists") from error
+        self._clients: dict[tuple[str, str], Any] = {}
+
+    def client(self, service: str, region: str) -> Any:
+        """A boto3 client that reads only. Made by the thread that asks first: call it before `together`."""
+        from botocore.config import Config
+
+        key = (service, region)
+        if key not in self._clients:
+            config = Config(
+                connect_timeout=self.timeouts.connect_s,
+                read_timeout=self.timeouts.read_s,
+                retries={"mode": "standard", "total_max_attempts": self.timeouts.attempts},
+                max_pool_connections=16,
+                user_agent_extra="sizewell",
+            )
+            client = self._session.client(service, region_name=region, config=config)
+            client.meta.events.register("before-call", _only_reads)
+            client.meta.events.register("before-send", lambda **_: self.deadline.check(service))
+            self._clients[key] = client
+        return self._clients[key]
+
+    def call(self, service: str, region: str, operation: str, **parameters: Any) -> dict[str, Any]:
+        """The answer of one operation, named as the method of the client (`describe_images`). CloudError otherwise."""
+        client = self.client(service, region)
+        return dict(_translated(service, lambda: getattr(client, operation)(**parameters)))
+
+    def pages(self, service: str, region: str, operation: str, items: str, **parameters: Any) -> Iterator[Any]:
+        """Every item of all pages, by botocore's own paginator where the operation has one."""
+        client = self.client(service, region)
+        if not client.can_paginate(operation):
+            yield from self.call(service, region, operation, **parameters).get(items, [])
+            return
+        pages = iter(client.get_paginator(operation).paginate(**parameters))
+        while (page := _translated(service, lambda: next(pages, None))) is not None:
+            yield from page.get(items, [])
+
+
+def _only_reads(model: Any, **_: Any) -> None:
+    if not model.name.startswith(READING):
+        raise AssertionError(f"{model.service_model.service_name}:{model.name} does not read; clouds/ changes nothing")
+
+
+def _translated(service: str, ask: Callable[[], Any]) -> Any:
+    from botocore import exceptions
+
+    try:
+        return ask()
+    except exceptions.ClientError as error:
+        code = str(error.response.get("Error", {}).get("Code", ""))
+        message = str(error.response.get("Error", {}).get("Message", ""))
+        raise CloudError(service, _reason(code), f"{error.operation_name}: {code}: {message}", code=code) from error
+    except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError) as error:
+        raise CloudError(service, "login", str(error), fix="run: aws sso login, or set AWS_PROFILE") from error
+    except (exceptions.TokenRetrievalError, exceptions.SSOError, exceptions.CredentialRetrievalError) as error:
+        raise CloudError(service, "login", str(error), fix="run: aws sso login") from error
+    except (exceptions.ParamValidationError, exceptions.NoRegionError) as error:
+        raise CloudError(service, "refused", " ".join(str(error).split())) from error
+    except (exceptions.PaginationError, exceptions.HTTPClientError, exceptions.BotoCoreError) as error:
+        raise CloudError(service, "unanswered", " ".join(str(error).split())[:300]) from error
+
+
+def _reason(code: str) -> Reason:
+    if code in _LOGIN:
+        return "login"
+    if code in _DENIED:
+        return "denied"
+    if code in _UNANSWERED:
+        return "unanswered"
+    missing = ("NotFound", "NoSuch", "DoesNotExist", "NonExistent")
+    return "missing" if any(word in code for word in missing) or code == "404" else "refused"

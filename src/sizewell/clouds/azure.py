@@ -1,0 +1,60 @@
+"""Azure Resource Manager and the public price list, reading only.
+
+Credentials are azure-identity's default chain (the Azure CLI's login, a workload identity, a service principal), or a
+token in `AZURE_ACCESS_TOKEN`. `AZURE_ENDPOINT_URL` and `AZURE_ENDPOINT_URL_MANAGEMENT` set base addresses.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Final
+
+import urllib3
+
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.rest import Reader, base_url
+
+_SCOPE: Final = "https://management.azure.com/.default"
+_HOSTS: Final = {"management": "https://management.azure.com", "prices": "https://prices.azure.com"}
+
+
+class Azure:
+    """Readers by service (`management`, and `prices`, which needs no login) that share connections and one token."""
+
+    def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None) -> None:
+        self.deadline, self.timeouts = deadline, timeouts or Timeouts()
+        self._pool = urllib3.PoolManager(maxsize=16)
+        self._lock = threading.Lock()
+        self._credential: Any = None
+
+    def reader(self, service: str = "management") -> Reader:
+        """The reader of one of the two services."""
+        return Reader(
+            service="azure" if service == "management" else f"azure {service}",
+            base=base_url("azure", service, _HOSTS[service]),
+            deadline=self.deadline,
+            headers=self._headers if service == "management" else dict,
+            timeouts=self.timeouts,
+            pool=self._pool,
+        )
+
+    def _headers(self) -> dict[str, str]:
+        if token := os.environ.get("AZURE_ACCESS_TOKEN"):
+            return {"Authorization": f"Bearer {token}"}
+        try:
+            import azure.core.exceptions
+            import azure.identity
+        except ImportError:
+            fix = "run: pip install 'sizewell[azure]'"
+            raise CloudError("azure", "login", "azure-identity is not installed", fix=fix) from None
+        with self._lock:
+            try:
+                if self._credential is None:
+                    self._credential = azure.identity.DefaultAzureCredential()
+                token = self._credential.get_token(_SCOPE).token  # kept by azure-identity until it expires
+            except azure.core.exceptions.ServiceRequestError as error:
+                raise CloudError("azure", "unanswered", f"no token: {error}") from error
+            except azure.core.exceptions.ClientAuthenticationError as error:
+                raise CloudError("azure", "login", str(error).partition("\n")[0], fix="run: az login") from error
+            return {"Authorization": f"Bearer {token}"}

@@ -1,0 +1,62 @@
+"""Google Cloud's REST APIs, reading only.
+
+Credentials are the application default ones (google-auth), or a token in `GOOGLE_OAUTH_ACCESS_TOKEN`, which Pulumi's
+provider reads too. `GOOGLE_ENDPOINT_URL` and `GOOGLE_ENDPOINT_URL_COMPUTE` set base addresses.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Final
+
+import urllib3
+
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.rest import Reader, base_url
+
+_SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
+_LOGIN: Final = "run: gcloud auth application-default login"
+
+
+class Google:
+    """Readers by service (`compute`, `serviceusage`, …) that share connections and one token."""
+
+    def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None) -> None:
+        self.deadline, self.timeouts = deadline, timeouts or Timeouts()
+        self._pool = urllib3.PoolManager(maxsize=16)
+        self._lock = threading.Lock()
+        self._credentials: Any = None
+
+    def reader(self, service: str, *, authorized: bool = True) -> Reader:
+        """`https://SERVICE.googleapis.com`; without `authorized` no token is sent (public lists with an API key)."""
+        return Reader(
+            service=service,
+            base=base_url("google", service, f"https://{service}.googleapis.com"),
+            deadline=self.deadline,
+            headers=self._headers if authorized else dict,
+            timeouts=self.timeouts,
+            pool=self._pool,
+        )
+
+    def _headers(self) -> dict[str, str]:
+        if token := os.environ.get("GOOGLE_OAUTH_ACCESS_TOKEN"):
+            return {"Authorization": f"Bearer {token}"}
+        try:
+            import google.auth
+            import google.auth.exceptions
+            import google.auth.transport.urllib3
+        except ImportError:
+            fix = "run: pip install 'sizewell[gcp]'"
+            raise CloudError("google", "login", "google-auth is not installed", fix=fix) from None
+        with self._lock:
+            try:
+                if self._credentials is None:
+                    self._credentials, _ = google.auth.default(scopes=_SCOPES)
+                if not self._credentials.valid:
+                    self._credentials.refresh(google.auth.transport.urllib3.Request(self._pool))
+            except google.auth.exceptions.TransportError as error:
+                raise CloudError("google", "unanswered", f"no token: {error}") from error
+            except google.auth.exceptions.GoogleAuthError as error:
+                raise CloudError("google", "login", str(error).partition("\n")[0], fix=_LOGIN) from error
+            return {"Authorization": f"Bearer {self._credentials.token}"}

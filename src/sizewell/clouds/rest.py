@@ -1,0 +1,158 @@
+"""JSON over HTTPS, reading only: what Google's and Azure's APIs and the public price lists have in common."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import urllib3
+
+from sizewell.clouds.calls import CloudError, Deadline, Reason, Timeouts
+
+_AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_PAGES_MAX: Final = 10_000
+# Google answers 403 for a rate limit too; only its reason tells (Cloud APIs, "Errors").
+_LIMITED: Final = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"})
+
+
+def base_url(cloud: str, service: str, default: str) -> str:
+    """A service's address: `CLOUD_ENDPOINT_URL_SERVICE`, `CLOUD_ENDPOINT_URL`, or the default.
+
+    The same names that boto3 reads (`AWS_ENDPOINT_URL_EC2`), so that a proxy or a replay serves all three clouds.
+    """
+    prefix = f"{cloud.upper()}_ENDPOINT_URL"
+    return os.environ.get(f"{prefix}_{service.upper()}") or os.environ.get(prefix) or default
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """One API: `get`, `query` (a POST that only reads) and `pages`.
+
+    `headers` gives those of each call, such as a bearer token that expires. Paths are joined to `base`; a link to a
+    next page is followed on `base`'s host only, so that a token never leaves it.
+    """
+
+    service: str
+    base: str
+    deadline: Deadline
+    headers: Callable[[], Mapping[str, str]] = dict
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(maxsize=16))
+
+    def get(self, path: str, **parameters: str | int) -> dict[str, Any]:
+        """The JSON object at `path`. CloudError where there is none."""
+        return self._call("GET", self._url(path, parameters), None)
+
+    def query(self, path: str, body: Mapping[str, Any], **parameters: str | int) -> dict[str, Any]:
+        """The answer to a POST that changes nothing, such as `:testIamPermissions`. CloudError where there is none."""
+        return self._call("POST", self._url(path, parameters), json.dumps(body).encode())
+
+    def pages(
+        self, path: str, *, items: str, link: str = "nextLink", token: str = "", **parameters: str | int
+    ) -> Iterator[dict[str, Any]]:
+        """Every item of all pages: the next one by its `link`, or with `token` by `nextPageToken` in that parameter.
+
+        CloudError where a page comes a second time or the items are no list of objects; an absent list is empty.
+        """
+        url = self._url(path, parameters)
+        seen = {url}
+        for _ in range(_PAGES_MAX):
+            page = self._call("GET", url, None)
+            rows = page.get(items, [])
+            if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+                raise CloudError(self.service, "unanswered", f"{items!r} is no list of objects at {path}")
+            yield from rows
+            following = page.get("nextPageToken") if token else page.get(link)
+            if not following:
+                return
+            url = self._url(path, {**parameters, token: following}) if token else self._own(str(following))
+            if url in seen:
+                raise CloudError(self.service, "unanswered", f"sent the same page again at {path}")
+            seen.add(url)
+        raise CloudError(self.service, "unanswered", f"more than {_PAGES_MAX:,} pages at {path}")
+
+    def _url(self, path: str, parameters: Mapping[str, str | int]) -> str:
+        given = urlencode(parameters, safe="$,/:'()")
+        url = self.base.rstrip("/") + "/" + path.lstrip("/")
+        return f"{url}{'&' if '?' in url else '?'}{given}" if given else url
+
+    def _own(self, link: str) -> str:
+        """A link on the host of `base`: the path and query of what was sent, wherever it points."""
+        parts = urlsplit(urljoin(self.base, link))
+        root = urlsplit(self.base)
+        return f"{root.scheme}://{root.netloc}{parts.path}" + (f"?{parts.query}" if parts.query else "")
+
+    def _call(self, method: str, url: str, body: bytes | None) -> dict[str, Any]:
+        for attempt in range(1, self.timeouts.attempts + 1):
+            last = attempt == self.timeouts.attempts
+            self.deadline.check(self.service)
+            try:
+                answer = self.pool.request(
+                    method,
+                    url,
+                    body=body,
+                    headers={"Accept": "application/json", "Content-Type": "application/json", **self.headers()},
+                    timeout=urllib3.Timeout(
+                        connect=min(self.timeouts.connect_s, self.deadline.left_s() or 0.001),
+                        read=min(self.timeouts.read_s, self.deadline.left_s() or 0.001),
+                    ),
+                    retries=False,
+                    redirect=False,
+                )
+            except urllib3.exceptions.HTTPError as error:
+                if last:
+                    detail = f"no answer from {urlsplit(url).netloc} ({type(error).__name__}), {attempt} attempts"
+                    raise CloudError(self.service, "unanswered", detail) from error
+                self.deadline.sleep(self.timeouts.wait_s(attempt), self.service)
+                continue
+            document, code = _document(answer.data)
+            limited = answer.status in _AGAIN or code in _LIMITED
+            if limited and not last:
+                told_s = _seconds(answer.headers.get("Retry-After"))
+                self.deadline.sleep(self.timeouts.wait_s(attempt, told_s=told_s), self.service)
+                continue
+            return self._answered(answer.status, document, code, limited=limited)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _answered(self, status: int, document: Any, code: str, *, limited: bool) -> dict[str, Any]:
+        if status == 200 and isinstance(document, dict) and "error" not in document:
+            return document
+        message = _message(document)
+        if status == 200:
+            detail = f"status 200 with {message or 'something that is no JSON object'}"
+            raise CloudError(self.service, "unanswered", detail, code=code)
+        reasons: dict[int, Reason] = {401: "login", 403: "denied", 404: "missing"}
+        reason = "unanswered" if limited or status >= 500 or status < 400 else reasons.get(status, "refused")
+        raise CloudError(self.service, reason, f"status {status}" + (f": {message}" if message else ""), code=code)
+
+
+def _document(data: bytes) -> tuple[Any, str]:
+    """The parsed body (None where it is no JSON) and the code or reason of an error in it."""
+    try:
+        document = json.loads(data)
+    except ValueError:
+        return None, ""
+    error = document.get("error") if isinstance(document, dict) else None
+    if not isinstance(error, dict):
+        return document, ""
+    for detail in error.get("details") or []:  # Google's ErrorInfo
+        if isinstance(detail, dict) and isinstance(detail.get("reason"), str):
+            return document, detail["reason"]
+    for each in error.get("errors") or []:  # Google's older form
+        if isinstance(each, dict) and isinstance(each.get("reason"), str):
+            return document, each["reason"]
+    return document, str(error.get("status") or error.get("code") or "")
+
+
+def _message(document: Any) -> str:
+    error = document.get("error") if isinstance(document, dict) else None
+    text = error.get("message") if isinstance(error, dict) else error
+    return " ".join(str(text or "").split())[:300]
+
+
+def _seconds(header: str | None) -> float | None:
+    return float(header) if header and header.isdigit() else None

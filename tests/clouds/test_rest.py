@@ -1,0 +1,143 @@
+"""The REST reader against a server that throttles, stalls, repeats pages and answers nonsense."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from sizewell.clouds.azure import Azure
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts, together
+from sizewell.clouds.gcp import Google
+from sizewell.clouds.rest import Reader, base_url
+from tests.clouds.rest_server import Reply, Server
+
+FAST = Timeouts(connect_s=0.5, read_s=0.3, attempts=3, backoff_s=0.01)
+
+
+def reader(server: Server, *, total_s: float = 10.0) -> Reader:
+    return Reader(service="stand-in", base=server.url, deadline=Deadline(total_s), timeouts=FAST)
+
+
+def test_pages_by_token_follow_to_the_end(server):
+    # The form of compute's zones.list: items and nextPageToken, sent back as pageToken.
+    server.reply("GET /v1/zones?filter=a+b", Reply({"items": [{"name": "a"}], "nextPageToken": "t2"}))
+    server.reply("GET /v1/zones?filter=a+b&pageToken=t2", Reply({"items": [{"name": "b"}]}))
+    rows = list(reader(server).pages("v1/zones", items="items", token="pageToken", filter="a b"))
+    assert [row["name"] for row in rows] == ["a", "b"]
+
+
+def test_a_link_is_followed_on_our_own_host_alone(server):
+    # Azure's nextLink is absolute; the bearer token must not go to another host, and a replay must stay one.
+    server.reply("GET /skus", Reply({"value": [{"n": 1}], "nextLink": "https://elsewhere.example/skus?$skip=1"}))
+    server.reply("GET /skus?$skip=1", Reply({"value": [{"n": 2}]}))
+    assert [row["n"] for row in reader(server).pages("skus", items="value")] == [1, 2]
+
+
+def test_a_page_that_comes_again_is_an_error_and_no_loop(server):
+    server.reply("GET /v1/zones", Reply({"items": [], "nextPageToken": "same"}))
+    with pytest.raises(CloudError, match="same page again") as error:
+        list(reader(server).pages("v1/zones", items="items", token="pageToken"))
+    assert error.value.reason == "unanswered"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        Reply({}, 429, {"Retry-After": "0"}),
+        Reply(b"<html>busy</html>", 503),
+        Reply({"error": {"code": 403, "errors": [{"reason": "rateLimitExceeded"}]}}, 403),
+        Reply({}, 200, delay_s=0.6),
+    ],
+    ids=["throttled", "unavailable", "google-rate-limit", "stalled"],
+)
+def test_what_passes_by_is_asked_again(server, first):
+    server.reply("GET /x", first, Reply({"fine": True}))
+    assert reader(server).get("x") == {"fine": True}
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason", "says"),
+    [
+        (Reply({"error": {"code": 401, "message": "no token"}}, 401), "login", "no token"),
+        (Reply({"error": {"code": 403, "message": "lacks\n x.y"}}, 403), "denied", "lacks x.y"),
+        (Reply({"error": {"code": "NotFound", "message": "no such"}}, 404), "missing", "no such"),
+        (Reply({"error": {"code": 400, "message": "bad filter"}}, 400), "refused", "bad filter"),
+        (Reply(b"<html>sign in</html>", 200), "unanswered", "no JSON object"),
+        (Reply([], 200), "unanswered", "no JSON object"),
+        (Reply({"error": {"message": "an error page"}}, 200), "unanswered", "an error page"),
+        (Reply(b"", 302, {"Location": "http://elsewhere.example"}), "unanswered", "status 302"),
+        (Reply(b"busy", 503), "unanswered", "status 503"),
+    ],
+)
+def test_each_failure_has_its_reason(server, reply, reason, says):
+    server.reply("GET /x", reply)
+    with pytest.raises(CloudError, match=says) as error:
+        reader(server).get("x")
+    assert error.value.reason == reason
+    assert error.value.exit_code == 69
+
+
+def test_no_wait_outlasts_the_deadline(server):
+    server.reply("GET /x", Reply({}, 429, {"Retry-After": "3600"}))
+    began = time.monotonic()
+    with pytest.raises(CloudError, match="asks to wait 3600") as error:
+        reader(server, total_s=1.0).get("x")
+    assert error.value.reason == "unanswered"
+    assert time.monotonic() - began < 1.0
+
+
+def test_nothing_is_asked_after_the_deadline(server):
+    with pytest.raises(CloudError, match="not asked"):
+        reader(server, total_s=0.0).get("x")
+    assert server.asked == []
+
+
+def test_nobody_there_is_unanswered():
+    gone = Reader(service="gone", base="http://127.0.0.1:9", deadline=Deadline(5), timeouts=FAST)
+    with pytest.raises(CloudError, match=r"no answer from 127\.0\.0\.1:9") as error:
+        gone.get("x")
+    assert error.value.reason == "unanswered"
+
+
+def test_many_questions_are_asked_at_once_and_answered_in_order(server):
+    for number in range(16):
+        server.reply(f"GET /{number}", Reply({"n": number}, delay_s=0.1))
+    asking = reader(server)
+    began = time.monotonic()
+    answers = together({str(n): lambda n=n: asking.get(str(n)) for n in range(17)})
+    assert time.monotonic() - began < 1.0  # one by one it would take 1.6 s
+    assert [answer["n"] for name, answer in answers.items() if name != "16"] == list(range(16))
+    assert isinstance(answers["16"], CloudError)
+
+
+def test_base_addresses_come_from_the_environment(monkeypatch, server):
+    assert base_url("google", "compute", "https://compute.googleapis.com") == "https://compute.googleapis.com"
+    monkeypatch.setenv("GOOGLE_ENDPOINT_URL", server.url)
+    assert Google(Deadline(1)).reader("compute").base == server.url
+    monkeypatch.setenv("GOOGLE_ENDPOINT_URL_COMPUTE", "http://other")
+    assert Google(Deadline(1)).reader("compute").base == "http://other"
+    monkeypatch.setenv("AZURE_ENDPOINT_URL_PRICES", server.url)
+    assert Azure(Deadline(1)).reader("prices").base == server.url
+    assert Azure(Deadline(1)).reader().base == "https://management.azure.com"
+
+
+@pytest.mark.parametrize(("cloud", "variable"), [(Google, "GOOGLE_OAUTH_ACCESS_TOKEN"), (Azure, "AZURE_ACCESS_TOKEN")])
+def test_a_token_of_the_environment_is_sent_and_public_lists_get_none(monkeypatch, server, cloud, variable):
+    monkeypatch.setenv(variable, "t0ken")
+    monkeypatch.setenv(f"{variable.partition('_')[0]}_ENDPOINT_URL", server.url)
+    server.reply("GET /x", Reply({}))
+    own = cloud(Deadline(5), timeouts=FAST)
+    (own.reader("compute") if cloud is Google else own.reader()).get("x")
+    (own.reader("cloudbilling", authorized=False) if cloud is Google else own.reader("prices")).get("x")
+    assert [headers.get("Authorization") for headers in server.headers] == ["Bearer t0ken", None]
+
+
+def test_without_a_login_the_message_says_how(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("GOOGLE_OAUTH_ACCESS_TOKEN", raising=False)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    with pytest.raises(CloudError, match="gcloud auth application-default login") as error:
+        Google(Deadline(5), timeouts=FAST).reader("compute").get("x")
+    assert error.value.reason == "login"
