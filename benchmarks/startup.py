@@ -21,12 +21,14 @@ FORBIDDEN = ("pulumi", "boto3", "botocore", "google.cloud", "azure", "grpc")
 
 
 def provider_modules(stack: str) -> list[str]:
-    """The top modules of the Pulumi SDKs that evaluating a stack loads."""
+    """The modules of the Pulumi SDKs whose code runs when a stack is evaluated.
+
+    The SDKs put a lazy stand-in for each service into `sys.modules`; importing those alone loads nothing.
+    """
     code = (
-        "import sys; from pathlib import Path; from sizewell.recording.evaluate import evaluate; "
+        "import sys, types; from pathlib import Path; from sizewell.recording.evaluate import evaluate; "
         f"evaluate(Path('.'), {stack!r}); "
-        "print(*sorted(n for n in sys.modules if n.startswith('pulumi_') and n.count('.') == 1 "
-        "and hasattr(sys.modules[n], '__path__')))"
+        "print(*sorted(n for n, m in sys.modules.items() if n.startswith('pulumi_') and type(m) is types.ModuleType))"
     )
     return subprocess.run([PYTHON, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
 
@@ -49,7 +51,7 @@ def main() -> int:
     a, b, ratio = paired(
         [SIZEWELL, "preview", STACK, "--engine", "offline"], [PYTHON, "-c", "import " + ", ".join(["pulumi", *modules])]
     )
-    print(f"   sizewell preview {STACK}: {a:.3f} s; bare import of {', '.join(modules)}: {b:.3f} s")
+    print(f"   sizewell preview {STACK}: {a:.3f} s; bare import of the {len(modules)} SDK modules it runs: {b:.3f} s")
     missed |= report("sizewell preview of one stack / bare import of its modules", ratio, 1.3, "x")
     return int(missed)
 

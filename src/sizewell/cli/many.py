@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from datetime import date
-from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +25,9 @@ def processes(count: int) -> int:
 
 def decide_all(specs: Sequence[WorkloadSpec], on: date, tell: Callable[[int], None]) -> Iterator[Answer]:
     """An answer for each spec, in their order; `tell` hears how many are done."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     # Spawned, not forked: the process that prints the progress has a thread of its own.
     with ProcessPoolExecutor(processes(len(specs)), mp_context=get_context("spawn")) as pool:
         answers = pool.map(_decide, ((spec, on) for spec in specs), chunksize=AT_ONCE)

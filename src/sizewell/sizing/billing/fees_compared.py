@@ -53,7 +53,7 @@ class ComparedFees:
             if isinstance(price, Priced):
                 found = ComparedFee(float(price.amount), known=True)
             else:
-                found = _stand_in([float(fee.usd) for fee in self.catalog.fees if (fee.cloud, fee.key) == (cloud, key)])
+                found = _stand_in([float(fee.usd) for fee in self.catalog.fees_of(cloud, key)])
             self.memo[cloud, key, region] = found
         return found
 

@@ -164,14 +164,15 @@ class Catalog:
         day = on.isoformat() if on is not None else "9999-12-31"
         for place in (region, EVERYWHERE):
             tiers: dict[object, Fee] = {}
-            for fee in self._fees_of(cloud, key):
+            for fee in self.fees_of(cloud, key):
                 if fee.region == place and fee.effective_from <= day:
                     tiers[fee.from_quantity] = fee
             if tiers:
                 return tuple(sorted(tiers.values(), key=lambda fee: fee.from_quantity))
         return ()
 
-    def _fees_of(self, cloud: str, key: str) -> tuple[Fee, ...]:
+    def fees_of(self, cloud: str, key: str) -> tuple[Fee, ...]:
+        """Every row of a fee, in all regions, tiers and dates; worked out once."""
         by_key = self.memo.get(("fees",))
         if by_key is None:
             by_key = self.memo["fees",] = {}
@@ -185,7 +186,7 @@ class Catalog:
         tiers = self.fee_tiers(cloud, key, region, on)
         if tiers:
             return Priced(tiers[0].usd, tiers[0].source, tiers[0].effective_from)
-        elsewhere = sorted({fee.region for fee in self._fees_of(cloud, key)})
+        elsewhere = sorted({fee.region for fee in self.fees_of(cloud, key)})
         if elsewhere:
             return Unpriced(f"{cloud} {key}: no price for {region}; known for {', '.join(elsewhere)}")
         return Unpriced(f"{cloud} {key}: no price in the catalog")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from sizewell.sizing.choose.fleet import START_UP_S, Fleet, FleetRefusal, Machine, Memo, Replicas, within
-from sizewell.sizing.choose.fleets_training import training_fleets
 from sizewell.sizing.choose.requirements import Arrivals, Requirements
 from sizewell.sizing.predict.memory import serving_budget_bytes, serving_memory, usable_bytes
 from sizewell.sizing.predict.performance.serving import (
@@ -31,6 +30,8 @@ REPLICAS_MAX = 100_000
 def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:
     """The fleets of `machine` that meet `need`, smallest first; or why there is none."""
     if need.training is not None:
+        from sizewell.sizing.choose.fleets_training import training_fleets
+
         return training_fleets((machine,), need, memo)[0]
     if need.arrivals is not None and need.serving is not None and need.level is not None:
         return online_fleet(machine, need, memo, job=need.serving, arrivals=need.arrivals, level=need.level)
