@@ -11,11 +11,12 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from sizewell.sizing.catalog import rows, table
+from sizewell.sizing.catalog import rows, spot, table
 from sizewell.sizing.catalog.records import (
     Accelerator,
     Architecture,
@@ -135,7 +136,13 @@ class Catalog:
     def price(
         self, cloud: str, instance_type: str, region: str, market: str = "on-demand", on: date | None = None
     ) -> Priced | Unpriced:
-        """US dollars per machine-hour; where zones differ (spot), the cheapest zone, which the source then names."""
+        """US dollars per machine-hour; of a spot machine the usual price in the region (`spot.py`), of zones otherwise
+        the cheapest, which the source then names.
+        """
+        if market == "spot":
+            usual = self.spot(cloud, instance_type, on).get(region)
+            if usual is not None:
+                return Priced(usual.usd_per_hour, usual.source, usual.as_of)
         found = self.offers(cloud, instance_type, region=region, market=market, on=on)
         if not found:
             return Unpriced(self._why_unpriced(cloud, instance_type, region, market, on))
@@ -143,6 +150,42 @@ class Catalog:
         where = f" (zone {best.zone})" if best.zone else ""
         marked = f"; {best.basis}" if best.basis.startswith("estimate") else ""
         return Priced(best.usd_per_hour, f"{best.source}{where}{marked}", best.effective_from)
+
+    def spot(self, cloud: str, instance_type: str, on: date | None = None) -> Mapping[str, spot.UsualSpot]:
+        """What the type usually costs as spot, by region; regions without a quote or a published price are absent."""
+        asked = ("spot", cloud, instance_type, on)
+        if asked not in self.memo:
+            day = on.isoformat() if on is not None else "9999-12-31"
+            rows = self.offers_by_type.get((cloud, instance_type), ())
+            listed = self._listed(cloud, instance_type, on)
+            self.memo[asked] = spot.by_region(rows, day, listed, self._spot_discount(cloud, instance_type, on))
+        return self.memo[asked]  # type: ignore[no-any-return]
+
+    def _spot_discount(self, cloud: str, instance_type: str, on: date | None) -> Decimal | None:
+        asked = ("spot shares", cloud, on)
+        if asked not in self.memo:
+            day = on.isoformat() if on is not None else "9999-12-31"
+            quoted = {
+                o.instance_type
+                for o in self.all_offers
+                if o.cloud == cloud and o.market == "spot" and o.basis.startswith(spot.QUOTED)
+            }
+            shares = {
+                name: spot.share_of_listed(self.offers_by_type[cloud, name], self._listed(cloud, name, on), day)
+                for name in sorted(quoted)
+            }
+            self.memo[asked] = {name: share for name, share in shares.items() if share is not None}
+        return spot.usual_discount(instance_type, self.memo[asked])
+
+    def _listed(self, cloud: str, instance_type: str, on: date | None) -> dict[str, Decimal]:
+        """The on-demand price by region, estimates left out."""
+        day = on.isoformat() if on is not None else "9999-12-31"
+        listed: dict[str, Decimal] = {}
+        for row in self.offers_by_type.get((cloud, instance_type), ()):  # sorted by date within a key
+            in_force = row.effective_from <= day and (not row.effective_to or day < row.effective_to)
+            if row.market == "on-demand" and not row.zone and in_force and not row.basis.startswith("estimate"):
+                listed[row.region] = row.usd_per_hour
+        return listed
 
     def _why_unpriced(self, cloud: str, instance_type: str, region: str, market: str, on: date | None) -> str:
         day = f" on {on.isoformat()}" if on is not None else ""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from sizewell.sizing.catalog import buildable, residency
 from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
+from sizewell.sizing.catalog.spot import FAR_BELOW, UsualSpot
 from sizewell.sizing.choose import orchestration, services
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Memo
 from sizewell.sizing.choose.fleets import fleets_for
@@ -54,7 +55,7 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deal:
-    """The cheapest offer of a shape in one market of one region."""
+    """A shape in one market of one region at its price there: of spot the usual one, otherwise the cheapest."""
 
     market: str
     region: str
@@ -415,27 +416,42 @@ def _allowed(offer: Offer, need: Requirements) -> bool:
 
 
 def _deals(offers: Sequence[Offer], context: _Context, *, every: bool) -> tuple[Deal, ...]:
-    """The cheapest offer in each market of each region, dearest last within a market; of one machine type.
+    """What each market of each region asks, dearest last within a market; of one machine type.
 
     With `every` offer of the type they are the same for all specs.
     """
     key = ("deals", offers[0].cloud, offers[0].instance_type, context.on)
+    usual = context.catalog.spot(offers[0].cloud, offers[0].instance_type, context.on)
     if not every:
-        return _cheapest(offers)
+        return _cheapest(offers, usual)
     if key not in context.catalog.memo:
-        context.catalog.memo[key] = _cheapest(offers)
+        context.catalog.memo[key] = _cheapest(offers, usual)
     return context.catalog.memo[key]  # type: ignore[no-any-return]
 
 
-def _cheapest(offers: Iterable[Offer]) -> tuple[Deal, ...]:
-    best: dict[tuple[str, str], Offer] = {}
+def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot]) -> tuple[Deal, ...]:
+    """One deal for each market of each region.
+
+    A spot deal has the region's usual price, and the zone of the cheapest quote that is not far below it.
+    """
+    best: dict[tuple[str, str], tuple[bool, Decimal, Offer]] = {}
     for offer in offers:
         key = (offer.market, offer.region)
-        if key not in best or (offer.usd_per_hour, offer.zone) < (best[key].usd_per_hour, best[key].zone):
-            best[key] = offer
+        place = usual.get(offer.region) if offer.market == "spot" else None
+        usd = offer.usd_per_hour
+        far = place is not None and bool(place.quotes) and usd < FAR_BELOW * place.usd_per_hour
+        order = (far, -usd if far else usd, offer.zone)
+        if key not in best or order < (best[key][0], best[key][1], best[key][2].zone):
+            best[key] = (far, order[1], offer)
     deals = [
-        Deal(market=o.market, region=o.region, zone=o.zone, usd_per_hour=o.usd_per_hour, advisor=o.interruption)
-        for o in best.values()
+        Deal(
+            market=o.market,
+            region=o.region,
+            zone=o.zone,
+            usd_per_hour=usual[o.region].usd_per_hour if o.market == "spot" else o.usd_per_hour,
+            advisor=o.interruption,
+        )
+        for _, _, o in best.values()
     ]
     return tuple(sorted(deals, key=lambda deal: (deal.market, deal.usd_per_hour, deal.region, deal.zone)))
 
