@@ -24,9 +24,8 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
     kubeconfig = pulumi.Output.from_input(kubeconfig).apply(_config)
     pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
     outputs: dict[str, Any] = {}
-    queue, installed = cluster.queue, ("jobset", "kuberay", "lws", "keda")
-    if cluster.operators:
-        installed = ()
+    queue = cluster.queue
+    installed: tuple[str, ...] = () if cluster.operators else ("jobset", "kuberay", "lws", "keda")
     if not queue and cluster.operators:
         from sizewell.components.kubernetes.queueing import Queueing
 

@@ -2,15 +2,24 @@
 
 from typing import Any
 
+from sizewell.components.owned import OwnedArgs
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 
-def owned_args(decision: Decision) -> dict[str, Any]:
+def owned_args(decision: Decision) -> OwnedArgs:
     """Whose the component is, and until when."""
-    owned = {"environment": decision.environment, "owner": decision.owner, "cost_center": decision.cost_center}
+    owned = lasting_args(decision)
     if decision.expires_at:
         owned["expires"] = decision.expires_at.isoformat()
-    return {key: value for key, value in owned.items() if value}
+    return owned
+
+
+def lasting_args(decision: Decision) -> OwnedArgs:
+    """Whose the component is, where it outlives the stack's machines."""
+    owned: OwnedArgs = {"environment": decision.environment, "owner": decision.owner}
+    if decision.cost_center:
+        owned["cost_center"] = decision.cost_center
+    return owned
 
 
 def guard_args(workload: Workload, *, prepaid: bool) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What all components share: whose they are, and what they register about themselves."""
 
-from typing import Any, NotRequired, TypedDict
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict, TypeVar, cast
 
 import pulumi
 
@@ -56,6 +57,18 @@ class ScheduleArgs(TypedDict):
     """IANA name, as Europe/London."""
     windows: list[WindowArgs]
     """Hours in which machines may run."""
+
+
+A = TypeVar("A")
+
+
+def assemble(shape: type[A], *parts: Mapping[str, Any]) -> A:  # noqa: ARG001  (for the type alone)
+    """The arguments of one component out of what several hands know of it; of two values for a key the later counts.
+
+    No type checker can follow keys through mappings, so the component's own check is what refuses unknown and missing
+    ones, by name and with the way out.
+    """
+    return cast("A", {key: value for part in parts for key, value in part.items()})
 
 
 class Owned(pulumi.ComponentResource):

@@ -34,8 +34,8 @@ def resource(
 
 
 def _fact(fields: dict[str, Any]) -> dict[str, Any]:
-    inner = {key: fields.pop(key) for key in ("type", "name", "inputs", "protect", "retain_on_delete") if key in fields}
-    inner.update({key: fields.pop(key) for key in ("ignore_changes", "provider") if key in fields})
+    of_resource = ("type", "name", "inputs", "protect", "retain_on_delete", "ignore_changes", "provider")
+    inner = {key: fields.pop(key) for key in of_resource if key in fields}
     return {"resource": resource(**inner), "cloud": "aws", "region": "us-east-1", "tags": {}, **fields}
 
 

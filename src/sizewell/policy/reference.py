@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from sizewell.policy.announced import written
-from sizewell.policy.config import ENVIRONMENTS, schema
+from sizewell.policy.config import schema
 from sizewell.policy.rule import Rule
 from sizewell.policy.rules import RULES
+from sizewell.sizing.records.registration import ENVIRONMENTS
 
 _AREAS = {
     "spend": "Spend: what burns money while nobody works",

@@ -9,9 +9,9 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from sizewell.components.aws.storage.mounts import LustreMountArgs, block_window
-from sizewell.components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
 from sizewell.components.machines import find_shape
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs, assemble
 from sizewell.components.settings import Settings
 from sizewell.components.tags import store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -189,13 +189,12 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
 
 
 def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
-    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
-    return {  # type: ignore[typeddict-item]
-        **owned,
+    store = {
         "facts": store_facts(decision, workload),
         "region": workload.pools[0].region,
         "bucket": bucket_name(decision, workload, settings),
     }
+    return assemble(CheckpointStoreArgs, lasting_args(decision), store)  # it outlives its cluster
 
 
 def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:

@@ -9,7 +9,7 @@ from pulumi_aws import get_caller_identity_output
 from sizewell.components import containers
 from sizewell.components.aws import parts
 from sizewell.components.aws.args import pool_args
-from sizewell.components.facts import owned_args
+from sizewell.components.facts import lasting_args, owned_args
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.sizing.billing import standing
@@ -239,7 +239,8 @@ def registry_here(
         return registry_of(settings.accounts[0], region, prefix)
     provider = options.provider if isinstance(options.provider, pulumi.ProviderResource) else None
     account = get_caller_identity_output(opts=pulumi.InvokeOptions(provider=provider)).account_id
-    return account.apply(lambda number: registry_of(number, region, prefix))
+    registry: pulumi.Output[str] = account.apply(lambda number: registry_of(number, region, prefix))
+    return registry
 
 
 def _say_what_cannot_be_pulled(pairs: Sequence[Pair], settings: Settings) -> None:
@@ -260,7 +261,7 @@ def build_mirror(
     from sizewell.components.aws.eks.images import ImageMirror
     from sizewell.components.aws.eks.mirrored import images_of
 
-    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
+    owned = lasting_args(decision)  # it outlives its cluster
     args: Any = {**owned, **account, "region": region, "images": images_of(decision, pairs)}
     made = ImageMirror(f"images-{region}", args, options)
     return {f"images-{region}": {"registry": made.registry, "copies": made.copies}}

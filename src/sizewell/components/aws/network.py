@@ -8,6 +8,7 @@ from pulumi_aws import cloudwatch, ec2, iam, kms
 from sizewell.components.aws import plans
 from sizewell.components.aws.args import NetworkArgs
 from sizewell.components.aws.checks import check_network
+from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
 from sizewell.components.tags import physical_name
 
@@ -204,11 +205,7 @@ def encryption_key(owner: Owned, name: str, *, region: str, account: pulumi.Inpu
 
     With `account` a plain string its policy is known at preview, where rules judge it; else only later.
     """
-    policy: pulumi.Input[str] = (
-        plans.key_policy(account=account, region=region)
-        if isinstance(account, str)
-        else pulumi.Output.from_input(account).apply(lambda number: plans.key_policy(account=number, region=region))
-    )
+    policy = derive(lambda number: plans.key_policy(account=number, region=region), account)
     key = kms.Key(
         f"{name}-key",
         description=f"Disks, logs and notices of {pulumi.get_stack()} ({name})",

@@ -165,7 +165,7 @@ class GpuNodeGroup(Owned):
             )
 
         mounts = args.get("mounts")
-        return pulumi.Output.from_input(mounts).apply(script) if mounts else script(())
+        return pulumi.Output.all(*mounts).apply(script) if mounts else script(())
 
     def _reservation(
         self, name: str, args: GpuNodeGroupArgs
@@ -247,8 +247,12 @@ class GpuNodeGroup(Owned):
     def _schedule(self, name: str, args: GpuNodeGroupArgs, group: autoscaling.Group) -> None:
         if "schedule" not in args:
             return
-        sizes = {key: args[key] for key in ("nodes_min", "nodes_initial", "nodes_max")}
-        for action, settings in plans.schedule_actions(args["schedule"], **sizes).items():
+        for action, settings in plans.schedule_actions(
+            args["schedule"],
+            nodes_min=args["nodes_min"],
+            nodes_initial=args["nodes_initial"],
+            nodes_max=args["nodes_max"],
+        ).items():
             autoscaling.Schedule(
                 f"{name}-{action}",
                 scheduled_action_name=action,

@@ -1,7 +1,7 @@
 """What several AWS components make alike: roles, a closed security group, keys that a service may use, disks."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -11,6 +11,7 @@ from pulumi_aws import vpc as rules
 from sizewell.components.aws import plans
 from sizewell.components.aws.network import encryption_key
 from sizewell.components.aws.storage import mounts
+from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal
 
@@ -62,18 +63,8 @@ def pod_trust() -> str:
 
 def account_of(args: Mapping[str, Any], role: iam.Role) -> pulumi.Input[str]:
     """The account as the caller knows it, else as AWS tells it with the first role."""
-    return args.get("account") or role.arn.apply(plans.account_of)
-
-
-def told(make: Callable[..., str], *values: pulumi.Input[str]) -> pulumi.Input[str]:
-    """`make` of the values: at once where all are plain strings, so that a preview knows it, else once AWS answered.
-
-    >>> told("{}/{}".format, "a", "b")
-    'a/b'
-    """
-    if all(isinstance(value, str) for value in values):
-        return make(*values)
-    return pulumi.Output.all(*values).apply(lambda known: make(*known))
+    account: pulumi.Input[str] = args.get("account") or role.arn.apply(plans.account_of)
+    return account
 
 
 def arn_of(account: pulumi.Input[str], region: str, service: str, path: str) -> pulumi.Input[str]:
@@ -83,16 +74,19 @@ def arn_of(account: pulumi.Input[str], region: str, service: str, path: str) -> 
     ('arn:aws:sqs:us-east-1:123456789012:lost', 'arn:aws:iam::123456789012:role/nodes')
     """
     place = "" if service == "iam" else region
-    return told(f"arn:{plans.partition(region)}:{service}:{place}:{{}}:{path}".format, account)
+    return derive(f"arn:{plans.partition(region)}:{service}:{place}:{{}}:{path}".format, account)
 
 
 def key_arn(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> pulumi.Input[str]:
     """The key that the caller gives, else one of the component's own."""
-    given = args.get("kms_key_arn")
+    given: pulumi.Input[str] | None = args.get("kms_key_arn")
     if given is not None:
-        return given  # type: ignore[no-any-return]
+        return given
     production = args["environment"] == "prod"
-    return encryption_key(owner, name, region=args["region"], account=account, production=production).arn
+    own: pulumi.Output[str] = encryption_key(
+        owner, name, region=args["region"], account=account, production=production
+    ).arn
+    return own
 
 
 def key_use(args: Mapping[str, Any], key: pulumi.Input[str]) -> pulumi.Input[str]:
@@ -105,7 +99,7 @@ def key_use(args: Mapping[str, Any], key: pulumi.Input[str]) -> pulumi.Input[str
         return key_use_policy(every, {"StringEquals": tag})
     if alias := args.get("kms_key_alias"):
         return key_use_policy(every, {"ForAnyValue:StringEquals": {"kms:ResourceAliases": alias}})
-    return told(key_use_policy, key)
+    return derive(key_use_policy, key)
 
 
 def key_use_policy(arn: str, condition: Mapping[str, Mapping[str, str]] | None = None) -> str:
@@ -130,7 +124,7 @@ def service_key(
         description=f"Messages of {pulumi.get_stack()} ({name})",
         enable_key_rotation=True,
         deletion_window_in_days=7,
-        policy=told(lambda number: service_key_policy(account=number, region=region, services=services), account),
+        policy=derive(lambda number: service_key_policy(account=number, region=region, services=services), account),
         tags=owner.tags_of(kms.Key, name),
         opts=owner.child(),
     )
@@ -297,7 +291,7 @@ def block_actions(
                 f"{name}-{edge}",
                 scheduled_action_name=action,
                 autoscaling_group_name=group,
-                start_time=told(moment, when),
+                start_time=derive(moment, when),
                 min_size=0,
                 desired_capacity=size,
                 max_size=nodes[1],

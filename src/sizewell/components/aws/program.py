@@ -83,17 +83,18 @@ def _build_here(
             outputs[name] = managed.build_sagemaker(decision, (workload, pool), settings, **there)
     if kubernetes:
         outputs |= managed.build_kubernetes(decision, region, kubernetes, settings, **there)
-    for workload in dict.fromkeys(workload.spec.name for workload, _ in pools):
-        one, pool = next(pair for pair in pools if pair[0].spec.name == workload)
-        if managed.has_lustre(one):
-            zone = pool_args(decision, one, pool, settings)["zones"][0]
-            outputs[f"{workload}-data"] = managed.build_storage(
+    first_pairs = {workload.spec.name: (workload, pool) for workload, pool in reversed(pools)}
+    for name in dict.fromkeys(workload.spec.name for workload, _ in pools):
+        workload, pool = first_pairs[name]
+        if managed.has_lustre(workload):
+            zone = pool_args(decision, workload, pool, settings)["zones"][0]
+            outputs[f"{name}-data"] = managed.build_storage(
                 decision,
-                one,
+                workload,
                 zone,
                 place=place,
                 subnets=subnets,
-                clients=clients.get(workload, {}),
+                clients=clients.get(name, {}),
                 options=options,
             )
     return outputs

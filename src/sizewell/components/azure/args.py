@@ -8,8 +8,8 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs, assemble
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name, store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -142,22 +142,21 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
         args["reservation"] = pool.capacity.reservation
     if workload.checkpoint:
         store = checkpoint_store_args(decision, workload, settings)
-        args["writer"] = {key: store[key] for key in ("account", "resource_group", "role")}  # type: ignore[literal-required]
+        args["writer"] = {key: store[key] for key in ("account", "resource_group", "role")}
     prepaid = pool.capacity.mode == "reservation"
     return {**args, **guard_args(workload, prepaid=prepaid), **schedule_args(workload)}
 
 
 def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
-    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
     account = bucket_name(decision, workload, settings)
-    return {  # type: ignore[typeddict-item]
-        **owned,
+    store = {
         "facts": store_facts(decision, workload),
         "region": workload.pools[0].region,
         "account": account,
         "resource_group": physical_name("checkpoints", decision.stack, workload.spec.name, limit=80),
         "role": guid("writer", account),
     }
+    return assemble(CheckpointStoreArgs, lasting_args(decision), store)  # it outlives its cluster
 
 
 def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:

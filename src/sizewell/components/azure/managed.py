@@ -9,7 +9,7 @@ from sizewell.components import containers
 from sizewell.components.azure import launching
 from sizewell.components.azure.args import is_gang
 from sizewell.components.azure.limits import plans as limits_plans
-from sizewell.components.facts import owned_args
+from sizewell.components.facts import lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target
@@ -55,7 +55,7 @@ def build_keys(decision: Decision, region: str, settings: Settings, options: pul
     """Keys of one's own: what machines and clusters take of them, as arguments."""
     from sizewell.components.azure.keys.vault import CustomerKeys
 
-    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # they outlive the machines
+    owned = lasting_args(decision)  # they outlive the machines
     args = {**owned, "region": region, "salt": settings.salt, "protected": settings.deletion_protection}
     keys = CustomerKeys(f"keys-{region}", args, options)  # type: ignore[arg-type]
     return {

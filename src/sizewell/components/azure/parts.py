@@ -1,6 +1,7 @@
 """Parts that several Azure components have: identities and their rights, private endpoints, action groups."""
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import pulumi
@@ -14,12 +15,14 @@ from sizewell.components.owned import Owned
 def subscription(owner: Owned) -> pulumi.Output[str]:
     """The subscription that the component's provider works in."""
     config = authorization.get_client_config_output(opts=pulumi.InvokeOptions(parent=owner))
-    return config.subscription_id
+    subscription_id: pulumi.Output[str] = config.subscription_id
+    return subscription_id
 
 
 def tenant(owner: Owned) -> pulumi.Output[str]:
     config = authorization.get_client_config_output(opts=pulumi.InvokeOptions(parent=owner))
-    return config.tenant_id
+    tenant_id: pulumi.Output[str] = config.tenant_id
+    return tenant_id
 
 
 def identity(owner: Owned, name: str, args: Mapping[str, Any], **options: Any) -> managedidentity.UserAssignedIdentity:
@@ -131,7 +134,7 @@ def zones_of(args: Mapping[str, Any], *services: str) -> dict[str, pulumi.Input[
         alone = args.get("private_dns_zone_id")
         return {"blob": alone} if alone is not None and "blob" in services else {}
     if isinstance(given, pulumi.Output):
-        return {service: given.apply(lambda found, key=service: found[key]) for service in services}
+        return {service: given.apply(itemgetter(service)) for service in services}
     return {service: given[service] for service in services if service in given}
 
 

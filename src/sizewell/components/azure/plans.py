@@ -87,7 +87,7 @@ def subnet_ranges(cidr: str) -> dict[str, str]:
     >>> subnet_ranges("10.120.0.0/16")["nodes"], subnet_ranges("10.120.0.0/16")["kubernetes-api"]
     ('10.120.0.0/18', '10.120.144.0/28')
     """
-    whole = ipaddress.ip_network(cidr)
+    whole = ipaddress.IPv4Network(cidr)
     machines, kubernetes, rest, _ = whole.subnets(prefixlen_diff=2)
     files, other = list(rest.subnets(prefixlen_diff=2))[:2]
     return {

@@ -8,8 +8,8 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.facts import guard_args, owned_args, pool_facts, schedule_args, store_facts
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs, assemble
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name, store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -241,14 +241,13 @@ def _pool_zones(workload: Workload, pool: Pool, settings: Settings) -> list[str]
 
 
 def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:
-    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}  # it outlives its cluster
-    return {  # type: ignore[typeddict-item]
-        **owned,
+    store = {
         "facts": store_facts(decision, workload),
         "region": workload.pools[0].region,
         "bucket": bucket_name(decision, workload, settings),
         "writer_account": writer_account(decision, workload),
     }
+    return assemble(CheckpointStoreArgs, lasting_args(decision), store)  # it outlives its cluster
 
 
 def bucket_name(decision: Decision, workload: Workload, settings: Settings) -> str:

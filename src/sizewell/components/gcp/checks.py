@@ -40,7 +40,7 @@ def check_network(name: str, args: NetworkArgs) -> None:
     ranges = {"cidr": "10.80.0.0/16", "pods_cidr": "10.96.0.0/12", "services_cidr": "10.112.0.0/20"}
     networks = {}
     for key, default in ranges.items():
-        value = args.get(key, default)
+        value: Any = args.get(key, default)
         try:
             networks[key] = ipaddress.ip_network(value)
         except ValueError:
@@ -71,12 +71,12 @@ def check_gpudirect(name: str, args: GpuDirectArgs) -> None:
     check_owned(faults, args)
     if faults.one_of(args, "fabric", FABRICS):
         count = sum(plans.FABRIC_NETWORKS[args["fabric"]])
-        for key in ("networks", "subnetworks"):
-            found = list(args.get(key) or [])
+        for key, names in (("networks", args.get("networks")), ("subnetworks", args.get("subnetworks"))):
+            given = len(names or ())
             faults.must(
-                len(found) == count,
+                given == count,
                 key,
-                f"must be {count} for {args['fabric']}, one for each extra interface, got {len(found)}",
+                f"must be {count} for {args['fabric']}, one for each extra interface, got {given}",
             )
     faults.done()
 
@@ -247,7 +247,7 @@ def _check_zones(faults: Faults, args: AcceleratorPoolArgs) -> None:
     zones = len(args.get("zones") or []) or 1
     fixed = args["nodes_min"] == args["nodes_max"]
     for key in ("nodes_initial", "nodes_max") if fixed else ("nodes_initial",):
-        value = args[key]  # type: ignore[literal-required]
+        value = args[key]
         faults.must(value % zones == 0, key, f"must divide by the {zones} zones, got {value}: zones get equal numbers")
 
 
@@ -276,7 +276,7 @@ def _check_slice(faults: Faults, args: AcceleratorPoolArgs, slices: Sequence[Sli
         return
     faults.must(len(args.get("zones") or []) == 1, "zones", f"must be exactly one for a slice of {chosen.vms} machines")
     for key in ("nodes_min", "nodes_initial", "nodes_max"):
-        value = args[key]  # type: ignore[literal-required]
+        value = args[key]
         faults.must(
             value % chosen.vms == 0 and (value > 0 or key != "nodes_max"),
             key,

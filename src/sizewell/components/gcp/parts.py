@@ -108,4 +108,5 @@ def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> pulumi.Output[s
         member=known.email.apply(lambda email: plans.agent_member(email, "gcp-sa-monitoring-notification")),
         opts=owner.child(depends_on=[channel]),
     )
-    return channel.id
+    channel_id: pulumi.Output[str] = channel.id
+    return channel_id

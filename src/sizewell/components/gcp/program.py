@@ -127,7 +127,9 @@ def _build_cluster(
 
     def target(workload: Workload, pool: Pool) -> Target:
         queue = physical_name(pool_name(workload, pool), limit=40) if queued else ""
-        levels = next((one.get("topology_levels", []) for one in flavors if one["name"] == queue), [])
+        levels: list[str] = next(
+            (flavor.get("topology_levels", []) for flavor in flavors if flavor["name"] == queue), []
+        )
         account = writer_account(decision, workload)
         writer = pulumi.Output.concat(account, "@", project, ".iam.gserviceaccount.com") if workload.checkpoint else ""
         return launching.target(decision, workload, pool, settings, queue=queue, writer=writer, levels=levels)

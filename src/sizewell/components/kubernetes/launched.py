@@ -84,13 +84,14 @@ def _object(
     child = owner.child(**options)
     cls = CORE.get(kind)
     if cls is None:
-        return kubernetes.apiextensions.CustomResource(
+        resource: pulumi.Resource = kubernetes.apiextensions.CustomResource(
             name, api_version=manifest["apiVersion"], kind=kind, metadata=metadata, spec=rest["spec"], opts=child
         )
+        return resource
     return cls(name, metadata=metadata, opts=child, **{SPELLED.get(key, key): rest[key] for key in rest})
 
 
-CORE: dict[str, Any] = {
+CORE: dict[str, Callable[..., pulumi.Resource]] = {
     "ServiceAccount": kubernetes.core.v1.ServiceAccount,
     "ConfigMap": kubernetes.core.v1.ConfigMap,
     "Service": kubernetes.core.v1.Service,

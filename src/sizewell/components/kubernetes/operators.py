@@ -5,6 +5,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from sizewell.components.inputs import derive
 from sizewell.components.kubernetes import objects
 from sizewell.components.kubernetes.args import OperatorsArgs
 from sizewell.components.kubernetes.checks import check_operators
@@ -47,10 +48,8 @@ def release(
     """One operator in a namespace of its own, at the version that the manifests are written for."""
     settings = objects.OPERATORS[operator]
     source: dict[str, Any] = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
-    if isinstance(registry, str) and registry:
-        source["values"] = objects.mirrored(operator, registry)
-    elif not isinstance(registry, str):
-        source["values"] = pulumi.Output.from_input(registry).apply(lambda at: objects.mirrored(operator, at))
+    if registry != "":
+        source["values"] = derive(lambda at: objects.mirrored(operator, at), registry)
     return kubernetes.helm.v3.Release(
         f"{name}-{operator}",
         name=operator,

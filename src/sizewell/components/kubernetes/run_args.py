@@ -420,7 +420,7 @@ def accelerator_of(machines: Mapping[str, Any]) -> str:
 
 def _container(run: Run) -> dict[str, Any]:
     plain = Run(image=run.image)
-    found = {key: getattr(run, key) for key in Run.__slots__ if getattr(run, key) != getattr(plain, key)}  # type: ignore[attr-defined]
+    found = {key: getattr(run, key) for key in Run.__slots__ if getattr(run, key) != getattr(plain, key)}
     for key, value in found.items():
         if isinstance(value, tuple):
             found[key] = dict(value) if key in ("env", "claims") else list(value)

@@ -7,7 +7,7 @@ A registration is answered as a provider would at preview: inputs come back, eve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -42,14 +42,14 @@ class Unsupported(Exception):  # noqa: N818 - said to the program as it is
     """The program asks for something that only the engine and its plugins can do."""
 
 
-class InProcessCallbacks(_CallbackServicer):  # type: ignore[misc]
+class InProcessCallbacks(_CallbackServicer):
     """The SDK's registry of transforms without the gRPC server in front of it."""
 
     def __init__(self, monitor: Monitor) -> None:
-        self._callbacks: dict[str, Callable[[bytes], Coroutine[Any, Any, Any]]] = {}
+        self._callbacks: dict[str, Callable[[bytes], Awaitable[Any]]] = {}
         self._transforms: dict[Any, str] = {}
         self._state_migrations: dict[Any, str] = {}
-        self._monitor = monitor
+        self._monitor: Any = monitor  # has what is called of the stub
         self._target = "in-process"
 
     @property
@@ -58,7 +58,11 @@ class InProcessCallbacks(_CallbackServicer):  # type: ignore[misc]
 
     def call(self, loop: asyncio.AbstractEventLoop, token: str, request: bytes) -> Any:
         """Run a callback on the program's loop, from a worker thread, and wait for it."""
-        return asyncio.run_coroutine_threadsafe(self._callbacks[token](request), loop).result()
+
+        async def called() -> Any:
+            return await self._callbacks[token](request)
+
+        return asyncio.run_coroutine_threadsafe(called(), loop).result()
 
 
 class Engine:

@@ -22,7 +22,7 @@ Resolver = Callable[[Any, bool, bool, "Collection[Any] | None", "Exception | Non
 _CREATE_URN: Final = pulumi_resource.create_urn
 
 
-class Property(pulumi.Output):  # type: ignore[misc]
+class Property(pulumi.Output[Any]):
     """The output of a resource's property; `_tell` says what it is, once.
 
     Its names begin with an underscore because all others are taken for fields of the value.
@@ -33,7 +33,7 @@ class Property(pulumi.Output):  # type: ignore[misc]
         self._told: tuple[Any, ...] = ()
 
     @cached_property
-    def _data(self) -> asyncio.Future[Any]:
+    def _data(self) -> asyncio.Future[Any]:  # type: ignore[override]  # made when first asked for: that is the point
         future: asyncio.Future[Any] = asyncio.Future()
         if self._told:
             self._settle(future, *self._told)

@@ -7,7 +7,7 @@ from pulumi_aws import ecr, get_caller_identity_output
 
 from sizewell.components.aws.eks.args import ImageMirrorArgs
 from sizewell.components.aws.eks.checks import check_mirror
-from sizewell.components.aws.parts import told
+from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
 from sizewell.components.tags import physical_name
 
@@ -66,7 +66,7 @@ class ImageMirror(Owned):
                 tags=self.tags_of(ecr.Repository, at),
                 opts=self.child(),
             )
-        self.registry = pulumi.Output.from_input(told(lambda number: registry_of(number, region, prefix), account))
+        self.registry = pulumi.Output.from_input(derive(lambda number: registry_of(number, region, prefix), account))
         self.copies = self.registry.apply(
             lambda at: [f"{image} {at}/{image.partition('/')[2]}" for image in args["images"]]
         )

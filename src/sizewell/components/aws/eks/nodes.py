@@ -250,4 +250,5 @@ class EksNodeGroup(Owned):
             cooldown=300,
             opts=self.child(),
         )
-        return stop.arn
+        arn: pulumi.Output[str] = stop.arn
+        return arn

@@ -37,7 +37,8 @@ def pod_writer(owner: Owned, name: str, args: Mapping[str, Any], cluster: pulumi
         tags=owner.tags_of(eks.PodIdentityAssociation, f"{name}-writer"),
         opts=owner.child(),
     )
-    return role.arn
+    arn: pulumi.Output[str] = role.arn
+    return arn
 
 
 def notices(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> sns.Topic:

@@ -1,5 +1,6 @@
 """Device plugins of an EKS cluster: pinned Helm charts for GPUs, Neuron and EFA."""
 
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -8,6 +9,7 @@ import pulumi_kubernetes as kubernetes
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks.args import EksDevicePluginsArgs
 from sizewell.components.aws.eks.checks import check_plugins
+from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
 
 
@@ -39,13 +41,12 @@ class EksDevicePlugins(Owned):
                 hyperpod=args.get("hyperpod", False),
             )
 
+        def values_of(release: str, mirror: str) -> Any:
+            return charts(mirror)[release]["values"]
+
         releases = []
         for release, settings in charts("").items():
-            values: Any = (
-                charts(registry)[release]["values"]
-                if isinstance(registry, str)
-                else pulumi.Output.from_input(registry).apply(lambda mirror, at=release: charts(mirror)[at]["values"])
-            )
+            values = derive(partial(values_of, release), registry)
             releases.append(self._release(name, release, {**settings, "values": values}, provider=provider))
         self.releases = pulumi.Output.all(*[release.name for release in releases])
         self.register_outputs({"releases": self.releases})

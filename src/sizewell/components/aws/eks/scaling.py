@@ -11,9 +11,10 @@ from typing import Any
 
 import pulumi
 
-from sizewell.components.aws import parts, plans
+from sizewell.components.aws import plans
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.plans import runtime_of
+from sizewell.components.inputs import derive
 from sizewell.components.owned import GuardArgs
 from sizewell.components.tags import legal
 from sizewell.sizing.catalog.records import Shape
@@ -270,4 +271,4 @@ def chart(
 
 def role_policy(*, region: str, cluster: pulumi.Input[str]) -> pulumi.Input[str]:
     """The policy, at once where the cluster's name is known."""
-    return parts.told(lambda name: policy(region=region, cluster=name), cluster)
+    return derive(lambda name: policy(region=region, cluster=name), cluster)

@@ -1,6 +1,7 @@
 """A fleet of spot machines on AWS: several types, several zones, and a warning before one is taken away."""
 
 import json
+from operator import itemgetter
 from typing import Any
 
 import pulumi
@@ -10,6 +11,7 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.fleets import plans as fleet_plans
 from sizewell.components.aws.fleets.plans import SpotFleetArgs, check_fleet
 from sizewell.components.aws.limits import stopping
+from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
@@ -138,7 +140,7 @@ class SpotFleet(Owned):
 
     def _fleet(self, name: str, args: SpotFleetArgs, template: ec2.LaunchTemplate) -> ec2.Fleet:
         subnets = pulumi.Output.from_input(args["subnet_ids"])
-        each = [subnets.apply(lambda ids, at=number: ids[at]) for number in range(len(args["zones"]))]
+        each = [subnets.apply(itemgetter(number)) for number in range(len(args["zones"]))]
         ends: dict[str, Any] = {"valid_until": f"{args['expires']}T00:00:00Z"} if "expires" in args else {}
         return ec2.Fleet(
             f"{name}-fleet",
@@ -197,7 +199,7 @@ class SpotFleet(Owned):
         rule_arn = parts.arn_of(account, region, "events", f"rule/{self.physical(f'{name}-interruptions', 64)}")
         for each, suffix in ((queue, "interruptions"), (lost, "interruptions-lost")):
             queue_arn = parts.arn_of(account, region, "sqs", self.physical(f"{name}-{suffix}", 80))
-            document = parts.told(
+            document = derive(
                 lambda one, source: parts.queue_policy(queue=one, rule_arns=[source]), queue_arn, rule_arn
             )
             sqs.QueuePolicy(f"{name}-{suffix}", queue_url=each.url, policy=document, opts=self.child())
@@ -270,7 +272,7 @@ class SpotFleet(Owned):
     def _may_empty(self, name: str, region: str, account: pulumi.Input[str]) -> pulumi.Input[str]:
         """Change this fleet and no other."""
         own = {"StringEquals": {"aws:ResourceTag/sizewell-id": self.tags_of(ec2.Fleet, f"{name}-fleet")["sizewell-id"]}}
-        return parts.told(
+        return derive(
             lambda arn: plans.policy(
                 [{"Effect": "Allow", "Action": "ec2:ModifyFleet", "Resource": arn, "Condition": own}]
             ),

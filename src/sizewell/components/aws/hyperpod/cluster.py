@@ -9,6 +9,7 @@ from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.hyperpod import plans as hyperpod_plans
 from sizewell.components.aws.hyperpod.plans import HyperPodClusterArgs, check_hyperpod
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.records.registration import Registration
@@ -81,7 +82,7 @@ class HyperPodCluster(Owned):
             ),
             opts=self.child(),
         )
-        eks_cluster = parts.told(lambda arn: arn.rpartition("/")[2], args["eks_cluster_arn"])
+        eks_cluster = derive(lambda arn: arn.rpartition("/")[2], args["eks_cluster_arn"])
         self._guard(name, args, account, eks_cluster)
         self.writer_role_arn = eks_parts.pod_writer(self, name, args, eks_cluster)
         self.cluster_name = made.type_name.apply(lambda _: physical)

@@ -169,7 +169,7 @@ def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
     )
     check_guard(faults, args)
     faults.must(
-        (args.get("guard") or {}).get("action") in (None, "notify"),
+        "guard" not in args or args["guard"].get("action") in (None, "notify"),
         "guard.action",
         "must be notify: HyperPod keeps the machines that it was asked for",
         fix="end the cluster with its stack (ttl in the spec), or use an EksNodeGroup",

@@ -30,6 +30,7 @@ from pulumi_aws import budgets, costexplorer, get_caller_identity_output, schedu
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.limits import plans as limits_plans
 from sizewell.components.aws.limits.plans import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
+from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal
 
@@ -78,7 +79,7 @@ class BudgetAlarms(Owned):
         published = sns.TopicPolicy(
             f"{name}-costs",
             arn=topic.arn,
-            policy=parts.told(
+            policy=derive(
                 lambda arn, number: limits_plans.topic_policy(topic=arn, account=number),
                 parts.arn_of(account, args["region"], "sns", self.physical(f"{name}-costs", 256)),
                 account,
@@ -189,7 +190,7 @@ class TtlGuard(Owned):
             trust=plans.assume_role("scheduler.amazonaws.com"),
             description=f"Starts the automation that ends {stack}",
             inline={
-                "start": parts.told(parts.start_policy, definition, role_arn, lost_arn),
+                "start": derive(parts.start_policy, definition, role_arn, lost_arn),
                 "key": parts.key_use({"region": region}, key.arn),
             },
             region=region,

@@ -8,6 +8,7 @@ from pulumi_aws import cloudwatch, ssm
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
 
 
@@ -51,16 +52,14 @@ def stop_on_alarm(
         f"{name}-stop-start",
         trust=plans.assume_role("events.amazonaws.com"),
         description=f"Starts the automation that takes {name} to zero",
-        inline={"automation": parts.told(parts.start_policy, definition, role_arn)},
+        inline={"automation": derive(parts.start_policy, definition, role_arn)},
         region=region,
     )
     rule = cloudwatch.EventRule(
         f"{name}-stop",
         name=owner.physical(f"{name}-stop", 64),
         description=f"{name} was idle for its window and its grace",
-        event_pattern=parts.told(
-            fleet_plans.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")
-        ),
+        event_pattern=derive(fleet_plans.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")),
         tags=owner.tags_of(cloudwatch.EventRule, f"{name}-stop"),
         opts=owner.child(),
     )

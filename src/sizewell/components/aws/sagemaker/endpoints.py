@@ -9,6 +9,7 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
 from sizewell.components.aws.sagemaker.args import AsyncEndpointArgs, RealtimeEndpointArgs, ServerlessEndpointArgs
 from sizewell.components.aws.sagemaker.checks import check_async, check_realtime, check_serverless
+from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned, OwnedArgs
 from sizewell.sizing.catalog.records import Shape
@@ -158,7 +159,7 @@ class AsyncEndpoint(Owned):
             tags=self.tags_of(sns.Topic, f"{name}-notices"),
             opts=self.child(),
         )
-        publish = parts.told(
+        publish = derive(
             lambda arn: plans.policy([{"Effect": "Allow", "Action": "sns:Publish", "Resource": arn}]),
             parts.arn_of(account, args["region"], "sns", self.physical(f"{name}-notices", 256)),
         )
@@ -333,7 +334,8 @@ def _config(
         opts=owner.child(),
         **more,
     )
-    return made.name
+    config_name: pulumi.Output[str] = made.name
+    return config_name
 
 
 def _disk_key(owner: Owned, name: str, args: Any, shape: Shape, role: iam.Role) -> pulumi.Input[str] | None:

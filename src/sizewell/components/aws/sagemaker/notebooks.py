@@ -9,6 +9,7 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
 from sizewell.components.aws.sagemaker.args import NotebookArgs, StudioDomainArgs
 from sizewell.components.aws.sagemaker.checks import check_notebook, check_studio
+from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 
@@ -27,10 +28,11 @@ class Notebook(Owned):
         assert shape is not None  # noqa: S101  (check_notebook refuses an unknown type)
         region = args["region"]
         guard = args.get("guard", sagemaker_plans.NOTEBOOK_GUARD)
+        declared: NotebookArgs = {**args, "guard": guard}
         super().__init__(
             "sizewell-aws:index:Notebook",
             name,
-            {**args, "guard": guard},
+            declared,
             {
                 "kind": "notebook",
                 "name": name,
@@ -67,7 +69,7 @@ class Notebook(Owned):
             region=region,
         )
         account = parts.account_of(args, role)
-        stop = parts.told(
+        stop = derive(
             lambda arn: plans.policy(
                 [{"Effect": "Allow", "Action": "sagemaker:StopNotebookInstance", "Resource": arn}]
             ),

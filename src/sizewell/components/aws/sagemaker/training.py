@@ -7,6 +7,7 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
 from sizewell.components.aws.sagemaker.args import TrainingPipelineArgs
 from sizewell.components.aws.sagemaker.checks import check_training
+from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 
@@ -75,7 +76,7 @@ class TrainingPipeline(Owned):
             trust=plans.assume_role("sagemaker.amazonaws.com"),
             description=f"Starts training jobs of {name}",
             inline={
-                "jobs": parts.told(
+                "jobs": derive(
                     lambda number, role_arn: sagemaker_plans.pipeline_policy(
                         region=region, account=number, job_role_arn=role_arn
                     ),

@@ -1,5 +1,6 @@
 """GPU machines of an AKS cluster: a node pool, its guard, its hours, its checkpoint writer."""
 
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -126,11 +127,7 @@ class AksGpuPool(Owned):
         ]
         for edge, recurrence in workflow_plans.recurrences(args["schedule"]).items() if "schedule" in args else ():
             code = "Running" if edge.startswith("start") else "Stopped"
-            content = pulumi.Output.all(pool.id, hand.id).apply(
-                lambda known, code=code, recurrence=recurrence: workflow_plans.definition(
-                    recurrence, workflow_plans.pool_switch(pool=known[0], identity=known[1], code=code)
-                )
-            )
+            content = pulumi.Output.all(pool.id, hand.id).apply(partial(_switch, recurrence, code))
             self._workflow(f"{name}-{edge}", args, hand, rights, content)
         self._guard(name, args, pool, hand, rights)
 
@@ -236,4 +233,11 @@ class AksGpuPool(Owned):
         parts.checkpoint_access(
             self, f"{name}-checkpoints", args, writer=writer, principal=who.principal_id, told_by=who.id
         )
-        return who.client_id
+        client_id: pulumi.Output[str] = who.client_id
+        return client_id
+
+
+def _switch(recurrence: dict[str, Any], code: str, pool_and_identity: list[str]) -> dict[str, Any]:
+    """A workflow that brings a pool to a power state at its hours."""
+    pool, identity = pool_and_identity
+    return workflow_plans.definition(recurrence, workflow_plans.pool_switch(pool=pool, identity=identity, code=code))

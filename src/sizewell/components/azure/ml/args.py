@@ -171,7 +171,7 @@ def compute_args(decision: Decision, workload: Workload, pool: Pool, settings: S
     }
     if workload.checkpoint:
         store = checkpoint_store_args(decision, workload, settings)
-        args["writer"] = {key: store[key] for key in ("account", "resource_group", "role")}  # type: ignore[literal-required]
+        args["writer"] = {key: store[key] for key in ("account", "resource_group", "role")}
     return args
 
 

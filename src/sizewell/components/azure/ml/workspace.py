@@ -53,7 +53,7 @@ class AmlWorkspace(Owned):
             },
             opts,
         )
-        self._unique = {"stack": pulumi.get_stack(), "workload": name, "salt": args["salt"], "hyphens": False}
+        self._salt = args["salt"]
         account = self._storage(name, args)
         registry = self._registry(name, args)
         stands_on = {
@@ -85,13 +85,17 @@ class AmlWorkspace(Owned):
             }
         )
 
+    def _unique(self, name: str, limit: int) -> str:
+        """A name that nobody else in the world has: letters and digits, at most `limit`."""
+        return store_name(stack=pulumi.get_stack(), workload=name, salt=self._salt, limit=limit, hyphens=False)
+
     def _place(self, args: AmlWorkspaceArgs) -> dict[str, Any]:
         return {"resource_group_name": args["resource_group"], "location": args["region"]}
 
     def _storage(self, name: str, args: AmlWorkspaceArgs) -> storage.StorageAccount:
         account = storage.StorageAccount(
             f"{name}-files",
-            account_name=store_name(**self._unique, limit=24),
+            account_name=self._unique(name, 24),
             kind="StorageV2",
             sku={"name": "Standard_ZRS" if args["environment"] == "prod" else "Standard_LRS"},
             enable_https_traffic_only=True,
@@ -129,7 +133,7 @@ class AmlWorkspace(Owned):
     def _vault(self, name: str, args: AmlWorkspaceArgs) -> keyvault.Vault:
         return keyvault.Vault(
             f"{name}-secrets",
-            vault_name=store_name(**self._unique, limit=24),
+            vault_name=self._unique(name, 24),
             properties={
                 "tenant_id": parts.tenant(self),
                 "sku": {"family": "A", "name": "standard"},
@@ -148,7 +152,7 @@ class AmlWorkspace(Owned):
     def _registry(self, name: str, args: AmlWorkspaceArgs) -> containerregistry.Registry:
         return containerregistry.Registry(
             f"{name}-images",
-            registry_name=store_name(**self._unique, limit=50),
+            registry_name=self._unique(name, 50),
             sku={"name": "Premium"},  # the only one with private endpoints
             admin_user_enabled=False,
             anonymous_pull_enabled=False,

@@ -74,7 +74,7 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
             fix="leave the data in blob storage, or split it",
         )
     for key in ("container_id", "logging_container_id"):
-        value = args.get(key)
+        value: Any = args.get(key)
         faults.must(
             value is None or bool(re.fullmatch(r"/subscriptions/\S+/blobServices/default/containers/\S+", value)),
             key,

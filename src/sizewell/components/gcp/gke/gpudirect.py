@@ -48,14 +48,17 @@ class GpuDirect(Owned):
     ) -> pulumi.Resource:
         kind, metadata = manifest["kind"], dict(manifest["metadata"])
         name, options = f"{owner}-{kind.lower()}-{metadata['name']}", self.child(provider=provider, depends_on=after)
+        resource: pulumi.Resource
         if kind == "DaemonSet":  # without machines nothing of it ever becomes ready
             metadata["annotations"] = {"pulumi.com/skipAwait": "true"}
-            return kubernetes.apps.v1.DaemonSet(name, metadata=metadata, spec=manifest["spec"], opts=options)
-        return kubernetes.apiextensions.CustomResource(
-            name,
-            api_version=manifest["apiVersion"],
-            kind=kind,
-            metadata=metadata,
-            spec=manifest["spec"],
-            opts=options,
-        )
+            resource = kubernetes.apps.v1.DaemonSet(name, metadata=metadata, spec=manifest["spec"], opts=options)
+        else:
+            resource = kubernetes.apiextensions.CustomResource(
+                name,
+                api_version=manifest["apiVersion"],
+                kind=kind,
+                metadata=metadata,
+                spec=manifest["spec"],
+                opts=options,
+            )
+        return resource
