@@ -5,7 +5,7 @@ Run it in any Pulumi project: `pulumi config set vpc vpc-...`, `pulumi config se
 
 import pulumi
 
-from sizewell.components.aws.nodes import GpuNodeGroup
+from sizewell.components.aws import GpuNodeGroup
 
 config = pulumi.Config()
 machines = GpuNodeGroup(

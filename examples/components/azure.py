@@ -6,7 +6,7 @@ Run it in any Pulumi project: `pulumi config set group RESOURCE_GROUP`, `pulumi 
 
 import pulumi
 
-from sizewell.components.azure.nodes import GpuScaleSet
+from sizewell.components.azure import GpuScaleSet
 
 config = pulumi.Config()
 machines = GpuScaleSet(

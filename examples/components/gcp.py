@@ -6,7 +6,7 @@ Run it in any Pulumi project: `pulumi config set project PROJECT`, `pulumi confi
 
 import pulumi
 
-from sizewell.components.gcp.services.run import CloudRunGpu
+from sizewell.components.gcp import CloudRunGpu
 
 config = pulumi.Config()
 service = CloudRunGpu(

@@ -5,7 +5,7 @@ Run it in any Pulumi project: `pulumi config set --secret kubeconfig "$(cat ~/.k
 
 import pulumi
 
-from sizewell.components.kubernetes.queueing import Queueing
+from sizewell.components.kubernetes import Queueing
 
 queues = Queueing(
     "queues",

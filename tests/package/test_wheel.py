@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,17 @@ def test_public_names_beside_a_project_s_own(installed: Installed) -> None:
     assert second == "[] run_preview"
     assert third == "chat"
     assert Path(file).is_relative_to(installed.site)
+
+
+def test_the_page_of_public_names_is_true(installed: Installed) -> None:
+    page = (ROOT / "docs/reference/python.md").read_text()
+    example = page.partition("```python\n")[2].partition("```")[0]
+    done = installed.python(example.replace("examples/chat.yaml", "stacks/specs/dev-aws/chat.yaml"))
+    assert done.stdout.startswith("chat "), done.stderr
+    named = set(re.findall(r"`sizewell\.(\w+)", page))
+    public = installed.python("import sizewell; print(*sizewell.__all__)").stdout.split()
+    told_by_the_text = {"Catalog", "Plan", "WorkloadSpec"}  # what the functions return
+    assert set(public) == (named - {"stacks", "preview", "components"}) | told_by_the_text
 
 
 def test_from_spec_to_preview_and_policies(installed: Installed) -> None:
