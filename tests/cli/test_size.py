@@ -69,6 +69,39 @@ def test_stack_is_written_whole(project: Path, sizewell: Sizewell) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["dev-aws.json"], "no temporary file stays"
 
 
+@pytest.mark.parametrize(
+    ("stack", "stated", "environment"),
+    [("production-aws", "", "prod"), ("aws-prod", "", "prod"), ("main", "", "dev"), ("main", "staging", "staging")],
+)
+def test_the_environment_that_is_decided_is_the_one_that_is_judged(
+    stack: str, stated: str, environment: str, project: Path, sizewell: Sizewell
+) -> None:
+    from sizewell.policy.config import Config
+    from sizewell.policy.decisions import read_decision
+    from sizewell.policy.opening import Opening
+
+    (project / "stacks/specs" / stack).mkdir(parents=True)
+    (project / "stacks/specs" / stack / "chat.yaml").write_text(CHAT)
+    settings = {"sizewell:environment": stated} if stated else {}
+    (project / f"stacks/config/Pulumi.{stack}.yaml").write_text(json.dumps({"config": settings}))
+    assert sizewell("size", "--stack", stack, *ON).code == 0
+    decision = read_decision(project / "stacks/decisions", f"images-{stack}")
+    assert decision is not None
+    assert decision["environment"] == environment
+    judged = Opening(
+        said=(), config=Config(), stack=stack, settings=settings, decisions=project / "stacks/decisions"
+    ).environment()
+    assert judged == environment
+    assert sizewell("size", "--check", "--stack", stack, *ON).code == 0
+
+
+def test_an_environment_of_another_name_is_refused(project: Path, sizewell: Sizewell) -> None:
+    (project / "stacks/config/Pulumi.dev-aws.yaml").write_text("config: {'sizewell:environment': qa}\n")
+    done = sizewell("size", "--stack", "dev-aws")
+    assert done.code == 64
+    assert "sizewell:environment: must be dev, staging, prod, got 'qa'" in done.err
+
+
 def test_nothing_fits_leaves_the_decision(project: Path, sizewell: Sizewell) -> None:
     sizewell("size", "--stack", "dev-aws", *ON)
     before = files(project)

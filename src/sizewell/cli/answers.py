@@ -60,14 +60,19 @@ def read_all(paths: Sequence[Path], catalog: Catalog | None) -> list[WorkloadSpe
     return specs
 
 
-def size_all(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str | None, on: date) -> list[Answer]:
-    """With a stack one answer for all specs together; without, one for each, several at a time where they are many."""
+def size_all(
+    specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str | None, on: date, environment: str = ""
+) -> list[Answer]:
+    """With a stack one answer for all specs together; without, one for each, several at a time where they are many.
+
+    `environment` is what the stack's configuration states.
+    """
     from sizewell.cli import many
     from sizewell.sizing.choose.decide import decide
 
     if stack is not None:
         with output.progress(f"sizing the {len(specs)} workloads of {stack}"):
-            return [decide(specs, catalog, stack=stack, on=on)]
+            return [decide(specs, catalog, stack=stack, on=on, environment=environment)]
     answers: list[Answer] = []
     with output.progress("sizing") as tell:
         if many.processes(len(specs)) > 1:

@@ -42,8 +42,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     paths = [Path(spec) for spec in args.spec]
     on = args.on
+    stated = ""
     if args.stack:
         root = project.root()
+        stated = project.environment(root, args.stack)
         decided = project.decision_path(root, args.stack)
         paths = paths or project.spec_paths(root, args.stack)
         if on is None and decided.exists():
@@ -63,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         found = []
         for spec in specs:
             tell(f"explaining {spec.name}")
-            found.append(explain(spec, catalog, stack=args.stack or "", on=on))
+            found.append(explain(spec, catalog, stack=args.stack or "", on=on, environment=stated))
     if args.json:
         documents = [_document(answer) for answer in found]
         output.print_json(documents[0] if len(documents) == 1 else documents)

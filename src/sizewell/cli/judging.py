@@ -33,7 +33,8 @@ def config(path: Path | None, root: Path) -> Config:
 
 def decision_of(root: Path, stack: str) -> Decision | None:
     """The decision that a stack follows, None where it has none; a checkpoint or ttl stack follows its cluster's."""
-    from sizewell.sizing.records.decision import Decision, cluster_of
+    from sizewell.sizing.records.decision import Decision
+    from sizewell.sizing.records.stackname import cluster_of
 
     path = root / "stacks/decisions" / f"{cluster_of(stack)}.json"
     return Decision.from_json(path) if path.exists() else None

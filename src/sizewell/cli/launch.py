@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.cli import output
-from sizewell.cli.project import decision_path, decisions, root
+from sizewell.cli.project import configuration, decision_path, decisions, root
 from sizewell.sizing.errors import ConfigError, Fault, UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"no decision for stack '{args.stack}'\n  fix: name one of {known}")
     decision = Decision.from_json(path)
     chosen = _chosen(decision, args.workload, args.stack)
-    config = _config(project, args.stack)
+    config = configuration(project, args.stack)
     settings = _settings(project, args.stack, config)
     made = [_setting(decision, (one, pool), args, config, settings) for one in chosen for pool in one.pools]
     if args.format == "slurm":
@@ -91,19 +91,6 @@ def _chosen(decision: Decision, name: str | None, stack: str) -> list[Workload]:
         known = ", ".join(one.spec.name for one in decision.workloads)
         raise UsageError(f"'{name}' is no workload of {stack}\n  fix: name one of {known}")
     return found
-
-
-def _config(project: Path, stack: str) -> dict[str, Any]:
-    """`sizewell:*` of the stack's configuration file, without what is encrypted there."""
-    import yaml
-
-    path = project / "stacks/config" / f"Pulumi.{stack}.yaml"
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError([Fault(path=str(path), message=f"cannot be read: {error}")]) from None
-    stated = (data or {}).get("config") or {}
-    return {str(key).removeprefix("sizewell:"): value for key, value in stated.items()}
 
 
 def _settings(project: Path, stack: str, config: Mapping[str, Any]) -> Settings:

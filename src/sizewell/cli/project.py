@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
-from sizewell.sizing.errors import UsageError
+from sizewell.sizing.errors import ConfigError, Fault, UsageError
 
 STACK = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
@@ -40,7 +41,7 @@ def decision_path(project: Path, stack: str) -> Path:
     """Where a stack's decision lies, whether it exists or not. Raises UsageError for a name that is no stack's."""
     if not STACK.fullmatch(stack):
         raise UsageError(f"--stack: must be of a-z, 0-9 and -, such as dev-aws, got {stack!r}")
-    from sizewell.sizing.records.decision import cluster_of
+    from sizewell.sizing.records.stackname import cluster_of
 
     if cluster_of(stack) != stack:
         raise UsageError(
@@ -60,6 +61,30 @@ def spec_paths(project: Path, stack: str) -> list[Path]:
             f"  fix: put specs there, or name one of {', '.join(known) or 'none yet'}"
         )
     return found
+
+
+def configuration(project: Path, stack: str) -> dict[str, Any]:
+    """`sizewell:*` of the stack's configuration file, without what is encrypted there."""
+    import yaml
+
+    path = project / "stacks/config" / f"Pulumi.{stack}.yaml"
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigError([Fault(path=str(path), message=f"cannot be read: {error}")]) from None
+    stated = (data or {}).get("config") or {}
+    return {str(key).removeprefix("sizewell:"): value for key, value in stated.items()}
+
+
+def environment(project: Path, stack: str) -> str:
+    """What the stack's configuration states as its environment, "" for nothing; ConfigError for any other word."""
+    from sizewell.sizing.records.stackname import ENVIRONMENTS, normal_environment
+
+    stated = str(configuration(project, stack).get("environment") or "")
+    if stated and normal_environment(stated) not in ENVIRONMENTS:
+        fault = Fault(path="sizewell:environment", found=stated, allowed=", ".join(ENVIRONMENTS))
+        raise ConfigError([fault], subject=f"configuration of {stack}")
+    return stated
 
 
 def shown(path: Path) -> str:

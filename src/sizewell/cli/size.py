@@ -63,10 +63,12 @@ def run(args: argparse.Namespace) -> int:
         return _check(args)
     paths = [Path(spec) for spec in args.spec]
     target: Path | None = None
+    stated = ""
     if args.stack:
         root = project.root()
         target = project.decision_path(root, args.stack)
         paths = paths or project.spec_paths(root, args.stack)
+        stated = project.environment(root, args.stack)
     if not paths:
         raise UsageError("no spec named\n  fix: try `sizewell size examples/chat.yaml`, or --stack NAME")
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
@@ -86,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         from sizewell.cli import rightsize
 
         return rightsize.run(specs, args.observed, catalog, on=on, as_json=args.json)
-    answers = size_all(specs, catalog, stack=args.stack, on=on)
+    answers = size_all(specs, catalog, stack=args.stack, on=on, environment=stated)
     if target is not None and is_decision(answers[0]):
         answers[0].write(target)
     _print(answers, args, target)
@@ -208,7 +210,8 @@ def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) ->
         return Verdict(path.stem, "cannot be read", (str(error),))
     changes = ["the file was edited by hand: its seal does not match its content"] if before.edited else []
     wanted = read_all(specs or project.spec_paths(root, path.stem), catalog)
-    answer = size_all(wanted, catalog, stack=path.stem, on=before.decided_on)[0]
+    stated = project.environment(root, path.stem)
+    answer = size_all(wanted, catalog, stack=path.stem, on=before.decided_on, environment=stated)[0]
     if not is_decision(answer):
         return Verdict(path.stem, "nothing fits any more", (*changes, str(answer)))
     from sizewell.cli.changes import changes as changed

@@ -12,10 +12,11 @@ from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, ENVIRONMENTS, normal_environment
 
 KEYS = (
-    "accounts", "organization", "zones", "network", "deletionProtection", "kubeconfig", "cluster", "run", "images",
-    "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts",
+    "environment", "accounts", "organization", "zones", "network", "deletionProtection", "kubeconfig", "cluster", "run",
+    "images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts",
     "billingAccount", "fileAdmins",
 )  # fmt: skip
 BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
@@ -34,6 +35,7 @@ def check_config(decision: Decision, settings: Settings) -> None:
     faults = [
         *_unknown(stated),
         *_unnamed(decision),
+        *_environment(decision, stated),
         *_places(decision, settings, stated),
         *_accounts(decision, settings, stated),
     ]
@@ -78,6 +80,18 @@ def _unnamed(decision: Decision) -> list[Fault]:
         for name in named
         if name not in known
     ]
+
+
+def _environment(decision: Decision, stated: Mapping[str, Any]) -> list[Fault]:
+    """What the configuration states is what the decision was sized for, and what everything is built as."""
+    word = str(stated.get(ENVIRONMENT_KEY) or "")
+    if not word or normal_environment(word) == decision.environment:
+        return []
+    if normal_environment(word) not in ENVIRONMENTS:
+        return [Fault(path=ENVIRONMENT_KEY, found=word, allowed=", ".join(ENVIRONMENTS))]
+    message = f"is {word}, the decision was sized for {decision.environment}"
+    fix = f"run `sizewell size --stack {decision.stack}`, review and commit the decision, or remove the key"
+    return [Fault(path=ENVIRONMENT_KEY, message=message, fix=fix)]
 
 
 def _places(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -> list[Fault]:

@@ -8,10 +8,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from sizewell.sizing.errors import ArgsError, Fault
+from sizewell.sizing.records.stackname import ENVIRONMENTS
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-ENVIRONMENTS = ("dev", "staging", "prod")
 
 
 class Faults:

@@ -35,7 +35,6 @@ from sizewell.policy.announcement import ALONE, TOTAL
 from sizewell.policy.config import DEFAULT_FILE, read_config, unknown_rules
 from sizewell.policy.opening import Opening
 from sizewell.sizing.errors import ConfigError, SizewellError
-from sizewell.sizing.records.registration import stack_environment
 
 if TYPE_CHECKING:
     from sizewell.policy.engine import Result
@@ -164,7 +163,7 @@ def servicer(opening: Opening, proto: Any, services: Any, plugin: Any) -> Any:
 
         def GetAnalyzerInfo(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
             info = proto.AnalyzerInfo(name=NAME, version=VERSION, supportsConfig=True)
-            environment = stack_environment(opening.stack)
+            environment = opening.environment()
             for rule in opening.said:
                 if rule.evaluator_only:
                     continue
@@ -224,7 +223,7 @@ def servicer(opening: Opening, proto: Any, services: Any, plugin: Any) -> Any:
 
         def Remediate(self, request: Any, context: Any) -> Any:  # noqa: N802
             with judging(context) as session:
-                return _remedies(request, session.remediated, stack_environment(opening.stack), proto)
+                return _remedies(request, session.remediated, opening.environment(), proto)
 
         def Cancel(self, request: Any, context: Any) -> Any:  # noqa: N802, ARG002
             return empty_pb2.Empty()

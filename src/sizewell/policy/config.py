@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from sizewell.policy.announcement import LEVELS, Announcement, Level
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.records.registration import ENVIRONMENTS
+from sizewell.sizing.records.stackname import ENVIRONMENTS
 
 DEFAULT_FILE: Final = Path(__file__).parent / "default.yaml"
 _SECTIONS: Final = ("levels", "undetermined", "parameters", "waivers")

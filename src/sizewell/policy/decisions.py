@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sizewell.sizing.records.stackname import cluster_of
+
 
 def read_decision(directory: Path | None, stack: str) -> dict[str, Any] | None:
     """The decision that `stack` follows, from `directory/<stack>.json`; None where there is none.
@@ -18,7 +20,7 @@ def read_decision(directory: Path | None, stack: str) -> dict[str, Any] | None:
     """
     if directory is None:
         return None
-    path = directory / f"{stack.rsplit('/', 1)[-1].removeprefix('checkpoints-').removeprefix('ttl-')}.json"
+    path = directory / f"{cluster_of(stack)}.json"
     try:
         text = path.read_text(encoding="utf-8")
     except OSError:

@@ -88,5 +88,5 @@ def purchase(**fields: Any) -> Purchase:
 
 
 def stack(*resources: RecordedResource, **fields: Any) -> StackFacts:
-    plan = Plan(project="example", stack="dev", resources=resources)
+    plan = Plan(project="example", stack=fields.get("stack", "dev"), resources=resources)
     return StackFacts(**{"graph": Graph(plan), "project": "example", "stack": "dev", "environment": "dev", **fields})

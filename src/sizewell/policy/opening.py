@@ -11,6 +11,8 @@ from typing import Any
 
 from sizewell.policy.announcement import Announcement
 from sizewell.policy.config import Config
+from sizewell.policy.decisions import read_decision
+from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, environment_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,3 +29,8 @@ class Opening:
     stated: Mapping[str, Any] = field(default_factory=dict)  # the protocol's PolicyConfig by rule
     heard: threading.Event = field(default_factory=threading.Event)  # the engine has all that it waits for
     session: futures.Future[Any] = field(default_factory=futures.Future)
+
+    def environment(self) -> str:
+        """What the stack's configuration, its name or its committed decision says, in this order; "" for none."""
+        stated = environment_of(self.stack, str(self.settings.get(ENVIRONMENT_KEY) or ""))
+        return stated or str((read_decision(self.decisions, self.stack) or {}).get("environment", ""))

@@ -17,7 +17,8 @@ import pulumi
 from sizewell.components.configured import check_config, say_when_nothing_is_to_do
 from sizewell.components.kubernetes.program import check_names
 from sizewell.components.settings import Settings, read_settings
-from sizewell.sizing.records.decision import Decision, cluster_of
+from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.records.stackname import cluster_of
 
 
 def run(folder: Path) -> None:

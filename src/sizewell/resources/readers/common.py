@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any, Final, TypedDict
 
 from sizewell.resources.graph import Graph
-from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Tags
 from sizewell.resources.values import Count, Text, canonical, cloud_of, get, items, text
-from sizewell.sizing.records.registration import normal_environment, stack_environment
+from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, environment_of, normal_environment
 
 _ACCELERATED: Final = {
     "aws": re.compile(r"^(ml\.)?(p|g|gr|dl|inf|trn)\d"),
@@ -60,15 +60,15 @@ def base(graph: Graph, resource: RecordedResource) -> Base:
         "resource": resource,
         "cloud": cloud_of(resource.type),
         "region": graph.region(resource),
-        "environment": environment_of(graph, registration, tags),
+        "environment": stated_environment(graph, registration, tags),
         "component": graph.component(resource),
         "registration": registration,
         "tags": tags,
     }
 
 
-def environment_of(graph: Graph, registration: Mapping[str, Any] | None, tags: Tags) -> Text:
-    """The environment as a component registered it, as a tag says it, or as the stack is called ("dev-aws")."""
+def stated_environment(graph: Graph, registration: Mapping[str, Any] | None, tags: Tags) -> Text:
+    """The environment as a component registered it, as a tag says it, or as the stack's configuration or name does."""
     stated = get(registration, "environment")
     if stated is None and not isinstance(tags, Unknown):
         stated = get(tags, "sizewell-environment", default=get(tags, "environment", default=get(tags, "Environment")))
@@ -76,7 +76,12 @@ def environment_of(graph: Graph, registration: Mapping[str, Any] | None, tags: T
         return UNKNOWN
     if isinstance(stated, str) and stated:
         return normal_environment(stated)
-    return stack_environment(graph.plan.stack)
+    return plan_environment(graph.plan)
+
+
+def plan_environment(plan: Plan) -> str:
+    """What the stack's configuration or its name says; "" where neither does."""
+    return environment_of(plan.stack, str(plan.config.get(ENVIRONMENT_KEY) or ""))
 
 
 def tags_of(resource: RecordedResource) -> Tags:
@@ -140,12 +145,12 @@ def expiry(registration: Mapping[str, Any] | None, tags: Tags) -> Text:
 
 
 def first_environment(graph: Graph) -> str:
-    """The stack's environment: what its components registered, else its name."""
+    """The stack's environment: what its components registered, else its configuration, else its name."""
     for resource in graph.plan.resources:
         stated = get(resource.inputs, "sizewell", "environment")
         if isinstance(stated, str) and stated:
             return normal_environment(stated)
-    return stack_environment(graph.plan.stack)
+    return plan_environment(graph.plan)
 
 
 def any_contains(value: Any, needles: tuple[str, ...]) -> bool:

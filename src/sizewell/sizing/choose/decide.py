@@ -21,12 +21,12 @@ from sizewell.sizing.choose.setting import KEEP, Setting
 from sizewell.sizing.choose.workloads import workload_record
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.decision import CatalogRef, Decision, RejectionGroup
+from sizewell.sizing.records.stackname import UNSTATED, environment_of
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.spec.read import WorkloadSpec
 
-ENVIRONMENTS = ("dev", "staging", "prod")
 NEAREST = 5
 
 
@@ -49,8 +49,13 @@ class NothingFits:
 Answer = Decision | NothingFits
 
 
-def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: date) -> Decision | NothingFits:
+def decide(
+    specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: date, environment: str = ""
+) -> Decision | NothingFits:
     """The decision of `stack` ("" for none: nothing is written then) on a day; all its workloads on one cloud.
+
+    `environment` is what the stack's configuration states (`sizewell:environment`); without it the name says which it
+    is, and a stack that says nothing is development. The decision records the answer, and policies ask again.
 
     UsageError for no spec or two of the same name; SpecError for a spec that names what the catalog does not know.
     """
@@ -62,7 +67,8 @@ def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: d
         raise UsageError(f"two specs are named {', '.join(twice)}; the names of a stack's workloads must differ")
     cloud = _cloud_of(stack)
     apart = cloud is not None or len(specs) > 1
-    sizings = [size_one(spec, catalog, stack=stack, on=on, apart=apart) for spec in specs]
+    environment = environment_of(stack, environment) or UNSTATED
+    sizings = [size_one(spec, catalog, stack=stack, on=on, apart=apart, environment=environment) for spec in specs]
     chosen: list[Option] = []
     if cloud is None and len(sizings) > 1:
         cloud = _cheapest_common(sizings)
@@ -81,7 +87,7 @@ def decide(specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: d
     return Decision(
         schema="sizewell.decision/1",
         stack=stack,
-        environment=environment_of(stack),
+        environment=environment,
         decided_on=on,
         expires_at=on + timedelta(seconds=min(lives)) if ends else None,
         owner=first.owner,
@@ -103,7 +109,9 @@ def share_standing(chosen: Sequence[Option], *, ends: bool = False) -> list[Opti
     ]
 
 
-def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apart: bool = False) -> Sizing:
+def size_one(
+    spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apart: bool = False, environment: str = ""
+) -> Sizing:
     """One spec against the whole catalog: what `decide`, `explain` and the benchmarks share."""
     checkpoint = spec.checkpoint
     setting = Setting(
@@ -111,22 +119,12 @@ def size_one(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apar
         catalog=catalog,
         on=on,
         fees=ComparedFees.of(catalog, on),
-        environment=environment_of(stack),
+        environment=environment_of(stack, environment) or UNSTATED,
         store=f"{stack}-{spec.name}" if stack else spec.name,
         keep=checkpoint.keep if checkpoint else KEEP,
         interval_s=checkpoint.interval_s if checkpoint else None,
     )
     return size(spec, setting, apart=apart)
-
-
-def environment_of(stack: str) -> str:
-    """The first word of the stack's name; a stack that names none is development.
-
-    >>> environment_of("prod-aws"), environment_of("demo")
-    ('prod', 'dev')
-    """
-    word = stack.partition("-")[0]
-    return word if word in ENVIRONMENTS else "dev"
 
 
 def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:

@@ -98,9 +98,11 @@ class Explanation:
     alternatives: tuple[Alternative, ...]
 
 
-def explain(spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date) -> Explanation | NothingFits:
+def explain(
+    spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, environment: str = ""
+) -> Explanation | NothingFits:
     """The explanation of what `decide` would choose for one spec."""
-    sizing = size_one(spec, catalog, stack=stack, on=on)
+    sizing = size_one(spec, catalog, stack=stack, on=on, environment=environment)
     chosen = sizing.best()
     if chosen is None:
         return nothing_fits(sizing, None)

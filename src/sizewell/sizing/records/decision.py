@@ -23,15 +23,6 @@ from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
 SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
 
 
-def cluster_of(stack: str) -> str:
-    """The stack whose decision a stack follows: checkpoints, images and the hard end stand in stacks of their own.
-
-    >>> cluster_of("checkpoints-dev-aws"), cluster_of("ttl-dev-aws"), cluster_of("dev-aws")
-    ('dev-aws', 'dev-aws', 'dev-aws')
-    """
-    return stack.removeprefix("checkpoints-").removeprefix("images-").removeprefix("ttl-")
-
-
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 

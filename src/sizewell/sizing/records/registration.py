@@ -7,31 +7,9 @@ The keys are camelCase, as they stand in the plan. Written by `components`, read
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final, NotRequired, TypedDict
 
 REGISTRATION_KEY: Final = "sizewell"  # the input of a component under which the record stands
-ENVIRONMENTS: Final = ("dev", "staging", "prod")
-
-
-def normal_environment(stated: str) -> str:
-    """One of dev, staging and prod, where a name means one of them.
-
-    >>> normal_environment("Production"), normal_environment("development")
-    ('prod', 'dev')
-    """
-    lower = stated.lower()
-    return next((name for name in ENVIRONMENTS if lower.startswith(name[:4])), lower)
-
-
-def stack_environment(stack: str) -> str:
-    """What a stack's name says about its environment, "" where it says nothing.
-
-    >>> stack_environment("checkpoints-prod-aws"), stack_environment("main")
-    ('prod', '')
-    """
-    parts = re.split(r"[-_./]", stack.lower())
-    return next((name for name in ENVIRONMENTS if any(part.startswith(name[:4]) for part in parts)), "")
 
 
 class Hours(TypedDict):
