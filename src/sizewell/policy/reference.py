@@ -8,7 +8,7 @@ from sizewell.policy.announced import written
 from sizewell.policy.config import schema
 from sizewell.policy.rule import Rule
 from sizewell.policy.rules import RULES
-from sizewell.sizing.records.registration import ENVIRONMENTS
+from sizewell.sizing.records.stackname import ENVIRONMENTS
 
 _AREAS = {
     "spend": "Spend: what burns money while nobody works",
