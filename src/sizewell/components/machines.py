@@ -37,6 +37,7 @@ def offered_elsewhere(cloud: str, instance_type: object, region: object) -> tupl
     from sizewell.sizing import catalog
 
     known = catalog.load()
-    if known.offers(cloud, str(instance_type), region=str(region)):
+    sold = {place.region for place in known.sold.get((cloud, str(instance_type)), ())}
+    if region in sold or known.offers(cloud, str(instance_type), region=str(region)):
         return ()
-    return tuple(sorted({one.region for one in known.offers(cloud, str(instance_type))} - {"all"}))
+    return tuple(sorted(({one.region for one in known.offers(cloud, str(instance_type))} | sold) - {"all"}))

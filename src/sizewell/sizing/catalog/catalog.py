@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from sizewell.sizing.catalog import rows, spot, table
+from sizewell.sizing.catalog.estimates import Estimate, estimate
 from sizewell.sizing.catalog.records import (
     Accelerator,
     Architecture,
@@ -27,6 +28,7 @@ from sizewell.sizing.catalog.records import (
     SagemakerPremium,
     Shape,
     Slice,
+    Sold,
     Withheld,
 )
 from sizewell.sizing.errors import CatalogError, Fault
@@ -50,6 +52,7 @@ class Catalog:
     quotas: tuple[Quota, ...]
     models: Mapping[str, Architecture]
     withheld: tuple[Withheld, ...]
+    sold: Mapping[tuple[str, str], tuple[Sold, ...]]  # cloud and type -> regions without a price that have it
     region_facts: Mapping[tuple[str, str], Region]
     sagemaker_premiums: Mapping[str, SagemakerPremium]
     digest: str
@@ -187,6 +190,26 @@ class Catalog:
                 listed[row.region] = row.usd_per_hour
         return listed
 
+    def estimates(self, cloud: str, instance_type: str, on: date | None = None) -> Mapping[str, Estimate]:
+        """What the type probably costs on demand, by region, where it is sold and has no price; for choosing only."""
+        asked = ("estimates", cloud, instance_type, on)
+        if asked not in self.memo:
+            known = {offer.region for offer in self.offers_by_type.get((cloud, instance_type), ())}
+            places = known | {place.region for place in self.sold.get((cloud, instance_type), ())}
+            shape = self.shapes_by_type.get((cloud, instance_type))
+            sold = shape is not None and "on-demand" in shape.markets
+            missing = sorted(places - self._listed(cloud, instance_type, on).keys() - {EVERYWHERE}) if sold else ()
+            found = {region: estimate(instance_type, region, self._listed_by_type(cloud, on)) for region in missing}
+            self.memo[asked] = {region: guess for region, guess in found.items() if guess is not None}
+        return self.memo[asked]  # type: ignore[no-any-return]
+
+    def _listed_by_type(self, cloud: str, on: date | None) -> dict[str, dict[str, Decimal]]:
+        asked = ("listed", cloud, on)
+        if asked not in self.memo:
+            names = [name for where, name in self.offers_by_type if where == cloud]
+            self.memo[asked] = {name: self._listed(cloud, name, on) for name in names}
+        return self.memo[asked]  # type: ignore[no-any-return]
+
     def _why_unpriced(self, cloud: str, instance_type: str, region: str, market: str, on: date | None) -> str:
         day = f" on {on.isoformat()}" if on is not None else ""
         reason = f"no price for {instance_type} in {region}, {market},{day or ' in the catalog'}"
@@ -200,7 +223,8 @@ class Catalog:
         if shape is not None and market not in shape.markets:
             sold = ", ".join(sorted(shape.markets)) or "none"
             return f"{reason}: not sold in that market (markets: {sold})"
-        return reason
+        guess = self.estimates(cloud, instance_type, on).get(region) if market == "on-demand" else None
+        return f"{reason}; {guess}" if guess is not None else reason
 
     def fee_tiers(self, cloud: str, key: str, region: str, on: date | None = None) -> tuple[Fee, ...]:
         """The tiers of a fee in force on a day, by lower bound; () where its price in that region is not known."""
@@ -300,6 +324,7 @@ def _read(directory: Path) -> Catalog:
     quotas = records("quotas", rows.QUOTAS, rows.quota)
     models = records("models", rows.MODELS, rows.model)
     withheld = records("withheld", rows.WITHHELD, rows.withheld)
+    sold = records("sold", rows.SOLD, rows.sold)
     regions = records("regions", rows.REGIONS, rows.region)
     premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
     offers: list[Offer] = []
@@ -324,6 +349,9 @@ def _read(directory: Path) -> Catalog:
     for offer in offers:
         by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)
     shapes.sort(key=lambda s: (s.cloud, s.instance_type))
+    sold_in: dict[tuple[str, str], tuple[Sold, ...]] = {}
+    for place in sorted(sold, key=lambda p: (p.cloud, p.instance_type, p.region)):
+        sold_in[place.cloud, place.instance_type] = (*sold_in.get((place.cloud, place.instance_type), ()), place)
     plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
     dated = (o for key, of_type in by_type.items() if key not in plain for o in of_type)
     return Catalog(
@@ -336,6 +364,7 @@ def _read(directory: Path) -> Catalog:
         withheld=tuple(
             sorted(withheld, key=lambda w: (w.cloud, w.instance_type, w.region, w.market, w.zone, w.date, w.reason))
         ),
+        sold=MappingProxyType(sold_in),
         region_facts=MappingProxyType({(r.cloud, r.region): r for r in regions}),
         sagemaker_premiums=MappingProxyType({p.instance_type: p for p in premiums}),
         digest=digest,

@@ -82,6 +82,9 @@ def _origins(catalog: Catalog) -> Iterator[tuple[str, str, str, str | None, str]
         yield "model", m.key, m.source, m.checked, ""
     for t in catalog.slices:
         yield "slice", f"{t.machine_type} {t.topology}", t.source, t.checked, ""
+    for places in catalog.sold.values():
+        for place_sold in places:
+            yield "sold", f"{place_sold.instance_type} {place_sold.region}", place_sold.source, place_sold.checked, ""
     for w in catalog.withheld:
         yield "withheld", f"{w.cloud}/{w.instance_type}", w.source, w.date, ""
     for r in catalog.region_facts.values():
@@ -97,6 +100,7 @@ def _unique(catalog: Catalog) -> Iterator[str]:
         ("slice", [(s.machine_type, s.topology) for s in catalog.slices]),
         ("fee", [(f.cloud, f.key, f.region, f.from_quantity, f.effective_from) for f in catalog.fees]),
         ("quota", [(q.cloud, q.scope, q.code) for q in catalog.quotas]),
+        ("place", [(p.cloud, p.instance_type, p.region) for places in catalog.sold.values() for p in places]),
         (
             "offer",
             [
@@ -213,6 +217,9 @@ def _regions(catalog: Catalog) -> Iterator[str]:
             yield f"{place(o)}: region {o.region!r} is not in regions.csv"
         if o.zone and o.cloud == "aws" and not o.zone.startswith((_zone_prefix(o.region) + "-", o.region)):
             yield f"{place(o)}: zone {o.zone} is not in {o.region}"
+    for p in (p for places in catalog.sold.values() for p in places):
+        if (p.cloud, p.region) not in catalog.region_facts or (p.cloud, p.instance_type) not in catalog.shapes_by_type:
+            yield f"sold.csv: {p.cloud}/{p.instance_type} {p.region}: no such machine in shapes/, or region"
     for r in catalog.region_facts.values():
         if (r.area == "eu") != (r.country in EU):
             yield f"{r.cloud}/{r.region}: area {r.area!r}, country {r.country!r}"

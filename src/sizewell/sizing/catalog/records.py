@@ -129,6 +129,17 @@ class Withheld:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sold:
+    """That a machine type is sold in a region, said by a source that has no price: what may be estimated there."""
+
+    cloud: Cloud
+    instance_type: str
+    region: str
+    source: str
+    checked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
     """Where a provider's region is and who may use it."""
 

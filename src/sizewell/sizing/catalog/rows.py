@@ -18,6 +18,7 @@ from sizewell.sizing.catalog.records import (
     SagemakerPremium,
     Shape,
     Slice,
+    Sold,
     Withheld,
 )
 from sizewell.sizing.catalog.table import CellError, Row, is_iso_day, lines
@@ -48,6 +49,7 @@ WITHHELD = (
     *("cloud", "instance_type", "region", "zone", "market", "listed_usd_per_hour"),
     *("date", "reason", "source"),
 )
+SOLD = ("cloud", "instance_type", "region", "source", "checked")
 REGIONS = ("cloud", "region", "area", "country", "access", "place", "source", "checked")
 FEES = (
     *("cloud", "key", "name", "unit", "region", "usd", "from_quantity"),
@@ -172,6 +174,16 @@ def withheld(row: Row) -> Withheld:
         date=row.day("date"),
         reason=row.required("reason"),
         source=row.source(),
+    )
+
+
+def sold(row: Row) -> Sold:
+    return Sold(
+        cloud=row.required("cloud"),
+        instance_type=row.required("instance_type"),
+        region=row.required("region"),
+        source=row.source(),
+        checked=row.day("checked"),
     )
 
 

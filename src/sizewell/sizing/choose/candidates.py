@@ -62,6 +62,7 @@ class Deal:
     zone: str
     usd_per_hour: Decimal
     advisor: str = ""  # how often spot is reclaimed, as the vendor's advisor puts it
+    estimate: str = ""  # what the price rests on where nobody has it and its sister regions stand in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,19 +229,20 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     if unfit:
         return _rejected(shape, Cause.RUNTIME, unfit, relax="change framework or model.weights")
     offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
+    estimated = _estimated(shape, context)
     if not offers:
         return _rejected(shape, Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
     placed = [offer for offer in offers if _allowed(offer, need)]
-    if not placed:
+    if not placed and not estimated:
         where = f"residency {need.residency}" if need.residency else f"infra {_places(need)}"
         sold = ", ".join(sorted({offer.region for offer in offers})[:4])
         reason = f"priced in {sold}, none within {where}"
         return _rejected(shape, Cause.REGION, reason, relax="widen infra or data.residency")
     markets = need.markets if shape.cloud in PROVISIONABLE else ELSEWHERE_MARKETS
-    deals = _deals(placed, context, every=len(placed) == len(offers))
+    deals = (*_deals(placed, context, every=len(placed) == len(offers)), *estimated)
     wanted = [deal for deal in deals if deal.market in markets]
     if not wanted:
-        sold = ", ".join(sorted({offer.market for offer in placed}))
+        sold = ", ".join(sorted({deal.market for deal in deals}))
         reason = f"priced {sold}, not {' or '.join(markets)}"
         block = "buy a block of it: capacity: {block: {duration: 72h, purchase: confirmed}}"
         relax = block if sold == "capacity-block" else "change spot_policy or capacity"
@@ -407,12 +409,16 @@ def _managed(shape: Shape, deals: Iterable[Deal], context: _Context) -> str:
 
 
 def _allowed(offer: Offer, need: Requirements) -> bool:
+    return _place_allowed(offer.cloud, offer.region, offer.zone, need)
+
+
+def _place_allowed(cloud: str, region: str, zone: str, need: Requirements) -> bool:
     if need.places and not any(
-        cloud == offer.cloud and region in ("", offer.region) and (not zone or offer.zone in ("", zone))
-        for cloud, region, zone in need.places
+        cloud == allowed and place in ("", region) and (not zone_asked or zone in ("", zone_asked))
+        for allowed, place, zone_asked in need.places
     ):
         return False
-    return not need.residency or residency.of(offer.cloud, offer.region) == need.residency
+    return not need.residency or residency.of(cloud, region) == need.residency
 
 
 def _deals(offers: Sequence[Offer], context: _Context, *, every: bool) -> tuple[Deal, ...]:
@@ -420,13 +426,29 @@ def _deals(offers: Sequence[Offer], context: _Context, *, every: bool) -> tuple[
 
     With `every` offer of the type they are the same for all specs.
     """
-    key = ("deals", offers[0].cloud, offers[0].instance_type, context.on)
+    if not offers:
+        return ()
     usual = context.catalog.spot(offers[0].cloud, offers[0].instance_type, context.on)
     if not every:
         return _cheapest(offers, usual)
+    key = ("deals", offers[0].cloud, offers[0].instance_type, context.on)
     if key not in context.catalog.memo:
         context.catalog.memo[key] = _cheapest(offers, usual)
     return context.catalog.memo[key]  # type: ignore[no-any-return]
+
+
+def _estimated(shape: Shape, context: _Context) -> tuple[Deal, ...]:
+    """On-demand deals in regions that sell the type and have no price of it, where the spec allows them."""
+    if shape.cloud not in PROVISIONABLE:
+        return ()
+    found: list[Deal] = []
+    for region, guess in context.catalog.estimates(shape.cloud, shape.instance_type, context.on).items():
+        fact = context.catalog.region(shape.cloud, region)
+        named = any((cloud, where) == (shape.cloud, region) for cloud, where, _ in context.need.places)
+        if _place_allowed(shape.cloud, region, "", context.need) and (named or fact is None or fact.access == "open"):
+            usd = guess.usd_per_hour
+            found.append(Deal(market="on-demand", region=region, zone="", usd_per_hour=usd, estimate=str(guess)))
+    return tuple(sorted(found, key=lambda deal: (deal.usd_per_hour, deal.region)))
 
 
 def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot]) -> tuple[Deal, ...]:

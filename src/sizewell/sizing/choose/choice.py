@@ -115,6 +115,9 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
 def within_budget(option: Option, need: Requirements) -> bool:
     """Whether the option costs no more than the spec's limits."""
     monthly, per_run = need.budget_monthly_usd, need.budget_per_run_usd
+    if option.deal.estimate:  # its machines are in no sum of the bill
+        limit = per_run if need.training is not None else monthly
+        return limit is None or option.total_usd <= float(limit)
     if monthly is not None and option.cost.run_rate.usd_per_month.expected > monthly:
         return False
     return per_run is None or option.run_usd is None or option.run_usd <= per_run

@@ -1,9 +1,10 @@
 """Candidates -> priced options: hours, spot rework and the line items that the decision states and the preview repeats.
 
 An option is one fleet in one market of one region. Options are compared by what the workload costs in all: a service
-by the month, a run by the run. A machine without a price is no option. Where a smaller thing (a disk, a bucket, a
-control plane) has no price in a region, it is never taken for free: it counts twice what it costs where that is known,
-the whole option a quarter more, and its line stays unpriced.
+by the month, a run by the run. A machine without a price is no option, unless the region sells it and its sister
+regions have one: that estimate, and a quarter more, is compared, and the line stays unpriced. Where a smaller thing (a
+disk, a bucket, a control plane) has no price in a region, it is never taken for free: it counts twice what it costs
+where that is known, the whole option a quarter more, and its line stays unpriced.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class Option:
     @property
     def run_usd(self) -> Decimal | None:
         """Machines of one run, from the first minute to the last, rework included."""
-        if self.run_s is None:
+        if self.run_s is None or self.deal.estimate:
             return None
         if self.prepaid:
             return self.cost.one_off.usd.expected
@@ -298,7 +299,7 @@ def usd_per_hour(candidate: Candidate, deal: Deal, managed: str, setting: Settin
         return 3600 * (gpu.usd + (shape.vcpus or 0) * cpu.usd + services.run_gib(shape) * gib.usd)
     market = services.listed_market(managed, deal.market)
     rate = setting.catalog.price(shape.cloud, shape.instance_type, deal.region, market, setting.on)
-    if market == deal.market and deal.zone:
+    if market == deal.market and (deal.zone or deal.estimate):
         rate = Priced(deal.usd_per_hour, "", "")
     percent = services.premium_percent(setting.catalog, managed, shape.instance_type, deal.region, setting.on)
     price = services.with_premium(rate, percent)
@@ -429,7 +430,7 @@ def _total_usd(option: Option) -> tuple[float, float]:
         extras.append((fees.fee(cloud, option.storage.fee_key, deal.region), option.storage.gib * months))
     usd += sum(fee.usd * quantity for fee, quantity in extras) + leaving_usd(option)
     care = services.care_usd_per_month(need) * months if option.managed == RAW else 0.0
-    known = all(fee.known for fee, _ in extras)
+    known = not deal.estimate and all(fee.known for fee, _ in extras)
     nowhere = any(fee.known is None for fee, _ in extras)
     return usd, math.inf if nowhere else (usd if known else usd * UNKNOWN_MARGIN) + care
 

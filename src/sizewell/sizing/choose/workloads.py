@@ -439,7 +439,12 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
             said.append("the spot price is an estimate, not an observed one")
-    if unpriced_lines(chosen.items):
+    if chosen.deal.estimate:
+        said.append(
+            f"nobody has the price of {chosen.instance_type} in {chosen.deal.region}: it was chosen by an estimate, "
+            f"{chosen.deal.estimate}"
+        )
+    if [line for line in unpriced_lines(chosen.items) if not (chosen.deal.estimate and chosen.instance_type in line)]:
         said.append(f"what has no price in {chosen.deal.region} was compared at twice its price elsewhere")
     if chosen.run_s is not None:
         said.append(f"{START_UP_S / 60:.0f} minutes to start a machine and load the weights (estimate)")

@@ -1,0 +1,73 @@
+"""What a machine type probably costs where it is sold and nobody has its price: for choosing, never for a bill.
+
+Every region with a price is a witness: its price times what the region asked about costs compared with it, by the other
+machine types that are priced in both. The estimate is the median of the witnesses, its spread their range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+from statistics import median
+from typing import Final
+
+from sizewell.sizing.catalog.records import Grade
+
+TYPES_ENOUGH: Final = 3  # priced in both regions, for their ratio to be the regions' and not one type's
+WITNESSES_ENOUGH: Final = 3  # regions; with fewer of both the grade is "estimate"
+_STEP: Final = Decimal("0.0001")
+
+Listed = Mapping[str, Mapping[str, Decimal]]
+"""On-demand US dollars per machine-hour by machine type and region."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """US dollars per machine-hour, expected and as a range; `grade` is "low" or "estimate" (weaker still)."""
+
+    usd_per_hour: Decimal
+    low: Decimal
+    high: Decimal
+    witnesses: tuple[str, ...]  # regions
+    types: int  # priced in the region and in a witness, at the most
+    grade: Grade
+
+    def __str__(self) -> str:
+        """As it stands beside the "?" of a bill.
+
+        >>> usd = Decimal("1.3")
+        >>> str(Estimate(usd_per_hour=usd, low=usd, high=usd, witnesses=("us-east-1",), types=0, grade="estimate"))
+        'about 1.3 USD an hour by us-east-1 alone (grade: estimate)'
+        """
+        spread = f", {self.low:f} to {self.high:f}" if self.low != self.high else ""
+        many = len(self.witnesses)
+        by = f"{many} sister regions" if many > 1 else f"{self.witnesses[0]} alone"
+        return f"about {self.usd_per_hour:f} USD an hour{spread} by {by} (grade: {self.grade})"
+
+
+def estimate(instance_type: str, region: str, listed: Listed) -> Estimate | None:
+    """The on-demand price of a type in a region by its sisters; None where no region has its price."""
+    found: dict[str, Decimal] = {}
+    most = 0
+    for sister, usd in sorted(listed.get(instance_type, {}).items()):
+        if sister == region:
+            continue
+        ratios = [
+            prices[region] / prices[sister]
+            for other, prices in listed.items()
+            if other != instance_type and region in prices and sister in prices
+        ]
+        most = max(most, len(ratios))
+        found[sister] = (usd * median(ratios) if ratios else usd).quantize(_STEP, rounding=ROUND_HALF_EVEN)
+    if not found:
+        return None
+    strong = most >= TYPES_ENOUGH or len(found) >= WITNESSES_ENOUGH
+    return Estimate(
+        usd_per_hour=median(found.values()).quantize(_STEP, rounding=ROUND_HALF_EVEN),
+        low=min(found.values()),
+        high=max(found.values()),
+        witnesses=tuple(found),
+        types=most,
+        grade="low" if strong else "estimate",
+    )
