@@ -232,11 +232,13 @@ def test_precision_as_flags(weights, accelerator, flags):
     of = setting(
         decision("dev-aws", work), work, machines, cases.run(cases.VLLM), eks_target(work, machines, name="chat")
     )
-    command = serving.vllm_command(of)
+    command = serving.command(of, serving.engine_of(of))
     assert command[-len(flags) :] == flags
     named = dataclasses.replace(of, run=cases.run(cases.VLLM, model="org/model-awq"))
-    assert "--quantization" not in serving.vllm_command(named), "its own files say how it is stored"
-    assert serving.vllm_command(named)[2] == "org/model-awq"
+    assert "--quantization" not in serving.command(named, serving.engine_of(named)), (
+        "its own files say how it is stored"
+    )
+    assert serving.command(named, serving.engine_of(named))[2] == "org/model-awq"
 
 
 def test_loading_may_take_twice_what_was_expected():
@@ -406,7 +408,7 @@ def test_a_job_fits_its_machines(shape, nodes, mode):
         ({"image": "a:1", "env": {"HF_TOKEN": "x"}}, "put HF_TOKEN into a Secret"),
         ({"image": "a:1", "env": {"MY_API_KEY": "x"}}, "put MY_API_KEY into a Secret"),
         ({"image": "a:1", "namespace": "kube-system"}, "kube-* are the cluster's own"),
-        ({"image": "a:1", "engine": "tgi"}, "run.engine: must be one of vllm, triton"),
+        ({"image": "a:1", "engine": "tgi"}, "run.engine: must be one of triton, vllm"),
         ({"image": "a:1", "restarts": True}, "run.restarts: must be 0 to 1000"),
         ({"image": "a:1", "command": "python x.py"}, "run.command: must be a list"),
         ({"image": "a:1", "claims": {"data": "mnt"}}, "run.claims: must be claims by name"),

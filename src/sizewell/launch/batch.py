@@ -8,11 +8,12 @@ from typing import Any, Final
 from sizewell.launch import files, pods
 from sizewell.launch.jobs import jobset
 from sizewell.launch.pods import Manifest
-from sizewell.launch.serving import AT_LOAD
 from sizewell.launch.setting import Setting
 from sizewell.launch.training import checkpoint_uri, deadline_s
+from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
 
+ENGINE: Final = ENGINES["vllm"]  # whose Python interface batch_infer.py calls
 PIECE_S: Final = 900  # of work in one piece: what an interruption repeats at most
 MOST_PIECES: Final = 10_000
 
@@ -60,10 +61,8 @@ def command(of: Setting) -> list[str]:
     settings["max_tokens"] = task.output_tokens or 16
     if not of.machine.bf16:
         settings["dtype"] = "half"
-    if not of.run.model and task.weights == "fp8":
-        settings["quantization"] = "fp8"
-    if not of.run.model and task.weights in AT_LOAD:
-        settings["quantization"] = "bitsandbytes"
+    if not of.run.model and task.weights in ENGINE.at_load:
+        settings["quantization"] = ENGINE.words("quantization", task.weights)[-1]
     words = ["--input", data or "", "--output", of.run.output or checkpoint_uri(of), "--pieces", str(pieces(of))]
     words += ["--model", of.run.model or task.model or ""]
     return ["python3", f"{pods.SCRIPTS}/batch_infer.py", *words, *[f"{key}={value}" for key, value in settings.items()]]

@@ -108,7 +108,7 @@ def load_test(of: Setting) -> list[Manifest]:
     words = ["--url", f"http://{served}.{of.run.namespace}.svc", "--model", of.workload.spec.name]
     words += ["--rate", f"{max(0.1, figures.get('requests_per_s', 1.0)):.4g}"]
     words += ["--seconds", str(SECONDS), "--percentile", f"{task.percentile or 0.95:g}"]
-    if engine_of(of) == "triton":
+    if engine_of(of).protocol == "kserve-v2":
         side = task.resolution or 224
         words += ["--shape", f"1x3x{side}x{side}"]
     else:

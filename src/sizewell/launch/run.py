@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Final
 
+from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
 
 NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -16,7 +17,6 @@ IMAGE: Final = re.compile(
 )
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PREFIX: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-ENGINES: Final = ("vllm", "triton")
 FORMS: Final = ("deployment", "kserve")
 
 
@@ -31,7 +31,7 @@ class Run:
     secrets: tuple[str, ...] = ()  # Secrets whose keys become environment variables; named, never written here
     namespace: str = "default"
     model: str = ""  # weights in place of the spec's: a name on the Hub, s3:// or gs://, a path; taken as they are
-    engine: str = ""  # vllm | triton; "": by the model
+    engine: str = ""  # one of `ENGINES`; "": by the model's family
     form: str = "deployment"  # deployment | kserve, for inference
     metrics: str = "http://prometheus-server.monitoring.svc"  # Prometheus that the autoscaler asks
     wake: str = ""  # a query that counts waiting requests while nothing runs; without it one replica stays up

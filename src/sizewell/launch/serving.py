@@ -14,20 +14,15 @@ from sizewell.launch import pods
 from sizewell.launch.jobs import packed, queued
 from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
+from sizewell.sizing.catalog.engine import MEMORY_SHARE, Engine
+from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.errors import ConfigError, Fault
 
 PORT: Final = 8000
 MASTER_PORT: Final = 29500
 LEADER: Final = "$(LWS_LEADER_ADDRESS)"
-READY: Final = {"vllm": "/health", "triton": "/v2/health/ready"}
-WAITING: Final = "sum(vllm:num_requests_running{{{0}}}) + sum(vllm:num_requests_waiting{{{0}}})"
-IN_FLIGHT: Final = {
-    "vllm": WAITING,
-    "triton": "sum(rate(nv_inference_request_duration_us{{{0}}}[1m])) / 1e6",  # seconds of requests in a second
-}
 FULL: Final = 0.8  # of a replica's concurrency, from which one more is started
-AT_LOAD: Final = ("int4", "nf4")
-CHECKPOINTED: Final = ("int8", "fp4")
+SIXTEEN_BIT: Final = ("fp16", "fp32", "bf16")
 
 
 def manifests(of: Setting) -> list[Manifest]:
@@ -42,9 +37,9 @@ def manifests(of: Setting) -> list[Manifest]:
     return [*found, service(of, leader=groups > 1), workload, budget(of), *_scaling(of, engine, workload)]
 
 
-def engine_of(of: Setting) -> str:
-    """Language models and encoders go to vLLM, pictures to Triton; the run may say otherwise."""
-    return of.run.engine or ("triton" if of.task.family in ("vision", "diffusion") else "vllm")
+def engine_of(of: Setting) -> Engine:
+    """The engine that the run names, else the one for the model's family."""
+    return ENGINES[of.run.engine] if of.run.engine else engine_for(of.task.family)
 
 
 def nodes_per_replica(of: Setting) -> int:
@@ -52,36 +47,30 @@ def nodes_per_replica(of: Setting) -> int:
     return max(1, math.ceil(_devices(of) / max(1, of.machine.devices)))
 
 
-def vllm_command(of: Setting, *, nodes: int = 1, leader: bool = True) -> list[str]:
-    """`vllm serve` with the flags of the decision."""
-    task, devices = of.task, _devices(of)
-    model = of.run.model or task.model or ""
-    command = ["vllm", "serve", model, "--host", "0.0.0.0", "--port", str(PORT), "--served-model-name"]  # noqa: S104
-    command += [of.workload.spec.name, "--tensor-parallel-size", str(devices // nodes)]
+def command(of: Setting, engine: Engine, *, nodes: int = 1, leader: bool = True) -> list[str]:
+    """The engine's command line: what the decision says, in the engine's own flags."""
+    task, devices, say = of.task, _devices(of), engine.words
+    model = of.run.model or (task.model if engine.hub else "") or ""
+    words = [*engine.command, *say("model", model), *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
+    words += [*say("served_name", of.workload.spec.name), *say("tensor_parallel", devices // nodes)]
     if nodes > 1:
-        command += ["--pipeline-parallel-size", str(nodes), "--distributed-executor-backend", "mp"]
-        command += ["--nnodes", str(nodes), "--node-rank", "0" if leader else "$(LWS_WORKER_INDEX)"]
-        command += ["--master-addr", LEADER, "--master-port", str(MASTER_PORT)]
-        command += [] if leader else ["--headless"]
+        words += [*say("pipeline_parallel", nodes), *say("executor", "mp"), *say("nodes", nodes)]
+        words += say("node_rank", "0" if leader else "$(LWS_WORKER_INDEX)")
+        words += [*say("master_host", LEADER), *say("master_port", MASTER_PORT)]
+        words += [] if leader else say("worker")
     replicas = of.workload.replicas
     if replicas and replicas.concurrency_per_replica:
-        command += ["--max-num-seqs", str(replicas.concurrency_per_replica)]
+        words += say("sequences_max", replicas.concurrency_per_replica)
     if task.sequence_length:
-        command += ["--max-model-len", str(_room(task.sequence_length))]
-    command += ["--gpu-memory-utilization", "0.90"] if of.machine.runtime in ("cuda", "rocm") else []
-    return [*command, *_precision(of)]
+        words += say("sequence_length_max", _room(task.sequence_length))
+    words += say("memory_share", MEMORY_SHARE, runtime=of.machine.runtime)
+    return [*words, *_precision(of, engine), *engine.fixed]
 
 
-def triton_command(of: Setting) -> list[str]:
-    """Triton over a repository of models in an object store or a folder."""
-    ports = ["--http-port", str(PORT), "--grpc-port", "8001", "--metrics-port", "8002"]
-    return ["tritonserver", "--model-repository", of.run.model, *ports]
-
-
-def deployment(of: Setting, engine: str) -> Manifest:
+def deployment(of: Setting, engine: Engine) -> Manifest:
     """Replicas that each fit into one machine; several of them share it where there is room."""
     replicas = _replicas(of)
-    pod = _pod(of, engine, vllm_command(of) if engine == "vllm" else triton_command(of), devices=_devices(of))
+    pod = _pod(of, engine, command(of, engine), devices=_devices(of))
     same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
     pod["spec"]["topologySpreadConstraints"] = [
         {
@@ -111,13 +100,13 @@ def deployment(of: Setting, engine: str) -> Manifest:
     }
 
 
-def leader_worker_set(of: Setting, engine: str, nodes: int) -> Manifest:
+def leader_worker_set(of: Setting, engine: Engine, nodes: int) -> Manifest:
     """Replicas of several machines each: a leader that answers and its workers, which live and fall together."""
     env = {"VLLM_HOST_IP": {"fieldRef": {"fieldPath": "status.podIP"}}}
     each = _devices(of) // nodes
-    leader = _pod(of, engine, vllm_command(of, nodes=nodes), devices=each, env=env)
+    leader = _pod(of, engine, command(of, engine, nodes=nodes), devices=each, env=env)
     leader["metadata"]["labels"]["sizewell/role"] = "leader"
-    worker = _pod(of, engine, vllm_command(of, nodes=nodes, leader=False), devices=each, env=env, answers=False)
+    worker = _pod(of, engine, command(of, engine, nodes=nodes, leader=False), devices=each, env=env, answers=False)
     low, now, _ = _replicas(of)
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
@@ -140,11 +129,10 @@ def leader_worker_set(of: Setting, engine: str, nodes: int) -> Manifest:
     }
 
 
-def inference_service(of: Setting, engine: str) -> Manifest:
+def inference_service(of: Setting, engine: Engine) -> Manifest:
     """KServe with Knative: its gate holds requests while the first replica starts, so zero replicas work."""
     low, _, high = _replicas(of)
-    command = vllm_command(of) if engine == "vllm" else triton_command(of)
-    pod = _pod(of, engine, command, devices=_devices(of), main="kserve-container")["spec"]
+    pod = _pod(of, engine, command(of, engine), devices=_devices(of), main="kserve-container")["spec"]
     container = pod["containers"][0]
     for key in ("startupProbe", "lifecycle"):  # Knative has its own way with both
         container.pop(key, None)
@@ -200,7 +188,7 @@ def cold_start_s(of: Setting) -> int:
     return int(max(300, of.workload.performance.figures.get("cold_start_s", 600)))
 
 
-def _possible(of: Setting, engine: str, nodes: int) -> None:
+def _possible(of: Setting, engine: Engine, nodes: int) -> None:
     """ConfigError where what was decided and what shall run do not go together."""
     run, task, at = of.run, of.task, f"run.{of.workload.spec.name}"
     wrong: list[Fault] = []
@@ -210,22 +198,29 @@ def _possible(of: Setting, engine: str, nodes: int) -> None:
             wrong.append(Fault(path=f"{at}.{path}", message=message, fix=fix))
 
     own = bool(run.command)
-    named = run.model or (task.model if engine == "vllm" else "")
-    hint = "s3://bucket/models" if engine == "triton" else "a name on the Hub, or s3://bucket/folder"
-    must(own or bool(named), "model", f"is missing: {engine} has to be told what to load", f"set {at}.model: {hint}")
+    named = run.model or (task.model if engine.hub else "")
+    told = f"is missing: {engine.name} has to be told what to load"
+    must(own or bool(named), "model", told, f"set {at}.model: {engine.model_example}")
     must(
-        own or engine == "triton" or task.family != "diffusion",
+        own or task.family is None or task.family in engine.families,
         "engine",
-        "vllm serves no diffusion models",
-        "set engine: triton, or a command of your own",
+        f"{engine.name} serves no {task.family} models",
+        f"set engine: {engine_for(task.family).name}, or a command of your own",
     )
+    made = task.weights is None or task.weights in (*SIXTEEN_BIT, *engine.at_load)
     must(
-        own or bool(run.model) or task.weights not in CHECKPOINTED,
+        own or bool(run.model) or made,
         "model",
-        f"weights in {task.weights} have to be made beforehand: vllm does not make them while loading",
+        f"weights in {task.weights} have to be made beforehand: {engine.name} does not make them while loading",
         f"set {at}.model to a checkpoint in {task.weights}",
     )
-    must(nodes == 1 or engine == "vllm", "engine", f"one replica takes {nodes} machines, which only vllm joins", "vllm")
+    joining = [name for name, other in ENGINES.items() if other.nodes_max is None or other.nodes_max >= nodes]
+    must(
+        nodes == 1 or engine.name in joining,
+        "engine",
+        f"one replica takes {nodes} machines, which only {', '.join(joining)} joins",
+        ", ".join(joining),
+    )
     must(
         nodes == 1 or run.form == "deployment",
         "form",
@@ -244,7 +239,7 @@ def _possible(of: Setting, engine: str, nodes: int) -> None:
 
 def _pod(
     of: Setting,
-    engine: str,
+    engine: Engine,
     command: list[str],
     *,
     devices: int,
@@ -254,15 +249,14 @@ def _pod(
 ) -> Manifest:
     several = devices < _devices(of)
     variables = {**pods.network_env(of.machine, of.target, several=several), **(env or {})}
-    if engine == "vllm":
-        variables |= {"VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm", "VLLM_NO_USAGE_STATS": "1"}
+    variables |= {name: value.format(cache=pods.CACHE) for name, value in engine.env.items()}
     return pods.template(
         of,
         devices=devices,
         command=command,
         env=variables,
         ports={"http": PORT} if answers else None,
-        probes=_probes(of, READY[engine]) if answers else None,
+        probes=_probes(of, engine.ready) if answers else None,
         grace=_drain_s(of),
         restart="Always",
         annotations=packed(of.target) if several else None,
@@ -281,7 +275,7 @@ def _probes(of: Setting, path: str) -> Manifest:
     }
 
 
-def _scaling(of: Setting, engine: str, workload: Manifest) -> list[Manifest]:
+def _scaling(of: Setting, engine: Engine, workload: Manifest) -> list[Manifest]:
     """KEDA between the decision's fewest and most replicas, by requests in flight, and by working hours."""
     if not scales(of):
         return []
@@ -290,7 +284,7 @@ def _scaling(of: Setting, engine: str, workload: Manifest) -> list[Manifest]:
     match = f'namespace="{of.run.namespace}",pod=~"{of.name}-.*"'
     metadata = {
         "serverAddress": of.run.metrics,
-        "query": IN_FLIGHT[engine].format(match),
+        "query": engine.in_flight.format(match),
         "threshold": f"{max(1.0, _concurrency(of) * FULL):g}",
         "ignoreNullValues": "true",  # nothing runs, nothing is reported: no error
     }
@@ -361,20 +355,18 @@ def _room(tokens: int) -> int:
     return -(-2 * tokens // 1024) * 1024
 
 
-def _precision(of: Setting) -> list[str]:
+def _precision(of: Setting, engine: Engine) -> list[str]:
     """Flags for weights and cache; a model that the run names itself says in its own files how it is stored."""
-    task, flags = of.task, []
+    task, words = of.task, []
     if not of.machine.bf16:
-        flags += ["--dtype", "half"]
-    elif task.weights in ("fp16", "fp32", "bf16"):
-        flags += ["--dtype", {"fp16": "half", "fp32": "float32"}.get(task.weights, "bfloat16")]
-    if not of.run.model and task.weights == "fp8":
-        flags += ["--quantization", "fp8"]
-    if not of.run.model and task.weights in AT_LOAD:
-        flags += ["--quantization", "bitsandbytes"]
+        words += engine.words("dtype", "fp16")
+    elif task.weights in SIXTEEN_BIT:
+        words += engine.words("dtype", task.weights)
+    if not of.run.model and task.weights in engine.at_load:
+        words += engine.words("quantization", task.weights)
     if task.kv in ("fp8", "int8"):
-        flags += ["--kv-cache-dtype", "fp8"]
-    return flags
+        words += engine.words("kv_dtype", task.kv)
+    return words
 
 
 def _drain_s(of: Setting) -> int:

@@ -1,0 +1,25 @@
+"""NVIDIA Triton: vision and diffusion models, from a repository of models."""
+
+from sizewell.sizing.catalog.engine import Engine, Flag
+
+ENGINE = Engine(
+    name="triton",
+    images={"cuda": "nvcr.io/nvidia/tritonserver"},
+    families=frozenset({"decoder", "encoder", "vision", "diffusion"}),  # what its repository holds
+    default_for=frozenset({"vision", "diffusion"}),
+    command=("tritonserver",),
+    fixed=("--grpc-port", "8001", "--metrics-port", "8002"),
+    flags={"model": Flag(name="--model-repository"), "port": Flag(name="--http-port")},
+    env={},
+    ready="/v2/health/ready",
+    protocol="kserve-v2",
+    in_flight="sum(rate(nv_inference_request_duration_us{{{0}}}[1m])) / 1e6",  # seconds of requests in a second
+    hub=False,
+    nodes_max=1,
+    at_load=frozenset(),
+    predicted_as="compiled",
+    image_example="nvcr.io/nvidia/tritonserver:25.10-py3",
+    model_example="s3://bucket/models",
+    source="docs.nvidia.com/deeplearning/triton-inference-server (from memory)",
+    checked="2026-11-22",
+)

@@ -1,0 +1,53 @@
+"""vLLM: language models and encoders, on one machine or several."""
+
+from sizewell.sizing.catalog.engine import Engine, Flag
+
+_SEVERAL_MACHINES = "in no release up to 0.11.0 (vllm serve --help of that release)"
+
+ENGINE = Engine(
+    name="vllm",
+    images={
+        "cuda": "vllm/vllm-openai",  # for CUDA alone
+        "rocm": "rocm/vllm",
+        "tpu": "vllm/vllm-tpu",
+        "neuron": "public.ecr.aws/neuron/pytorch-inference-vllm-neuronx",
+    },
+    families=frozenset({"decoder", "encoder"}),
+    default_for=frozenset({"decoder", "encoder"}),
+    command=("vllm", "serve"),
+    fixed=(),
+    flags={
+        "model": Flag(name=""),
+        "host": Flag(name="--host"),
+        "port": Flag(name="--port"),
+        "served_name": Flag(name="--served-model-name"),
+        "tensor_parallel": Flag(name="--tensor-parallel-size"),
+        "pipeline_parallel": Flag(name="--pipeline-parallel-size"),
+        "executor": Flag(name="--distributed-executor-backend"),
+        "nodes": Flag(name="--nnodes", source=_SEVERAL_MACHINES),
+        "node_rank": Flag(name="--node-rank", source=_SEVERAL_MACHINES),
+        "master_host": Flag(name="--master-addr", source=_SEVERAL_MACHINES),
+        "master_port": Flag(name="--master-port", source=_SEVERAL_MACHINES),
+        "worker": Flag(name="--headless"),
+        "sequences_max": Flag(name="--max-num-seqs"),
+        "sequence_length_max": Flag(name="--max-model-len"),
+        "memory_share": Flag(name="--gpu-memory-utilization", only=("cuda", "rocm")),
+        "dtype": Flag(name="--dtype", values={"fp16": "half", "bf16": "bfloat16", "fp32": "float32"}),
+        "quantization": Flag(
+            name="--quantization", values={"fp8": "fp8", "int4": "bitsandbytes", "nf4": "bitsandbytes"}
+        ),
+        "kv_dtype": Flag(name="--kv-cache-dtype", values={"int8": "fp8"}),  # it knows no 8-bit integers there
+    },
+    env={"VLLM_CACHE_ROOT": "{cache}/vllm", "VLLM_NO_USAGE_STATS": "1"},
+    ready="/health",
+    protocol="openai",
+    in_flight="sum(vllm:num_requests_running{{{0}}}) + sum(vllm:num_requests_waiting{{{0}}})",
+    hub=True,
+    nodes_max=None,
+    at_load=frozenset({"fp8", "int4", "nf4"}),
+    predicted_as="vllm",
+    image_example="vllm/vllm-openai:v0.11.0",
+    model_example="a name on the Hub, or s3://bucket/folder",
+    source="docs.vllm.ai/en/stable (serve, docker); rocm.docs.amd.com (vLLM inference); Neuron's container quickstart",
+    checked="2026-11-22",
+)

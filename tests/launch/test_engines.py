@@ -1,0 +1,88 @@
+"""An inference engine is a record in a file of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sizewell.sizing.catalog.engine import Engine
+from sizewell.sizing.catalog.engines import ENGINES, engine_for
+
+ROOT = Path(__file__).parents[2]
+FAMILIES = ("decoder", "encoder", "vision", "diffusion")
+ADDED = """
+from dataclasses import replace
+
+from sizewell.sizing.catalog.engine import Flag
+from sizewell.sizing.catalog.engines.vllm import ENGINE as VLLM
+
+ENGINE = replace(
+    VLLM,
+    name="other",
+    default_for=frozenset(),
+    command=("other-serve",),
+    flags={"model": Flag(name="--weights"), "port": Flag(name="--listen"), "dtype": Flag(name="--float")},
+    ready="/up",
+    env={},
+)
+"""
+USED = """
+import launch_cases as cases
+from decisions import decision, pool
+
+from sizewell.launch import serving
+from sizewell.launch.run import read_run
+from sizewell.launch.setting import setting
+from sizewell.launch.target import eks_target
+
+machines = pool("aws", "g6.xlarge", "l4", 1, role="replicas")
+work, _ = cases.serve(machines=machines)
+run = read_run({"image": "me/other:1", "engine": "other", "model": "org/weights"}, "run")
+of = setting(decision("dev-aws", work), work, machines, run, eks_target(work, machines, name="chat"))
+print(serving.command(of, serving.engine_of(of)))
+served = next(made for made in serving.manifests(of) if made["kind"] == "Deployment")
+print(served["spec"]["template"]["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"])
+"""
+
+
+def test_one_engine_serves_each_family_unless_told() -> None:
+    for family in FAMILIES:
+        named = [engine.name for engine in ENGINES.values() if family in engine.default_for]
+        assert named == [engine_for(family).name]
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+def test_an_engine_is_sound(engine: Engine) -> None:
+    assert engine.default_for <= engine.families <= set(FAMILIES)
+    assert set(engine.images) <= {"cuda", "rocm", "tpu", "neuron", "cpu"}
+    assert engine.ready.startswith("/")
+    assert engine.in_flight.format('pod="x"').count('{pod="x"}') >= 1
+    assert {"model", "port"} <= set(engine.flags)
+    assert not engine.at_load or "quantization" in engine.flags
+    for flag in engine.flags.values():
+        assert not (flag.since or flag.until) or flag.source, flag.name
+    assert engine.source
+    assert engine.checked
+
+
+def test_another_engine_is_one_file(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src/sizewell", tmp_path / "sizewell", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "sizewell/sizing/catalog/engines/other.py").write_text(ADDED)
+    paths = os.pathsep.join(map(str, (tmp_path, ROOT / "tests/launch", ROOT / "tests/components", ROOT / "tests")))
+    done = subprocess.run(
+        [sys.executable, "-c", USED],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    command, ready = done.stdout.splitlines()
+    assert command.startswith("['other-serve', '--weights', 'org/weights'"), command
+    assert "'--listen', '8000'" in command
+    assert ready == "/up"
