@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from sizewell.sizing.catalog import load
+from sizewell.sizing.predict.architecture import heard_bytes
 from sizewell.sizing.predict.performance.serving import sequences_that_fit, serving
-from sizewell.sizing.predict.performance.serving_samples import heard_bytes
 from sizewell.sizing.records.jobs import Cluster, ServingJob
 from sizewell.sizing.validation.cases import read
 from sizewell.sizing.validation.predict import predict

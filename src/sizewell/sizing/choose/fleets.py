@@ -10,7 +10,7 @@ import math
 
 from sizewell.sizing.choose.fleet import START_UP_S, Fleet, FleetRefusal, Machine, Memo, Replicas, within
 from sizewell.sizing.choose.requirements import Arrivals, Requirements
-from sizewell.sizing.predict.memory import serving_budget_bytes, serving_memory, usable_bytes
+from sizewell.sizing.predict.memory import serving_memory, serving_parts, serving_usable_bytes, usable_bytes
 from sizewell.sizing.predict.performance.serving import (
     ServingRefusal,
     is_language_model,
@@ -24,7 +24,6 @@ from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimat
 from sizewell.sizing.units import Range
 
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
-REPLICAS_MAX = 100_000
 
 
 def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:
@@ -69,6 +68,8 @@ def online_fleet(
     wanted = within(need.nodes, nodes)
     if wanted is None:
         return _too_many(nodes, need.nodes)
+    if wanted > machine.together_max:
+        return _beyond_search(wanted, machine)
     alike = _alike(cluster, tensor)
     if alike not in memo.loaded:
         memo.loaded[alike] = _loaded(job, cluster, replicas, tensor=tensor, arrivals=arrivals, level=level)
@@ -76,7 +77,7 @@ def online_fleet(
     fleet = Fleet(
         nodes=wanted,
         memory=memory,
-        usable_bytes=serving_budget_bytes(job, machine.accelerator),
+        usable_bytes=_usable(job, machine, tensor),
         serving=estimate,
         replicas=replicas.count,
         devices_per_replica=tensor,
@@ -127,12 +128,12 @@ def replicas_for(
 ) -> int:
     """Replicas that take the whole load: by rate, or by the users that one replica at its limit keeps served."""
     if arrivals.requests_per_s is not None:
-        return min(REPLICAS_MAX, max(1, math.ceil(arrivals.requests_per_s / (rate * TARGET_LOAD))))
+        return max(1, math.ceil(arrivals.requests_per_s / (rate * TARGET_LOAD)))
     rate *= TARGET_LOAD
     loaded = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile)
     assert isinstance(loaded, ServingEstimate)  # noqa: S101 - asked only where there is room
     users = rate * (arrivals.think_s + loaded.e2e_s)
-    return min(REPLICAS_MAX, max(1, math.ceil((arrivals.users or 1.0) / users)))
+    return max(1, math.ceil((arrivals.users or 1.0) / users))
 
 
 def load_per_replica(
@@ -160,6 +161,12 @@ def load_per_replica(
 
 def _room(job: ServingJob, cluster: Cluster, tensor: int) -> bool:
     return sequences_that_fit(job, cluster, tensor=tensor) >= 1
+
+
+def _usable(job: ServingJob, machine: Machine, tensor: int) -> int:
+    """What one replica over `tensor` devices may take of each."""
+    parts = serving_parts(job, tensor=tensor, accelerator=machine.accelerator)
+    return serving_usable_bytes(job, parts, machine.accelerator)
 
 
 def _memory_refusal(machine: Machine, job: ServingJob) -> FleetRefusal:
@@ -225,12 +232,16 @@ def batch_fleets(
     wanted = within(need.nodes, least)
     if wanted is None:
         return _too_many(least, need.nodes)
-    counts = sorted({n for n in (wanted, wanted + 1, wanted * 2) if within(need.nodes, n) == n})
+    if wanted > machine.together_max:
+        return _beyond_search(wanted, machine)
+    counts = sorted(
+        {n for n in (wanted, wanted + 1, wanted * 2) if n <= machine.together_max and within(need.nodes, n) == n}
+    )
     return tuple(
         Fleet(
             nodes=n,
             memory=memory,
-            usable_bytes=serving_budget_bytes(job, machine.accelerator),
+            usable_bytes=_usable(job, machine, tensor),
             serving=estimate,
             replicas=n * (machine.count // tensor),
             devices_per_replica=tensor,
@@ -259,6 +270,17 @@ def notebook_fleet(machine: Machine, need: Requirements) -> tuple[Fleet, ...] | 
     if wanted is None:
         return _too_many(1, need.nodes)
     return (Fleet(nodes=wanted, memory=memory, usable_bytes=usable),)
+
+
+def _beyond_search(nodes: int, machine: Machine) -> FleetRefusal:
+    """More machines than one pool is sized for: said, and never answered with the largest size instead."""
+    most = machine.together_max
+    return FleetRefusal(
+        cause="nodes",
+        reason=f"needs {nodes:,} nodes, one pool has at most {most:,}",
+        shortfall=nodes / most,
+        relax=f"split the load over stacks of at most {most:,} machines each, or use a smaller model",
+    )
 
 
 def _too_many(nodes: int, limits: Range | None) -> FleetRefusal:

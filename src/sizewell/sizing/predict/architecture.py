@@ -227,6 +227,20 @@ def writes_after_hearing(a: Architecture) -> bool:
     return a.kind == "encoder" and bool(a.layers and a.forward_flop_per_sample)
 
 
+def heard_bytes(a: Architecture) -> float:
+    """16-bit keys and values of what a sample's encoder heard, for every layer that writes: half of them.
+
+    The positions heard follow from the encoder's FLOPs: two for each of its parameters, half of the model's.
+
+    >>> whisper = Architecture(key="x", kind="encoder", layers=64, hidden=1280, kv_heads=20, heads=20, head_dim=64,
+    ...     ffn=5120, gated=False, vocab=51866, tied_embeddings=True, forward_flop_per_sample=2.5e12)
+    >>> round(heard_bytes(whisper) / 1e6)
+    309
+    """
+    positions = (a.forward_flop_per_sample or 0.0) / max(1, params_total(a))
+    return 2 * 2.0 * a.layers / 2 * a.kv_heads * a.head_dim * positions
+
+
 def is_guess(a: Architecture) -> bool:
     """Whether only the dimensions are known: what is predicted of it has the lowest grade and twice the band."""
     return any(note.startswith(UNKNOWN_KIND) for note in a.assumed)

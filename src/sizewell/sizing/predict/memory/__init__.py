@@ -5,9 +5,12 @@ from sizewell.sizing.predict.memory.device import usable_bytes
 from sizewell.sizing.predict.memory.serving import (
     ServingParts,
     kv_cache_tokens,
+    room_bytes,
+    sequence_bytes,
     serving_budget_bytes,
     serving_memory,
     serving_parts,
+    serving_usable_bytes,
     weight_bytes,
 )
 from sizewell.sizing.predict.memory.states import ModelStates, adapter_params
@@ -30,9 +33,12 @@ __all__ = [
     "kv_cache_tokens",
     "model_states",
     "peak_bytes",
+    "room_bytes",
+    "sequence_bytes",
     "serving_budget_bytes",
     "serving_memory",
     "serving_parts",
+    "serving_usable_bytes",
     "training_memories",
     "training_memory",
     "usable_bytes",

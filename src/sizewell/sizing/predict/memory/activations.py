@@ -14,6 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.predict.architecture import params_total
 from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
 from sizewell.sizing.predict.memory.states import MEGATRON, QUANTIZED, TRANSFORMER_ENGINE, lora_targets
 from sizewell.sizing.records.jobs import Layout, TrainingJob
@@ -37,6 +39,11 @@ LOSS_BYTES: Mapping[str, float] = {
     "trl": _HUGGING_FACE,
     "axolotl": _HUGGING_FACE,
 }
+
+# Estimate: 16-bit activations of a model without layers to count are FLOPs x this / sqrt(parameters): wider models do
+# more FLOPs per value kept. ResNet-50 (8.2 GFLOP, 25.6 M parameters) keeps about 56 MB per image: 256 images train on a
+# 16 GB V100 (NVIDIA DeepLearningExamples).
+_BYTES_PER_FLOP = 35.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +150,11 @@ def stage_activations(job: TrainingJob, layouts: Layouts, stage: Stages) -> tupl
     if job.activation_offload:  # two layers' worth stays while the rest travels
         kept = np.minimum(kept, 2 * np.maximum(of_dense, np.where(has_experts, of_experts, of_dense)))
     return np.asarray(kept), recomputed + largest[3]
+
+
+def live_bytes_per_flop(a: Architecture) -> float:
+    """Bytes of 16-bit activations that a forward pass makes per FLOP, of a model without layers to count."""
+    return _BYTES_PER_FLOP / max(1.0, params_total(a)) ** 0.5
 
 
 def modes(job: TrainingJob, layouts: Layouts) -> Column:

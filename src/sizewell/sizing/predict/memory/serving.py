@@ -15,13 +15,17 @@ from sizewell.sizing.predict.architecture import (
     assumptions,
     embedding_params,
     expert_layers,
+    forward_flop_per_sample,
+    heard_bytes,
     is_guess,
     kv_bytes_per_token,
     local_layers,
     output_params,
     params_total,
     stage_params,
+    writes_after_hearing,
 )
+from sizewell.sizing.predict.memory.activations import live_bytes_per_flop
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.device import usable_bytes
 from sizewell.sizing.predict.memory.states import QUANTISES_HEAD, REPLICATES_TABLES, bytes_of, largest_quantised
@@ -33,6 +37,9 @@ _WHOLE_HEADS = frozenset({"vllm", "vllm-v0", "sglang", "tgi"})  # other engines 
 _PREFILL_CHUNK = 8192  # tokens per step that vLLM schedules at most, by default, on large devices
 _SMALL_DEVICE_CHUNK = 2048
 _LARGE_DEVICE = 70 * GIB
+# Estimate: what of a model without layers to count is live at once, of all that training would keep of it. ResNet-50
+# keeps about 56 MB per image in all; its widest stage is two tensors of 112 x 112 x 64 and their input, 4 MB.
+_LIVE_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +62,12 @@ class ServingParts:
 def serving_memory(
     job: ServingJob, *, tensor: int, sequences: float, accelerator: Accelerator, pipeline: int = 1
 ) -> MemoryEstimate:
-    """Bytes per device with `sequences` of the job's longest length in flight; compare with `serving_budget_bytes`."""
+    """Bytes per device with `sequences` of the job's longest length in flight; compare with `serving_usable_bytes`."""
     parts = serving_parts(job, tensor=tensor, accelerator=accelerator, pipeline=pipeline)
-    context = job.max_sequence_length or (job.input_tokens + job.output_tokens)
+    in_flight = "kv cache" if keeps_cache(job.architecture) else "samples"
     items = (
         ("weights", round(parts.weights)),
-        ("kv cache", round(parts.kv_per_token * sequences * context)),
+        (in_flight, round(sequence_bytes(job, parts) * sequences)),
         ("activations", round(parts.activations)),
         ("graphs", round(parts.graphs)),
         ("communicators", round(parts.communicators)),
@@ -85,6 +92,40 @@ def serving_budget_bytes(job: ServingJob, accelerator: Accelerator) -> int:
     """What the engine may use of a device: its fraction where it has one."""
     share = job.memory_fraction if job.engine in PAGED else 1.0
     return int(usable_bytes(accelerator) * share)
+
+
+def serving_usable_bytes(job: ServingJob, parts: ServingParts, accelerator: Accelerator) -> int:
+    """What a replica's parts together may take of a device: the engine's fraction, and the graphs captured beside it.
+
+    Never more than the device has.
+    """
+    beside = parts.graphs if job.engine in PAGED else 0.0
+    return min(usable_bytes(accelerator), int(serving_budget_bytes(job, accelerator) + beside))
+
+
+def room_bytes(job: ServingJob, parts: ServingParts, accelerator: Accelerator) -> float:
+    """What weights, engine and graphs leave for sequences or samples in flight; negative where they do not fit."""
+    return serving_usable_bytes(job, parts, accelerator) - parts.fixed - parts.graphs
+
+
+def keeps_cache(a: Architecture) -> bool:
+    """Whether a sequence in flight keeps keys and values: decoders, and speech recognition of what it heard."""
+    return a.kind == "decoder" or writes_after_hearing(a)
+
+
+def sequence_bytes(job: ServingJob, parts: ServingParts) -> float:
+    """Bytes on a device of one sequence or sample in flight: its attention cache at full length, else what is live."""
+    a = job.architecture
+    tokens = job.max_sequence_length or job.input_tokens + job.output_tokens
+    if a.kind == "decoder":
+        return parts.kv_per_token * tokens
+    if writes_after_hearing(a):
+        return heard_bytes(a)
+    size = 4.0 if job.weights == "fp32" else 2.0
+    if a.layers:
+        patches = (a.resolution // 16) ** 2 + 1 if a.kind == "vision" else 0
+        return (patches or tokens or 1) * forward_bytes_per_token(a, size)
+    return forward_flop_per_sample(a) * live_bytes_per_flop(a) * _LIVE_SHARE * size / 2.0
 
 
 def kv_cache_tokens(job: ServingJob, *, tensor: int, accelerator: Accelerator, pipeline: int = 1) -> float:
@@ -137,11 +178,15 @@ def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> floa
     size = bytes_of(job.weights)
     if not a.layers:
         return params_total(a) * size / (tensor * pipeline)
-    layers = range(-(-a.layers // pipeline))
+    longest = -(-a.layers // pipeline)
     tables = max(embedding_params(a), output_params(a)) if pipeline > 1 else embedding_params(a) + output_params(a)
     head_too = size < 2 and job.engine in QUANTISES_HEAD and pipeline == 1
     quantised_head = output_params(a) if head_too else 0
-    dense, expert = stage_params(a, layers, first=False, last=False)
+    # The fullest stage is at one of the ends: models begin with dense layers where they mix them with experts.
+    dense, expert = max(
+        (stage_params(a, layers, first=False, last=False) for layers in (range(longest), range(a.layers)[-longest:])),
+        key=sum,
+    )
     matrices = (dense + expert + quantised_head) * size
     sixteen_bit = (tables - quantised_head + a.extra_params) * max(2.0, size)
     rotary = (

@@ -191,7 +191,9 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
         adapters = adapter_params(job) / (layouts.tensor * layouts.pipeline)
         shards = [np.where(zero >= from_stage, group, 1.0) for from_stage in (3, 2, 1)]
         return ModelStates(
-            weights=_frozen_bytes(job, layouts, stage, per) / shards[0],
+            weights=_frozen_bytes(
+                job, layouts, stage, per, over=shards[0], experts_over=np.where(zero >= 3, expert_group, 1.0)
+            ),
             adapters=per.adapters * adapters / shards[0],
             gradients=per.gradients * adapters / shards[1],
             optimizer=0.0 * adapters if job.cpu_offload else per.optimizer * adapters / shards[2],
@@ -209,18 +211,25 @@ def device_params(layouts: Layouts, stage: Stages) -> tuple[Column, Column]:
     return stage.dense / layouts.tensor, stage.experts / (layouts.tensor * layouts.expert)
 
 
-def _frozen_bytes(job: TrainingJob, layouts: Layouts, stage: Stages, per: Recipe) -> Column:
-    """Bytes of frozen base weights: embeddings and output head stay 16-bit when the matrices are quantised."""
+def _frozen_bytes(
+    job: TrainingJob, layouts: Layouts, stage: Stages, per: Recipe, *, over: Column, experts_over: Column
+) -> Column:
+    """Bytes of frozen base weights: embeddings and output head stay 16-bit when the matrices are quantised.
+
+    ZeRO divides dense parameters by `over` devices. Experts are divided by the expert-parallel group already, so by
+    `experts_over`: what is left of the ZeRO group for each of them.
+    """
     dense, expert = device_params(layouts, stage)
     if per.weights >= 2.0:
-        return per.weights * (dense + expert)
+        return np.asarray(per.weights * (dense / over + expert / experts_over))
     a = job.architecture
     table = (a.vocab + a.learned_positions) * a.hidden / layouts.tensor
     has_head = not a.tied_embeddings and a.kind == "decoder" and job.engine not in QUANTISES_HEAD
     head = np.where(stage.last & has_head, a.vocab * a.hidden / layouts.tensor, 0.0)
     unquantised = np.minimum(np.where(stage.number == 0, table, 0.0) + head, dense)
     kept = (4.0 if job.engine in CASTS_UP else 2.0) * unquantised
-    return np.asarray(kept + per.weights * (dense - unquantised + expert))
+    quantised = per.weights * ((dense - unquantised) / over + expert / experts_over)
+    return np.asarray(kept / over + quantised)
 
 
 _TARGETS_ATTENTION = ("q", "k", "v", "o")

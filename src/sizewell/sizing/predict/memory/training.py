@@ -20,9 +20,14 @@ from sizewell.sizing.predict.architecture import (
     forward_flop_per_sample,
     is_guess,
     output_params,
-    params_total,
 )
-from sizewell.sizing.predict.memory.activations import loss_bytes_per_token, modes, stage_activations, value_bytes
+from sizewell.sizing.predict.memory.activations import (
+    live_bytes_per_flop,
+    loss_bytes_per_token,
+    modes,
+    stage_activations,
+    value_bytes,
+)
 from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages, fullest_stages
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.states import (
@@ -38,10 +43,6 @@ from sizewell.sizing.predict.memory.states import (
 )
 from sizewell.sizing.records.jobs import Grade, Layout, MemoryEstimate, TrainingJob
 
-# Estimate: 16-bit activations of a model without layers to count are FLOPs x this / sqrt(parameters): wider models do
-# more FLOPs per value kept. ResNet-50 (8.2 GFLOP, 25.6 M parameters) keeps about 56 MB per image: 256 images train on a
-# 16 GB V100 (NVIDIA DeepLearningExamples).
-_BYTES_PER_FLOP = 35.0
 OPTIMIZER_IN_PLACE = MEGATRON - {"megatron-deepspeed"}  # gathers weights and reduces gradients in their own buffers
 _BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
 
@@ -216,7 +217,7 @@ def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tupl
     """(kept, working, loss) bytes of a stage, micro-batches in flight counted."""
     a = job.architecture
     if not a.layers:
-        per_flop = _BYTES_PER_FLOP / max(1.0, params_total(a)) ** 0.5 * value_bytes(job) / 2
+        per_flop = live_bytes_per_flop(a) * value_bytes(job) / 2
         kept = forward_flop_per_sample(a) * layouts.micro_batch * per_flop / layouts.tensor
         kept = kept * np.choose((2 * modes(job, layouts)).astype(np.intp), (1.0, 0.5, 0.2))
         return kept, kept * 0.05, 0.0 * kept

@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sizewell.sizing.predict.architecture import is_guess, writes_after_hearing
-from sizewell.sizing.predict.memory import serving_budget_bytes, serving_parts
+from sizewell.sizing.predict.memory import room_bytes, sequence_bytes, serving_parts, serving_usable_bytes
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
 from sizewell.sizing.predict.performance.serving_samples import (
     SampleServer,
-    heard_bytes,
     sample_server,
     samples_arriving,
     samples_saturated,
@@ -24,7 +23,7 @@ from sizewell.sizing.predict.performance.serving_samples import (
 from sizewell.sizing.records.jobs import Cluster, Grade, ServingEstimate, ServingJob
 
 GIB = 2**30
-SAMPLES_MAX = 256  # images or sequences in one batch; activations are small beside the weights up to there
+SAMPLES_MAX = 256  # images or sequences in one batch: larger ones are no faster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +39,13 @@ def sequences_that_fit(job: ServingJob, cluster: Cluster, *, tensor: int, pipeli
     """The most sequences (or samples) in flight that memory and the engine allow; 0 when the weights do not fit."""
     c = constants()
     parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator, pipeline=pipeline)
-    room = serving_budget_bytes(job, cluster.accelerator) - parts.fixed
+    room = room_bytes(job, parts, cluster.accelerator)
     if room <= 0:
         return 0
     most = c.sequences_max.get(job.engine, c.sequences_max["*"])
-    each = parts.kv_per_token * (job.max_sequence_length or job.input_tokens + job.output_tokens)
-    if writes_after_hearing(job.architecture):
-        return min(most, SAMPLES_MAX, int(room / heard_bytes(job.architecture)))
-    if not is_language_model(job) or each <= 0:
-        return min(most, SAMPLES_MAX)
-    return min(most, int(room / each))
+    most = most if is_language_model(job) else min(most, SAMPLES_MAX)
+    each = sequence_bytes(job, parts)
+    return min(most, int(room / each)) if each > 0 else most
 
 
 def serving(
@@ -121,8 +117,8 @@ def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: Servi
 def refusal(job: ServingJob, cluster: Cluster, *, tensor: int) -> ServingRefusal:
     """The numbers of a replica whose weights leave no room for one sequence."""
     parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator)
-    needed = int(parts.fixed + parts.kv_per_token * (job.max_sequence_length or job.input_tokens + job.output_tokens))
-    usable = serving_budget_bytes(job, cluster.accelerator)
+    needed = int(parts.fixed + parts.graphs + sequence_bytes(job, parts))
+    usable = serving_usable_bytes(job, parts, cluster.accelerator)
     over = f" over {tensor} devices" if tensor > 1 else ""
     return ServingRefusal(
         reason=f"needs {needed / GIB:.1f} GiB per device{over} for one request, {usable / GIB:.1f} GiB usable",

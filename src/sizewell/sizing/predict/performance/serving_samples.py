@@ -13,8 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sizewell.sizing.catalog.records import Architecture
-from sizewell.sizing.predict.architecture import forward_flop_per_sample, params_total, writes_after_hearing
+from sizewell.sizing.predict.architecture import (
+    forward_flop_per_sample,
+    heard_bytes,
+    params_total,
+    writes_after_hearing,
+)
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, deviations
 from sizewell.sizing.predict.performance.serving_replica import BYTES, peak_flop_per_s
@@ -53,20 +57,6 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         fixed_s += written * (stored / 2 / bandwidth + engine.step_s)
         sample_s, limit = sample_s + looking, "memory bandwidth (cache)" if looking > sample_s else limit
     return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit)
-
-
-def heard_bytes(a: Architecture) -> float:
-    """16-bit keys and values of what a sample's encoder heard, for every layer that writes: half of them.
-
-    The positions heard follow from the encoder's FLOPs: two for each of its parameters, half of the model's.
-
-    >>> whisper = Architecture(key="x", kind="encoder", layers=64, hidden=1280, kv_heads=20, heads=20, head_dim=64,
-    ...     ffn=5120, gated=False, vocab=51866, tied_embeddings=True, forward_flop_per_sample=2.5e12)
-    >>> round(heard_bytes(whisper) / 1e6)
-    309
-    """
-    positions = (a.forward_flop_per_sample or 0.0) / max(1, params_total(a))
-    return 2 * 2.0 * a.layers / 2 * a.kv_heads * a.head_dim * positions
 
 
 def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5) -> Load:
