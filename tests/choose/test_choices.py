@@ -91,7 +91,7 @@ def test_alternatives_of_a_run_say_what_differs_of_the_run_and_what_of_the_rest(
             r"([\d,.]+) USD a run(?: and [\d,.]+ USD for what stands beside it)? (\w+)", other.why_not
         ):
             said += 1
-            sign = {"dearer": 1, "cheaper": -1}[word]
+            sign = {"more": 1, "cheaper": -1}[word]
             assert float(amount.replace(",", "")) == pytest.approx(sign * float(other.usd_per_run - run_usd), abs=0.011)
     assert said >= 3
 

@@ -8,12 +8,15 @@ from dataclasses import replace
 import pytest
 
 from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.choose.choice import alternatives
 from sizewell.sizing.choose.decide import NothingFits, decide
-from sizewell.sizing.choose.explain import Explanation, _faster, _trained, _Trial, explain
+from sizewell.sizing.choose.explain import Explanation, _faster, _trained, _Trial, explain, sized
+from sizewell.sizing.choose.why import asked_for, counts, verdicts
+from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.jobs import Cluster, TrainingJob
 
-from .conftest import ON, chat, night, tune
+from .conftest import ON, chat, night, spec, tune
 
 FULL = {"method": "full", "tokens": "20M", "sequence_length": 2048, "global_batch": 131072}
 
@@ -109,3 +112,59 @@ def test_batch_work_on_half_takes_twice_the_time(small):
 def test_nothing_to_explain_is_nothing_fits(small):
     one = chat(model="meta-llama/Llama-3.1-405B", resources={"gpu": "16GB..24GB"})
     assert isinstance(explain(one, small, stack="", on=ON), NothingFits)
+
+
+WHY_SPECS = [
+    chat(),
+    chat(model="meta-llama/Llama-3.1-405B"),
+    chat(model="resnet50", traffic={"rps": 3}, slo={"latency": "200ms"}),
+    tune(),
+    tune(objective="time", resources={"accelerators": ["H100"]}),
+    night(),
+    spec(kind="notebook", resources={"gpu": "24GB.."}),
+    chat(slo={"tpot": "1ms"}),  # nothing fits
+]
+
+
+@pytest.mark.parametrize("one", WHY_SPECS, ids=lambda s: f"{s.kind}-{s.objective}-{s.slo.tpot_s if s.slo else ''}")
+def test_every_machine_type_is_the_choice_an_alternative_dominated_or_rejected(facts, one):
+    sizing, chosen = sized(one, facts, stack="", on=ON)
+    every = verdicts(sizing, chosen)
+    assert [(v.cloud, v.instance_type) for v in every] == [(s.cloud, s.instance_type) for s in facts.shapes]
+    number = counts(every)
+    assert sum(number.values()) == len(facts.shapes)
+    assert number["choice"] == (chosen is not None)
+    for verdict in every:
+        assert verdict.reason, verdict
+        assert bool(verdict.cause) == (verdict.outcome == "rejected"), verdict
+        if verdict.outcome == "dominated":
+            assert "USD" in verdict.reason, verdict  # by how much
+            assert chosen is not None
+            assert chosen.instance_type in verdict.reason, verdict  # by which option
+    if chosen is not None:
+        said = {(a.cloud, a.instance_type) for a in alternatives(sizing, chosen)}
+        assert {(v.cloud, v.instance_type) for v in every if v.outcome == "alternative"} <= said
+
+
+def test_why_answers_for_a_machine_type_for_an_accelerator_and_for_neither(facts):
+    sizing, chosen = sized(chat(), facts, stack="", on=ON)
+    every = verdicts(sizing, chosen)
+    alone = asked_for(every, "P5.48xlarge", facts)
+    assert [(v.instance_type, v.outcome) for v in alone] == [("p5.48xlarge", "dominated")]
+    assert chosen is not None
+    assert chosen.instance_type in alone[0].reason
+    h100 = asked_for(every, "h100", facts)
+    assert {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5"} <= {v.instance_type for v in h100}
+    with pytest.raises(UsageError, match=r"g6\.xlarge"):
+        asked_for(every, "g6.xlarg", facts)
+
+
+def test_a_stack_is_explained_on_its_own_cloud(facts):
+    free, on_gcp = (explain(chat(), facts, stack=stack, on=ON) for stack in ("", "prod-gcp"))
+    assert isinstance(free, Explanation)
+    assert isinstance(on_gcp, Explanation)
+    assert "gcp" not in free.machines
+    assert ", gcp " in on_gcp.machines
+    decided = decide([chat()], facts, stack="prod-gcp", on=ON)
+    assert isinstance(decided, Decision)
+    assert decided.workloads[0].pools[0].instance_type in on_gcp.machines

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sizewell.sizing.catalog import load
 from sizewell.sizing.records.decision import Decision
 
 from .conftest import CHAT, ROOT, Sizewell
@@ -280,6 +281,21 @@ def test_explain_goes_by_the_decision_of_a_stack(project: Path, sizewell: Sizewe
     done = sizewell("explain", "--stack", "dev-aws")
     assert done.code == 0
     assert decided.workloads[0].pools[0].instance_type in done.out.splitlines()[0]
+
+
+def test_explain_says_why_not_that_machine(project: Path, sizewell: Sizewell) -> None:
+    path = spec(project, CHAT)
+    done = sizewell("explain", path, "--why", "p5.48xlarge", *ON)
+    assert done.code == 0, done.err
+    assert "machine types 1 the choice" in done.out
+    assert "dominated" in done.out
+    assert max(map(len, done.out.splitlines())) <= 100
+    data = json.loads(sizewell("explain", path, "--why", "h100", "--json", *ON).out)
+    assert {item["cloud"] for item in data["why"]} >= {"aws", "gcp", "azure"}
+    assert sum(data["machine_types"].values()) == len(load().shapes)
+    wrong = sizewell("explain", path, "--why", "g6.xlarg", *ON)
+    assert wrong.code == 64
+    assert "did you mean g6.xlarge" in wrong.err
 
 
 def test_explain_what_does_not_fit(project: Path, sizewell: Sizewell) -> None:

@@ -133,7 +133,7 @@ def serving(**changed: object) -> Workload:
                 nodes=2,
                 market="on-demand",
                 usd_per_month=Decimal("1031.97"),
-                why_not="146.69 USD a month dearer",
+                why_not="146.69 USD a month more",
             ),
             Alternative(
                 cloud="edge",
@@ -142,7 +142,7 @@ def serving(**changed: object) -> Workload:
                 accelerator="gb10",
                 nodes=1,
                 market="purchase",
-                why_not="no component builds edge",
+                why_not="edge cannot be provisioned",
             ),
         ),
         "rejections": (
@@ -256,6 +256,7 @@ EXPLAINED = Explanation(
         Effect(what="half the time", machines="", usd=None, change_percent=None),
     ),
     alternatives=serving().alternatives,
+    machine_types={"choice": 1, "alternative": 5, "dominated": 144, "rejected": 127},
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,11 @@ from sizewell.sizing.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.choose.decide import NothingFits
     from sizewell.sizing.choose.explain import Explanation
     from sizewell.sizing.records.jobs import Layout
+    from sizewell.sizing.spec.read import WorkloadSpec
 
 DESCRIPTION = """Explain a choice: the memory of a device, where the time of a step goes, what would have to
 change to fit on half the devices, the next best layout, how twice the devices would be used,
@@ -26,6 +29,7 @@ what moves the cost, and what lost.
 EXAMPLES = """examples:
   sizewell explain examples/petsnap-vlm-finetune.yaml
   sizewell explain --stack dev-aws                a stack, on the day of its decision
+  sizewell explain examples/chat.yaml --why h100  what became of a machine type, or of all with an accelerator
   sizewell explain examples/chat.yaml --json
 
 exit code: 0 explained, 5 nothing fits, 64 a spec or the command line is wrong
@@ -35,23 +39,27 @@ exit code: 0 explained, 5 nothing fits, 64 a spec or the command line is wrong
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", nargs="*", metavar="SPEC", help="spec files")
     parser.add_argument("--stack", metavar="NAME", help="explain the specs of this stack")
+    parser.add_argument(
+        "--why", metavar="NAME", help="what became of this machine type, or of all types with this accelerator"
+    )
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     paths = [Path(spec) for spec in args.spec]
-    on = args.on
-    stated = ""
+    on, cloud, stated = args.on, None, ""
     if args.stack:
         root = project.root()
         stated = project.environment(root, args.stack)
         decided = project.decision_path(root, args.stack)
         paths = paths or project.spec_paths(root, args.stack)
-        if on is None and decided.exists():
+        if decided.exists():
             from sizewell.sizing.records.decision import Decision
 
-            on = Decision.from_json(decided).decided_on
+            decision = Decision.from_json(decided)
+            on = on or decision.decided_on
+            cloud = next((pool.cloud for workload in decision.workloads for pool in workload.pools), None)
     if not paths:
         raise UsageError("no spec named\n  fix: try `sizewell explain examples/chat.yaml`, or --stack NAME")
     on = on or date.today()  # noqa: DTZ011 - the user's own calendar
@@ -61,17 +69,60 @@ def run(args: argparse.Namespace) -> int:
 
     catalog = load()
     specs = read_all(paths, catalog)
+    if args.why:
+        return _why(specs, catalog, args, on=on, cloud=cloud, environment=stated)
     with output.progress("trying") as tell:
         found = []
         for spec in specs:
             tell(f"explaining {spec.name}")
-            found.append(explain(spec, catalog, stack=args.stack or "", on=on, environment=stated))
+            found.append(explain(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=stated))
     if args.json:
         documents = [_document(answer) for answer in found]
         output.print_json(documents[0] if len(documents) == 1 else documents)
     else:
         _print(found)
     return 5 if any(not hasattr(answer, "memory") for answer in found) else 0
+
+
+def _why(
+    specs: list[WorkloadSpec],
+    catalog: Catalog,
+    args: argparse.Namespace,
+    *,
+    on: date,
+    cloud: str | None,
+    environment: str,
+) -> int:
+    """What became of the machine types that `--why` names, for each spec."""
+    from sizewell.sizing.choose.explain import sized
+    from sizewell.sizing.choose.why import asked_for, counts, verdicts
+
+    console, documents, fits = output.console(), [], True
+    for spec in specs:
+        sizing, chosen = sized(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=environment)
+        every = verdicts(sizing, chosen)
+        asked, number = asked_for(every, args.why, catalog), counts(every)
+        fits = fits and chosen is not None
+        if args.json:
+            machines = [dataclasses.asdict(verdict) for verdict in asked]
+            documents.append({"workload": spec.name, "why": machines, "machine_types": dict(number)})
+            continue
+        made = output.table("machine type", "accelerators", "is", "because")
+        for verdict in asked:
+            devices = f"{verdict.accelerators} x {verdict.accelerator}" if verdict.accelerator else "none"
+            cause = f"{verdict.outcome}: {verdict.cause}" if verdict.cause else verdict.outcome
+            made.add_row(f"{verdict.cloud} {verdict.instance_type}", devices, cause, verdict.reason)
+        console.print(f"{spec.name}: {_number_of_types(number)}")
+        console.print(made)
+    if args.json:
+        output.print_json(documents[0] if len(documents) == 1 else documents)
+    return 0 if fits else 5
+
+
+def _number_of_types(number: Mapping[str, int]) -> str:
+    plural = {"choice": "the choice", "alternative": "alternatives"}
+    parts = [f"{count} {plural.get(outcome, outcome)}" for outcome, count in number.items()]
+    return f"of {sum(number.values())} machine types {', '.join(parts)}"
 
 
 def _document(answer: Explanation | NothingFits) -> dict[str, Any]:
@@ -86,6 +137,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
 
 
@@ -155,6 +208,7 @@ def show(console: Console, found: Explanation) -> None:
         console.print()
         console.print(made)
     card.alternatives(console, found.alternatives, runs=found.layout is not None)
+    card.item(console, f"{_number_of_types(found.machine_types)}; `--why NAME` says what became of each")
 
 
 def _layout(layout: Layout) -> str:

@@ -46,7 +46,7 @@ class Sizing:
     spec: WorkloadSpec
     setting: Setting
     trial: Trial
-    options: tuple[Option, ...]  # best first; those that no component builds among them
+    options: tuple[Option, ...]  # best first; those that cannot be provisioned among them
     rejections: tuple[Rejection, ...]
 
     @property
@@ -200,7 +200,7 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     """Why an option that serves was not taken."""
     reasons = []
     if not option.candidate.buildable:
-        reasons.append(f"no component builds {option.cloud}")
+        reasons.append(f"{option.cloud} cannot be provisioned")
     if option.deal.market not in need.markets and option.candidate.buildable:
         reasons.append(_market_reason(option.deal.market, need))
     if option.managed != chosen.managed and (way := _way_reason(option, need)):
@@ -210,17 +210,17 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
     about = "about " if missing or unpriced_lines(chosen.items) else ""
     differences = _differences(option, chosen, need)
-    dearer, cheaper = (
+    more, cheaper = (
         [f"{about}{' and '.join(said)} {word}"] if said else []
-        for word, sign in (("dearer", 1), ("cheaper", -1))
+        for word, sign in (("more", 1), ("cheaper", -1))
         for said in [[f"{sign * usd:,.2f} USD {unit}" for usd, unit in differences if sign * usd > CENT]]
     )
     if option.deal.market in COMMITTED and option.run_s is not None and not option.cost.unpriced:
         # A run's price and a month's are two things: a commitment bills the month, whatever runs in it.
         month, now = (float(o.cost.run_rate.usd_per_month.expected) for o in (option, chosen))
         reasons.append(f"bills {month:,.2f} USD a month, used or not; the runs of a month cost {now:,.2f}")
-    elif dearer or reasons:
-        reasons += dearer + cheaper
+    elif more or reasons:
+        reasons += more + cheaper
     longer = option.seconds / chosen.seconds if chosen.seconds else 1.0
     if option.run_s is None:
         longer = longer if need.objective != "cost" else 1.0

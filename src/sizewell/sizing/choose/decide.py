@@ -65,7 +65,7 @@ def decide(
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UsageError(f"two specs are named {', '.join(twice)}; the names of a stack's workloads must differ")
-    cloud = _cloud_of(stack)
+    cloud = cloud_of(stack)
     apart = cloud is not None or len(specs) > 1
     environment = environment_of(stack, environment) or UNSTATED
     sizings = [size_one(spec, catalog, stack=stack, on=on, apart=apart, environment=environment) for spec in specs]
@@ -141,7 +141,7 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     relax = list(dict.fromkeys(r.relax for r in nearest if r.relax))
     elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
     if elsewhere is not None:
-        relax.append(f"{elsewhere.cloud} {elsewhere.instance_type} would serve, but no component builds it")
+        relax.append(f"{elsewhere.cloud} {elsewhere.instance_type} would serve, but cannot be provisioned")
     if cloud is not None and (other := sizing.best()) is not None:
         relax.append(f"{other.cloud} {other.instance_type} would serve; the stack is on {cloud}")
     return NothingFits(
@@ -152,7 +152,7 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     )
 
 
-def _cloud_of(stack: str) -> str | None:
+def cloud_of(stack: str) -> str | None:
     """The cloud that a stack's name says, where it says one."""
     words = stack.split("-")[1:]
     return next((word for word in words if word in PROVISIONABLE), None)

@@ -7,19 +7,20 @@ next best layout and why it loses, how twice the devices would be used, and how 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from sizewell.sizing.choose.candidates import Candidate, machine_of, try_all
 from sizewell.sizing.choose.choice import Sizing, alternatives, ordered, significant
-from sizewell.sizing.choose.decide import NothingFits, nothing_fits, size_one
+from sizewell.sizing.choose.decide import NothingFits, cloud_of, nothing_fits, size_one
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Memo
 from sizewell.sizing.choose.fleets import fleets_for
 from sizewell.sizing.choose.pricing import Option, least_extras_usd, options_of
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
+from sizewell.sizing.choose.why import counts, verdicts
 from sizewell.sizing.records.decision import Alternative
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
 
@@ -96,16 +97,37 @@ class Explanation:
     scaling: Scaling | None
     sensitivity: tuple[Effect, ...]
     alternatives: tuple[Alternative, ...]
+    machine_types: Mapping[str, int]  # of the catalog, by what became of them
+
+
+def sized(
+    spec: WorkloadSpec,
+    catalog: Catalog,
+    *,
+    stack: str,
+    on: date,
+    cloud: str | None = None,
+    environment: str = "",
+) -> tuple[Sizing, Option | None]:
+    """Everything that was tried for one spec, and what `decide` would choose of it: on `cloud` or the stack's own."""
+    cloud = cloud or cloud_of(stack)
+    sizing = size_one(spec, catalog, stack=stack, on=on, apart=cloud is not None, environment=environment)
+    return sizing, sizing.best(cloud)
 
 
 def explain(
-    spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, environment: str = ""
+    spec: WorkloadSpec,
+    catalog: Catalog,
+    *,
+    stack: str,
+    on: date,
+    cloud: str | None = None,
+    environment: str = "",
 ) -> Explanation | NothingFits:
-    """The explanation of what `decide` would choose for one spec."""
-    sizing = size_one(spec, catalog, stack=stack, on=on, environment=environment)
-    chosen = sizing.best()
+    """The explanation of what `decide` would choose for one spec: on `cloud`, else on that which the stack names."""
+    sizing, chosen = sized(spec, catalog, stack=stack, on=on, cloud=cloud, environment=environment)
     if chosen is None:
-        return nothing_fits(sizing, None)
+        return nothing_fits(sizing, cloud or cloud_of(stack))
     need, fleet = sizing.need, chosen.fleet
     machine = machine_of_option(chosen, need)
     total = fleet.memory.total_bytes
@@ -129,6 +151,7 @@ def explain(
         scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,
         sensitivity=sensitivity(sizing, chosen),
         alternatives=alternatives(sizing, chosen),
+        machine_types=counts(verdicts(sizing, chosen)),
     )
 
 

@@ -285,7 +285,7 @@ class Cost(_Record):
 
 
 class Alternative(_Record):
-    """A runner-up, and why it lost. May be something that no component builds (another cloud, on-premises, edge)."""
+    """A runner-up, and why it lost. May be something that cannot be provisioned (another cloud, on-premises, edge)."""
 
     cloud: str
     region: str

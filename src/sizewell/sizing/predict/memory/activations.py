@@ -8,6 +8,7 @@ divides what lies between its two collectives; sequence parallelism the rest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -154,7 +155,7 @@ def stage_activations(job: TrainingJob, layouts: Layouts, stage: Stages) -> tupl
 
 def live_bytes_per_flop(a: Architecture) -> float:
     """Bytes of 16-bit activations that a forward pass makes per FLOP, of a model without layers to count."""
-    return _BYTES_PER_FLOP / max(1.0, params_total(a)) ** 0.5
+    return _BYTES_PER_FLOP / math.sqrt(max(1.0, params_total(a)))
 
 
 def modes(job: TrainingJob, layouts: Layouts) -> Column:
