@@ -56,6 +56,12 @@ def preview_schema() -> Files:
     return _published("preview", preview_schema())
 
 
+def timeline_schema() -> Files:
+    from sizewell.teardown.timeline import Timeline
+
+    return _published("timeline", Timeline.model_json_schema(by_alias=True))
+
+
 def accuracy() -> Files:
     from sizewell.sizing.validation.accuracy import accuracy_report
 
@@ -106,6 +112,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     spec_schema,
     decision_schema,
     preview_schema,
+    timeline_schema,
     policy_reference,
     accuracy,
     component_reference,

@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "preview": "what a change costs, buys and destroys, before it is built",
     "policy": "what the rules say of a stack: idle spend, lost checkpoints, open doors",
     "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",
+    "teardown": "what idle, empty and expired would mean for a recorded stack; stops nothing",
     "validate": "predictions against published measurements, and how far off they are",
     "doctor": "what is installed, how old the prices are, which decisions are in order",
 }

@@ -1,0 +1,409 @@
+"""Keep, warn, empty, destroy or unknown: one verdict for each pool, one for the stack.
+
+A pool is idle when every clause of `IDLE_CLAUSES` lets it pass; the first that does not, says what it is instead. What
+nobody can tell is unknown: told, and kept. The owner of an idle pool is told first; it is emptied after the grace, at a
+new look.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+import numpy as np
+
+from sizewell.teardown.records import DAY_S, PREPAID, Action, Device, Limits, Pool, Protection, Series, Stack, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One look at one pool."""
+
+    stack: Stack
+    pool: Pool
+    limits: Limits
+    at: datetime
+
+    @property
+    def at_s(self) -> float:
+        return self.at.timestamp()
+
+    @property
+    def machines(self) -> frozenset[str]:
+        return self.pool.machines_at(self.at_s) or frozenset()
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        count = range(self.pool.accelerators_per_machine)
+        return tuple((machine, number) for machine in sorted(self.machines) for number in count)
+
+    def verdict(self, action: Action, clause: str, reason: str) -> Verdict:
+        return Verdict(subject=self.pool.name, action=action, clause=clause, reason=reason)
+
+
+def decide(stack: Stack, limits: Limits, at: datetime) -> tuple[Verdict, tuple[Verdict, ...]]:
+    """The verdict on a stack, and those on its pools, at a time in UTC. Pure: it reads no clock."""
+    pools = tuple(decide_pool(Look(stack=stack, pool=pool, limits=limits, at=at)) for pool in stack.pools)
+    return decide_stack(stack, limits, at), pools
+
+
+def decide_pool(look: Look) -> Verdict:
+    """The verdict on one pool: the first clause that says it is not idle, or what idleness leads to."""
+    for clause in IDLE_CLAUSES:
+        verdict = clause(look)
+        if verdict is not None:
+            return verdict
+    return _idle(look)
+
+
+# What keeps a pool ------------------------------------------------------------------------------------------------
+
+
+def nothing_to_take(look: Look) -> Verdict | None:
+    """A pool without machines has nothing to take away; whether its stack goes is another question."""
+    counted = look.pool.machines_at(look.at_s)
+    if counted is None:
+        return look.verdict("unknown", "nothing_to_take", "nobody counted its machines")
+    return None if counted else look.verdict("keep", "nothing_to_take", "it has no machines")
+
+
+def protected(look: Look) -> Verdict | None:
+    """Somebody said that the stack stays, and that still holds."""
+    held = _held(look.stack.protected, look.at.date())
+    return look.verdict("keep", "protected", held) if held else None
+
+
+def leased(look: Look) -> Verdict | None:
+    """A lease holds through the whole of its last day."""
+    for lease in look.stack.leases:
+        held = _held(lease, look.at.date())
+        if held:
+            return look.verdict("keep", "leased", held)
+    return None
+
+
+def job_queued(look: Look) -> Verdict | None:
+    """A job waits for the pool. One that has waited for a day waits for something that does not come."""
+    queued = [job for job in look.pool.jobs if job.state == "queued"]
+    if not queued:
+        return None
+    oldest = min(queued, key=lambda job: job.since_s)
+    waited_s = look.at_s - max(job.since_s for job in queued)
+    if waited_s <= look.limits.queued_max_s:
+        return look.verdict("keep", "job_queued", f"job {oldest.name} is queued")
+    days = (look.at_s - oldest.since_s) / DAY_S
+    return look.verdict("unknown", "job_queued", f"job {oldest.name} has been queued for {days:.1f} days")
+
+
+def just_started(look: Look) -> Verdict | None:
+    """Machines younger than the grace are set up, or load what they work on."""
+    joined = [_joined_s(look.pool, machine, look.at_s) for machine in look.machines]
+    youngest_s = look.at_s - max(joined)
+    if youngest_s > look.pool.guard.grace_s:
+        return None
+    return look.verdict("keep", "just_started", f"a machine was started {_minutes(youngest_s)} ago")
+
+
+def saved(look: Look) -> Verdict | None:
+    """A checkpoint, or a part of one, younger than two intervals: something is alive."""
+    newest_s = max((*look.pool.saves_s, *look.pool.parts_s), default=-math.inf)
+    age_s = look.at_s - newest_s
+    if age_s >= look.limits.checkpoint_intervals * look.pool.checkpoint_interval_s:
+        return None
+    return look.verdict("keep", "saved", f"a checkpoint was written {_minutes(age_s)} ago")
+
+
+def impossible(look: Look) -> Verdict | None:
+    """Utilization below 0 or above 100 percent: the exporter is broken, and says nothing about use."""
+    for device in look.devices:
+        values = _window(look, look.pool.utilization_percent.get(device))
+        if len(values) and (values.min() < 0 or values.max() > 100 or np.isnan(values).any()):
+            return look.verdict("unknown", "impossible", f"{_named(device)} reports {_odd(values):g} % utilization")
+    return None
+
+
+def latched(look: Look) -> Verdict | None:
+    """100 percent all the time, at idle power and without a process: the counter hangs (seen on Blackwell)."""
+    for device in look.devices:
+        values = _window(look, look.pool.utilization_percent.get(device))
+        if len(values) and values.min() >= 100 and _powerless(look, device) and _no_process(look, device):
+            reason = f"{_named(device)} reports 100 % all the time, at idle power and without a process"
+            return look.verdict("unknown", "latched", reason)
+    return None
+
+
+def in_use(look: Look) -> Verdict | None:
+    """One accelerator that reached the limit within the window keeps the whole pool."""
+    limit = look.pool.guard.min_utilization_percent
+    for device in look.devices:
+        series = look.pool.utilization_percent.get(device)
+        values = _window(look, series)
+        if series is not None and len(values) and values.max() >= limit and _fresh(look, series):
+            reason = f"{_named(device)} reached {values.max():.0f} % within {_minutes(look.pool.guard.window_s)}"
+            return look.verdict("keep", "in_use", reason)
+    return None
+
+
+def asked(look: Look) -> Verdict | None:
+    """A service that answers requests is in use at any load; where nobody counts requests nobody can tell."""
+    if look.pool.guard.signal != "requests":
+        return None
+    series = look.pool.requests_per_s
+    if series is None or not _covered(look, series, look.pool.guard.window_s):
+        return look.verdict("unknown", "asked", "its requests are not counted, or not all the time")
+    rate = _window(look, series)
+    if rate.max() > 0:
+        return look.verdict("keep", "asked", f"it had up to {rate.max():.2g} requests per second")
+    return None
+
+
+def unseen(look: Look) -> Verdict | None:
+    """Each accelerator of each machine has to be seen, in 95 % of its samples and now: no data is not idleness."""
+    for device in look.devices:
+        series = look.pool.utilization_percent.get(device)
+        if series is None or not len(series.at_s):
+            return look.verdict("unknown", "unseen", f"{_named(device)} reports nothing")
+        if not _fresh(look, series):
+            age = _minutes(look.at_s - series.newest_s)
+            return look.verdict("unknown", "unseen", f"the newest sample of {_named(device)} is {age} old")
+        if not _covered(look, series, look.pool.guard.window_s):
+            share = _coverage(look, series, look.pool.guard.window_s)
+            return look.verdict("unknown", "unseen", f"{share:.0%} of the samples of {_named(device)} are there")
+    return None
+
+
+def powered(look: Look) -> Verdict | None:
+    """No utilization at far more than idle power: the metric is wrong."""
+    for device in look.devices:
+        values = _window(look, look.pool.power_w.get(device))
+        idle_w = look.pool.idle_power_w
+        if idle_w is not None and len(values) and float(np.median(values)) > look.limits.idle_power_factor * idle_w:
+            reason = f"{_named(device)} draws {np.median(values):.0f} W and reports no utilization"
+            return look.verdict("unknown", "powered", reason)
+    return None
+
+
+def job_running(look: Look) -> Verdict | None:
+    """A job runs and no accelerator works: a hang holds the machines, and a person has to look."""
+    for job in look.pool.jobs:
+        if job.state == "running":
+            return look.verdict("unknown", "job_running", f"job {job.name} runs, and no accelerator works")
+    return None
+
+
+IDLE_CLAUSES: Final[tuple[Callable[[Look], Verdict | None], ...]] = (
+    nothing_to_take,
+    protected,
+    leased,
+    job_queued,
+    just_started,
+    saved,
+    impossible,
+    latched,
+    in_use,
+    asked,
+    unseen,
+    powered,
+    job_running,
+)
+
+
+# What idleness leads to -------------------------------------------------------------------------------------------
+
+
+def _idle(look: Look) -> Verdict:
+    pool, guard = look.pool, look.pool.guard
+    idle = f"idle: under {guard.min_utilization_percent:g} % on every accelerator for {_minutes(guard.window_s)}"
+    spared = _spared(look)
+    if spared:
+        return look.verdict("warn", "spared", f"{idle}; {spared}")
+    told_s = max((notice for notice in pool.notices_s if look.at_s - notice >= guard.grace_s), default=None)
+    if told_s is None or not _idle_for(look, guard.window_s + guard.grace_s):
+        last_s = max(pool.notices_s, default=look.at_s)
+        due = datetime.fromtimestamp(max(last_s, look.at_s - guard.grace_s) + guard.grace_s, UTC)
+        return Verdict(
+            subject=pool.name,
+            action="warn",
+            clause="told",
+            reason=idle,
+            next_step="empty",
+            next_at=max(due, look.at),
+            saves_usd_per_hour=pool.usd_per_hour,
+        )
+    return Verdict(
+        subject=pool.name,
+        action="empty",
+        clause="idle",
+        reason=f"{idle}, and for {_minutes(guard.grace_s)} before; told {_minutes(look.at_s - told_s)} ago",
+        saves_usd_per_hour=pool.usd_per_hour,
+    )
+
+
+def _spared(look: Look) -> str:
+    """Why an idle pool is reported and not emptied; "" where it is."""
+    if look.pool.guard.action == "notify":
+        return "its guard only notifies"
+    if look.stack.environment == "prod":
+        return "production is reported, not stopped"
+    if look.pool.capacity in PREPAID:
+        return f"capacity ({look.pool.capacity}) is paid or was waited for: stopping it saves nothing"
+    if len(look.machines) <= look.pool.nodes_min:
+        return f"it has its smallest size, {look.pool.nodes_min}"
+    return ""
+
+
+def _idle_for(look: Look, seconds: float) -> bool:
+    """Whether every accelerator was under the limit, and seen, for so long."""
+    start_s = look.at_s - seconds
+    for device in look.devices:
+        series = look.pool.utilization_percent[device]
+        joined_s = max(start_s, _joined_s(look.pool, device[0], look.at_s))
+        if not _covered(look, series, look.at_s - joined_s):
+            return False
+        if series.between(start_s, look.at_s + 1).max(initial=0.0) >= look.pool.guard.min_utilization_percent:
+            return False
+    return True
+
+
+# Stacks -----------------------------------------------------------------------------------------------------------
+
+
+def decide_stack(stack: Stack, limits: Limits, at: datetime) -> Verdict:
+    """Whether the stack as a whole is past its end, or has been empty for so long that it goes."""
+    held = _held(stack.protected, at.date())
+    if held:
+        return _on_stack(stack, "keep", "protected", held)
+    ends = _expiry(stack, limits, at)
+    if ends is not None:
+        return ends
+    for lease in stack.leases:
+        held = _held(lease, at.date())
+        if held:
+            return _on_stack(stack, "keep", "leased", held)
+    return _emptiness(stack, limits, at)
+
+
+def _expiry(stack: Stack, limits: Limits, at: datetime) -> Verdict | None:
+    if stack.expires_at is None:
+        return None
+    end = datetime.combine(stack.expires_at, time(), UTC)
+    due = end + timedelta(seconds=limits.stack_grace_s)
+    if at < end:
+        if end - at > timedelta(days=max(limits.expiry_notice_days)):
+            return None
+        return _on_stack(stack, "warn", "expires", f"it ends on {end:%Y-%m-%d} at 00:00 UTC", due)
+    told = any(at.timestamp() - notice >= limits.stack_grace_s for notice in stack.notices_s)
+    if at >= due and told:
+        return _on_stack(stack, "destroy", "expired", f"it ended on {end:%Y-%m-%d} at 00:00 UTC")
+    return _on_stack(stack, "warn", "expired", f"it ended on {end:%Y-%m-%d} at 00:00 UTC", max(due, at))
+
+
+def _emptiness(stack: Stack, limits: Limits, at: datetime) -> Verdict:
+    days = limits.empty_days.get(stack.environment)
+    most_s = (days if days is not None else max(limits.empty_days.values(), default=14.0)) * DAY_S
+    start_s = at.timestamp() - most_s
+    if stack.created_s > start_s:
+        return _on_stack(stack, "keep", "young", "it is younger than the days after which an empty stack goes")
+    known = True
+    for pool in stack.pools:
+        if any(span.machines and span.end_s > start_s for span in pool.counted):
+            return _on_stack(stack, "keep", "machines", f"{pool.name} had machines within {most_s / DAY_S:g} days")
+        known = known and _counted_since(pool, start_s, at.timestamp())
+    if not known:
+        return _on_stack(stack, "unknown", "uncounted", f"machines were not counted for {most_s / DAY_S:g} days")
+    reason = f"it has been empty for {most_s / DAY_S:g} days"
+    if days is None:
+        return _on_stack(stack, "warn", "empty", f"{reason}; {stack.environment} is reported, not destroyed")
+    if any(at.timestamp() - notice >= limits.stack_grace_s for notice in stack.notices_s):
+        return _on_stack(stack, "destroy", "empty", reason)
+    return _on_stack(stack, "warn", "empty", reason, at + timedelta(seconds=limits.stack_grace_s))
+
+
+def _on_stack(stack: Stack, action: Action, clause: str, reason: str, goes: datetime | None = None) -> Verdict:
+    return Verdict(
+        subject=stack.name,
+        action=action,
+        clause=clause,
+        reason=reason,
+        next_step="destroy" if goes else "",
+        next_at=goes,
+    )
+
+
+# Reading samples --------------------------------------------------------------------------------------------------
+
+
+def _held(word: Protection | None, today: date) -> str:
+    """What somebody said, while it holds; "" otherwise."""
+    return f"kept until {word.until}: {word.reason}" if word is not None and today <= word.until else ""
+
+
+def _window(look: Look, series: Series | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The values of the guard's window, up to now."""
+    if series is None:
+        return np.empty(0)
+    return series.between(look.at_s - look.pool.guard.window_s, look.at_s + 1)
+
+
+def _fresh(look: Look, series: Series) -> bool:
+    return look.at_s - series.newest_s <= look.limits.fresh_periods * look.pool.period_s
+
+
+def _coverage(look: Look, series: Series, seconds: float) -> float:
+    """Share of the samples due within so many seconds that are there."""
+    due = max(1, math.floor(seconds / look.pool.period_s))
+    return min(1.0, len(series.between(look.at_s - seconds, look.at_s + 1)) / due)
+
+
+def _covered(look: Look, series: Series, seconds: float) -> bool:
+    return _coverage(look, series, seconds) >= look.limits.coverage
+
+
+def _powerless(look: Look, device: Device) -> bool:
+    values = _window(look, look.pool.power_w.get(device))
+    return look.pool.idle_power_w is not None and len(values) > 0 and bool(values.max() <= look.pool.idle_power_w)
+
+
+def _no_process(look: Look, device: Device) -> bool:
+    values = _window(look, look.pool.processes.get(device))
+    return len(values) > 0 and bool(values.max() == 0)
+
+
+def _joined_s(pool: Pool, machine: str, at_s: float) -> float:
+    """Since when a machine has been counted without a gap, up to `at_s`."""
+    since_s = at_s
+    for counted in reversed(pool.counted):
+        if counted.start_s > at_s:
+            continue
+        if machine not in counted.machines or counted.end_s < since_s - pool.period_s:
+            break
+        since_s = counted.start_s
+    return since_s
+
+
+def _counted_since(pool: Pool, start_s: float, end_s: float) -> bool:
+    """Whether somebody counted the pool's machines all the time between two times."""
+    reached_s = start_s
+    for counted in pool.counted:
+        if counted.start_s > reached_s + pool.period_s:
+            return False
+        reached_s = max(reached_s, counted.end_s)
+    return reached_s >= end_s - pool.period_s
+
+
+def _odd(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    outside = values[(values < 0) | (values > 100) | np.isnan(values)]
+    return float(outside[0])
+
+
+def _named(device: Device) -> str:
+    return f"accelerator {device[1]} of {device[0]}"
+
+
+def _minutes(seconds: float) -> str:
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours" if seconds < 2 * DAY_S else f"{seconds / DAY_S:.1f} days"

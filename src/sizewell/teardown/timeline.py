@@ -1,0 +1,254 @@
+"""A recorded timeline: what was seen of a stack by time, as a documented JSON file; what is decided at each step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from sizewell.sizing.errors import ConfigError, Fault, UsageError
+from sizewell.teardown.decide import decide
+from sizewell.teardown.records import (
+    Capacity,
+    Counted,
+    Device,
+    GuardLimits,
+    Job,
+    Limits,
+    Pool,
+    Protection,
+    Series,
+    Stack,
+    Verdict,
+)
+
+SCHEMA = "sizewell.timeline/1"
+
+
+def _in_utc(value: datetime) -> datetime:
+    if value.tzinfo is None:
+        raise ValueError("a time needs its zone, such as 2026-11-20T12:00:00Z")
+    return value
+
+
+Time = Annotated[datetime, AfterValidator(_in_utc)]
+Run = tuple[Time, Time, float]  # a sample each period, from a time until another, all of one value
+Sample = tuple[Time, float]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class KeptUntil(_Part):
+    """A person's word that a stack stays, through the whole of a day."""
+
+    until: date
+    reason: str
+
+
+class CountedMachines(_Part):
+    """The machines that the cloud counted, from a time until another."""
+
+    start: Time
+    end: Time
+    machines: tuple[str, ...]
+
+
+class RecordedJob(_Part):
+    """A job of a scheduler, in the state that it reached at `since`."""
+
+    name: str
+    state: Literal["queued", "running", "ended"]
+    since: Time
+
+
+class RecordedGuard(_Part):
+    """The pool's own limits."""
+
+    signal: Literal["accelerator_utilization", "requests"] = "accelerator_utilization"
+    min_utilization_percent: float = Field(default=5.0, ge=0, le=100)
+    window_s: float = Field(default=2700.0, gt=0)
+    grace_s: float = Field(default=3600.0, ge=0)
+    action: Literal["scale-to-zero", "notify"] = "scale-to-zero"
+
+
+class RecordedPool(_Part):
+    """A pool; samples by accelerator, named `machine/number`."""
+
+    name: str
+    accelerators_per_machine: int = Field(gt=0)
+    counted: tuple[CountedMachines, ...]
+    nodes_min: int = Field(default=0, ge=0)
+    capacity: Capacity = "on-demand"
+    guard: RecordedGuard = RecordedGuard()
+    period_s: float = Field(default=60.0, gt=0)
+    utilization_percent: Mapping[str, tuple[Run | Sample, ...]] = {}
+    power_w: Mapping[str, tuple[Run | Sample, ...]] = {}
+    processes: Mapping[str, tuple[Run | Sample, ...]] = {}
+    idle_power_w: float | None = None
+    requests_per_s: tuple[Run | Sample, ...] | None = None
+    jobs: tuple[RecordedJob, ...] = ()
+    saves: tuple[Time, ...] = ()
+    parts: tuple[Time, ...] = ()
+    checkpoint_interval_s: float = Field(default=1800.0, gt=0)
+    notices: tuple[Time, ...] = ()
+    usd_per_hour: float | None = None
+
+
+class Timeline(_Part):
+    """What was seen of one stack, and when somebody looks."""
+
+    schema_: Literal["sizewell.timeline/1"] = Field(alias="schema")
+    stack: str
+    environment: str
+    created: Time
+    expires_at: date | None = None
+    protected: KeptUntil | None = None
+    leases: tuple[KeptUntil, ...] = ()
+    notices: tuple[Time, ...] = ()
+    pools: tuple[RecordedPool, ...]
+    steps: tuple[Time, ...] = Field(min_length=1)
+
+
+def read_timeline(path: Path) -> Timeline:
+    """A timeline from its file. ConfigError with every fault, UsageError where there is no such file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{path}: not JSON: {error}\n  fix: see docs/reference/timeline.schema.json") from None
+    return parse_timeline(data, str(path))
+
+
+def parse_timeline(data: Any, subject: str) -> Timeline:
+    """A timeline from its JSON document."""
+    try:
+        timeline = Timeline.model_validate(data)
+    except ValidationError as error:
+        faults = [
+            Fault(path=".".join(str(step) for step in fault["loc"]), message=fault["msg"]) for fault in error.errors()
+        ]
+        raise ConfigError(faults, subject=subject) from None
+    wrong = [
+        Fault(path=f"pools.{pool.name}.{kind}", found=name, allowed="machine/number, such as a/0")
+        for pool in timeline.pools
+        for kind in ("utilization_percent", "power_w", "processes")
+        for name in getattr(pool, kind)
+        if not name.rpartition("/")[0] or not name.rpartition("/")[2].isdigit()
+    ]
+    if wrong:
+        raise ConfigError(wrong, subject=subject)
+    return timeline
+
+
+def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdict, tuple[Verdict, ...]]]:
+    """What is decided at each step by what was known then: the time, the stack's verdict, its pools' verdicts.
+
+    Notices that the verdicts ask for count as given at their step, beside those that the file has.
+    """
+    told: dict[str, list[float]] = {}
+    for at in sorted(timeline.steps):
+        stack = facts_at(timeline, at)
+        pools = tuple(
+            replace(pool, notices_s=(*pool.notices_s, *told.get(f"pool {pool.name}", ()))) for pool in stack.pools
+        )
+        stack = replace(stack, pools=pools, notices_s=(*stack.notices_s, *told.get("stack", ())))
+        verdict, of_pools = decide(stack, limits, at)
+        yield at, verdict, of_pools
+        for key, given in (("stack", verdict), *((f"pool {one.subject}", one) for one in of_pools)):
+            if given.action == "warn" and given.next_step:
+                told.setdefault(key, []).append(at.timestamp())
+
+
+def facts_at(timeline: Timeline, at: datetime) -> Stack:
+    """What was known at a time: nothing that came later."""
+    return Stack(
+        name=timeline.stack,
+        environment=timeline.environment,
+        created_s=timeline.created.timestamp(),
+        pools=tuple(_pool(pool, at) for pool in timeline.pools),
+        expires_at=timeline.expires_at,
+        protected=_kept(timeline.protected),
+        leases=tuple(Protection(until=lease.until, reason=lease.reason) for lease in timeline.leases),
+        notices_s=_until(timeline.notices, at),
+    )
+
+
+def _kept(word: KeptUntil | None) -> Protection | None:
+    return None if word is None else Protection(until=word.until, reason=word.reason)
+
+
+def _until(times: Sequence[datetime], at: datetime) -> tuple[float, ...]:
+    return tuple(time.timestamp() for time in times if time <= at)
+
+
+def _pool(pool: RecordedPool, at: datetime) -> Pool:
+    at_s = at.timestamp()
+    latest: dict[str, RecordedJob] = {}
+    for job in sorted(pool.jobs, key=lambda job: job.since):
+        if job.since <= at:
+            latest[job.name] = job
+    return Pool(
+        name=pool.name,
+        accelerators_per_machine=pool.accelerators_per_machine,
+        counted=tuple(
+            Counted(
+                start_s=span.start.timestamp(),
+                end_s=min(span.end.timestamp(), at_s),
+                machines=frozenset(span.machines),
+            )
+            for span in pool.counted
+            if span.start <= at
+        ),
+        nodes_min=pool.nodes_min,
+        capacity=pool.capacity,
+        guard=GuardLimits(**pool.guard.model_dump()),
+        period_s=pool.period_s,
+        utilization_percent=_devices(pool.utilization_percent, pool.period_s, at_s),
+        power_w=_devices(pool.power_w, pool.period_s, at_s),
+        processes=_devices(pool.processes, pool.period_s, at_s),
+        idle_power_w=pool.idle_power_w,
+        requests_per_s=None if pool.requests_per_s is None else _series(pool.requests_per_s, pool.period_s, at_s),
+        jobs=tuple(Job(name=job.name, state=job.state, since_s=job.since.timestamp()) for job in latest.values()),
+        saves_s=_until(pool.saves, at),
+        parts_s=_until(pool.parts, at),
+        checkpoint_interval_s=pool.checkpoint_interval_s,
+        notices_s=_until(pool.notices, at),
+        usd_per_hour=pool.usd_per_hour,
+    )
+
+
+def _devices(recorded: Mapping[str, Sequence[Run | Sample]], period_s: float, at_s: float) -> dict[Device, Series]:
+    series = {}
+    for name, samples in recorded.items():
+        machine, _, number = name.rpartition("/")
+        series[machine, int(number)] = _series(samples, period_s, at_s)
+    return series
+
+
+def _series(samples: Sequence[Run | Sample], period_s: float, at_s: float) -> Series:
+    """Samples in order of time, those after `at_s` left out."""
+    times: list[float] = []
+    values: list[float] = []
+    for sample in samples:
+        if len(sample) == 3:
+            run = np.arange(sample[0].timestamp(), sample[1].timestamp(), period_s)
+            times.extend(run)
+            values.extend([sample[2]] * len(run))
+        else:
+            times.append(sample[0].timestamp())
+            values.append(sample[1])
+    at = np.asarray(times, dtype=np.float64)
+    order = np.argsort(at, kind="stable")
+    known = order[at[order] <= at_s]
+    return Series(at_s=at[known], values=np.asarray(values, dtype=np.float64)[known])

@@ -1,0 +1,60 @@
+"""`sizewell teardown replay`: what a person reads, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from .conftest import ROOT, Sizewell
+
+EXAMPLE = ROOT / "examples/timelines/weekend.json"
+
+
+def test_an_evening_is_replayed(sizewell: Sizewell) -> None:
+    done = sizewell("teardown", "replay", str(EXAMPLE))
+    assert done.code == 0, done.err
+    assert "empty from 11-20 20:00" in done.out
+    assert "6 steps; 2 verdicts would take something away" in done.out
+    assert max(map(len, done.out.splitlines())) <= 100
+    steps = json.loads(sizewell("teardown", "replay", str(EXAMPLE), "--json").out)
+    assert [step["pools"][0]["action"] for step in steps] == ["keep", "keep", "warn", "warn", "empty", "empty"]
+
+
+def test_the_example_matches_the_published_schema() -> None:
+    schema = json.loads((ROOT / "docs/reference/timeline.schema.json").read_text())
+    jsonschema.validate(json.loads(EXAMPLE.read_text()), schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "not JSON"),
+        ("[]", "timeline.json: 1 fault"),
+        ('{"schema": "sizewell.timeline/2"}', "sizewell.timeline/1"),
+        ("time", "a time needs its zone"),
+        ("device", "must be machine/number, such as a/0, got 'gpu-0'"),
+        ("unknown", "Extra inputs are not permitted"),
+    ],
+)
+def test_what_is_no_timeline_is_refused(tmp_path: Path, sizewell: Sizewell, text: str, says: str) -> None:
+    data = json.loads(EXAMPLE.read_text())
+    if text == "time":
+        data["steps"] = ["2026-11-20T12:00:00"]
+    if text == "device":
+        data["pools"][0]["utilization_percent"]["gpu-0"] = []
+    if text == "unknown":
+        data["polls"] = []
+    path = tmp_path / "timeline.json"
+    path.write_text(json.dumps(data) if text in ("time", "device", "unknown") else text)
+    done = sizewell("teardown", "replay", str(path))
+    assert done.code == 64
+    assert says in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_file_that_is_not_there_and_an_action_that_is_missing(sizewell: Sizewell) -> None:
+    assert sizewell("teardown", "replay", "nowhere.json").code == 64
+    assert sizewell("teardown").code == 64
