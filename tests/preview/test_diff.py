@@ -250,7 +250,10 @@ def test_silence_is_only_for_what_nobody_would_miss():
         return preview.silent
 
     assert silent(plain(), plain())
-    assert silent(plain(price="10.49264"), plain(price="10.50"))  # two dollars
+    small = {"limits": Limits(silent_below=dec(25))}
+    assert silent(plain(price="10.49264"), plain(price="10.50"), **small)  # two dollars, eleven at the ceiling
+    assert not silent(plain(price="10.49264"), plain(price="10.50"))  # nobody said what is too small to be told
+    assert not silent(plain(price="10.49264"), plain(price="10.52"), **small)  # eight dollars, forty at the ceiling
     assert not silent(plain(), plain(price="10.60"))
     assert not silent(plain(), pretrain(plain()))
     assert not silent(legacy("llm-prod"), Sketch("llm-prod"))
@@ -316,7 +319,7 @@ def test_names_with_markdown_in_them_stay_names(name):
     table = [line for line in body.splitlines() if line.startswith("|")]
     for line in table:
         cells = line.replace("\\|", "").count("|")
-        assert cells in (6, 7)
+        assert cells in (5, 6, 7)
     assert "@everyone" not in outside
     assert not re.search(r"(?<!\\)\]\(", outside)
     assert "https://" not in outside
@@ -342,7 +345,7 @@ def test_nothing_secret_is_printed():
 def test_an_increase_is_judged_only_against_something():
     limits = Limits(increase_usd=dec(1), increase_percent=dec(1), budgets={"llm-prod": dec(10**6)})
     alone = one(None, plain(), limits=limits)
-    assert [rail.kind for rail in alone.guardrails] == ["budget"]
+    assert [(rail.kind, rail.of) for rail in alone.guardrails] == [("budget", "expected"), ("budget", "ceiling")]
     assert alone.exit_code == 0
     new = one(Sketch("llm-prod"), plain(), limits=limits)  # compared with a revision that has no such stack
     assert [rail.kind for rail in new.guardrails if rail.broken] == ["absolute"]

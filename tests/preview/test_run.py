@@ -109,10 +109,13 @@ def test_a_new_stack_and_one_that_is_gone(repository):
     assert list(stacks) == ["dev", "new", "old"]
     assert stacks["new"].before.usd_per_month.expected == 0
     assert stacks["new"].change_usd_per_month == stacks["new"].after.usd_per_month.expected
-    assert stacks["old"].change_usd_per_month == -stacks["old"].before.usd_per_month.expected
-    assert "gone from the repository" in stacks["old"].notes[0]
-    assert stacks["old"].needs[0].data
-    assert preview.change_usd_per_month == 0  # one for the other
+    assert stacks["old"].change_usd_per_month == 0  # nothing destroys what was built
+    assert "files leave the repository" in stacks["old"].notes[0]
+    (need,) = stacks["old"].needs
+    assert need.kind == "keeps"
+    assert f"{stacks['old'].before.usd_per_month.expected:,.2f} USD a month until `pulumi destroy -s old`" in need.text
+    assert not preview.silent
+    assert preview.change_usd_per_month == stacks["new"].after.usd_per_month.expected
 
 
 @pytest.mark.parametrize("text", ["raise ValueError('broken at the base')", "x = = 1", "import not_there_at_all"])
@@ -128,6 +131,7 @@ def test_a_base_that_does_not_build_leaves_the_heads_figure(repository, text):
     assert "does not build" in stack.base_failed
     assert "Traceback" not in stack.base_failed
     assert not preview.silent
+    assert preview.exit_code == 69  # a limit on an increase would have nothing to judge
     assert repository.worktrees() == 1
 
 

@@ -23,16 +23,25 @@ def assemble(
     limits: Limits = NO_LIMITS,
     unblocked: str = "",
 ) -> records.Preview:
-    """One preview of `stacks`; a stack without a figure counts in no sum and makes the exit code 69."""
+    """One preview of `stacks`; one without a figure counts in no sum, and that or a base without one is exit code 69.
+
+    `unblocked` is the reason somebody gave, which lets a broken limit and a base that does not build pass.
+    """
     before = _sum(stack.before for stack in stacks)
     after = _sum(stack.after for stack in stacks) or _NOTHING
     moved = [m for stack in stacks if (m := stack.prices_moved_usd_per_month) is not None]
     guardrails = guardrails_of(stacks, before, after, limits, unblocked=unblocked)
     exit_code, reason = exit_of(stacks, guardrails)
     failed = [stack for stack in stacks if stack.failed]
+    uncompared = [stack for stack in stacks if stack.base_failed]
     old = stale_prices(stacks, provenance, on)
     if failed:
         exit_code, reason = 69, f"no figure for {failed[0].stack}: {failed[0].failed.splitlines()[0]}"
+    elif uncompared and not unblocked:
+        exit_code, reason = (
+            69,
+            f"nothing to compare {uncompared[0].stack} with: {uncompared[0].base_failed.splitlines()[0]}",
+        )
     return records.Preview(
         on=on,
         stacks=tuple(stacks),

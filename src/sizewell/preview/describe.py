@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -98,6 +98,31 @@ def _registered(stated: Mapping[str, Any]) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+# What says how large a resource is, where no price rule reads it.
+_SIZES = ("instanceClass", "instanceType", "nodeType", "machineType", "vmSize", "tier", "skuName", "size")
+
+
+def sizes_of(inputs: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The size of a resource as its inputs name it, where there is one resource.
+
+    >>> sizes_of([{"instanceClass": "db.t3.medium", "allocatedStorage": 100}])
+    ('db.t3.medium',)
+    """
+    each = list(inputs)
+    if len(each) != 1:
+        return ()
+    places = (each[0], each[0].get("settings"), each[0].get("sku"), each[0].get("properties"))
+    named = (*_SIZES, "name")
+    found = [
+        place[key]
+        for index, place in enumerate(places)
+        if isinstance(place, Mapping)
+        for key in (named if index == 2 else _SIZES)
+        if isinstance(place.get(key), str)
+    ]
+    return tuple(dict.fromkeys(found[:1]))
 
 
 def how_priced(lines: Sequence[tuple[LineItem, Interval | Unpriced]]) -> str:

@@ -12,8 +12,10 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from sizewell.preview import records
-from sizewell.preview.describe import Described, describe, how_priced, label_of, registration_of, tags_of
-from sizewell.preview.needs import changes_of, needs_of
+from sizewell.preview.changes import Change, asks, changed
+from sizewell.preview.describe import Described, describe, how_priced, label_of, registration_of, sizes_of, tags_of
+from sizewell.preview.missing import failing_of
+from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
 from sizewell.sizing.records.decision import Decision
@@ -72,6 +74,7 @@ class _Group:
     once: Interval = ZERO
     lines: list[Costed] = field(default_factory=list)
     unpriced: list[str] = field(default_factory=list)
+    changes: list[tuple[Change, RecordedResource]] = field(default_factory=list)
 
     def add(self, line: LineItem) -> None:
         cost = line.cost()
@@ -102,10 +105,13 @@ def compare(
     `base_at_own_prices` is the base priced with the base's own catalog: the difference is what prices moved.
     """
     by_urn = after.plan.by_urn()
+    changes = changed(before.plan if before else None, after.plan, replaced)
+    billed = (*after.pricing.items, *_still_billed(before, by_urn))
     was = _grouped(before.pricing.items if before else ())
-    now = _grouped(after.pricing.items)
+    now = _grouped(billed)
     renamed = _renames(before.plan, after.plan, was, now) if before else {}
     was = {renamed.get(name, name): group for name, group in was.items()}
+    _put_changes(changes, (before, after), renamed, (was, now))
     described = describe(after.plan)
     described_before = describe(before.plan) if before else {}
     rows, unchanged = [], Interval(Decimal(0), Decimal(0), Decimal(0))
@@ -117,13 +123,13 @@ def compare(
             unchanged += row.after
         else:
             rows.append(row)
-    rows.sort(key=lambda row: (-abs(row.change) - row.once.expected, row.component))
-    totals_before = _totals(before) if before else None
-    totals_after = _totals(after)
+    rows.sort(key=_weight_of_row)
+    totals_before = _totals(before, before.pricing.items) if before else None
+    totals_after = _totals(after, billed)
     change = totals_after.usd_per_month.expected
     change -= totals_before.usd_per_month.expected if totals_before else Decimal(0)
     bought = sum((row.once for row in rows), ZERO)
-    updated = before is not None and "update" in changes_of(before.plan, after.plan, replaced).values()
+    updated = any(change.kind == "update" for change in changes.values())
     unsure = (UNSURE,) if updated and replaced is None else ()
     moved = None
     if base_at_own_prices is not None and totals_before is not None:
@@ -147,7 +153,7 @@ def compare(
             unpriced=sum(bool(row.unpriced) for row in same),
             rows=tuple(same),
         ),
-        needs=needs_of(before.plan if before else None, after.plan, rows, replaced=replaced, decision=decision),
+        needs=needs_of(before.plan if before else None, after.plan, rows, changes=changes, decision=decision),
         unpriced=tuple(
             dict.fromkeys(
                 f"{line.component}: {line.what}: {line.price.reason}"
@@ -155,6 +161,7 @@ def compare(
                 if isinstance(line.price, Unpriced)
             )
         ),
+        failing=failing_of(before.plan if before else None, after, changes, policies),
         outside=after.pricing.outside,
         free=_counts(kind for urn, kind, _ in after.pricing.free if _is_cloud(by_urn.get(urn))),
         coverage=_coverage(after.pricing.coverage),
@@ -171,6 +178,51 @@ def _grouped(items: Iterable[LineItem]) -> dict[str, _Group]:
     return groups
 
 
+def _still_billed(before: Side | None, now: Mapping[str, RecordedResource]) -> tuple[LineItem, ...]:
+    """Lines of what leaves the program and stays in the cloud: retained, protected, or committed to for a term."""
+    if before is None:
+        return ()
+    old = before.plan.by_urn()
+    kept = {urn for urn, resource in old.items() if urn not in now and stays(resource)}
+    kept -= {alias for resource in now.values() for alias in resource.aliases}
+    return tuple(item for item in before.pricing.items if item.resource in kept and item.cadence == "monthly")
+
+
+def _put_changes(
+    changes: Mapping[str, Change],
+    sides: tuple[Side | None, Side],
+    renamed: Mapping[str, str],
+    groups_of: tuple[dict[str, _Group], dict[str, _Group]],
+) -> None:
+    """Each change to the group of its component; what is free has a group of its own, without a line."""
+    before, after = sides
+    was, now = groups_of
+    old = before.plan.by_urn() if before else {}
+    new = after.plan.by_urn()
+    standing = [
+        {label_of(resource, resources) for resource in resources.values() if resource.custom}
+        for resources in (old, new)
+    ]
+    for urn, change in changes.items():
+        resource = old[urn] if change.kind == "delete" else new[urn]
+        label = label_of(resource, old if change.kind == "delete" else new)
+        label = renamed.get(label, label) if change.kind == "delete" else label
+        if change.kind == "create" and not resource.type.startswith("pulumi:"):
+            now.setdefault(label, _Group())
+        for groups, stands in zip((was, now), standing, strict=True):
+            if label in stands:
+                groups.setdefault(label, _Group())
+        group = now.get(label) or was.get(label)
+        if group is not None:
+            group.changes.append((change, resource))
+
+
+def _weight_of_row(row: records.Row) -> tuple[object, ...]:
+    """The dearest first; then what has no price, what moves the ceiling alone, and what costs nothing."""
+    ceiling = abs(row.after.ceiling - row.before.ceiling)
+    return -abs(row.change) - row.once.expected, not row.unpriced, -ceiling, not row.lines, row.component
+
+
 def _row(
     name: str,
     was: _Group | None,
@@ -179,7 +231,7 @@ def _row(
     by_urn: Mapping[str, RecordedResource],
 ) -> records.Row:
     earlier, later = words
-    described = later if now is not None else earlier
+    described = (later or earlier) if now is not None else earlier
     shown = now or was or _Group()
     bought = Counter(_print(pair) for pair in was.lines if pair[0].cadence == "once") if was else Counter()
     once = ZERO
@@ -199,12 +251,12 @@ def _row(
         sign = "+"
     elif now is None:
         sign = "-"
-    elif monthly_before == monthly_after and once == ZERO and _same(was, now):
+    elif monthly_before == monthly_after and once == ZERO and _same(was, now) and not shown.changes:
         sign = "="
     else:
         sign = "~"
-    what = _words(described, shown.lines)
-    was_what = _words(earlier, was.lines) if was is not None else ""
+    what = _words(described, shown)
+    was_what = _words(earlier, was) if was is not None and was.lines else ""
     return records.Row(
         sign=sign,  # type: ignore[arg-type]
         component=name,
@@ -219,14 +271,49 @@ def _row(
         unpriced=unpriced,
         confidence=tuple(dict.fromkeys(line.confidence for line, _ in shown.lines if line.confidence)),
         resources=len({line.resource for line, _ in shown.lines if line.resource}),
+        changes=_changes_in_words(name, shown.changes, whole=sign in "+-"),
         lines=tuple(_line(line, cost, by_urn) for line, cost in shown.lines),
     )
 
 
-def _words(described: Described | None, lines: Sequence[Costed]) -> str:
+def _words(described: Described | None, group: _Group) -> str:
     """A purchase as its line says it, a component of ours as it registers itself, else the dearest lines."""
-    bought = [line.what for line, _ in lines if line.cadence == "once"]
-    return bought[0] if bought else (described.what if described else "") or _what(lines)
+    bought = [line.what for line, _ in group.lines if line.cadence == "once"]
+    said = bought[0] if bought else (described.what if described else "") or _what(group.lines)
+    said += "".join(
+        f", {size}" for size in sizes_of(resource.inputs for _, resource in group.changes) if size not in said
+    )
+    return said or next((text for _, resource in group.changes if (text := asks(resource))), "no charge")
+
+
+def _changes_in_words(
+    component: str, changes: Sequence[tuple[Change, RecordedResource]], *, whole: bool
+) -> tuple[str, ...]:
+    """Which resources of a component change, and how; of a resource alone what its row does not say already."""
+    kinds = {change.kind for change, _ in changes}
+    if (
+        whole
+        and len(kinds) == 1
+        and kinds <= {"create", "delete"}
+        and not any(change.kind == "delete" and stays(resource) for change, resource in changes)
+    ):
+        return (f"{len(changes)} resources",) if len(changes) > 1 else ()
+    told: list[str] = []
+    for change, resource in sorted(changes, key=lambda pair: _ORDER.index(pair[0].kind)):
+        alone = len(changes) == 1 and resource.name == component
+        who = "" if alone else f"{resource.name}: "
+        if change.kind in ("create", "delete"):
+            if change.kind == "delete" and stays(resource):
+                told.append(f"{who}leaves the program and bills on")
+            elif not alone:
+                told.append(f"{who}{change.kind}d")
+            continue
+        new = f"built anew ({', '.join(change.why) or 'the engine says so'}); " if change.kind == "replace" else ""
+        told.append(f"{who}{new}{', '.join(change.differences)}".removesuffix("; "))
+    return tuple(told)
+
+
+_ORDER = ("replace", "update", "create", "delete")
 
 
 def _print(pair: Costed) -> tuple[str, str, str, Decimal | str]:
@@ -276,8 +363,8 @@ def _line(line: LineItem, cost: Interval | Unpriced, by_urn: Mapping[str, Record
     )
 
 
-def _totals(side: Side) -> records.Totals:
-    cost = total(side.pricing.items)
+def _totals(side: Side, items: Iterable[LineItem]) -> records.Totals:
+    cost = total(items)
     return records.Totals(
         usd_per_month=cost.run_rate.usd_per_month,
         usd_once=cost.one_off.usd,

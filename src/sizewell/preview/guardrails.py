@@ -6,6 +6,7 @@ The file (`stacks/config/guardrails.yaml`, or --guardrails FILE):
     increase: {usd_per_month: 5000, percent: 20}         # of each stack
     total_increase: {usd_per_month: 10000}               # of all stacks together
     budgets: {prod-aws: 90000 USD, total: 150000}        # per month; beside what the specs say
+    judge: [expected, ceiling]                           # the figures that these hold for; both where nothing is said
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import CENT
 
 TOTAL: Final = "all stacks"
-SILENT_BELOW: Final = Decimal(25)
+SILENT_BELOW: Final = Decimal(0)  # a change of which nobody is told is a choice of the project
+
+Bound = Literal["expected", "ceiling"]
+Kind = Literal["absolute", "percent", "budget"]
+BOUNDS: Final[tuple[Bound, ...]] = ("expected", "ceiling")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,7 @@ class Limits:
     budgets: Mapping[str, Decimal] = field(default_factory=dict)
     total_budget: Decimal | None = None
     silent_below: Decimal = SILENT_BELOW
+    judged: tuple[Bound, ...] = BOUNDS
 
 
 NO_LIMITS: Final = Limits()
@@ -82,14 +88,15 @@ def parse_limits(data: Any, origin: str = "guardrails") -> Limits:
         total_budget=budgets.pop("total", None),
         budgets=budgets,
         silent_below=_amount("silent_below_usd_per_month", top.get("silent_below_usd_per_month"), faults)
-        or (Decimal(0) if top.get("silent_below_usd_per_month") == 0 else SILENT_BELOW),
+        or SILENT_BELOW,
+        judged=_bounds(top.get("judge"), faults),
     )
     if faults:
         raise ConfigError(faults, subject=origin)
     return limits
 
 
-_KEYS: Final = ("silent_below_usd_per_month", "increase", "total_increase", "budgets")
+_KEYS: Final = ("silent_below_usd_per_month", "increase", "total_increase", "budgets", "judge")
 _INCREASE: Final = ("usd_per_month", "percent")
 
 
@@ -103,6 +110,16 @@ def _mapping(path: str, value: Any, keys: Sequence[str], faults: list[Fault]) ->
             fix = f"did you mean {close[0]}?" if close else f"one of {', '.join(keys)}"
             faults.append(Fault(path=f"{path}.{key}" if path else str(key), message="unknown key", fix=fix))
     return value
+
+
+def _bounds(value: Any, faults: list[Fault]) -> tuple[Bound, ...]:
+    if value is None:
+        return BOUNDS
+    stated = value if isinstance(value, list) else [value]
+    if not stated or any(each not in BOUNDS for each in stated):
+        faults.append(Fault(path="judge", found=value, allowed="a list of expected, ceiling"))
+        return BOUNDS
+    return tuple(bound for bound in BOUNDS if bound in stated)
 
 
 def _amount(path: str, value: Any, faults: list[Fault]) -> Decimal | None:
@@ -128,28 +145,42 @@ def check(
     increase_percent: Decimal | None,
     budget: Decimal | None,
     unblocked: str,
+    unknown: str = "",
+    judged: Sequence[Bound] = BOUNDS,
+    judged_budget: Sequence[Bound] | None = None,
 ) -> tuple[records.Guardrail, ...]:
-    """Every limit that is set for one stack, or for all together, with what was found.
+    """Every limit that is set for one stack, or for all together, with what was found, expected and at the ceiling.
 
-    A budget is crossed when the expected run-rate is above it; an increase needs something to compare with, which for
-    a new stack is 0. `unblocked` is the reason somebody gave.
+    An increase needs something to compare with, which for a new stack is 0. `unknown` says why there is no figure to
+    compare with where there should be one: a limit that cannot be judged is broken. `unblocked` is the reason somebody
+    gave. `judged` are the figures that count.
     """
-    was = before.usd_per_month.expected if before else None
-    now = after.usd_per_month.expected
     found: list[records.Guardrail] = []
 
-    def add(kind: Literal["absolute", "percent", "budget"], limit: Decimal | None, value: Decimal | None) -> None:
-        if limit is not None and value is not None:
-            broken = value > limit
+    def add(kind: Kind, of: Bound, limit: Decimal | None, value: Decimal | None, why: str = "") -> None:
+        if limit is not None and (value is not None or why):
+            broken = value is None or value > limit
             reason = unblocked if broken else ""
             found.append(
-                records.Guardrail(scope=scope, kind=kind, limit=limit, found=value, broken=broken, unblocked=reason)
+                records.Guardrail(
+                    scope=scope, kind=kind, of=of, limit=limit, found=value, broken=broken, unblocked=reason, why=why
+                )
             )
 
-    add("absolute", increase_usd, now - was if was is not None else None)
-    add("percent", increase_percent, ((now - was) / was * 100).quantize(CENT) if was else None)
-    add("budget", budget, now)
-    return tuple(found)
+    for of in judged:
+        was = getattr(before.usd_per_month, of) if before else None
+        now = getattr(after.usd_per_month, of)
+        add("absolute", of, increase_usd, now - was if was is not None else None, unknown)
+        add("percent", of, increase_percent, ((now - was) / was * 100).quantize(CENT) if was else None, unknown)
+    for of in judged if judged_budget is None else judged_budget:
+        add("budget", of, budget, getattr(after.usd_per_month, of))
+    return _once(found)
+
+
+def _once(found: Sequence[records.Guardrail]) -> tuple[records.Guardrail, ...]:
+    """A limit that the expected figure breaks is not told again for the ceiling, nor one that cannot be judged."""
+    broken = {rail.kind for rail in found if rail.of == "expected" and rail.broken}
+    return tuple(rail for rail in found if rail.of == "expected" or rail.kind not in broken)
 
 
 def guardrails_of(
@@ -164,6 +195,7 @@ def guardrails_of(
     found: list[records.Guardrail] = []
     for stack in stacks:
         if stack.after is not None:
+            own = stack.stack in limits.budgets
             found += check(
                 stack.stack,
                 stack.before,
@@ -172,7 +204,12 @@ def guardrails_of(
                 increase_percent=limits.increase_percent,
                 budget=stack.budget.usd_per_month if stack.budget else None,
                 unblocked=unblocked,
+                unknown=_first_line(stack.base_failed),
+                judged=limits.judged,
+                # a budget of a spec is what sizing kept the expected figure under; one of the file is a limit
+                judged_budget=None if own else ("expected",),
             )
+    missing = next((stack for stack in stacks if stack.after is None or stack.base_failed), None)
     found += check(
         TOTAL,
         before,
@@ -181,8 +218,14 @@ def guardrails_of(
         increase_percent=limits.total_increase_percent,
         budget=limits.total_budget,
         unblocked=unblocked,
+        unknown=f"no figure for {missing.stack}" if missing else "",
+        judged=limits.judged,
     )
     return tuple(found)
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0] if text else ""
 
 
 def exit_of(stacks: Iterable[records.Stack], guardrails: Iterable[records.Guardrail]) -> tuple[int, str]:
@@ -196,19 +239,24 @@ def exit_of(stacks: Iterable[records.Stack], guardrails: Iterable[records.Guardr
         if not rail.ok:
             return 2, in_words(rail)
     for stack in stacks:
-        if stack.unpriced:
-            return 3, f"{len(stack.unpriced)} unpriced in {stack.stack}: {stack.unpriced[0]}"
+        if stack.failing:
+            return 3, f"{len(stack.failing)} unpriced in {stack.stack}: {stack.failing[0]}"
     return 0, ""
 
 
 def in_words(rail: records.Guardrail) -> str:
     """One guardrail as a sentence."""
-    if rail.kind == "percent":
-        text = f"{rail.scope}: run-rate up {rail.found:,} %, limit {rail.limit:,} %"
+    of = "run-rate" if rail.of == "expected" else "ceiling of the run-rate"
+    if rail.found is None:
+        unit = " %" if rail.kind == "percent" else " USD/month"
+        text = f"{rail.scope}: the limit of {rail.limit:,}{unit} cannot be judged: {rail.why}"
+    elif rail.kind == "percent":
+        text = f"{rail.scope}: {of} up {rail.found:,} %, limit {rail.limit:,} %"
     elif rail.kind == "absolute":
-        text = f"{rail.scope}: run-rate up {rail.found:,} USD/month, limit {rail.limit:,}"
+        text = f"{rail.scope}: {of} up {rail.found:,} USD/month, limit {rail.limit:,}"
     else:
-        text = f"{rail.scope}: {rail.found:,} USD/month expected, budget {rail.limit:,}"
+        which = "expected" if rail.of == "expected" else "at the ceiling"
+        text = f"{rail.scope}: {rail.found:,} USD/month {which}, budget {rail.limit:,}"
     return f"{text} (unblocked: {rail.unblocked})" if rail.unblocked else text
 
 
@@ -217,11 +265,15 @@ def is_silent(stacks: Iterable[records.Stack], guardrails: Iterable[records.Guar
     return not any(rail.broken for rail in guardrails) and all(
         stack.after is not None
         and not stack.base_failed
-        and abs(stack.change_usd_per_month) < limits.silent_below
-        and abs(stack.prices_moved_usd_per_month or Decimal(0)) < limits.silent_below
+        and (not stack.rows or _is_small(stack, limits.silent_below))
+        and abs(stack.prices_moved_usd_per_month or Decimal(0)) <= limits.silent_below
         and stack.bought.ceiling == 0
         and not stack.needs
         and not (stack.policies is not None and stack.policies.failed)
         and not any(row.unpriced for row in stack.rows)
         for stack in stacks
     )
+
+
+def _is_small(stack: records.Stack, limit: Decimal) -> bool:
+    return limit > max(abs(stack.change_usd_per_month), abs(stack.ceiling_change_usd_per_month))

@@ -7,8 +7,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.preview import records
+from sizewell.preview.changes import Change
 from sizewell.preview.describe import label_of, registration_of
 from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.resources.values import canonical
 from sizewell.sizing.records.decision import CapacityBlock, Decision
 
 # Types that hold data: the word for one, and the input that states its size in GiB.
@@ -21,7 +23,15 @@ DATA: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "aws:fsx/ontapFileSystem:OntapFileSystem": ("file system", ("storageCapacity",)),
     "aws:efs/fileSystem:FileSystem": ("file system", ()),
     "aws:dynamodb/table:Table": ("table", ()),
+    "aws:ec2/instance:Instance": ("boot disk", ("rootBlockDevice.volumeSize",)),
     "aws:rds/instance:Instance": ("database", ("allocatedStorage",)),
+    "aws:rds/cluster:Cluster": ("database cluster", ()),
+    "aws:docdb/cluster:Cluster": ("database cluster", ()),
+    "aws:neptune/cluster:Cluster": ("database cluster", ()),
+    "aws:redshift/cluster:Cluster": ("data warehouse", ()),
+    "aws:opensearch/domain:Domain": ("search domain", ()),
+    "aws:sqs/queue:Queue": ("queue", ()),
+    "aws:kinesis/stream:Stream": ("stream", ()),
     "aws:ecr/repository:Repository": ("image repository", ()),
     "gcp:storage/bucket:Bucket": ("bucket", ()),
     "gcp:compute/disk:Disk": ("disk", ("size",)),
@@ -29,50 +39,38 @@ DATA: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "gcp:filestore/instance:Instance": ("file system", ("fileShares.capacityGb",)),
     "gcp:lustre/instance:Instance": ("file system", ("capacityGib",)),
     "gcp:parallelstore/instance:Instance": ("file system", ("capacityGib",)),
+    "gcp:compute/instance:Instance": ("boot disk", ("bootDisk.initializeParams.size",)),
+    "gcp:sql/databaseInstance:DatabaseInstance": ("database", ("settings.diskSize",)),
+    "gcp:spanner/instance:Instance": ("database", ()),
+    "gcp:alloydb/cluster:Cluster": ("database cluster", ()),
+    "gcp:bigquery/dataset:Dataset": ("data set", ()),
+    "gcp:bigquery/table:Table": ("table", ()),
+    "gcp:artifactregistry/repository:Repository": ("image repository", ()),
     "azure-native:storage:StorageAccount": ("storage account", ()),
     "azure-native:storage:BlobContainer": ("blob container", ()),
     "azure-native:storage:FileShare": ("file share", ("shareQuota",)),
     "azure-native:compute:Disk": ("disk", ("diskSizeGB",)),
     "azure-native:storagecache:AmlFilesystem": ("file system", ()),
     "azure-native:netapp:CapacityPoolVolume": ("file system", ()),
+    "azure-native:sql:Database": ("database", ()),
+    "azure-native:dbforpostgresql:Server": ("database", ()),
+    "azure-native:dbformysql:Server": ("database", ()),
+    "azure-native:documentdb:DatabaseAccount": ("database account", ()),
+    "azure-native:keyvault:Vault": ("key vault", ()),
+    "kubernetes:core/v1:PersistentVolume": ("volume", ()),
     "kubernetes:core/v1:PersistentVolumeClaim": ("volume claim", ()),
 }
 
-# Inputs that the cloud cannot change in place, for where no engine says what it will replace. The providers' schemas
-# say it of every input, but their Python packages leave it out, so this holds what is common and what holds data.
-FIXED: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws:ebs/volume:Volume": ("availabilityZone", "encrypted", "kmsKeyId", "snapshotId"),
-    "aws:s3/bucket:Bucket": ("bucket", "objectLockEnabled"),
-    "aws:fsx/lustreFileSystem:LustreFileSystem": ("deploymentType", "storageType", "subnetIds", "importPath"),
-    "aws:efs/fileSystem:FileSystem": ("availabilityZoneName", "encrypted", "performanceMode"),
-    "aws:autoscaling/group:Group": ("name",),
-    "aws:ec2/fleet:Fleet": ("type", "validFrom", "validUntil", "spotOptions", "onDemandOptions"),
-    "aws:eks/cluster:Cluster": ("name", "roleArn"),
-    "aws:eks/nodeGroup:NodeGroup": (
-        "nodeGroupName",
-        "clusterName",
-        "nodeRoleArn",
-        "subnetIds",
-        "instanceTypes",
-        "amiType",
-        "capacityType",
-        "diskSize",
-    ),
-    "aws:ec2/instance:Instance": ("ami", "availabilityZone", "subnetId"),
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": ("capacityBlockOfferingId", "instancePlatform"),
-    "gcp:storage/bucket:Bucket": ("name", "location", "project"),
-    "gcp:compute/disk:Disk": ("name", "zone", "type"),
-    "gcp:compute/instance:Instance": ("name", "zone", "bootDisk"),
-    "gcp:filestore/instance:Instance": ("name", "location", "zone", "tier"),
-    "gcp:lustre/instance:Instance": ("instanceId", "location", "filesystem"),
-    "gcp:container/cluster:Cluster": ("name", "location", "enableAutopilot"),
-    "gcp:container/nodePool:NodePool": ("name", "cluster", "location", "placementPolicy"),
-    "gcp:tpu/v2Vm:V2Vm": ("name", "zone", "acceleratorType", "runtimeVersion"),
-    "azure-native:compute:VirtualMachineScaleSet": ("vmScaleSetName", "location", "resourceGroupName"),
-    "azure-native:storage:StorageAccount": ("accountName", "location", "resourceGroupName"),
-    "azure-native:compute:Disk": ("diskName", "location", "zones"),
-    "azure-native:containerservice:ManagedCluster": ("resourceName", "location", "dnsPrefix"),
-}
+# What was promised to the cloud for a term: it bills until the term is over, whatever the program says.
+COMMITMENTS: Final = frozenset({
+    "aws:savingsplans/plan:Plan",
+    "aws:rds/reservedInstance:ReservedInstance",
+    "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
+    "gcp:compute/regionCommitment:RegionCommitment",
+    "azure-native:capacity:ReservationOrder",
+    "azure-native:billingbenefits:SavingsPlanOrderAlias",
+    "azure-native:billingbenefits:ReservationOrderAlias",
+})  # fmt: skip
 
 _STACK: Final = "pulumi:pulumi:Stack"
 
@@ -82,20 +80,40 @@ def needs_of(
     after: Plan,
     rows: Sequence[records.Row],
     *,
-    replaced: frozenset[str] | None = None,
+    changes: Mapping[str, Change],
     decision: Decision | None = None,
 ) -> tuple[records.Need, ...]:
-    """Destroyed, replaced, kept, purchased: one entry per component and kind.
-
-    `replaced` is what the engine will replace; None where no engine was asked, and "may" is all that can be said.
-    """
+    """Destroyed, replaced, kept, purchased: one entry per component and kind."""
     needs: list[records.Need] = []
     if before is not None:
-        needs += _gone(before, after, billed={row.component for row in rows})
-        needs += _replaced(before, after, replaced)
+        needs += _gone(before, after, billed={row.component for row in rows if row.lines or row.unpriced})
+        needs += _replaced(after, changes)
     needs += _purchases(rows, decision)
     order = ("destroys", "replaces", "keeps", "purchases")
     return tuple(sorted(needs, key=lambda need: (not need.data, order.index(need.kind), need.component)))
+
+
+def left_behind(stack: records.Stack) -> records.Need:
+    """What remains of a stack whose files leave the repository: everything, since nothing destroys it."""
+    spend = stack.after.usd_per_month.expected if stack.after else Decimal(0)
+    return records.Need(
+        kind="keeps",
+        component=stack.stack,
+        text=f"is not destroyed by deleting its files: {_count(stack.coverage.detected, 'resource')} stand and bill"
+        f" {spend:,.2f} USD a month until `pulumi destroy -s {stack.stack}` is run, with the program of the base",
+        brief=f"leaves {_count(stack.coverage.detected, 'resource')} running",
+    )
+
+
+def stays(resource: RecordedResource) -> str:
+    """Why a resource stands and bills although the program no longer has it; "" where it goes."""
+    if canonical(resource.type) in COMMITMENTS:
+        return "is a commitment: it bills until its term is over, in the program or not"
+    if resource.retain_on_delete:
+        return "is kept (retain on delete): it leaves the stack, stays in the cloud and keeps billing"
+    if resource.protect:
+        return "is kept (protect) and bills: pulumi up stops until it is unprotected or put back"
+    return ""
 
 
 def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]:
@@ -108,10 +126,10 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
             removed.setdefault(label_of(resource, old), []).append(resource)
     labels = {label_of(resource, new) for resource in after.resources if resource.type != _STACK}
     for label, resources in removed.items():
-        kept = [each for each in resources if each.protect or each.retain_on_delete]
-        gone = [each for each in resources if not (each.protect or each.retain_on_delete)]
+        kept = [each for each in resources if stays(each)]
+        gone = [each for each in resources if not stays(each)]
         ours = any(registration_of(each.urn, old) for each in gone)
-        if gone and (ours or label in billed or any(each.type in DATA for each in gone)):
+        if gone and (ours or label in billed or any(canonical(each.type) in DATA for each in gone)):
             machines = _machines(gone, old) if label not in labels else ""
             subject = "is destroyed" if label not in labels else f"loses {_count(len(gone), 'resource')}"
             data = _data_in_words(gone)
@@ -124,15 +142,11 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
                 text=f"{subject}: {', '.join(parts)}" if parts else subject,
                 brief=f"deletes {data or machines or _count(len(gone), 'resource')}",
                 resources=tuple(each.urn for each in gone),
-                data=any(each.type in DATA for each in gone),
+                data=any(canonical(each.type) in DATA for each in gone),
             )
         for resource in kept:
-            word = DATA.get(resource.type, ("resource", ()))[0]
-            why = (
-                "is kept (retain on delete): it leaves the stack, stays in the cloud and keeps billing"
-                if resource.retain_on_delete
-                else "is kept (protect): pulumi up stops until it is unprotected or put back"
-            )
+            word = DATA.get(canonical(resource.type), ("resource", ()))[0]
+            why = stays(resource)
             yield records.Need(
                 kind="keeps",
                 component=label,
@@ -142,17 +156,13 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
             )
 
 
-def _replaced(before: Plan, after: Plan, replaced: frozenset[str] | None) -> Iterable[records.Need]:
-    old, new = before.by_urn(), after.by_urn()
-    verb, gone = ("may replace", "would be deleted") if replaced is None else ("replaces", "is deleted")
+def _replaced(after: Plan, changes: Mapping[str, Change]) -> Iterable[records.Need]:
+    """What is deleted and built anew, by component, with what was in it."""
+    new = after.by_urn()
     grouped: dict[str, list[tuple[RecordedResource, str]]] = {}
-    for urn, resource in new.items():
-        earlier = old.get(urn)
-        if earlier is None or not resource.custom:
-            continue
-        changed = _fixed_that_differ(earlier, resource) if replaced is None else []
-        if changed or (replaced is not None and urn in replaced):
-            grouped.setdefault(label_of(resource, new), []).append((earlier, ", ".join(changed)))
+    for urn, change in changes.items():
+        if change.kind == "replace" and not new[urn].type.startswith("pulumi:"):
+            grouped.setdefault(label_of(new[urn], new), []).append((new[urn], ", ".join(change.why)))
     for label, pairs in grouped.items():
         resources = [resource for resource, _ in pairs]
         words = [f"{resource.name} ({why} changed)" if why else resource.name for resource, why in pairs[:3]]
@@ -161,55 +171,17 @@ def _replaced(before: Plan, after: Plan, replaced: frozenset[str] | None) -> Ite
         yield records.Need(
             kind="replaces",
             component=label,
-            text=f"{verb} {', '.join(words)}{more}" + (f": {data} with what is in it {gone}" if data else ""),
-            brief=f"{verb} {data or _count(len(pairs), 'resource')}",
+            text=f"replaces {', '.join(words)}{more}" + (f": {data} with what is in it is deleted" if data else ""),
+            brief=f"replaces {data or _count(len(pairs), 'resource')}",
             resources=tuple(resource.urn for resource in resources),
             data=bool(data),
         )
 
 
-def changes_of(before: Plan | None, after: Plan, replaced: frozenset[str] | None = None) -> dict[str, str]:
-    """URN -> create, update, replace or delete, of each resource that does not stay as it is; {} without a before.
-
-    `replaced` are those of which the engine says so; None: no engine was asked, and inputs that a cloud cannot change
-    in place tell.
-    """
-    if before is None:
-        return {}
-    old, new = before.by_urn(), after.by_urn()
-    renamed = {alias: urn for urn, resource in new.items() for alias in resource.aliases if alias not in new}
-    changes = {urn: "delete" for urn in old if urn not in new and urn not in renamed}
-    earlier = {**old, **{renamed[urn]: resource for urn, resource in old.items() if urn in renamed}}
-    for urn, resource in new.items():
-        was = earlier.get(urn)
-        known = None if replaced is None else urn in replaced
-        if known or (known is None and was is not None and _fixed_that_differ(was, resource)):
-            changes[urn] = "replace"
-        elif was is None:
-            changes[urn] = "create"
-        elif was.inputs != resource.inputs:
-            changes[urn] = "update"
-    return changes
-
-
-def _fixed_that_differ(earlier: RecordedResource, later: RecordedResource) -> list[str]:
-    """Inputs that the cloud cannot change in place and that have another value now."""
-    return [
-        key for key in FIXED.get(later.type, ())
-        if key in earlier.inputs and key in later.inputs and key not in later.ignore_changes
-        and _differs(earlier.inputs[key], later.inputs[key])
-    ]  # fmt: skip
-
-
-def _differs(earlier: Any, later: Any) -> bool:
-    """Whether two known values differ; an unknown one is no evidence."""
-    known = (str, int, float, bool, list, dict)
-    return isinstance(earlier, known) and isinstance(later, known) and repr(earlier) != repr(later) and earlier != later
-
-
 def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterable[records.Need]:
     for row in rows:
-        if row.once.ceiling <= 0:
+        without = [line for line in row.lines if line.cadence == "once" and line.usd is None and row.sign == "+"]
+        if row.once.ceiling <= 0 and not without:
             continue
         block = _block(decision, row.component)
         confirmed = ""
@@ -221,10 +193,10 @@ def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterab
         yield records.Need(
             kind="purchases",
             component=row.component,
-            text=f"purchases {what}",
+            text=f"purchases {what}" + (" at a price that is not known" if row.once.ceiling <= 0 else ""),
             brief="buys capacity",
             resources=tuple(line.resource for line in row.lines if line.cadence == "once" and line.resource),
-            usd_once=row.once,
+            usd_once=row.once if row.once.ceiling > 0 else None,
             confirmed=confirmed,
         )
 
@@ -250,9 +222,9 @@ def _data_in_words(resources: Sequence[RecordedResource]) -> str:
     counts: dict[str, int] = {}
     gib = Decimal(0)
     for resource in resources:
-        if resource.type not in DATA:
+        if canonical(resource.type) not in DATA:
             continue
-        word, keys = DATA[resource.type]
+        word, keys = DATA[canonical(resource.type)]
         counts[word] = counts.get(word, 0) + 1
         for key in keys:
             size = _at(resource.inputs, key)

@@ -15,9 +15,10 @@ from typing import Any, Final, Literal
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble, failed_stack
 from sizewell.preview.base import Worktree, worktree
+from sizewell.preview.changes import changes_of
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
-from sizewell.preview.needs import changes_of
+from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
 from sizewell.resources.recorded import Plan
@@ -264,8 +265,10 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
     if head is not None and head.after is not None:
         gone, after = False, head.after
     else:
-        note = "the stack is gone from the repository; what it built stands until `pulumi destroy`"
-        gone, after = True, Plan(project=before.project if before else "", stack=name, resources=(), notes=(note,))
+        note = (
+            f"the stack's files leave the repository; what it built stands and bills until `pulumi destroy -s {name}`"
+        )
+        gone, after = True, replace(before or Plan(project="", stack=name, resources=()), notes=(note,))
     own = None
     if before is not None and base is not None and base.catalog is not None:
         own = pricing.price(before, base.catalog)
@@ -286,6 +289,8 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
         decision=decision,
         budget=request.limits.budgets.get(name, budget_of(decision)),
     )
+    if gone and after.resources:
+        result = result.model_copy(update={"needs": (*result.needs, left_behind(result))})
     reasons: dict[str, Any] = {"notes": (*result.notes, note)} if note else {}
     if decision is not None and not gone:
         reasons |= {

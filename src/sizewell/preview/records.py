@@ -62,12 +62,18 @@ class Row:
     unpriced: tuple[str, ...] = ()
     confidence: tuple[str, ...] = ()
     resources: int = 0
+    changes: tuple[str, ...] = ()  # "availabilityZone: us-east-1a -> us-east-1b", of each resource that changes
     lines: tuple[Line, ...] = ()
 
     @property
     def change(self) -> Decimal:
         """Expected US dollars per month, after less before."""
         return self.after.expected - self.before.expected
+
+    @property
+    def ceiling_change(self) -> Decimal:
+        """US dollars per month with everything on, after less before."""
+        return self.after.ceiling - self.before.ceiling
 
 
 class Need(_Record):
@@ -115,9 +121,11 @@ class Guardrail(_Record):
 
     scope: str  # a stack, or "all stacks"
     kind: Literal["absolute", "percent", "budget"]
+    of: Literal["expected", "ceiling"] = "expected"
     limit: Decimal
-    found: Decimal
+    found: Decimal | None  # None: cannot be told, which breaks the limit
     broken: bool
+    why: str = ""  # why it cannot be told
     unblocked: str = ""
 
     @property
@@ -244,6 +252,7 @@ class Stack(_Record):
     unchanged: Unchanged
     needs: tuple[Need, ...] = ()
     unpriced: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()  # of these what makes the command fail: accelerators, and what this change adds
     outside: tuple[str, ...] = ()
     free: dict[str, int] = Field(default_factory=dict)  # type -> count
     coverage: Coverage
@@ -257,6 +266,13 @@ class Stack(_Record):
     ownership: tuple[OwnershipMonth, ...] = ()
     notes: tuple[str, ...] = ()
     failed: str = ""  # why there is no figure for the head
+
+    @property
+    def ceiling_change_usd_per_month(self) -> Decimal:
+        """With everything on, after less before; all of it where nothing stood before."""
+        if self.after is None:
+            return Decimal(0)
+        return self.after.usd_per_month.ceiling - (self.before.usd_per_month.ceiling if self.before else Decimal(0))
 
 
 class Provenance(_Record):

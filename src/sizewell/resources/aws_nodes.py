@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
@@ -13,7 +14,29 @@ from sizewell.resources.values import Count, Text, count, get, items, number, te
 LAUNCH_TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
 LAUNCH_CONFIGURATION: Final = "aws:ec2/launchConfiguration:LaunchConfiguration"
 GROUP: Final = "aws:autoscaling/group:Group"
-MIXED: Final = "mixed"  # part on-demand, part spot; priced as on-demand, which is never too little
+MIXED: Final = "mixed"  # part on-demand, part spot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """How many machines of a group are on-demand: the first ones, and a share of the others."""
+
+    base: Decimal
+    percent_above: Decimal
+
+    def on_demand(self, machines: Decimal, largest: int) -> Decimal:
+        """On-demand machines of `machines`, a whole size or an average over a month in which some run part of the time.
+
+        The service rounds the share up. Of an average the share is that of the largest size.
+
+        >>> mix = Mix(base=Decimal(1), percent_above=Decimal(50))
+        >>> mix.on_demand(Decimal(4), 8), mix.on_demand(Decimal("0.5"), 8)
+        (Decimal('3'), Decimal('0.3125'))
+        """
+        if machines != machines.to_integral_value() and largest:
+            return machines * self.on_demand(Decimal(largest), largest) / largest
+        above = max(machines - self.base, Decimal(0))
+        return min(machines, self.base) + (above * self.percent_above / 100).to_integral_value(ROUND_CEILING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +46,7 @@ class Nodes:
     types: tuple[str, ...] | Unknown
     market: Text
     template: RecordedResource | Unknown | None  # None: there is none, or it lives outside the plan
+    mix: Mix | None = None  # of a market that is MIXED
 
     @property
     def template_inputs(self) -> Any:
@@ -57,7 +81,7 @@ def group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     types = _types(own, get(policy, "launchTemplate", "overrides"))
     if policy is not None:
         market = _distribution(policy, market)
-    return Nodes(types=types, market=market, template=template)
+    return Nodes(types=types, market=market, template=template, mix=_mix(policy) if market == MIXED else None)
 
 
 def _configured_nodes(graph: Graph, group: RecordedResource) -> Nodes:
@@ -107,6 +131,15 @@ def _distribution(policy: Any, template: Text) -> Text:
     if above == 100:
         return template
     return MIXED
+
+
+def _mix(policy: Any) -> Mix | None:
+    shares = get(policy, "instancesDistribution")
+    base = number(get(shares, "onDemandBaseCapacity", default=0))
+    above = number(get(shares, "onDemandPercentageAboveBaseCapacity", default=100))
+    if isinstance(base, Decimal) and isinstance(above, Decimal):
+        return Mix(base=base, percent_above=above)
+    return None
 
 
 def fleet_nodes(graph: Graph, fleet: RecordedResource) -> Nodes:

@@ -112,7 +112,7 @@ def _stacks(preview: records.Preview) -> Iterator[str]:
     rows = []
     for stack in preview.stacks:
         if stack.after is None:
-            rows.append([stack.stack, "?", "?", "?", "?", "?"])
+            rows.append([stack.stack, "?", "?", "?", "?", "?", "?"])
             continue
         rows.append([
             stack.stack,
@@ -120,9 +120,10 @@ def _stacks(preview: records.Preview) -> Iterator[str]:
             text.usd(stack.after.usd_per_month.expected),
             text.usd(stack.after.usd_per_month.ceiling),
             text.signed(stack.change_usd_per_month) if stack.before else "",
+            text.signed(stack.ceiling_change_usd_per_month) if stack.before else "",
             text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
         ])  # fmt: skip
-    heads = ["Stack", "Before", "Expected", "Ceiling", "Change", "Once"]
+    heads = ["Stack", "Before", "Expected", "Ceiling", "Change", "Change of the ceiling", "Once"]
     used = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     shown = [[row[i] for i in used] for row in rows]
     yield _table("US dollars per month", [heads[i] for i in used], shown, right=len(used) - 1, narrow=True)
@@ -139,19 +140,18 @@ def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
         yield from _cards(stack.change_usd_per_month, stack.before, stack.after, stack.bought, len(stack.unpriced))
     if stack.needs:
         yield "<h3>Needs a decision</h3>"
-        yield f'<ul class="needs">{"".join(_need(need) for need in stack.needs)}</ul>'
+        yield f'<ul class="needs">{"".join(_need(need) for need in text.merged_needs(stack.needs))}</ul>'
     yield from _figures(stack)
     if stack.rows:
         rows = [
             [
                 row.component,
                 {"+": "new", "-": "gone", "~": "changed", "=": ""}[row.sign],
-                row.what + (f" ({'; '.join(row.confidence)})" if row.confidence else "")
-                + (f"; was: {row.was}" if row.was else ""),
+                text.what_of(row),
                 row.how,
                 text.per_month(row),
             ]
-            for row in stack.rows
+            for row in text.merged(stack.rows)
         ]  # fmt: skip
         yield "<h3>Components</h3>"
         yield _table("", ["Component", "", "What", "How priced", "USD per month"], rows, right=1, narrow=True)

@@ -23,7 +23,7 @@ def render(preview: records.Preview, *, limit: int = LIMIT) -> str:
     many = len(preview.stacks) > 1
     folds = [fold for stack in loud for fold in folds_of(preview, stack, many=many, last=stack is loud[-1])]
     folds = folds or [provenance_alone(preview)]
-    rows = max((len(stack.rows) for stack in preview.stacks), default=0)
+    rows = max((len(text.merged(stack.rows)) for stack in preview.stacks), default=0)
     kept = len(folds)
     while True:
         comment = _comment(preview, folds[:kept], len(folds) - kept, rows)
@@ -45,7 +45,7 @@ def _comment(preview: records.Preview, folds: list[str], dropped: int, rows: int
     for stack in preview.stacks:
         if stack.rows:
             parts += [*([f"**{code(stack.stack)}**", ""] if many else []), *_components(stack, rows), ""]
-    needs = [(stack, need) for stack in preview.stacks for need in stack.needs]
+    needs = [(stack, need) for stack in preview.stacks for need in text.merged_needs(stack.needs)]
     if needs:
         parts += ["**Needs a decision**", *_needs(needs, rows, many=many), ""]
     for fold in folds:
@@ -115,26 +115,19 @@ def _counts(preview: records.Preview) -> str:
 
 def _table(preview: records.Preview) -> Iterator[str]:
     before, after = preview.before, preview.after
-    now = after.usd_per_month
-    yield "| | Before | After (floor)¹ | After (expected) | After (ceiling)² | Change (expected) |"
-    yield "|-|-------:|---------------:|-----------------:|-----------------:|------------------:|"
+    yield "| | Before | After | Change |"
+    yield "|-|-------:|------:|-------:|"
+    names = {"expected": "**Run-rate, $/mo**", "ceiling": "at most (ceiling)²", "floor": "at least (floor)¹"}
     was = before.usd_per_month.expected if before else None
-    missing = text.open_ended(preview)
-    change = "" if was is None else f"**{text.signed(preview.change_usd_per_month)}{_share(preview, was)}**"
-    yield _row(
-        "**Run-rate, $/mo**",
-        "" if was is None else text.usd(was),
-        text.usd(now.floor) + missing,
-        text.usd(now.expected) + missing,
-        text.usd(now.ceiling) + missing,
-        change,
-    )
+    for bound, old, new, change in text.figures(before, after, text.open_ended(preview)):
+        strong = bound == "expected" and was is not None
+        yield _row(
+            names[bound], old, new, f"**{change}{_share(preview, was)}**" if strong and was is not None else change
+        )
     if preview.bought.ceiling > 0:
         bought = preview.bought
-        yield _row(
-            "One-off, $", "", text.usd(bought.floor), text.usd(bought.expected), text.usd(bought.ceiling),
-            text.signed(bought.expected),
-        )  # fmt: skip
+        span = "" if bought.floor == bought.ceiling else f" ({text.usd(bought.floor)} to {text.usd(bought.ceiling)})"
+        yield _row("One-off, $", "", f"{text.usd(bought.expected)}{span}", text.signed(bought.expected))
     for stack in text.told(preview)[0]:
         if stack.budget is not None:
             yield _budget(stack, stack.budget)
@@ -145,9 +138,7 @@ def _table(preview: records.Preview) -> Iterator[str]:
         yield _row(
             "Idle exposure³, $/h",
             text.usd(idle_before.expected) if idle_before else "",
-            text.usd(idle.floor),
-            text.usd(idle.expected),
-            text.usd(idle.ceiling),
+            f"{text.usd(idle.expected)}, at most {text.usd(idle.ceiling)}",
             text.signed(idle.expected - idle_before.expected) if idle_before else "",
         )
     yield ""
@@ -162,22 +153,20 @@ def _share(preview: records.Preview, was: Decimal) -> str:
 def _budget(stack: records.Stack, budget: records.Budget) -> str:
     state = {"": "ok", "expected": "**over**", "ceiling": "over at the ceiling"}[budget.over]
     return _row(
-        f"Budget {code(stack.stack)}",
-        text.usd(budget.usd_per_month),
+        f"Budget {code(stack.stack)}, {text.usd(budget.usd_per_month)}",
         "",
-        f"{budget.expected_percent:.1f} % used",
-        f"{budget.ceiling_percent:.1f} % used",
+        f"{budget.expected_percent:.1f} % used, at most {budget.ceiling_percent:.1f} %",
         state,
     )
 
 
 def _stacks(preview: records.Preview) -> Iterator[str]:
-    yield "| Stack | Before | After (expected) | After (ceiling) | Change | One-off |"
-    yield "|-------|-------:|-----------------:|----------------:|-------:|--------:|"
+    yield "| Stack | Before | After (expected) | After (ceiling) | Change | Change (ceiling) | One-off |"
+    yield "|-------|-------:|-----------------:|----------------:|-------:|-----------------:|--------:|"
     loud, quiet = text.told(preview)
     for stack in loud:
         if stack.after is None:
-            yield _row(code(stack.stack), "?", "?", "?", "?", "?")
+            yield _row(code(stack.stack), "?", "?", "?", "?", "?", "?")
             continue
         yield _row(
             code(stack.stack),
@@ -185,27 +174,28 @@ def _stacks(preview: records.Preview) -> Iterator[str]:
             text.usd(stack.after.usd_per_month.expected),
             text.usd(stack.after.usd_per_month.ceiling),
             text.signed(stack.change_usd_per_month) if stack.before else "",
+            text.signed(stack.ceiling_change_usd_per_month) if stack.before else "",
             text.signed(stack.bought.expected) if stack.bought.ceiling > 0 else "",
         )
     if quiet:
         name, expected, ceiling = text.unchanged_stacks(quiet)
-        yield _row(name, expected, expected, ceiling, "0.00", "")
+        yield _row(name, expected, expected, ceiling, "0.00", "0.00", "")
 
 
 def _components(stack: records.Stack, most: int) -> Iterator[str]:
     yield "| | Component | What | How priced | $/month |"
     yield "|-|-----------|------|------------|--------:|"
-    for row in stack.rows[:most]:
-        weak = f" ({'; '.join(words(each, 60) for each in row.confidence)})" if row.confidence else ""
+    rows = text.merged(stack.rows)
+    for row in rows[:most]:
         change = text.per_month(row)
         yield _row(
             {"+": "\\+", "-": "\\-", "~": "\\~", "=": "="}[row.sign],
             f"{code(row.component)} {words(row.kind, 60)}".rstrip(),
-            f"{words(row.what, 160)}{weak}" + (f"; was: {words(row.was, 160)}" if row.was else ""),
+            words(text.what_of(row), 480),
             words(row.how, 120),
             f"**{change}**" if row.once.ceiling > 0 or row.unpriced else change,
         )
-    rest = stack.rows[most:]
+    rest = rows[most:]
     if rest:
         total = sum((row.change for row in rest), Decimal(0))
         yield _row("", f"{text.plural(len(rest), 'more component')}", "", "", text.signed(total))

@@ -100,33 +100,24 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
         return
     if stack.base_failed:
         console.print(Text(f"No figure before the change: {stack.base_failed}", style="yellow"))
-    table = _table(("US dollars", {}), ("before", _RIGHT), ("floor", _RIGHT), ("expected", _RIGHT),
-                   ("ceiling", _RIGHT), ("change", _RIGHT))  # fmt: skip
-    before, now = stack.before, stack.after.usd_per_month
-    was = before.usd_per_month.expected if before else None
-    missing = " + ?" if stack.unpriced else ""
-    table.add_row(
-        "run-rate per month",
-        "" if was is None else text.usd(was),
-        *(text.usd(bound) + missing for bound in (now.floor, now.expected, now.ceiling)),
-        "" if was is None else text.signed(stack.change_usd_per_month),
-    )
+    table = _table(("US dollars", {}), ("before", _RIGHT), ("after", _RIGHT), ("change", _RIGHT))
+    before = stack.before
+    for bound, old, new, change in text.figures(before, stack.after, " + ?" if stack.unpriced else ""):
+        table.add_row(f"run-rate per month, {bound}", old, new, change)
     if stack.bought.ceiling > 0:
-        bought = stack.bought
-        bounds = (text.usd(bound) for bound in (bought.floor, bought.expected, bought.ceiling))
-        table.add_row("one-off", "", *bounds, text.signed(bought.expected))
+        table.add_row("one-off", "", text.usd(stack.bought.expected), text.signed(stack.bought.expected))
     if stack.budget:
-        used = (f"{stack.budget.expected_percent:.1f} %", f"{stack.budget.ceiling_percent:.1f} %")
+        used = f"{stack.budget.expected_percent:.1f} %, at most {stack.budget.ceiling_percent:.1f} %"
         state = {"": "ok", "expected": "over", "ceiling": "over at ceiling"}[stack.budget.over]
-        table.add_row("budget used", text.usd(stack.budget.usd_per_month), "", *used, state)
+        table.add_row(f"budget of {text.usd(stack.budget.usd_per_month)} used", "", used, state)
     idle = stack.after.idle_usd_per_hour
     if idle.ceiling > 0 or (before and before.idle_usd_per_hour.ceiling > 0):
-        old = before.idle_usd_per_hour.expected if before else None
+        earlier = before.idle_usd_per_hour.expected if before else None
         table.add_row(
             "idle exposure per hour",
-            "" if old is None else text.usd(old),
-            *(text.usd(bound) for bound in (idle.floor, idle.expected, idle.ceiling)),
-            "" if old is None else text.signed(idle.expected - old),
+            "" if earlier is None else text.usd(earlier),
+            f"{text.usd(idle.expected)}, at most {text.usd(idle.ceiling)}",
+            "" if earlier is None else text.signed(idle.expected - earlier),
         )
     console.print(table)
     _rows(console, stack)
@@ -138,14 +129,13 @@ def _rows(console: Console, stack: records.Stack) -> None:
         console.print()
         table = _table(("", {}), ("component", {"ratio": 2, "overflow": "fold"}), ("what", {"ratio": 4}),
                        ("how priced", {"ratio": 3}), ("$/month", _RIGHT))  # fmt: skip
-        for row in stack.rows:
-            weak = f" ({'; '.join(row.confidence)})" if row.confidence else ""
+        for row in text.merged(stack.rows):
             table.add_row(
                 Text(row.sign, style=_STYLES[row.sign]),
                 Text(_plain(row.component)),
-                Text(_plain(f"{row.what}{weak}" + (f"; was: {row.was}" if row.was else ""))),
+                Text(_plain(text.what_of(row))),
                 Text(_plain(row.how)),
-                Text(text.per_month(row), style=_STYLES[row.sign]),
+                Text(text.per_month(row).replace(" (", "\n("), style=_STYLES[row.sign]),
             )
         console.print(table)
     if stack.unchanged.components:
@@ -158,7 +148,7 @@ def _rows(console: Console, stack: records.Stack) -> None:
 def _lists(console: Console, stack: records.Stack) -> None:
     if stack.needs:
         console.print(Text("\nNeeds a decision", style="bold"))
-        for need in stack.needs:
+        for need in text.merged_needs(stack.needs):
             price = f" for {text.usd(need.usd_once.expected)} USD once, not refundable" if need.usd_once else ""
             confirmed = f" ({need.confirmed})" if need.confirmed else ""
             if need.kind == "purchases" and not need.confirmed:

@@ -96,11 +96,91 @@ def per_month(row: records.Row) -> str:
     parts = []
     if row.change != 0 or (row.once.ceiling == 0 and not row.unpriced):
         parts.append(signed(row.change))
+    if row.ceiling_change != row.change and (row.sign == "~" or row.change == 0):
+        parts.append(f"(ceiling {signed(row.ceiling_change)})")
     if row.once.ceiling > 0:
         parts.append(f"{usd(row.once.expected)} once")
     if row.unpriced:
         parts.append("?")
     return " ".join(parts)
+
+
+def what_of(row: records.Row) -> str:
+    """What a row is, how sure its figure is, what it was, and what changes about it."""
+    parts = [row.what + (f" ({'; '.join(row.confidence)})" if row.confidence else "")]
+    parts += [f"was: {row.was}"] if row.was else []
+    told = row.changes[:MOST_CHANGES]
+    left = len(row.changes) - len(told)
+    return "; ".join((*parts, *told, *([f"{left} more changes"] if left else ())))
+
+
+MOST_CHANGES = 4  # of a component, in its row
+
+
+def merged(rows: tuple[records.Row, ...]) -> list[records.Row]:
+    """Rows that say the same of several resources as one: "10 x", with the first names and the sum."""
+    groups: dict[tuple[object, ...], list[records.Row]] = {}
+    for row in rows:
+        same = (row.sign, row.kind, row.what, row.was, row.how, row.region, row.before, row.after, row.once)
+        alone = (row.component,) if row.resources > 1 else ()
+        groups.setdefault((*same, row.unpriced, row.confidence, row.changes, *alone), []).append(row)
+    return [_merged(group) for group in groups.values()]
+
+
+def _merged(group: list[records.Row]) -> records.Row:
+    first, count = group[0], len(group)
+    if count == 1:
+        return first
+    names = [row.component for row in group[:3]]
+    more = f" and {count - 3} more" if count > 3 else ""
+    times = Decimal(count)
+    return replace(
+        first,
+        component=f"{', '.join(names)}{more}",
+        what=f"{count} x {first.what}",
+        how=f"{count} x ({first.how})" if first.how else "",
+        before=first.before.times(times),
+        after=first.after.times(times),
+        once=first.once.times(times),
+        resources=sum(row.resources for row in group),
+        lines=tuple(line for row in group for line in row.lines),
+    )
+
+
+def merged_needs(needs: tuple[records.Need, ...]) -> list[records.Need]:
+    """Decisions that are the same for several components as one."""
+    groups: dict[tuple[object, ...], list[records.Need]] = {}
+    for need in needs:
+        groups.setdefault((need.kind, need.text.replace(need.component, ""), need.usd_once, need.confirmed), []).append(
+            need
+        )
+    found = []
+    for group in groups.values():
+        first, count = group[0], len(group)
+        if count > 1:
+            names = ", ".join(need.component for need in group[:3]) + (f" and {count - 3} more" if count > 3 else "")
+            urns = tuple(urn for need in group for urn in need.resources)
+            each: dict[str, object] = {"component": names, "text": f"each {first.text}", "resources": urns}
+            if first.usd_once is not None:
+                each["usd_once"] = first.usd_once.times(Decimal(count))
+            first = first.model_copy(update=each)
+        found.append(first)
+    return found
+
+
+def figures(before: records.Totals | None, after: records.Totals, missing: str = "") -> list[tuple[str, str, str, str]]:
+    """(bound, before, after, change) of the run-rate: what is expected, at most, at least."""
+    was, now = (before.usd_per_month if before else None), after.usd_per_month
+    found = []
+    for name, old, new in (
+        ("expected", was.expected if was else None, now.expected),
+        ("ceiling", was.ceiling if was else None, now.ceiling),
+        ("floor", was.floor if was else None, now.floor),
+    ):
+        found.append(
+            (name, "" if old is None else usd(old), usd(new) + missing, "" if old is None else signed(new - old))
+        )
+    return found
 
 
 def headline(preview: records.Preview) -> str:
@@ -109,11 +189,13 @@ def headline(preview: records.Preview) -> str:
     now = after.usd_per_month.expected
     if before is None:
         text = f"Run-rate {dollars(now)}/month expected"
-    elif change == 0:
+    elif change == 0 and not any(stack.rows for stack in preview.stacks):
         text = f"Run-rate unchanged at {dollars(now)}/month expected"
     else:
         text = f"Run-rate {dollars(change, sign=True)}/month"
         text += f" ({dollars(before.usd_per_month.expected)} -> {dollars(now)} expected)"
+        ceiling = after.usd_per_month.ceiling - before.usd_per_month.ceiling
+        text += f", ceiling {dollars(ceiling, sign=True)}" if ceiling != change else ""
     missing = sum(len(stack.unpriced) for stack in preview.stacks)
     failed = sum(bool(stack.failed) for stack in preview.stacks)
     why = [f"{missing} unpriced"] if missing else []

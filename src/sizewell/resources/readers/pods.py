@@ -239,3 +239,18 @@ def _pinned(image: Any) -> Flag:
         return True
     tag = name.rsplit("/", 1)[-1].partition(":")[2]
     return tag not in ("", "latest")
+
+
+def accelerators_asked(resource: RecordedResource) -> Count:
+    """Accelerators that a Kubernetes resource asks for in all: per pod times the pods; 0 for what asks for none."""
+    if not resource.type.startswith("kubernetes:") or resource.type.startswith(_OTHERS):
+        return 0
+    spec = resource.inputs.get("spec")
+    pods_wanted = count(get(spec, "replicas", default=get(spec, "parallelism", default=1)))
+    wanted = [_accelerators(specification) for _, specification in _all(resource)]
+    if not any(each is UNKNOWN or each for each in wanted):
+        return 0
+    numbers = [each for each in wanted if isinstance(each, int)]
+    if len(numbers) < len(wanted) or not isinstance(pods_wanted, int):
+        return UNKNOWN
+    return sum(numbers) * pods_wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -11,9 +12,9 @@ from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.tables import gaps
-from sizewell.resources.values import count, flag, get, items, number, text
+from sizewell.resources.values import Text, count, flag, get, items, number, text
 from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.money import Interval, LineItem, Unpriced
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Unpriced
 
 
 def _group(resource: RecordedResource, context: Context) -> Outcome:
@@ -49,7 +50,7 @@ def _fleet(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> Outcome:
-    lines = [_dearest(resource, context, nodes, size)]
+    lines = _machines(resource, context, nodes, size)
     devices = aws_nodes.block_devices(nodes.template_inputs)
     if isinstance(devices, Unknown):
         lines.append(context.unpriced(resource, "boot disks", "the disks are known only after the cloud has answered"))
@@ -70,11 +71,32 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
     return tuple(lines)
 
 
-def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> LineItem:
+def _machines(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> list[LineItem]:
+    """The machines of one market, or a line for each share of a group that mixes on-demand and spot."""
+    if nodes.market != MIXED or nodes.mix is None:
+        return [_dearest(resource, context, nodes, nodes.market, size)]
+    whole = _dearest(resource, context, nodes, "on-demand", size)
+    spot = _dearest(resource, context, nodes, "spot", size)
+    if isinstance(whole.price, Unpriced) or isinstance(spot.price, Unpriced):
+        return [whole if isinstance(whole.price, Unpriced) else spot]
+    largest = max((each for each in (size.most, size.wanted) if isinstance(each, int)), default=0)
+    shares = [nodes.mix.on_demand(hours / HOURS_PER_MONTH, largest) * HOURS_PER_MONTH for hours in _bounds(whole)]
+    rest = [max(hours - share, Decimal(0)) for hours, share in zip(_bounds(spot), shares, strict=True)]
+    return [
+        replace(line, quantity=Interval(*map(amount, sorted(hours))), how=f"{line.how}; its share of the mix")
+        for line, hours in ((whole, shares), (spot, rest))
+        if hours[2] > 0
+    ]
+
+
+def _bounds(line: LineItem) -> tuple[Decimal, Decimal, Decimal]:
+    return line.quantity.floor, line.quantity.expected, line.quantity.ceiling
+
+
+def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, market: Text, size: Size) -> LineItem:
     """Of several machine types, the one that costs most: a fallback may be what is started."""
     if isinstance(nodes.types, Unknown) or not nodes.types:
-        return pools.machines(resource, context, instance_type=UNKNOWN, market=nodes.market, size=size)
-    market = "on-demand" if nodes.market == MIXED else nodes.market
+        return pools.machines(resource, context, instance_type=UNKNOWN, market=market, size=size)
     lines = [
         pools.machines(resource, context, instance_type=kind, market=market, size=size)
         for kind in _declared_first(resource, context, nodes.types)
@@ -149,13 +171,16 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
 
 def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:
     """A purchase: machines x hours at the block's rate, once, not refundable."""
-    kind = text(resource.inputs.get("instanceType"))
-    machines = number(resource.inputs.get("instanceCount"))
+    stated = {**resource.outputs, **resource.inputs}  # what a program names is the offering; a state knows the rest
+    kind = text(stated.get("instanceType"))
+    machines = number(stated.get("instanceCount"))
     hours = _block_hours(resource, context)
     where = context.region(resource)
-    what = f"capacity block, {machines} x {kind}"
+    named = isinstance(kind, str) and kind and isinstance(machines, Decimal)
+    what = f"capacity block, {machines} x {kind}" if named else "capacity block of an offering"
     if (
         isinstance(kind, Unknown)
+        or not kind
         or isinstance(machines, Unknown)
         or isinstance(where, Unknown)
         or machines is None
@@ -198,8 +223,6 @@ def _block_hours(resource: RecordedResource, context: Context) -> Decimal | None
 
 
 def _once(line: LineItem) -> LineItem:
-    from dataclasses import replace
-
     return replace(line, cadence="once")
 
 

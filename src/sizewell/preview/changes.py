@@ -1,0 +1,211 @@
+"""What becomes of each resource between two plans: created, updated, replaced or deleted, and by which inputs.
+
+Where the engine says what it will replace, that holds. Else the inputs tell that no cloud changes in place: place,
+project, name, and what `fixed.py` lists by type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from sizewell.preview.fixed import is_fixed
+from sizewell.resources.graph import Graph
+from sizewell.resources.readers.pods import accelerators_asked
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.resources.values import cloud_of, get
+
+Kind = Literal["create", "update", "replace", "delete"]
+_STACK: Final = "pulumi:pulumi:Stack"
+_PLACES: Final = {"region", "zone", "location", "availabilityZone"}
+_LONGEST: Final = 48  # characters of a value in a row
+
+# Services that have no region: another region of the provider does not move them.
+_GLOBAL: Final = (
+    "aws:iam/", "aws:route53/", "aws:cloudfront/", "aws:organizations/", "aws:budgets/", "aws:savingsplans/",
+    "aws:costexplorer/", "aws:identitystore/", "aws:ssoadmin/", "aws:account/", "aws:shield/",
+)  # fmt: skip
+_SCOPES: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {  # what else a provider or the config decides
+    "gcp": (("project", ("gcp:project",)),),
+    "azure": (("subscriptionId", ("azure-native:subscriptionId",)),),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One resource that does not stay as it is."""
+
+    urn: str  # as it is named after the change; before it, where it is deleted
+    kind: Kind
+    differences: tuple[str, ...] = ()  # "instanceClass: db.t3.medium -> db.r6g.large"
+    why: tuple[str, ...] = ()  # inputs that make the cloud build it anew, where they are known
+
+
+def changed(before: Plan | None, after: Plan, replaced: frozenset[str] | None = None) -> dict[str, Change]:
+    """URN -> what becomes of it, of each resource that does not stay as it is; {} without a before.
+
+    `replaced` are those of which the engine says so; None: no engine was asked. A value that is known on one side only
+    is a difference where both sides were read the same way, and none where one of them is the cloud's own record.
+    """
+    if before is None:
+        return {}
+    old, new = before.by_urn(), after.by_urn()
+    renamed = {alias: urn for urn, each in new.items() for alias in each.aliases if alias in old and alias not in new}
+    earlier = {renamed.get(urn, urn): resource for urn, resource in old.items()}
+    compared = _Comparison(before, after)
+    changes: dict[str, Change] = {}
+    for urn, resource in earlier.items():
+        if urn not in new and _counts(resource):
+            changes[urn] = Change(urn=urn, kind="delete")
+    for urn, resource in new.items():
+        if not _counts(resource):
+            continue
+        was = earlier.get(urn)
+        if was is None:
+            changes[urn] = Change(urn=urn, kind="replace" if replaced and urn in replaced else "create")
+            continue
+        found = list(compared.differences(was, resource))
+        fixed = tuple(dict.fromkeys(path for path, _, decides in found if decides))
+        is_replaced = urn in replaced if replaced is not None else bool(fixed)
+        if found or is_replaced:
+            changes[urn] = Change(
+                urn=urn,
+                kind="replace" if is_replaced else "update",
+                differences=tuple(text for _, text, _ in found),
+                why=fixed if is_replaced else (),
+            )
+    return changes
+
+
+def changes_of(before: Plan | None, after: Plan, replaced: frozenset[str] | None = None) -> dict[str, str]:
+    """URN -> create, update, replace or delete, of each resource that does not stay as it is; {} without a before."""
+    return {urn: change.kind for urn, change in changed(before, after, replaced).items()}
+
+
+def _counts(resource: RecordedResource) -> bool:
+    """Whether a reader hears of it: components are told by what is in them, default providers by the configuration."""
+    return resource.custom and resource.type != _STACK
+
+
+class _Comparison:
+    """Two plans, and what a resource of one is in the other."""
+
+    def __init__(self, before: Plan, after: Plan) -> None:
+        self._graphs = Graph(before), Graph(after)
+        self._alike = before.origin.startswith("base ") or before.origin == after.origin
+
+    def differences(self, was: RecordedResource, now: RecordedResource) -> Iterator[tuple[str, str, bool]]:
+        """(path of the input, in words, whether the cloud cannot change it in place)."""
+        asked = accelerators_asked(was), accelerators_asked(now)
+        if asked[0] != asked[1]:
+            yield "accelerators", f"asks for {_many(asked[1])}, was {_many(asked[0])}", False
+        moved = False
+        for path, earlier, later in self._leaves((), was.inputs, now.inputs, now):
+            decides = UNKNOWN not in (earlier, later) and is_fixed(now, path)
+            moved |= path[-1] in _PLACES
+            yield ".".join(path), f"{'.'.join(path)}: {_words(earlier, later, path, now)}", decides
+        for name, earlier, later in self._scopes(was, now):
+            if not (moved and name == "region"):
+                yield name, f"{name}: {earlier or 'none'} -> {later or 'none'}", bool(earlier and later)
+        for name, earlier, later in (
+            ("protect", was.protect, now.protect),
+            ("retainOnDelete", was.retain_on_delete, now.retain_on_delete),
+        ):
+            if earlier != later and self._alike:
+                yield name, f"{name}: {_shown(earlier)} -> {_shown(later)}", False
+
+    def _leaves(
+        self, path: tuple[str, ...], earlier: Any, later: Any, resource: RecordedResource
+    ) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+        """Where two values differ, as deep as both are mappings or lists of one length."""
+        if earlier is later or (path and path[0] in resource.ignore_changes):
+            return
+        if isinstance(earlier, Mapping) and isinstance(later, Mapping):
+            for key in (*later, *(key for key in earlier if key not in later)):
+                if not str(key).startswith("__") and (self._alike or key in later):
+                    yield from self._leaves((*path, str(key)), earlier.get(key), later.get(key), resource)
+        elif isinstance(earlier, list | tuple) and isinstance(later, list | tuple) and len(earlier) == len(later):
+            for index, pair in enumerate(zip(earlier, later, strict=True)):
+                yield from self._leaves((*path, str(index)), *pair, resource)
+        elif (earlier is UNKNOWN or later is UNKNOWN) and not self._alike:
+            return
+        elif (earlier is UNKNOWN) != (later is UNKNOWN) or (earlier is not UNKNOWN and not _equal(earlier, later)):
+            yield path or ("inputs",), earlier, later
+
+    def _scopes(self, was: RecordedResource, now: RecordedResource) -> Iterator[tuple[str, str, str]]:
+        """Region, project and subscription as the provider or the configuration decides them."""
+        if now.type.startswith((*_GLOBAL, "pulumi:")):
+            return
+        regions = [graph.region(each) for graph, each in zip(self._graphs, (was, now), strict=True)]
+        if regions[0] != regions[1] and all(isinstance(region, str) and region for region in regions):
+            yield "region", str(regions[0]), str(regions[1])
+        for name, keys in _SCOPES.get(cloud_of(now.type), ()):
+            pair = [self._scope(graph, each, name, keys) for graph, each in zip(self._graphs, (was, now), strict=True)]
+            if pair[0] != pair[1] and name not in now.inputs and name not in was.inputs:
+                yield name, pair[0], pair[1]
+
+    @staticmethod
+    def _scope(graph: Graph, resource: RecordedResource, name: str, keys: tuple[str, ...]) -> str:
+        provider = graph.provider(resource)
+        stated = None if provider is None else provider.inputs.get(name)
+        stated = stated or next((graph.plan.config[key] for key in keys if key in graph.plan.config), "")
+        return stated if isinstance(stated, str) else ""
+
+
+def _equal(earlier: Any, later: Any) -> bool:
+    """2 and 2.0 and "2" are one value: engines and providers write numbers and flags as text."""
+    if earlier == later or (not earlier and not later and earlier is not False and later is not False):
+        return True
+    plain = (str, int, float)
+    return isinstance(earlier, plain) and isinstance(later, plain) and _number(earlier) == _number(later)
+
+
+def _number(value: Any) -> Any:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _words(earlier: Any, later: Any, path: tuple[str, ...], resource: RecordedResource) -> str:
+    """`was -> is` in one line; of a secret nothing but that it changes."""
+    joined = ".".join(path)
+    if any(joined == secret or joined.startswith(f"{secret}.") for secret in resource.secret_paths):
+        return "changed (secret)"
+    shown = [_shown(value) for value in (earlier, later)]
+    return " -> ".join(shown) if shown[0] != shown[1] else "changed"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if value is UNKNOWN:
+        return "known when built"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"{len(value)} keys" if len(value) != 1 else "1 key"
+    if isinstance(value, list | tuple):
+        flat = ", ".join(map(str, value))
+        short = all(isinstance(each, str | int | float) for each in value) and 0 < len(flat) <= _LONGEST
+        return flat if short else f"{len(value)} entries" if len(value) != 1 else "1 entry"
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST else f"{len(text):,} characters"
+
+
+def _many(accelerators: Any) -> str:
+    if accelerators is UNKNOWN:
+        return "an unknown number of GPUs"
+    return "1 GPU" if accelerators == 1 else f"{accelerators or 0} GPUs"
+
+
+def asks(resource: RecordedResource) -> str:
+    """What pods ask of a cluster that somebody else pays for, "" for what asks for no accelerator."""
+    wanted = accelerators_asked(resource)
+    if not wanted and wanted is not UNKNOWN:
+        return ""
+    replicas = get(resource.inputs, "spec", "replicas", default=get(resource.inputs, "spec", "parallelism", default=1))
+    each = f", in {replicas} pods" if isinstance(replicas, int) and replicas > 1 else ""
+    return f"asks for {_many(wanted)}{each}"
