@@ -267,6 +267,17 @@ def test_what_cannot_be_served_is_refused(task, run, words):
     assert one(manifests(own), "Deployment")
 
 
+def test_a_model_that_is_published_quantized_is_served_as_it_is():
+    """Its own files say how it is stored: no engine has to be told, and none has to make it."""
+    for model, weights in (("openai/gpt-oss-120b", "fp4"), ("TheBloke/Llama-2-7B-AWQ", "int4")):
+        work, machines = cases.serve(task=cases.CHAT.model_copy(update={"model": model, "weights": weights}))
+        target = eks_target(work, machines, name="chat")
+        of = setting(decision("dev-aws", work), work, machines, cases.run(cases.VLLM), target)
+        command = serving.command(of, serving.engine_of(of))
+        assert model in command
+        assert "--quantization" not in command
+
+
 # Batch, notebook, burn-in
 
 

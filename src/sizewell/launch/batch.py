@@ -12,6 +12,7 @@ from sizewell.launch.setting import Setting
 from sizewell.launch.training import checkpoint_uri, deadline_s
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.spec.precision import published_so
 
 ENGINE: Final = ENGINES["vllm"]  # whose Python interface batch_infer.py calls
 PIECE_S: Final = 900  # of work in one piece: what an interruption repeats at most
@@ -61,7 +62,7 @@ def command(of: Setting) -> list[str]:
     settings["max_tokens"] = task.output_tokens or 16
     if not of.machine.bf16:
         settings["dtype"] = "half"
-    if not of.run.model and task.weights in ENGINE.at_load:
+    if not of.run.model and task.weights in ENGINE.at_load and not published_so(task.model, task.weights):
         settings["quantization"] = ENGINE.words("quantization", task.weights)[-1]
     words = ["--input", data or "", "--output", of.run.output or checkpoint_uri(of), "--pieces", str(pieces(of))]
     words += ["--model", of.run.model or task.model or ""]

@@ -17,6 +17,7 @@ from sizewell.launch.setting import Setting
 from sizewell.sizing.catalog.engine import MEMORY_SHARE, Engine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.spec.precision import published_so
 
 PORT: Final = 8000
 MASTER_PORT: Final = 29500
@@ -207,7 +208,11 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
         f"{engine.name} serves no {task.family} models",
         f"set engine: {engine_for(task.family).name}, or a command of your own",
     )
-    made = task.weights is None or task.weights in (*SIXTEEN_BIT, *engine.at_load)
+    made = (
+        task.weights is None
+        or task.weights in (*SIXTEEN_BIT, *engine.at_load)
+        or published_so(task.model, task.weights)
+    )
     must(
         own or bool(run.model) or made,
         "model",
@@ -362,7 +367,7 @@ def _precision(of: Setting, engine: Engine) -> list[str]:
         words += engine.words("dtype", "fp16")
     elif task.weights in SIXTEEN_BIT:
         words += engine.words("dtype", task.weights)
-    if not of.run.model and task.weights in engine.at_load:
+    if not of.run.model and task.weights in engine.at_load and not published_so(task.model, task.weights):
         words += engine.words("quantization", task.weights)
     if task.kv in ("fp8", "int8"):
         words += engine.words("kv_dtype", task.kv)

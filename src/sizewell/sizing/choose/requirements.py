@@ -15,6 +15,7 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.records.jobs import ServingJob, TrainingJob
+from sizewell.sizing.spec.precision import known_model
 from sizewell.sizing.units import Range
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     )
     if architecture is not None:
         notes += model_assumptions(architecture)
+        notes += _as_published(spec)
     if spec.kind in ("training", "fine-tuning") and architecture is not None:
         base = replace(base, training=_training_job(spec, architecture, notes))
     elif spec.kind == "inference" and architecture is not None:
@@ -179,7 +181,7 @@ def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | N
         return None
     if model.name is not None:
         try:
-            return catalog.model(model.name)
+            return known_model(model.name, catalog)
         except KeyError as error:
             fix = "name a model of the catalog, a config.json, or give params and layers"
             raise SpecError([Fault(path="model", message=str(error.args[0]), fix=fix)], subject=spec.name) from None
@@ -346,6 +348,16 @@ def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, n
         batch=BatchWork(samples=float(work.records) * images, window_s=work.window_s, every_s=work.every_s),
         deadline_s=work.window_s,
     )
+
+
+def _as_published(spec: WorkloadSpec) -> list[str]:
+    """That a model is run in the form in which it is published, where the spec leaves the form open."""
+    model = spec.model
+    stated = {"model.weights", "model.precision"} & spec.given
+    if model is None or stated or spec.kind in ("training", "fine-tuning") or model.weights in (None, model.precision):
+        return []
+    where = "its quantization_config" if model.config is not None else "its published checkpoint"
+    return [f"weights in {model.weights}, as in {where} (model.weights is not stated)"]
 
 
 def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, answer: float) -> ServingJob:

@@ -56,6 +56,19 @@ def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
 def _read(config: Mapping[str, Any], name: str) -> Architecture:
     """The architecture of a configuration, not checked yet."""
     text = _text_part(config)
+    if other := _other_kind(config, text):
+        model_type = str(text.get("model_type") or config.get("model_type") or "a model without a type")
+        raise SpecError(
+            [
+                Fault(
+                    path=f"{name}: model_type",
+                    found=model_type,
+                    message=f"{model_type} is {other}, which is not counted from its config.json",
+                    fix="name a model of the catalog, or state its figures: model: {params, layers, hidden, ...}",
+                )
+            ],
+            subject=name,
+        )
     kind = _kind(config, text)
     if kind == "vision":
         return _vision_transformer(text, name)
@@ -79,8 +92,6 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
         assumed.append(
             f"{UNKNOWN_KIND}{model_type or 'unnamed'!r} is unknown: counted as a transformer of these dimensions"
         )
-    if _recurrent(text):
-        assumed.append("recurrent or linear-attention layers counted as attention layers: memory is an upper bound")
     layers, hidden, heads = (int(dims[field]) for field in ("layers", "hidden", "heads"))
     ffn = dims["ffn"]
     if isinstance(ffn, list):
@@ -228,9 +239,34 @@ def _window(text: Mapping[str, Any], model_type: str) -> tuple[int, int]:
     return window, int(pattern)
 
 
-def _recurrent(text: Mapping[str, Any]) -> bool:
-    keys = ("ssm_state_size", "mamba_num_heads", "linear_num_key_heads", "state_size", "hybrid_override_pattern")
-    return any(text.get(key) for key in keys)
+_SPEECH = frozenset({"whisper", "wav2vec2", "wav2vec2-bert", "hubert", "wavlm", "speech_to_text", "parakeet_ctc",
+                     "moonshine", "seamless_m4t", "seamless_m4t_v2", "speecht5", "canary", "parakeet",
+                     "granite_speech"})  # fmt: skip
+_RECURRENT_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7", "recurrent_gemma",
+                              "jamba", "zamba", "zamba2", "bamba", "nemotron_h", "falcon_h1", "granitemoehybrid",
+                              "qwen3_next", "lfm2", "lfm2_moe", "kimi_linear", "minimax"})  # fmt: skip
+_RECURRENT_KEYS = ("ssm_state_size", "mamba_num_heads", "linear_num_key_heads", "state_size", "hybrid_override_pattern",
+                   "attn_layer_period", "attn_layer_indices", "mamba_d_state", "ssm_cfg", "lru_width")  # fmt: skip
+_RECURRENT_LAYERS = frozenset(
+    {"linear_attention", "mamba", "mamba2", "recurrent", "conv", "ssm", "lightning_attention"}
+)
+
+
+def _other_kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
+    """What a model is that no count of a plain transformer is right for; "" for what is counted.
+
+    A state that does not grow with the context, a second stack with attention across: both memory and time differ.
+    """
+    model_type = str(text.get("model_type") or config.get("model_type") or "").lower()
+    kinds = text.get("layer_types")
+    if model_type in _SPEECH:
+        return "a speech model"
+    recurrent_layers = isinstance(kinds, list) and any(kind in _RECURRENT_LAYERS for kind in kinds)
+    if model_type in _RECURRENT_TYPES or recurrent_layers or any(text.get(key) for key in _RECURRENT_KEYS):
+        return "a state-space, recurrent or hybrid model"
+    if text.get("is_encoder_decoder") or config.get("is_encoder_decoder") or text.get("num_decoder_layers"):
+        return "an encoder-decoder"
+    return ""
 
 
 def _vision_tower(config: Mapping[str, Any]) -> int:

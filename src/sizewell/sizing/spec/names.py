@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import WorkloadSpec
+from sizewell.sizing.spec.precision import known_model
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -29,7 +30,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     if spec.model is None or spec.model.name is None:
         return []
     try:
-        architecture = catalog.model(spec.model.name)
+        architecture = known_model(spec.model.name, catalog)
     except KeyError:
         fix = _near(spec.model.name, catalog.models) or "use a config.json, or {params: 7B, layers: 32, hidden: 4096}"
         return [

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.spec.checks import contradictions
 from sizewell.sizing.spec.model import WorkloadSpec, model_form
+from sizewell.sizing.spec.precision import published_weights
 from sizewell.sizing.spec.text import load_mapping, read_text
 
 if TYPE_CHECKING:
@@ -103,8 +104,12 @@ def _with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
         except Exception:  # noqa: BLE001 - the same refusal comes again from the record, with its path
             return data
         if isinstance(model, dict):
-            precision = model.get("precision", "bf16")
-            data["model"] = {"weights": "nf4" if method == "qlora" else precision, **model}
+            stored = model.get("precision", "bf16")
+            if method == "qlora":
+                stored = "nf4"
+            elif "precision" not in model and kind not in ("training", "fine-tuning"):
+                stored = published_weights(model) or stored
+            data["model"] = {"weights": stored, **model}
     return data
 
 

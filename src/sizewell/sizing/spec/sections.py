@@ -68,7 +68,7 @@ class Model(Section):
         "bf16", "16-bit with the range of fp32 is what frameworks train in"
     )
     weights: Literal["fp32", "bf16", "fp16", "fp8", "fp4", "int8", "int4", "nf4"] | None = default(
-        None, "as the precision; nf4 for qlora"
+        None, "as the model is published, else as the precision; nf4 for qlora"
     )
     kv: Literal["fp16", "bf16", "fp8", "int8"] | None = default(None, "16-bit KV cache, the serving engines' default")
 

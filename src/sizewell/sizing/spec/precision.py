@@ -1,0 +1,186 @@
+"""The form in which a model is published: by its `quantization_config`, by its name, or by the catalog's own list.
+
+People run a checkpoint as it is published, so a spec that leaves `model.weights` open is sized in that form.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from sizewell.sizing.errors import Fault, SpecError
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Architecture
+
+# What a name of a checkpoint says, the narrowest first; between letters and digits a name has -, _, . or /.
+_IN_NAMES: Final[tuple[tuple[str, str], ...]] = (
+    (r"mxfp4|nvfp4|fp4", "fp4"),
+    (r"awq(?:[-_]?int4)?|w4a16|w4a8|int4|4bit|bnb[-_]4bit|q4(?:_k_[sm]|_[01])?|iq4_(?:xs|nl)", "int4"),
+    (r"gptq[-_]?(?:int)?8|w8a8|w8a16|int8|8bit|q8_0|q6_k|q5(?:_k_[sm]|_[01])?", "int8"),
+    (r"gptq(?:[-_]?int4)?|gptq[-_]?4bit", "int4"),
+    (r"fp8(?:[-_](?:dynamic|block|static|kv|static-pertensor))*", "fp8"),
+)
+_EDGE: Final = r"(?:^|(?<=[-_./ ]))(?:{})(?:$|(?=[-_./ ]))"
+_CONTAINER: Final = re.compile(_EDGE.format("gguf|bnb|quantized"), re.IGNORECASE)
+_DROPPED: Final = re.compile(r"[-_. ]+$")
+_BITS: Final = {(4, "int"): "int4", (8, "int"): "int8", (8, "float"): "fp8", (4, "float"): "fp4"}
+_METHODS: Final = {
+    "fp8": "fp8",
+    "fbgemm_fp8": "fp8",
+    "mxfp4": "fp4",
+    "nvfp4": "fp4",
+    "modelopt_fp4": "fp4",
+    "eetq": "int8",
+}
+_BY_BITS: Final = frozenset({"awq", "gptq", "gptq_marlin", "awq_marlin", "hqq", "auto-round", "autoround"})
+
+
+def published_weights(model: Mapping[str, Any]) -> str | None:
+    """The stored precision of the model that a spec's `model` names, as `model.weights` has it; None for 16 bits.
+
+    SpecError for a `quantization_config` of a method or width that is not sized.
+    """
+    content = model.get("config_content")
+    if isinstance(content, Mapping):
+        return weights_of_config(content, str(model.get("config") or "config.json"))
+    name = model.get("name")
+    if not isinstance(name, str):
+        return None
+    return _listed().get(name.lower()) or weights_of_name(name)
+
+
+def weights_of_name(name: str) -> str | None:
+    """What the name of a checkpoint says about its weights; None where it says nothing.
+
+    >>> [weights_of_name(n) for n in ("RedHatAI/Llama-3.1-8B-Instruct-FP8-dynamic", "TheBloke/Llama-2-7B-AWQ")]
+    ['fp8', 'int4']
+    >>> weights_of_name("unsloth/Qwen3-8B-GGUF"), weights_of_name("Qwen/Qwen3-8B")
+    ('int4', None)
+    """
+    word = _said(name)
+    if word is not None:
+        return word[0]
+    return "int4" if re.search(_EDGE.format("gguf|bnb"), name, re.IGNORECASE) else None
+
+
+def base_names(name: str) -> Iterator[str]:
+    """The names under which a catalog may know the model that a quantized checkpoint was made of, the nearest first.
+
+    >>> list(base_names("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic"))
+    ['RedHatAI/Meta-Llama-3.1-8B-Instruct', 'Meta-Llama-3.1-8B-Instruct', 'Meta-Llama-3.1-8B']
+    """
+    if weights_of_name(name) is None:
+        return
+    bare = name
+    for pattern, _ in _IN_NAMES:
+        bare = re.sub(_EDGE.format(pattern), "", bare, flags=re.IGNORECASE)
+    bare = re.sub(r"[-_. ]{2,}", "-", _CONTAINER.sub("", bare))
+    bare = _DROPPED.sub("", re.sub(r"-dynamic$|-static$|-block$", "", _DROPPED.sub("", bare), flags=re.IGNORECASE))
+    yield bare
+    last = bare.rpartition("/")[2]
+    if last != bare:
+        yield last
+    untuned = re.sub(r"-(?:Instruct|Chat|it)$", "", last, flags=re.IGNORECASE)
+    if untuned != last:
+        yield untuned
+
+
+def published_so(name: str | None, weights: str | None) -> bool:
+    """Whether a model is published in such weights: its own files say how they are stored, no engine has to be told.
+
+    >>> published_so("openai/gpt-oss-120b", "fp4"), published_so("Qwen/Qwen3-8B", "fp8")
+    (True, False)
+    """
+    return name is not None and weights is not None and published_weights({"name": name}) == weights
+
+
+def known_model(name: str, catalog: Catalog) -> Architecture:
+    """The catalog's model of that name, or the one that a quantized checkpoint of that name was made of.
+
+    KeyError with the nearest names where it knows neither.
+    """
+    try:
+        return catalog.model(name)
+    except KeyError:
+        for base in base_names(name):
+            try:
+                return catalog.model(base)
+            except KeyError:
+                continue
+        raise
+
+
+def weights_of_config(config: Mapping[str, Any], name: str) -> str | None:
+    """The stored precision that a Hugging Face `config.json` states in its `quantization_config`.
+
+    Modules that the configuration leaves in 16 bits are counted as the engines load them: embeddings and head.
+    SpecError names a method or width that is not sized.
+    """
+    stated = config.get("quantization_config") or (config.get("text_config") or {}).get("quantization_config")
+    if not isinstance(stated, Mapping):
+        return None
+    method = str(stated.get("quant_method") or stated.get("quant_algo") or "").lower()
+    found: str | None = None
+    if method in _METHODS:
+        found = _METHODS[method]
+    elif method in _BY_BITS:
+        found = _BITS.get((_whole(stated.get("bits") or stated.get("w_bit") or 4), "int"))
+    elif method == "bitsandbytes":
+        found = "int4" if stated.get("load_in_4bit") or stated.get("_load_in_4bit") else "int8"
+    elif method == "compressed-tensors":
+        found = _of_groups(stated)
+    elif method.startswith("modelopt") or stated.get("quant_algo"):
+        algorithm = str(stated.get("quant_algo") or "").lower()
+        found = (
+            "fp4" if "fp4" in algorithm else "fp8" if "fp8" in algorithm else "int4" if "int4" in algorithm else None
+        )
+    if found is None:
+        bits = stated.get("bits")
+        raise SpecError(
+            [
+                Fault(
+                    path=f"{name}: quantization_config",
+                    message=f"{method or 'a method without a name'}{f' in {bits} bits' if bits else ''} is not sized",
+                    fix="state model.weights: int4, int8, fp8 or fp4, whichever takes as many bytes",
+                )
+            ],
+            subject=name,
+        )
+    return found
+
+
+def _of_groups(stated: Mapping[str, Any]) -> str | None:
+    """Compressed-tensors: the widest of the groups' weights, as that is what fits."""
+    groups = stated.get("config_groups")
+    widths = [
+        (_whole(weights.get("num_bits")), str(weights.get("type") or "int"))
+        for group in (groups.values() if isinstance(groups, Mapping) else ())
+        if isinstance(group, Mapping) and isinstance(weights := group.get("weights"), Mapping)
+    ]
+    return _BITS.get(max(widths)) if widths else None
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _said(name: str) -> tuple[str, str] | None:
+    """(stored precision, the pattern that says it)."""
+    for pattern, weights in _IN_NAMES:
+        if re.search(_EDGE.format(pattern), name, re.IGNORECASE):
+            return weights, pattern
+    return None
+
+
+@cache
+def _listed() -> Mapping[str, str]:
+    """Models that are published quantized without saying so in their name, by key and by the part after the slash."""
+    text = (files("sizewell.sizing.catalog") / "data" / "native_weights.csv").read_text(encoding="utf-8")
+    rows = {row["model"].lower(): row["weights"] for row in csv.DictReader(text.splitlines())}
+    return rows | {key.rpartition("/")[2]: weights for key, weights in rows.items()}
