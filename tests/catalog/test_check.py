@@ -35,6 +35,7 @@ def plant(directory, file, *, where=None, add=None, **cells):
 
 P5 = {"instance_type": "p5.48xlarge", "region": "us-east-1", "market": "on-demand"}
 P5_SPOT = {"instance_type": "p5.48xlarge", "region": "us-east-1", "zone": "use1-az6", "market": "spot"}
+V6E = {"instance_type": "ct6e-standard-4t", "region": "us-central1"}
 CASES = [
     # name of the check, file, the row that is changed, its new cells, a word of the message
     ("every row is sourced", "offers/aws.csv", P5, {"source": "same"}, "no source"),
@@ -46,6 +47,9 @@ CASES = [
     ("nothing is said twice", "slices.csv", {"topology": "4x4", "generation": "v6e"}, {"add": True}, "2 rows"),
     ("nothing is said twice", "accelerators.csv", {"key": "l4"}, {"aliases": "L40S"}, "l40s: 2 rows"),
     ("nothing is said twice", "models.csv", {"key": "resnet-50"}, {"aliases": "bert-large"}, "bert-large: 2 rows"),
+    ("regions and zones are known", "zones.csv", V6E, {"instance_type": "ct9-standard-4t"}, "no such machine"),
+    ("regions and zones are known", "zones.csv", V6E, {"zones": "us-east1-b"}, "no zones of it"),
+    ("every row is sourced", "zones.csv", V6E, {"source": "same"}, "no source"),
     ("FLOP/s are dense", "accelerators.csv", {"key": "h100-sxm"}, {"bf16_flop_per_s": "1979e12"}, "dense is 9.89"),
     ("FLOP/s are dense", "accelerators.csv", {"key": "l40s"}, {"fp8_flop_per_s": "1466e12"}, "sparse"),
     ("FLOP/s are dense", "accelerators.csv", {"key": "a10g"}, {"bf16_flop_per_s": "125e12"}, "dense is 7e+13"),

@@ -49,6 +49,21 @@ def test_a_store_has_the_same_legal_name_in_both_stacks(stack, workload, salt):
     assert re.fullmatch(r"[a-z0-9]{3,24}", account)
 
 
+@pytest.mark.parametrize(
+    ("machine", "region", "zone"),
+    [
+        ("ct6e-standard-4t", "us-central1", "us-central1-b"),
+        ("a3-ultragpu-8g", "us-west1", "us-west1-c"),
+        ("g2-standard-4", "us-east1", "us-east1-b"),  # a region without a zone a
+        ("g2-standard-4", "us-central1", "us-central1-a"),  # nobody wrote down where
+    ],
+)
+def test_machines_on_google_cloud_go_where_they_are_sold(machine, region, zone):
+    pool = decisions.pool("gcp", machine, "", 1, region=region, zones=())
+    assert gcp_args.zones_of(pool, preferred=()) == [zone]
+    assert gcp_args.zones_of(pool, preferred=(f"{region}-f",)) == [f"{region}-f"]
+
+
 @pytest.mark.parametrize("shape", [one for one in SHAPES["aws"] if one.accelerators], ids=lambda one: one.instance_type)
 def test_every_aws_machine_gets_the_interfaces_of_its_cards(shape):
     alone = aws.network_interfaces(shape, gang=False, security_groups=["g"])

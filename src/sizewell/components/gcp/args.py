@@ -15,7 +15,6 @@ from sizewell.components.tags import physical_name, store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 NODES_CIDR = "10.80.0.0/16"
-_FIRST_ZONE = {"us-east1": "b", "europe-west1": "b"}  # regions without a zone a
 
 
 class NetworkArgs(OwnedArgs):
@@ -157,9 +156,17 @@ class CheckpointStoreArgs(OwnedArgs):
 
 
 def zones_of(pool: Pool, *, preferred: Sequence[str]) -> list[str]:
-    """The pool's zones; where the decision names none, the configuration's, else the region's first."""
+    """The pool's zones; where the decision names none, the configuration's, else the first that sells its machines."""
     here = [zone for zone in preferred if zone.startswith(pool.region)]
-    return list(dict.fromkeys(pool.zones)) or here[:1] or [f"{pool.region}-{_FIRST_ZONE.get(pool.region, 'a')}"]
+    return list(dict.fromkeys(pool.zones)) or here[:1] or first_zone(pool)
+
+
+def first_zone(pool: Pool) -> list[str]:
+    """The first zone that sells the pool's machines, as far as the catalog knows; else the region's first."""
+    from sizewell.sizing import catalog
+
+    sold = catalog.load().zones("gcp", pool.instance_type, pool.region)
+    return [sold[0] if sold else f"{pool.region}-a"]
 
 
 def is_gang(workload: Workload, pool: Pool) -> bool:

@@ -30,6 +30,7 @@ from sizewell.sizing.catalog.records import (
     Slice,
     Sold,
     Withheld,
+    Zones,
 )
 from sizewell.sizing.errors import CatalogError, Fault
 from sizewell.sizing.money import Priced, Unpriced
@@ -54,6 +55,7 @@ class Catalog:
     withheld: tuple[Withheld, ...]
     sold: Mapping[tuple[str, str], tuple[Sold, ...]]  # cloud and type -> regions without a price that have it
     region_facts: Mapping[tuple[str, str], Region]
+    zone_facts: Mapping[tuple[str, str, str], Zones]  # cloud, type ("" for any) and region
     sagemaker_premiums: Mapping[str, SagemakerPremium]
     digest: str
     as_of: str  # newest date of an accelerator machine's price that is no estimate, ISO
@@ -281,6 +283,15 @@ class Catalog:
         """Where a region is and who may use it; None where the catalog does not say."""
         return self.region_facts.get((cloud, region))
 
+    def zones(self, cloud: str, instance_type: str, region: str) -> tuple[str, ...]:
+        """The zones of a region in which a machine type is sold, by name; () where the catalog does not say.
+
+        >>> load().zones("gcp", "ct6e-standard-4t", "us-central1"), load().zones("gcp", "e2-standard-4", "us-east1")[0]
+        (('us-central1-b',), 'us-east1-b')
+        """
+        rows = (self.zone_facts.get((cloud, name, region)) for name in (instance_type, ""))
+        return next((row.zones for row in rows if row is not None), ())
+
 
 def stale(offer: Offer, on: date) -> bool:
     """Whether a capacity block's price is too old to trust: the seller moves it every few weeks.
@@ -326,6 +337,7 @@ def _read(directory: Path) -> Catalog:
     withheld = records("withheld", rows.WITHHELD, rows.withheld)
     sold = records("sold", rows.SOLD, rows.sold)
     regions = records("regions", rows.REGIONS, rows.region)
+    zones = records("zones", rows.ZONES, rows.zones)
     premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
     offers: list[Offer] = []
     for path, text in texts.items():
@@ -336,6 +348,7 @@ def _read(directory: Path) -> Catalog:
         ("models", [m.key for m in models]),
         ("shapes", [f"{s.cloud} {s.instance_type}" for s in shapes]),
         ("regions", [f"{r.cloud} {r.region}" for r in regions]),
+        ("zones", [f"{z.cloud} {z.instance_type} {z.region}" for z in zones]),
         ("sagemaker", [p.instance_type for p in premiums]),
     ):
         if len(set(keys)) < len(keys):
@@ -366,6 +379,7 @@ def _read(directory: Path) -> Catalog:
         ),
         sold=MappingProxyType(sold_in),
         region_facts=MappingProxyType({(r.cloud, r.region): r for r in regions}),
+        zone_facts=MappingProxyType({(z.cloud, z.instance_type, z.region): z for z in zones}),
         sagemaker_premiums=MappingProxyType({p.instance_type: p for p in premiums}),
         digest=digest,
         as_of=max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default=""),

@@ -82,6 +82,8 @@ def _origins(catalog: Catalog) -> Iterator[tuple[str, str, str, str | None, str]
         yield "model", m.key, m.source, m.checked, ""
     for t in catalog.slices:
         yield "slice", f"{t.machine_type} {t.topology}", t.source, t.checked, ""
+    for zones in catalog.zone_facts.values():
+        yield "zones", f"{zones.instance_type} {zones.region}", zones.source, zones.checked, ""
     for places in catalog.sold.values():
         for place_sold in places:
             yield "sold", f"{place_sold.instance_type} {place_sold.region}", place_sold.source, place_sold.checked, ""
@@ -217,6 +219,12 @@ def _regions(catalog: Catalog) -> Iterator[str]:
             yield f"{place(o)}: region {o.region!r} is not in regions.csv"
         if o.zone and o.cloud == "aws" and not o.zone.startswith((_zone_prefix(o.region) + "-", o.region)):
             yield f"{place(o)}: zone {o.zone} is not in {o.region}"
+    for z in catalog.zone_facts.values():
+        known = not z.instance_type or (z.cloud, z.instance_type) in catalog.shapes_by_type
+        if not known or (z.cloud, z.region) not in catalog.region_facts:
+            yield f"zones.csv: {z.cloud}/{z.instance_type} {z.region}: no such machine in shapes/, or region"
+        if not z.zones or any(not zone.startswith(z.region) for zone in z.zones):
+            yield f"zones.csv: {z.cloud}/{z.instance_type} {z.region}: {z.zones} are no zones of it"
     for p in (p for places in catalog.sold.values() for p in places):
         if (p.cloud, p.region) not in catalog.region_facts or (p.cloud, p.instance_type) not in catalog.shapes_by_type:
             yield f"sold.csv: {p.cloud}/{p.instance_type} {p.region}: no such machine in shapes/, or region"

@@ -154,6 +154,21 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Zones:
+    """The zones of a region in which a machine type is sold; of a region's zones, any type where it names none.
+
+    A type that stands in no row may be in every zone of its regions: nobody wrote it down.
+    """
+
+    cloud: Cloud
+    instance_type: str  # "": the region's own zones, where they are not a, b and c
+    region: str
+    zones: tuple[str, ...]
+    source: str
+    checked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fee:
     """Anything else that bills: storage, egress, gateways, control planes, managed premiums."""
 

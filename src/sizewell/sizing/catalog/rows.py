@@ -20,6 +20,7 @@ from sizewell.sizing.catalog.records import (
     Slice,
     Sold,
     Withheld,
+    Zones,
 )
 from sizewell.sizing.catalog.table import CellError, Row, is_iso_day, lines
 from sizewell.sizing.errors import Fault
@@ -50,6 +51,7 @@ WITHHELD = (
     *("date", "reason", "source"),
 )
 SOLD = ("cloud", "instance_type", "region", "source", "checked")
+ZONES = ("cloud", "instance_type", "region", "zones", "source", "checked")
 REGIONS = ("cloud", "region", "area", "country", "access", "place", "source", "checked")
 FEES = (
     *("cloud", "key", "name", "unit", "region", "usd", "from_quantity"),
@@ -174,6 +176,17 @@ def withheld(row: Row) -> Withheld:
         date=row.day("date"),
         reason=row.required("reason"),
         source=row.source(),
+    )
+
+
+def zones(row: Row) -> Zones:
+    return Zones(
+        cloud=row.required("cloud"),
+        instance_type=row.text("instance_type"),
+        region=row.required("region"),
+        zones=row.words("zones"),
+        source=row.source(),
+        checked=row.day("checked"),
     )
 
 
