@@ -107,3 +107,43 @@ def test_engine(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
     program(tools, "pulumi", "echo broken; exit 1")
     assert findings(sizewell)["pulumi engine"]["code"] == 69
+
+
+@pytest.fixture
+def on_eks(project: Path, sizewell: Sizewell) -> Path:
+    """A decision with an EKS cluster; returns its configuration file."""
+    spec = project / "stacks/specs/dev-aws/chat.yaml"
+    spec.write_text(CHAT + "scheduler: kubernetes\n")
+    assert sizewell("size", "--stack", "dev-aws", *ON).code == 0
+    return project / "stacks/config/Pulumi.dev-aws.yaml"
+
+
+@pytest.mark.parametrize(
+    ("access", "network", "runner", "detail"),
+    [
+        ("", "", "", "is missing: the EKS API is private"),
+        ("dns", "", "", "is dns, which EKS has not"),
+        ("{public: [0.0.0.0/0]}", "", "", "wider than /16"),
+        ("{private: [10.9.0.0/24]}", "", "", "no runner can stand in it"),
+        ("{private: [10.9.0.0/24]}", "{vpc_id: vpc-1}", "github-hosted", "this runner is the forge's"),
+        ("{private: [10.9.0.0/24]}", "{vpc_id: vpc-1}", "self-hosted", ""),
+        ("{public: [203.0.113.0/28]}", "", "github-hosted", ""),
+    ],
+)
+def test_a_cluster_that_nobody_here_reaches(  # noqa: PLR0917
+    access: str,
+    network: str,
+    runner: str,
+    detail: str,
+    on_eks: Path,
+    sizewell: Sizewell,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RUNNER_ENVIRONMENT", runner)
+    lines = [f"  sizewell:{key}: {value}" for key, value in (("access", access), ("network", network)) if value]
+    on_eks.write_text("config:\n" + "\n".join(["  sizewell:organization: acme", *lines]) + "\n")
+    rows = [row for row in json.loads(sizewell("doctor", "--json", *ON).out) if row["about"] == "stack dev-aws"]
+    wrong = [row for row in rows if row["state"] == "wrong"]
+    assert [detail in row["detail"] for row in wrong] == ([True] if detail else [])
+    assert sizewell("doctor", *ON).code == (64 if detail else 0)
+    assert all(row["fix"] for row in wrong)

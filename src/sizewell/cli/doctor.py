@@ -171,6 +171,7 @@ def _project(today: date) -> Iterator[Finding]:
     paths = project.decisions(root)
     for path in paths:
         yield _decision(path, root, today)
+        yield from _reach(path, root)
     decided = {path.stem for path in paths}
     folders = sorted((root / "stacks/specs").glob("*/"))
     if waiting := [folder.name for folder in folders if folder.name not in decided and any(folder.glob("*.yaml"))]:
@@ -231,6 +232,30 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
             about, "note", f"{detail}; expired on {decision.expires_at}", "destroy the stack, or decide again"
         )
     return Finding(about, "ok", detail + (f"; expires on {decision.expires_at}" if decision.expires_at else ""))
+
+
+def _reach(path: Path, root: Path) -> Iterator[Finding]:
+    """Whether this machine could build what stands inside of the stack's cluster, as far as the configuration tells."""
+    from sizewell.components.access import Access, access_faults, cluster_clouds, read_access, unreachable
+    from sizewell.sizing.records.decision import Decision
+
+    try:
+        clouds = cluster_clouds(Decision.from_json(path))
+    except SizewellError:
+        return  # said of the decision itself
+    config = project.config(root, path.stem)
+    if not clouds or config is None or "sizewell:kubeconfig" in config:
+        return
+    access = None if (stated := config.get("sizewell:access")) is None else read_access(stated)
+    hosted = os.environ.get("RUNNER_ENVIRONMENT") == "github-hosted"
+    if isinstance(access, Access | None):
+        wrong = access_faults(clouds, access, own_network=not config.get("sizewell:network"))
+        wrong = wrong or [fault for cloud in clouds if (fault := unreachable(cloud, access, hosted=hosted))]
+    else:
+        wrong = access
+    for fault in wrong:
+        sentence = str(fault).partition("\n")[0]
+        yield Finding(f"stack {path.stem}", "wrong", sentence, fault.fix or "see docs/howto/run-a-stack.md", 64)
 
 
 def _changed_specs(root: Path, stack: str, digests: dict[str, str]) -> str:

@@ -93,3 +93,15 @@ def shown(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def config(project: Path, stack: str) -> dict[str, Any] | None:
+    """What `stacks/config/Pulumi.STACK.yaml` says, by key; None where the file is missing or is no such file."""
+    import yaml
+
+    try:
+        content = yaml.safe_load((project / f"stacks/config/Pulumi.{stack}.yaml").read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError):
+        return None
+    stated = (content or {}).get("config") if isinstance(content, dict | None) else None
+    return stated if isinstance(stated, dict) else {}

@@ -8,6 +8,7 @@ from typing import Any
 import pulumi
 from pulumi.runtime import config as runtime
 
+from sizewell.components.access import access_faults, cluster_clouds
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.sizing.errors import ConfigError, Fault
@@ -17,7 +18,7 @@ from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, ENVIRONMENTS, nor
 KEYS = (
     "environment", "accounts", "organization", "zones", "network", "deletionProtection", "kubeconfig", "cluster", "run",
     "images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts",
-    "billingAccount", "fileAdmins",
+    "billingAccount", "fileAdmins", "access",
 )  # fmt: skip
 BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
 ACCOUNTS = {  # cloud -> how an account is written, in a pattern and in words
@@ -38,6 +39,7 @@ def check_config(decision: Decision, settings: Settings) -> None:
         *_environment(decision, stated),
         *_places(decision, settings, stated),
         *_accounts(decision, settings, stated),
+        *access_faults(cluster_clouds(decision), settings.access, own_network=not settings.network),
     ]
     if faults:
         raise ConfigError(faults, subject=f"configuration of {pulumi.get_stack()}")

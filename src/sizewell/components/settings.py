@@ -5,6 +5,7 @@ from typing import Any
 
 import pulumi
 
+from sizewell.components.access import Access, read_access
 from sizewell.launch.adopted import Adopted, read_adopted
 from sizewell.launch.run import Run, read_run
 from sizewell.sizing.errors import ConfigError, Fault
@@ -19,7 +20,7 @@ class Settings:
     reviewed steps that end a prod stack: set it, `pulumi up`, then `pulumi destroy`. `runs` are what runs for each
     workload; without one nothing is started. `kubeconfig` and `cluster` name a cluster that is there already: the
     stack then builds queues and jobs on it, and no machines. `images` are machine images by pool, where the vendor's
-    own has not what the machines need.
+    own has not what the machines need. `access` is the way to the API of clusters that the stack builds.
     """
 
     project: str
@@ -33,6 +34,7 @@ class Settings:
     cluster: Adopted | None = None
     kubeconfig: pulumi.Output[str] | None = None
     images: dict[str, str] = field(default_factory=dict)
+    access: Access | None = None
 
     @property
     def salt(self) -> str:
@@ -61,6 +63,10 @@ def read_settings() -> Settings:
         faults.append(Fault(path="sizewell:network", found=network, allowed="a mapping of an existing network's ids"))
     if not isinstance(images, dict) or not all(isinstance(one, str) for one in images.values()):
         faults.append(Fault(path="sizewell:images", found=images, allowed="a mapping of pools to machine images"))
+    access = None if (stated := config.get("access")) is None else read_access(_plain(config, stated))
+    if isinstance(access, list):
+        faults += access
+        access = None
     kubeconfig = config.get_secret("kubeconfig")
     cluster, runs = _launched(config, faults)
     if (kubeconfig is None) != (cluster is None):
@@ -83,7 +89,13 @@ def read_settings() -> Settings:
         cluster=cluster,
         kubeconfig=kubeconfig,
         images=images,
+        access=access,
     )
+
+
+def _plain(config: pulumi.Config, stated: str) -> Any:
+    """A word as it is, anything else as the structure that it is the JSON of."""
+    return stated if stated.isalpha() else config.get_object("access")
 
 
 def _launched(config: pulumi.Config, faults: list[Fault]) -> tuple[Adopted | None, dict[str, Run]]:

@@ -31,6 +31,7 @@ from sizewell.components.aws.eks.plugins import EksDevicePlugins
 from sizewell.components.aws.eks.volumes import LustreVolume
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.errors import ArgsError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
 CLUSTER = {**OWNED, **PLACE}
@@ -155,6 +156,36 @@ def test_the_control_plane_is_private_and_says_everything():
     assert cluster["deletionProtection"] is False
     prod = only(record(lambda: EksCluster("eks", PROD_CLUSTER), "prod-aws"), "aws:eks/cluster:Cluster").inputs
     assert prod["deletionProtection"] is True
+
+
+def test_named_ranges_reach_the_api_and_nobody_else():
+    public = {**CLUSTER, "public_cidrs": ["203.0.113.0/28"]}
+    config = only(record(lambda: EksCluster("eks", public)), "aws:eks/cluster:Cluster").inputs["vpcConfig"]
+    assert (config["endpointPublicAccess"], list(config["publicAccessCidrs"])) == (True, ["203.0.113.0/28"])
+    assert config["endpointPrivateAccess"] is True
+    rule = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+    private = record(lambda: EksCluster("eks", {**CLUSTER, "api_cidrs": ["10.9.0.0/24"]}))
+    check_right(private)
+    opened = only(private, rule, "eks-api-0").inputs
+    assert (opened["cidrIpv4"], opened["fromPort"], opened["toPort"]) == ("10.9.0.0/24", 443, 443)
+    assert only(private, "aws:eks/cluster:Cluster").inputs["vpcConfig"]["endpointPublicAccess"] is False
+    assert not [one for one in record(lambda: EksCluster("eks", CLUSTER)) if one.name == "eks-api-0"]
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "says"),
+    [
+        ({"public_cidrs": ["0.0.0.0/0"]}, "public_cidrs[0]", "wider than /16"),
+        ({"public_cidrs": []}, "public_cidrs", "at least one"),
+        ({"api_cidrs": ["203.0.113.0/28"]}, "api_cidrs[0]", "no private range"),
+    ],
+)
+def test_ranges_that_are_refused(change, path, says):
+    with pytest.raises(ArgsError) as error:
+        record(lambda: EksCluster("eks", {**CLUSTER, **change}))
+    (fault,) = error.value.faults
+    assert fault.path == path
+    assert says in str(fault)
 
 
 def test_the_kubeconfig_is_a_secret():

@@ -141,6 +141,17 @@ def test_the_control_plane_may_take_reserved_machines_and_make_disks_under_the_k
     assert not [action for actions in roles.values() for action in actions if action.endswith(("*", "write", "delete"))]
 
 
+def test_named_ranges_reach_the_api_over_the_internet_and_machines_through_the_network():
+    named = {**LIVE_CLUSTER, "authorized_ranges": ["203.0.113.0/28"]}
+    cluster = only(made(AksCluster, "cluster", named, "prod-azure"), "azure-native:containerservice:ManagedCluster")
+    access = cluster.inputs["apiServerAccessProfile"]
+    assert (access["enablePrivateCluster"], list(access["authorizedIPRanges"])) == (False, ["203.0.113.0/28"])
+    assert access["enableVnetIntegration"] is True
+    outside = {**CLUSTER, "authorized_ranges": ["203.0.113.0/28"]}
+    with pytest.raises(ArgsError, match="NAT gateway that the list does not name"):
+        made(AksCluster, "cluster", outside)
+
+
 def test_the_driver_has_one_owner_and_infiniband_the_one_that_loads_peermem():
     pool = only(made(AksGpuPool, "train", TRAINING, "prod-azure"), "azure-native:containerservice:AgentPool").inputs
     assert pool["gpuProfile"] == {"driver": "None"}

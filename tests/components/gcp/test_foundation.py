@@ -1,8 +1,11 @@
 """Network, cluster and checkpoint store: what they make."""
 
+import json
+
 import pytest
 from gcp_recording import OWNED, PROD, golden, made
 
+from sizewell.components.gcp import plans
 from sizewell.components.gcp.gke.cluster import GkeCluster
 from sizewell.components.gcp.limits.guards import TtlGuard
 from sizewell.components.gcp.network import Network
@@ -66,3 +69,13 @@ def test_checkpoints_are_private_kept_and_written_by_who_cannot_delete(owned):
     }
     permissions = [one.inputs["permissions"] for one in found if one.type.endswith("IAMCustomRole")]
     assert permissions == [["storage.objects.setRetention"]]
+
+
+def test_the_api_has_a_name_that_asks_iam_and_no_address_of_its_own():
+    recorded = made(GkeCluster, "work", {**OWNED, **CLUSTER})
+    (inputs,) = [resource.inputs for resource in recorded if resource.type == "gcp:container/cluster:Cluster"]
+    assert inputs["controlPlaneEndpointsConfig"]["dnsEndpointConfig"]["allowExternalTraffic"] is True
+    assert inputs["controlPlaneEndpointsConfig"]["ipEndpointsConfig"]["enabled"] is False
+    assert "masterAuthorizedNetworksConfig" not in inputs  # even an empty one switches the address on again
+    server = json.loads(plans.kubeconfig(cluster="c", endpoint="uid.us-central1.gke.goog"))["clusters"][0]["cluster"]
+    assert server == {"server": "https://uid.us-central1.gke.goog"}

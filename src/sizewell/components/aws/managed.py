@@ -175,7 +175,7 @@ def build_kubernetes(
     from sizewell.components.kubernetes.program import build_runs
 
     name, two = f"cluster-{region}", list(zones[:2])
-    args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs])
+    args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs], settings.access)
     args["deletion_protection"] = decision.environment == "prod" and settings.deletion_protection
     cluster = EksCluster(name, {**args, **place, **subnets(two)}, options)  # type: ignore[typeddict-item]
     outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}

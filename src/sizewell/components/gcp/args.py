@@ -56,7 +56,7 @@ class GkeClusterArgs(OwnedArgs):
     kms_key_name: NotRequired[pulumi.Input[str]]
     """Key for secrets in etcd and for boot disks; the cluster makes its own unless told."""
     authorized_cidrs: NotRequired[list[str]]
-    """Ranges that may reach the control plane's private address, beside the nodes."""
+    """Ranges that may reach the control plane's private address too; its DNS name serves without any."""
     system_machine_type: NotRequired[str]
     """Machine type of the system pool; e2-standard-4 unless told."""
     deletion_protection: NotRequired[bool]
@@ -69,7 +69,7 @@ class GpuDirectArgs(OwnedArgs):
     """What GPUDirect takes inside of a GKE cluster that has multi-networking."""
 
     kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    """How to reach the cluster; the output of the cluster."""
     fabric: str
     """gpudirect-tcpx (A3 High), gpudirect-tcpxo (A3 Mega) or gpudirect-rdma (A3 Ultra, A4)."""
     networks: list[pulumi.Input[str]]

@@ -326,7 +326,8 @@ def _exposed(public: Flag, ranges: Any) -> Flag:
 def _gke(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     inputs = resource.inputs
-    private = flag(get(inputs, "privateClusterConfig", "enablePrivateEndpoint"))
+    addressed = flag(get(inputs, "controlPlaneEndpointsConfig", "ipEndpointsConfig", "enabled"), default=True)
+    private: Flag = True if addressed is False else flag(get(inputs, "privateClusterConfig", "enablePrivateEndpoint"))
     authorised = get(inputs, "masterAuthorizedNetworksConfig")
     blocks = items(get(authorised, "cidrBlocks"))
     outside: Flag = (

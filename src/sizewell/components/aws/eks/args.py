@@ -5,6 +5,7 @@ from typing import Any, NotRequired
 
 import pulumi
 
+from sizewell.components.access import Access
 from sizewell.components.aws.args import CapacityBlockArgs, WriterArgs, is_gang, pool_args
 from sizewell.components.aws.plans import runtime_of
 from sizewell.components.facts import owned_args
@@ -17,7 +18,7 @@ KUBERNETES = "1.34"
 
 
 class EksClusterArgs(OwnedArgs):
-    """A private EKS control plane with its system pool."""
+    """An EKS control plane, private unless ranges are named, with its system pool."""
 
     region: str
     """AWS region."""
@@ -37,6 +38,10 @@ class EksClusterArgs(OwnedArgs):
     """Key for secrets, disks and logs; one is made unless given."""
     version: NotRequired[str]
     """Kubernetes version; 1.34 unless told."""
+    public_cidrs: NotRequired[list[str]]
+    """IPv4 ranges that may reach the API over the internet; the API is private unless some are named."""
+    api_cidrs: NotRequired[list[str]]
+    """Private IPv4 ranges, such as the runners', that may reach the API's private address, beside the machines."""
     admin_arns: NotRequired[list[str]]
     """IAM roles that administer the cluster; the role that creates it, unless told."""
     system_type: NotRequired[str]
@@ -112,7 +117,7 @@ class EksDevicePluginsArgs(OwnedArgs):
     """What lets pods ask for accelerators and EFA: pinned Helm charts."""
 
     kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    """How to reach the cluster; the output of the cluster."""
     runtimes: list[str]
     """Kinds of accelerator in the cluster: cuda, neuron."""
     efa: NotRequired[bool]
@@ -133,7 +138,7 @@ class EksAutoscalerArgs(OwnedArgs):
     cluster: pulumi.Input[str]
     """Name of the cluster, as its node groups were given it."""
     kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    """How to reach the cluster; the output of the cluster."""
     pools: NotRequired[dict[str, str]]
     """Capacity mode (reservation, spot, on-demand) by name of the stack's EksNodeGroup: which fill first, in this
     order; where none are named, those that a pod fits best."""
@@ -158,7 +163,7 @@ class LustreVolumeArgs(OwnedArgs):
     """A file system of FSx for pods of one namespace."""
 
     kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    """How to reach the cluster; the output of the cluster."""
     file_system_id: pulumi.Input[str]
     """Id of the file system."""
     dns_name: pulumi.Input[str]
@@ -176,11 +181,14 @@ class LustreVolumeArgs(OwnedArgs):
 
 
 def eks_cluster_args(
-    decision: Decision, region: str, zones: Sequence[str], workloads: Sequence[Workload]
+    decision: Decision, region: str, zones: Sequence[str], workloads: Sequence[Workload], access: Access | None = None
 ) -> dict[str, Any]:
     """Arguments of the one cluster of a region, all but the network's ids."""
     lustre = any(workload.storage is not None and workload.storage.kind == "fsx-lustre" for workload in workloads)
-    return {**owned_args(decision), "region": region, "zones": list(zones), "lustre": lustre}
+    args: dict[str, Any] = {**owned_args(decision), "region": region, "zones": list(zones), "lustre": lustre}
+    if access is not None and access.ranges:
+        args["public_cidrs" if access.mode == "public" else "api_cidrs"] = list(access.ranges)
+    return args
 
 
 def eks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:

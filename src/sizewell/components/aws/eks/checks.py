@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from sizewell.components.access import PATH as ACCESS
+from sizewell.components.access import read_access
 from sizewell.components.aws.checks import check_capacity, check_place, check_rack, check_region, check_sold
 from sizewell.components.aws.eks.args import (
     EksAutoscalerArgs,
@@ -48,6 +51,14 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
     )
     if "system_nodes" in args:
         faults.whole_number(args, "system_nodes", 2, 20, fix="two machines keep DNS up while one is replaced")
+    for key, mode, ranges in (
+        ("public_cidrs", "public", args.get("public_cidrs")),
+        ("api_cidrs", "private", args.get("api_cidrs")),
+    ):
+        if ranges is not None:
+            read = read_access({mode: ranges})
+            for fault in read if isinstance(read, list) else ():
+                faults.found.append(replace(fault, path=fault.path.replace(f"{ACCESS}.{mode}", key)))
     for number, arn in enumerate(args.get("admin_arns") or []):
         faults.must(
             bool(_ADMIN.fullmatch(str(arn))),

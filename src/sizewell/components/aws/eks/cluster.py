@@ -3,7 +3,7 @@
 from typing import Any
 
 import pulumi
-from pulumi_aws import cloudwatch, ec2, eks, iam
+from pulumi_aws import cloudwatch, ec2, eks, iam, vpc
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.eks import plans as eks_plans
@@ -17,7 +17,7 @@ ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 
 
 class EksCluster(Owned):
-    """Control plane, add-ons and an on-demand system pool; reached from inside of the network only.
+    """Control plane, add-ons and an on-demand system pool; reached from inside of the network and from named ranges.
 
     AWS's own deletion protection is on in prod only.
     """
@@ -51,6 +51,7 @@ class EksCluster(Owned):
         )
         key = parts.key_arn(self, name, args, parts.account_of(args, role))
         cluster = self._cluster(name, args, role, key)
+        self._runners(name, args, cluster)
         self._admins(name, args, cluster)
         system = self._system_pool(name, args, cluster, key)
         self._addons(name, args, cluster, system)
@@ -95,7 +96,8 @@ class EksCluster(Owned):
             vpc_config={
                 "subnet_ids": args["subnet_ids"],
                 "endpoint_private_access": True,
-                "endpoint_public_access": False,
+                "endpoint_public_access": bool(args.get("public_cidrs")),
+                **({"public_access_cidrs": args["public_cidrs"]} if args.get("public_cidrs") else {}),
             },
             access_config={
                 "authentication_mode": "API",
@@ -109,6 +111,22 @@ class EksCluster(Owned):
             tags=self.tags_of(eks.Cluster, f"{name}-cluster"),
             opts=self.child(depends_on=[logs], ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"]),
         )
+
+    def _runners(self, name: str, args: EksClusterArgs, cluster: eks.Cluster) -> None:
+        """The group that EKS made admits the machines alone; what else uses the private address is named."""
+        for number, cidr in enumerate(args.get("api_cidrs", [])):
+            group = cluster.vpc_config.apply(lambda found: getattr(found, "cluster_security_group_id", None) or "")
+            vpc.SecurityGroupIngressRule(
+                f"{name}-api-{number}",
+                security_group_id=group,
+                description="Runners and administrators to the API",
+                ip_protocol="tcp",
+                from_port=443,
+                to_port=443,
+                cidr_ipv4=cidr,
+                tags=self.tags_of(vpc.SecurityGroupIngressRule, f"{name}-api-{number}"),
+                opts=self.child(),
+            )
 
     def _admins(self, name: str, args: EksClusterArgs, cluster: eks.Cluster) -> None:
         policy = f"arn:{plans.partition(args['region'])}:eks::aws:cluster-access-policy/{ADMIN_POLICY}"

@@ -101,7 +101,7 @@ class HyperPodAgentsArgs(OwnedArgs):
     region: str
     """AWS region."""
     kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    """How to reach the cluster; the output of the cluster."""
     chart: str
     """The packed chart, as oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart, or a .tgz file."""
     version: NotRequired[str]

@@ -132,7 +132,7 @@ class AksOperatorsArgs(OwnedArgs):
     """What lets pods ask for GPUs and InfiniBand: pinned Helm charts."""
 
     kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    """How to reach the cluster; the output of the cluster."""
     runtimes: list[str]
     """Kinds of GPU in the cluster: cuda, rocm."""
     driver: NotRequired[str]
@@ -150,7 +150,9 @@ def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], set
     zones = [zone for pool in pools for zone in zones_of(pool, preferred=settings.zones)]
     groups = [pool.capacity.reservation for pool in pools if pool.capacity.reservation]
     reserved = {"reservations": list(dict.fromkeys(groups))} if groups else {}
-    return {**owned_args(decision), "region": region, "zones": list(dict.fromkeys(zones)), **reserved}
+    named = settings.access if settings.access is not None and settings.access.mode == "public" else None
+    open_to = {"authorized_ranges": list(named.ranges)} if named else {}
+    return {**owned_args(decision), "region": region, "zones": list(dict.fromkeys(zones)), **reserved, **open_to}
 
 
 def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:

@@ -68,6 +68,13 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
         )
     for number, value in enumerate(args.get("authorized_ranges") or []):
         _check_range(faults, value, f"authorized_ranges[{number}]")
+    if args.get("authorized_ranges"):
+        faults.must(
+            "api_subnet_id" in args,
+            "authorized_ranges",
+            "is given without api_subnet_id: the machines would come through a NAT gateway that the list does not name",
+            fix="give the API server a subnet (Network with kubernetes: true makes one)",
+        )
     day, start = args.get("maintenance_day", "Sunday"), args.get("maintenance_start", "02:00")
     faults.must(day in DAYS, "maintenance_day", f"must be one of {', '.join(DAYS)}, got {day!r}")
     faults.must(

@@ -1,6 +1,7 @@
-"""A private GKE cluster with its system pool."""
+"""A private GKE cluster with its system pool; its API has a DNS name and asks IAM who may use it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pulumi
 from pulumi_gcp import container, projects, serviceaccount
@@ -26,7 +27,7 @@ class GkeCluster(Owned):
     kms_key_name: pulumi.Output[str]
     """Key of secrets in etcd and of boot disks."""
     kubeconfig: pulumi.Output[str]
-    """How kubectl reaches it, from inside of the network; a secret."""
+    """How kubectl reaches it: by its DNS name, from anywhere, with the right `container.clusters.connect`; a secret."""
 
     def __init__(self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_cluster(name, args)
@@ -71,10 +72,9 @@ class GkeCluster(Owned):
         self.node_service_account = account.email
         self.workload_pool = workload_pool
         self.kms_key_name = key
-        authority = cluster.master_auth.apply(lambda one: getattr(one, "cluster_ca_certificate", None) or "")
         self.kubeconfig = pulumi.Output.secret(
-            pulumi.Output.all(cluster.name, cluster.endpoint, authority).apply(
-                lambda known: plans.kubeconfig(cluster=known[0], endpoint=known[1], authority=known[2])
+            pulumi.Output.all(cluster.name, cluster.control_plane_endpoints_config).apply(
+                lambda known: plans.kubeconfig(cluster=known[0], endpoint=_dns_name(known[1]))
             )
         )
         self.register_outputs(
@@ -127,10 +127,11 @@ class GkeCluster(Owned):
             enable_multi_networking=args.get("multi_networking", False),
             enable_intranode_visibility=True,
             private_cluster_config={"enable_private_nodes": True, "enable_private_endpoint": True},
-            master_authorized_networks_config={
-                "cidr_blocks": [{"cidr_block": cidr} for cidr in args.get("authorized_cidrs", [])],
-                "gcp_public_cidrs_access_enabled": False,
+            control_plane_endpoints_config={
+                "dns_endpoint_config": {"allow_external_traffic": True},
+                "ip_endpoints_config": {"enabled": bool(args.get("authorized_cidrs"))},
             },
+            **_authorized(args),
             master_auth={"client_certificate_config": {"issue_client_certificate": False}},
             enable_legacy_abac=False,
             workload_identity_config={"workload_pool": workload_pool},
@@ -198,3 +199,16 @@ class GkeCluster(Owned):
             },
             opts=self.child(ignore_changes=["initialNodeCount"], depends_on=after),
         )
+
+
+def _authorized(args: GkeClusterArgs) -> dict[str, Any]:
+    """Who may use the private address; even an empty list would switch it on again (terraform-google-modules#2216)."""
+    if not (ranges := args.get("authorized_cidrs")):
+        return {}
+    blocks = [{"cidr_block": cidr} for cidr in ranges]
+    return {"master_authorized_networks_config": {"cidr_blocks": blocks, "gcp_public_cidrs_access_enabled": False}}
+
+
+def _dns_name(endpoints: Any) -> str:
+    """The DNS name among a cluster's endpoints; "" until it is known."""
+    return getattr(getattr(endpoints, "dns_endpoint_config", None), "endpoint", None) or ""

@@ -135,7 +135,7 @@ class FilesVolumeArgs(OwnedArgs):
     """A Filestore file system for pods of one namespace."""
 
     kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; its endpoint is private, so from inside of the network."""
+    """How to reach the cluster; the output of the cluster."""
     address: pulumi.Input[str]
     """Address of the file system."""
     capacity_gib: int
