@@ -40,7 +40,10 @@ def slurm_stands_in(tmp_path):
     log = tmp_path / "calls"
     commands = {
         "srun": 'while [ "${1#--}" != "$1" ]; do shift; done; exec "$@"',
-        "scontrol": f'echo "scontrol $*" >> {log}; [ "$1" = show ] && printf "node-7\\nnode-8\\n"; exit 0',
+        "scontrol": f"""echo "scontrol $*" >> {log}
+[ "$2" = hostnames ] && printf "node-7\\nnode-8\\n"
+[ "$2" = job ] && echo "JobId=7 JobState=${{STATE:-RUNNING}} PreemptTime=${{TAKEN:-None}} x"
+exit 0""",
         "getent": '[ "$2" = "$KNOWN" ]',
         "hostname": "echo 10.0.0.7 10.0.1.7",
         "scancel": f'echo "scancel $*" >> {log}; kill -TERM "$(cat {tmp_path}/task)"',
@@ -50,7 +53,7 @@ def slurm_stands_in(tmp_path):
         path.write_text(f"#!/bin/bash\n{body}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
-    def run(text, *, tell=False, **env):
+    def run(text, *, tell=None, **env):
         script = tmp_path / "job.sh"
         script.write_text(text)
         job = subprocess.Popen(
@@ -73,7 +76,7 @@ def slurm_stands_in(tmp_path):
                 if (tmp_path / "task").exists():
                     break
                 time.sleep(0.05)
-            job.send_signal(signal.SIGTERM)
+            job.send_signal(tell)
         out, _ = job.communicate(timeout=60)
         return job.returncode, out, log.read_text() if log.exists() else ""
 
@@ -97,23 +100,78 @@ def test_the_scripts_are_on_every_machine_and_know_of_each_other(slurm_stands_in
 
 @pytest.mark.parametrize(
     ("code", "count", "again"),
-    [("0", "0", False), ("64", "0", False), ("75", "99", True), ("1", "0", True), ("1", "2", False), ("69", "1", True)],
+    [
+        ("0", "0", False),
+        ("64", "0", False),
+        ("75", "99", True),
+        ("76", "0", False),
+        ("1", "0", True),
+        ("1", "2", False),
+    ],
 )
 def test_what_goes_back_into_the_queue(slurm_stands_in, code, count, again):
-    """Told to end: always. A failure of its own: as often as the run survives. A wrong input: never."""
+    """A machine that goes: always. A failure of its own: as often as the run survives. Wrong input, time up: never."""
     done, out, calls = slurm_stands_in(slurm.script(ended(("bash", "-c", f"exit {code}"))), SLURM_RESTART_COUNT=count)
     assert str(done) == code, out
     assert ("scontrol requeue" in calls) is again
 
 
-def test_told_to_end_the_step_is_told_and_waited_for(slurm_stands_in):
-    """SIGTERM goes to the step's processes by scancel: srun, told itself, would kill them before they have saved."""
+@pytest.mark.parametrize("state", ["CANCELLED", "COMPLETING", "PENDING", ""])
+def test_what_slurm_ends_stays_ended(slurm_stands_in, state):
+    """A job that was cancelled or requeued is no longer RUNNING when its script comes to its end."""
+    _, out, calls = slurm_stands_in(slurm.script(ended(("bash", "-c", "exit 75"))), STATE=state or "?")
+    assert "scontrol requeue" not in calls
+    assert "ended by Slurm" in out
+
+
+@pytest.mark.parametrize(
+    ("told", "taken", "again"),
+    [(signal.SIGTERM, "2026-11-22T10:00:00", True), (signal.SIGTERM, "None", False), (signal.SIGUSR1, "None", False)],
+)
+def test_told_to_end_the_step_is_told_and_waited_for(slurm_stands_in, told, taken, again):
+    """SIGTERM goes to the step's processes by scancel: srun, told itself, would kill them before they have saved.
+
+    Only a job that is preempted starts again: not one that reached its time limit, not one that somebody told to end.
+    """
     task = slurm_stands_in.folder / "task"
     line = ("bash", "-c", f"trap 'sleep 0.5; echo saved; exit 75' TERM; echo $$ > {task}; sleep 30 >&- 2>&- & wait")
-    code, out, calls = slurm_stands_in(slurm.script(ended(line)), tell=True)
+    code, out, calls = slurm_stands_in(slurm.script(ended(line)), tell=told, TAKEN=taken)
     assert "saved" in out
     assert code == 75
-    assert calls.index("scancel --signal=TERM") < calls.index("scontrol requeue")
+    assert "scancel --signal=TERM" in calls
+    assert ("scontrol requeue" in calls) is again
+    assert ("the time limit is reached" in out) is (told == signal.SIGUSR1)
+
+
+@pytest.mark.parametrize(("docker", "how"), [("exit 1", None), ("echo Runtimes: nvidia runc", "docker")])
+def test_a_container_runtime_is_chosen_because_it_works(slurm_stands_in, docker, how):
+    """A client without a daemon is none; the image is never left out unasked."""
+    tool = slurm_stands_in.folder / "docker"
+    tool.write_text(f'#!/bin/bash\n[ "$1" = run ] && {{ echo "docker $*"; exit 0; }}\n{docker}\n')
+    tool.chmod(0o755)
+    code, out, _ = slurm_stands_in(slurm.script(ended(("true",))), SIZEWELL_CONTAINER="auto")
+    assert (code == 0) is (how is not None)
+    assert ("no container runtime works on every machine" in out) is (how is None)
+    if how:
+        assert "--gpus all" in out
+        assert "--ulimit memlock=-1" in out
+
+
+def test_what_was_unpacked_is_removed(slurm_stands_in):
+    code, out, _ = slurm_stands_in(slurm.script(ended(("bash", "-c", 'echo "at $SCRIPTS"; ls "$SCRIPTS"'))))
+    assert code == 0, out
+    folder = re.search(r"at (\S+)", out)[1]
+    assert "spawn.py" in out
+    assert not Path(folder).exists()
+
+
+def test_a_priority_is_a_partition():
+    of = cases.eks_spot()
+    low = dataclasses.replace(of, run=dataclasses.replace(of.run, priority="sizewell-low"))
+    assert "#SBATCH --partition=low\n" in slurm.script(low)
+    assert "--partition" not in slurm.script(of)
+    with pytest.raises(ConfigError, match="urgent"):
+        slurm.script(dataclasses.replace(of, run=dataclasses.replace(of.run, priority="urgent")))
 
 
 def test_values_are_data_and_no_code(slurm_stands_in):

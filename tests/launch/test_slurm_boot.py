@@ -36,14 +36,19 @@ if [ -n "$body" ]; then cp "$body" "$at.$$" && ln "$at.$$" "$at" 2>/dev/null; co
 [ -e "$at" ] && cp "$at" "$out"
 """,
     "hostname": '#!/bin/bash\n[ "$1" = -I ] && echo "$IP 10.9.9.9" || echo "$NAME"\n',
-    "slurmd": '#!/bin/bash\n[ "$1" = -V ] && { echo "slurm ${SLURM:-23.11.4}"; exit; }\necho "slurmd $*" >> "$ROOT/calls"\n',
+    "slurmd": """#!/bin/bash
+[ "$1" = -V ] && { echo "slurm ${SLURM:-23.11.4}"; exit; }
+[ "$1" = -C ] && { echo "NodeName=x CPUs=8 Boards=1 SocketsPerBoard=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=1000"; exit; }
+echo "slurmd $*" >> "$ROOT/calls"
+""",
     "slurmctld": """#!/bin/bash
 echo "slurmctld $*" >> "$ROOT/calls"
 python3 -c 'import os, socket, sys, time
 end = socket.create_server((os.environ["IP"], int(os.environ["PORT"])))
 time.sleep(60)' >/dev/null 2>&1 &
 """,
-    "pgrep": '#!/bin/bash\nexec grep -q slurmd "$ROOT/calls"\n',
+    "pgrep": '#!/bin/bash\nexec grep -q "^$2 -" "$ROOT/calls"\n',
+    "sinfo": "#!/bin/bash\n",
     **{name: f'#!/bin/bash\necho "{name} $*" >> "$ROOT/calls"\n' for name in ("pkill", "systemctl", "chown", "die")},
 }
 
@@ -80,6 +85,9 @@ class Machine:
             "NAME": f"ip-{number}",
             "STORE": str(folder / "store"),
         }
+        for device in range(8):
+            (self.root / "dev").mkdir(exist_ok=True)
+            (self.root / "dev" / f"nvidia{device}").touch()
         own |= {"PORT": str(port), "PAUSE": "1", "PATIENCE": "2", "PATH": f"{tools}:{os.environ['PATH']}", **env}
         self.process = subprocess.Popen(
             ["bash", str(script)], env=own, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -142,16 +150,35 @@ def test_an_old_slurm_is_refused_in_words(tools, tmp_path, free_port):
     assert "slurm 19.05.5 is too old: nodes take their names from Slurm 20.11 on" in one.process.stderr.read()
 
 
-def test_the_cluster_is_the_decision_s():
+def test_the_cluster_is_as_measured(tools, tmp_path, free_port):
+    """What `slurmd -C` says and the device files that are there, not what a catalog knows."""
+    one = Machine(tools, tmp_path, 2, program_of(text_of("s3://b")), free_port)
+    try:
+        until(lambda: "slurmd -F" in one.calls())
+    finally:
+        one.gone()
+    conf = (one.root / "etc/slurm/slurm.conf").read_text()
+    sizes = "CPUs=8 Boards=1 SocketsPerBoard=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=950"
+    assert f"NodeName=pretrain-[1-4] {sizes} Gres=gpu:8 State=FUTURE\n" in conf
+    assert "KillWait=120\n" in conf
+    assert "PartitionName=main Nodes=pretrain-[1-4] " in conf
+    gres = (one.root / "etc/slurm/gres.conf").read_text().splitlines()
+    assert gres == [f"Name=gpu File={one.root}/dev/nvidia{number}" for number in range(8)]
+
+
+def test_memory_of_jobs_is_not_limited_and_reboots_are_survived():
     text = text_of("s3://b")
-    assert "NodeName=pretrain-[1-4] CPUs=192 RealMemory=" in text
-    assert "Gres=gpu:8 State=FUTURE" in text
-    assert "Name=gpu File=/dev/nvidia[0-7]" in text
-    assert "KillWait=120" in text
-    assert "gpu" not in "".join(
-        slurm_boot.conf(cases.eks_neuron().machine, group="pretrain", nodes=2, grace_s=30)
-    )  # cores of Neuron are no resource of Slurm's: a machine is one job's
+    assert "LimitMEMLOCK=infinity" in text
+    assert "PropagateResourceLimitsExcept=MEMLOCK,NOFILE" in text
+    assert "systemctl enable --now sizewell-slurm" in text
     assert len(text) < 8000, "user data has room for 16 KiB, of which others need some"
+
+
+def test_cores_of_neuron_are_no_resource_of_slurm_s():
+    """A machine is one job's; one that lost a device is none."""
+    text = text_of("s3://b", cases.eks_neuron())
+    assert "GresTypes" not in text
+    assert "of 16 devices are there" in text
 
 
 def test_without_a_store_there_is_nothing_to_agree_through():
@@ -181,4 +208,4 @@ def test_machines_of_a_decision_know_how_many_they_are():
     machine = machine_of(cases.eks_spot().pool)
     text = slurm_boot.first_boot(machine, group="tune", store="s3://b", nodes=1, region="us-east-1", grace_s=115)
     assert "NodeName=tune-[1-1]" in text
-    assert "Name=gpu File=/dev/nvidia0\n" in text
+    assert "Gres=gpu:1 " in text

@@ -20,6 +20,7 @@ WORKERS: Final = "workers"
 PORT: Final = 29500
 WRONG_INPUT: Final = 64
 TOLD_TO_END: Final = 75
+OVER: Final = 76  # the run's time is up: saved, and not to be started again
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
 INDEX: Final = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}

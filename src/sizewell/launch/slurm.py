@@ -1,8 +1,8 @@
 """Slurm in Kubernetes' place: a script for sbatch; `slurm_boot` makes the machines a cluster. Pure.
 
 The contract is the same: the entry scripts of `launch/scripts`, their variables, their exit codes. The script carries
-them along and unpacks them on every machine. It runs them in the image by Pyxis or Docker, whichever the machines have,
-or as they are with `SIZEWELL_CONTAINER=none sbatch ...`.
+them along, unpacks them on every machine and removes them. It runs them in the image by Pyxis or Docker, whichever
+works on every machine of the job, or as they are with `SIZEWELL_CONTAINER=none sbatch ...`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from typing import Final
 
 from sizewell.launch import burn_in as trial
 from sizewell.launch import files, training
-from sizewell.launch.jobs import PORT, TOLD_TO_END, WRONG_INPUT
+from sizewell.launch.jobs import OVER, PORT, TOLD_TO_END, WRONG_INPUT
 from sizewell.launch.pods import network_env
 from sizewell.launch.setting import Setting
+from sizewell.launch.slurm_boot import PARTITIONS, SCHEDULED
 from sizewell.sizing.errors import ConfigError, Fault
 
 SCRIPTS: Final = "/tmp/sizewell"  # noqa: S108  (of the job: its number follows)
@@ -97,18 +98,19 @@ def _sbatch(
     told = {**network_env(of.machine, of.target, several=of.nodes > 1), **variables, **dict(of.run.env)}
     told = {key: value for key, value in told.items() if key not in ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES")}
     told = {key: value for key, value in told.items() if not key.endswith("_SOCKET_IFNAME")}  # a pod's, not a machine's
-    gres = [f"#SBATCH --gres=gpu:{of.machine.devices}"] if of.machine.runtime in ("cuda", "rocm") else []
+    gres = [f"#SBATCH --gres=gpu:{of.machine.devices}"] if of.machine.runtime in SCHEDULED else []
     times = [f"#SBATCH --time={limit(seconds)}"] if seconds else []
     names = textwrap.wrap(" ".join(sorted({*told, *FROM_SLURM})), 96)
     lines = [
         "#!/bin/bash",
         f"#SBATCH --job-name={of.name}",
+        *_partition(of),
         f"#SBATCH --nodes={of.nodes}",
         "#SBATCH --ntasks-per-node=1",
         "#SBATCH --exclusive",
         *gres,
         *times,
-        f"#SBATCH --signal=B:TERM@{max(60, of.grace)}",
+        f"#SBATCH --signal=B:USR1@{max(60, of.grace)}",
         "#SBATCH --requeue" if again else "#SBATCH --no-requeue",
         "#SBATCH --open-mode=append",
         f"#SBATCH --output={of.name}-%j.log",
@@ -125,6 +127,8 @@ def _sbatch(
         f'SIZEWELL_COORDINATOR="$first:{PORT}"',
         "export SIZEWELL_COORDINATOR SCRIPTS IMAGE",
         "",
+        *_container(of),
+        "",
         "# The entry scripts, onto every machine of the job.",
         "# shellcheck disable=SC2016",
         'unpack=\'mkdir -p "$SCRIPTS" && base64 -d | tar -xz -C "$SCRIPTS"\'',
@@ -135,29 +139,30 @@ def _sbatch(
         "names=(",
         *[f"  {row}" for row in names],
         ")",
-        'how="${SIZEWELL_CONTAINER:-auto}"',
-        'if [ "$how" = auto ]; then',
-        "  if srun --help 2>/dev/null | grep -q -- --container-image; then how=pyxis",
-        "  elif command -v docker >/dev/null; then how=docker",
-        "  else how=none; fi",
-        "fi",
         "# shellcheck disable=SC2016",  # words that the step's own shell expands
         f"line=({' '.join(_quoted(word) for word in [*line, *of.run.args])})",
+        "# Each machine's own shell outlives SIGTERM and removes what was unpacked; Slurm signals the line itself too.",
+        "# shellcheck disable=SC2016",
+        'tidy=\'trap : TERM; "$@"; code=$?; rm -rf "$SCRIPTS" 2>/dev/null; exit "$code"\'',
+        "start=(srun --kill-on-bad-exit=1)",
         'case "$how" in',
-        '  pyxis) start=(srun --kill-on-bad-exit=1 --container-image="$IMAGE" --container-mounts="$SCRIPTS:$SCRIPTS"',
-        '    "${line[@]}") ;;',
+        '  pyxis) start+=(--container-image="$IMAGE" --container-mounts="$mounts" bash -c "$tidy" -) ;;',
         "  docker)",
-        "    told=()",
-        '    for name in "${names[@]}"; do told+=(--env "$name"); done',
-        "    start=(srun --kill-on-bad-exit=1 docker run --rm --init --network host --ipc host",
-        f'      {DEVICES[of.machine.runtime]} --ulimit memlock=-1 --stop-timeout 600 -v "$SCRIPTS:$SCRIPTS:ro"',
-        '      "${told[@]}" "$IMAGE" "${line[@]}") ;;',
-        '  *) start=(srun --kill-on-bad-exit=1 "${line[@]}") ;;',
+        "    variables=()",
+        '    for name in "${names[@]}"; do variables+=(--env "$name"); done',
+        '    start+=(bash -c "$tidy" - docker run --rm --init --name "sizewell-$SLURM_JOB_ID"',
+        f'      --network host --ipc host {DEVICES[of.machine.runtime]} "${{rdma[@]}}" --ulimit memlock=-1',
+        '      --stop-timeout 600 -v "$SCRIPTS:$SCRIPTS:ro" "${variables[@]}" "$IMAGE") ;;',
+        '  *) start+=(bash -c "$tidy" -) ;;',
         "esac",
         "",
-        "# Told to end (time is nearly over, or a machine goes): the processes save, the job goes back into the queue.",
-        "trap 'scancel --signal=TERM \"$SLURM_JOB_ID\"' TERM",  # the step's processes; srun itself would kill them
-        '"${start[@]}" &',
+        "# SIGUSR1 comes before the time limit, SIGTERM where Slurm takes the machines: the processes save and end.",
+        *(["told="] if again else []),
+        *[
+            f"trap '{f'told={why}; ' if again else ''}scancel --signal=TERM \"$SLURM_JOB_ID\" 2>/dev/null' {name}"
+            for why, name in (("limit", "USR1"), ("slurm", "TERM"))
+        ],  # the step's processes; srun itself, told, would kill them
+        '"${start[@]}" "${line[@]}" &',
         "step=$!",
         'wait "$step"',
         "code=$?",
@@ -165,15 +170,71 @@ def _sbatch(
         '  wait "$step"',
         "  code=$?",
         "done",
+        'rm -rf "$SCRIPTS"',
     ]
-    if again:
-        lines += [
-            f'if [ "$code" -eq {WRONG_INPUT} ] || [ "$code" -eq 0 ]; then exit "$code"; fi',
-            f'if [ "$code" -eq {TOLD_TO_END} ] || [ "${{SLURM_RESTART_COUNT:-0}}" -lt {of.run.restarts} ]; then',
-            '  scontrol requeue "$SLURM_JOB_ID"',
-            "fi",
-        ]
-    return "\n".join([*lines, 'exit "$code"', ""])
+    return "\n".join([*lines, *(_again(of) if again else []), 'exit "$code"', ""])
+
+
+def _partition(of: Setting) -> list[str]:
+    """A priority of Sizewell's is a partition of our clusters; ConfigError for any other, which Slurm does not have."""
+    if not of.run.priority:
+        return []
+    if of.run.priority not in PARTITIONS:
+        allowed = ", ".join(name for name in PARTITIONS if name)
+        fault = Fault(path=f"run.{of.workload.spec.name}.priority", found=of.run.priority, allowed=f"one of {allowed}")
+        raise ConfigError([fault], subject="slurm")
+    return [f"#SBATCH --partition={PARTITIONS[of.run.priority][0]}"]
+
+
+def _container(of: Setting) -> list[str]:
+    """Which runtime starts the image: one that works on every machine of the job, else the job ends and says so."""
+    works = "docker info >/dev/null 2>&1"
+    wants = "a daemon that answers this user"
+    if of.machine.runtime == "cuda":  # --gpus is its hook, or a device description (CDI) that it made
+        works += (
+            " && { command -v nvidia-container-runtime-hook >/dev/null || docker info 2>/dev/null | grep -qw nvidia; }"
+        )
+        wants += " and NVIDIA's container toolkit"
+    return [
+        "# The runtime that works on every machine; RDMA devices go into the container where a machine has them.",
+        'how="${SIZEWELL_CONTAINER:-auto}"',
+        'if [ "$how" = auto ]; then',
+        "  if srun --help 2>/dev/null | grep -q -- --container-image && srun bash -c 'command -v enroot >/dev/null'",
+        "  then how=pyxis",
+        f"  elif srun bash -c '{works}'; then how=docker",
+        "  else",
+        f'    echo "{of.name}: no container runtime works on every machine: Pyxis needs enroot, Docker {wants};"',
+        '    echo "install one, or run without the image: SIZEWELL_CONTAINER=none sbatch ..."',
+        f"    exit {WRONG_INPUT}",
+        "  fi",
+        "fi",
+        'rdma=(); mounts="$SCRIPTS:$SCRIPTS"',
+        "if [ -d /dev/infiniband ]; then",
+        '  mounts+=",/dev/infiniband:/dev/infiniband"',
+        '  for device in /dev/infiniband/*; do rdma+=(--device "$device"); done',
+        "fi",
+    ]
+
+
+def _again(of: Setting) -> list[str]:
+    """Back into the queue only where the machines were taken, or after a failure that another try may mend.
+
+    A job that Slurm ends by itself (cancelled, requeued by preemption or a lost node) is no longer RUNNING.
+    """
+    return [
+        'show() { scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null | grep -o " $1=[^ ]*" | cut -d= -f2; }',
+        'requeue() { echo "$1: back into the queue"; scontrol requeue "$SLURM_JOB_ID"; }',
+        'state="$(show JobState)"; taken="$(show PreemptTime)"',
+        'if [ "$code" -eq 0 ]; then exit 0; fi',
+        'if [ "$state" != RUNNING ]; then echo "ended by Slurm (${state:-no answer}), with $code"; exit "$code"; fi',
+        'case "$told,$code" in',
+        '  limit,*) echo "the time limit is reached: saved if time allowed; sbatch again to go on" ;;',
+        f"  *,{WRONG_INPUT} | *,{OVER}) ;;",
+        '  slurm,*) if [ "${taken:-None}" != None ]; then requeue "preempted"; fi ;;',
+        f'  ,{TOLD_TO_END}) requeue "a machine is going" ;;',
+        f'  *) if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {of.run.restarts} ]; then requeue "failed with $code"; fi ;;',
+        "esac",
+    ]
 
 
 def _quoted(word: str) -> str:

@@ -3,8 +3,12 @@
 There is no machine for the controller alone. The machines agree on one of themselves, and on munge's key, through the
 checkpoint store, where a name is put once and never replaced: the first to put `slurm/GROUP/controller-1` is it. A
 controller that has not answered for five minutes is given up, and the next number is put. The queue goes with it; what
-was running is started again by `sbatch` and resumes from its checkpoint. Each machine takes one of the decision's node
-names when it registers (`slurmd -F`, Slurm 20.11 and later), so that one that was replaced is no other node.
+was running is started again by `sbatch` and resumes from its checkpoint.
+
+Each machine takes one of the decision's node names when it registers (`slurmd -F`, Slurm 20.11 and later), so that one
+that was replaced is no other node. Slurm gives a name only to a machine whose sockets, cores and threads are exactly
+those of slurm.conf, so these are measured (`slurmd -C`) and not taken from a catalog, which knows CPUs alone. The
+controller frees the name of a machine that no longer answers, else its replacement would find none.
 """
 
 from __future__ import annotations
@@ -16,8 +20,18 @@ from sizewell.launch.target import Machine
 from sizewell.sizing.errors import ConfigError, Fault
 
 PATIENCE_S: Final = 300  # that a controller may be silent
-DEVICES: Final = {"cuda": "/dev/nvidia", "rocm": "/dev/dri/renderD", "neuron": "/dev/neuron"}
-MEMORY_SHARE: Final = 0.95  # of a machine's, that jobs may have (estimate)
+DEVICES: Final = {"cuda": "/dev/nvidia[0-9]*", "rocm": "/dev/dri/renderD*", "neuron": "/dev/neuron[0-9]*"}
+SCHEDULED: Final = ("cuda", "rocm")  # whose devices are a generic resource (GRES); Neuron cores go by whole machines
+MEMORY_PERCENT: Final = 95  # of what `slurmd -C` measures, that jobs may have (estimate); a node with less is drained
+UNIT: Final = "sizewell-slurm"
+# By Sizewell's names of priorities. A job of a higher tier takes the machines of a lower one, which is told, waits for
+# its checkpoint (GraceTime) and goes back into the queue.
+PARTITIONS: Final = {
+    "sizewell-low": ("low", 1),
+    "": ("main", 2),
+    "sizewell-medium": ("medium", 3),
+    "sizewell-high": ("high", 4),
+}
 STORES: Final = {
     "s3": (
         """put() { aws s3api put-object --bucket {first} --key "{path}$1" --body "$2" --if-none-match '*'; }""",
@@ -72,22 +86,47 @@ def first_boot(machine: Machine, *, group: str, store: str, nodes: int, region: 
     return "\n".join(
         [
             "# Slurm",
-            "cat > /usr/local/sbin/sizewell-slurm <<'SLURM'",
+            f"cat > /usr/local/sbin/{UNIT} <<'SLURM'",
             *program,
             "SLURM",
-            "chmod 755 /usr/local/sbin/sizewell-slurm",
-            "systemd-run --unit=sizewell-slurm --property=Restart=always --property=RestartSec=30 \\",
-            "  --property=KillMode=process /usr/local/sbin/sizewell-slurm",
+            f"chmod 755 /usr/local/sbin/{UNIT}",
+            f"cat > /etc/systemd/system/{UNIT}.service <<'UNIT'",
+            *unit(),
+            "UNIT",
+            f"systemctl daemon-reload && systemctl enable --now {UNIT}",
             "",
         ]
     )
 
 
+def unit() -> list[str]:
+    """The service that keeps the daemons running, after a reboot too.
+
+    RDMA registers the memory of a job, far beyond systemd's default limit of 8 MiB; jobs inherit the limit of slurmd.
+    """
+    return [
+        "[Unit]",
+        "Description=Node of a Slurm cluster, made by Sizewell",
+        "After=network-online.target",
+        "Wants=network-online.target",
+        "[Service]",
+        f"ExecStart=/usr/local/sbin/{UNIT}",
+        "Restart=always",
+        "RestartSec=30",
+        "KillMode=process",
+        "Delegate=yes",
+        "LimitMEMLOCK=infinity",
+        "LimitNOFILE=1048576",
+        "LimitSTACK=infinity",
+        "TasksMax=infinity",
+        "[Install]",
+        "WantedBy=multi-user.target",
+    ]
+
+
 def conf(machine: Machine, *, group: str, nodes: int, grace_s: int) -> list[str]:
-    """slurm.conf but for the controller's line; nodes wait as FUTURE until a machine takes them."""
-    gpu = f" Gres=gpu:{machine.devices}" if machine.runtime in ("cuda", "rocm") else ""
-    memory = int(machine.memory_bytes * MEMORY_SHARE / 2**20) if machine.memory_bytes else 0
-    sizes = (f" CPUs={machine.cpus}" if machine.cpus else "") + (f" RealMemory={memory}" if memory else "")
+    """slurm.conf but for the controller's line and the nodes', which are measured."""
+    names = f"{group}-[1-{nodes}]"
     return [
         f"ClusterName={group}",
         "AuthType=auth/munge",
@@ -95,33 +134,37 @@ def conf(machine: Machine, *, group: str, nodes: int, grace_s: int) -> list[str]
         "TaskPlugin=task/affinity,task/cgroup",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core_Memory",
-        *(["GresTypes=gpu"] if gpu else []),
+        *(["GresTypes=gpu"] if machine.runtime in SCHEDULED else []),
         "TreeWidth=65533",
         f"KillWait={grace_s}",
         "ReturnToService=2",
         "SlurmdTimeout=120",
         "JobRequeue=1",
+        "PreemptType=preempt/partition_prio",
+        "PreemptMode=REQUEUE",
+        "PropagateResourceLimitsExcept=MEMLOCK,NOFILE",
         "StateSaveLocation=/var/spool/slurmctld",
         "SlurmdSpoolDir=/var/spool/slurmd",
-        f"NodeName={group}-[1-{nodes}]{sizes}{gpu} State=FUTURE",
-        f"PartitionName=main Nodes={group}-[1-{nodes}] Default=YES MaxTime=INFINITE OverSubscribe=EXCLUSIVE State=UP",
+        *[
+            f"PartitionName={name} Nodes={names} PriorityTier={tier} GraceTime={grace_s} MaxTime=INFINITE "
+            f"OverSubscribe=EXCLUSIVE State=UP{' Default=YES' if name == 'main' else ''}"
+            for name, tier in PARTITIONS.values()
+        ],
     ]
 
 
 def _common(machine: Machine, *, group: str, nodes: int, grace_s: int) -> list[str]:
     """From an image with Slurm, or with packages of it, to daemons that run and are looked after."""
-    last = machine.devices - 1
-    first = 128 if machine.runtime == "rocm" else 0
-    files = f"{DEVICES.get(machine.runtime, '/dev/nvidia')}[{first}-{first + last}]"
-    gres = [f"Name=gpu File={files if last else files.split('[', maxsplit=1)[0] + str(first)}"]
-    gres = gres if machine.runtime in ("cuda", "rocm") else []
+    gres = f" Gres=gpu:{machine.devices}" if machine.runtime in SCHEDULED else ""
+    memory = f"$((memory * {MEMORY_PERCENT} / 100))"
     return [
         'die() { echo "sizewell-slurm: $1" >&2; sleep "$PAUSE"; exit 1; }',
-        "export PATH=$PATH:/opt/slurm/sbin:/opt/slurm/bin",
+        "export PATH=$PATH:/opt/slurm/sbin:/opt/slurm/bin",  # where AWS ParallelCluster's images have it
         "if ! command -v slurmd >/dev/null; then",
         "  if command -v apt-get >/dev/null; then",
         "    export DEBIAN_FRONTEND=noninteractive",
         "    apt-get update -q && apt-get install -yq slurmd slurmctld slurm-client munge",
+        "    systemctl disable --now slurmd slurmctld 2>/dev/null  # the packages start them, without a configuration",
         "  fi",
         "fi",
         'command -v slurmd >/dev/null || die "the image has no Slurm and no package of it; name one that has"',
@@ -133,6 +176,27 @@ def _common(machine: Machine, *, group: str, nodes: int, grace_s: int) -> list[s
         'ip=$(hostname -I | cut -d" " -f1)',
         "user=$(id -un slurm 2>/dev/null || echo root)",
         "",
+        "# What this machine is: Slurm gives a name only to one that is exactly as its configuration says.",
+        "measured=$(slurmd -C | tr ' ' '\\n')",
+        "sizes=$(grep -E '^(CPUs|Boards|[SCT][a-z]+Per[A-Z][a-z]+)=' <<< \"$measured\" | paste -sd' ')",
+        "memory=$(sed -n 's/^RealMemory=//p' <<< \"$measured\")",
+        "export SLURM_CONF=$conf/slurm.conf",
+        'if [ -d /opt/slurm/etc ]; then ln -sf "$SLURM_CONF" /opt/slurm/etc/slurm.conf; fi  # where its commands look',
+        '[ -n "$sizes" ] && [ -n "$memory" ] || die "slurmd -C does not say what this machine is: $measured"',
+        f"devices() {{ compgen -G \"$ROOT\"'{DEVICES[machine.runtime]}' | sort -V; }}",
+        "waited=0  # a driver may still be loading",
+        f'while [ "$(devices | wc -l)" -lt {machine.devices} ] && [ "$waited" -lt "$PATIENCE" ]; do',
+        '  sleep "$PAUSE"; waited=$((waited + PAUSE))',
+        "done",
+        *(
+            []
+            if gres  # Slurm itself drains a node that has fewer than its configuration says
+            else [
+                "there=$(devices | wc -l)",
+                f'[ "$there" -ge {machine.devices} ] || die "$there of {machine.devices} devices are there"',
+            ]
+        ),
+        "",
         "# One key for all: whoever is first puts it.",
         'until get munge.key "$key" >/dev/null 2>&1 && [ -s "$key" ]; do',
         '  head -c 1024 /dev/urandom > "$work/key"',
@@ -141,6 +205,15 @@ def _common(machine: Machine, *, group: str, nodes: int, grace_s: int) -> list[s
         'rm -f "$work/key"; chmod 400 "$key"; chown munge: "$key" 2>/dev/null',
         "systemctl restart munge",
         "",
+        "# What a killed job leaves behind: its unpacked scripts, and a container, which is no child of it.",
+        "cat > \"$conf/epilog\" <<'EPILOG'",
+        "#!/bin/bash",
+        'rm -rf "/tmp/sizewell-$SLURM_JOB_ID" /tmp/sizewell-notice-"$SLURM_JOB_ID"-*',
+        'if command -v docker >/dev/null; then docker rm -f "sizewell-$SLURM_JOB_ID" >/dev/null 2>&1; fi',
+        "exit 0",
+        "EPILOG",
+        'chmod 755 "$conf/epilog"',
+        "",
         'answers() { timeout 5 bash -c "exec 3<>/dev/tcp/$1/${PORT:-6817}" 2>/dev/null; }',
         "newest() {  # the controller that the machines agree on; number is the next one's",
         "  host=; held=; number=1",
@@ -148,8 +221,13 @@ def _common(machine: Machine, *, group: str, nodes: int, grace_s: int) -> list[s
         '    read -r host held < "$work/controller"; number=$((number + 1))',
         "  done",
         "}",
-        'stop() { for one in "$@"; do pkill -x "$one"; done; }',
-        "before=; silent=0",
+        "free() {  # names of machines that are gone: Slurm keeps them, and has none left for their replacements",
+        "  for node in $(sinfo -hN -p main -t down -o %N 2>/dev/null | sort -u); do",
+        '    scontrol update nodename="$node" state=FUTURE',
+        "  done",
+        "}",
+        'stop() { for daemon in "$@"; do pkill -x "$daemon"; done; }',
+        'before=$(cat "$work/before" 2>/dev/null); silent=0  # started again beside daemons that run: they go on',
         "while true; do",
         "  newest",
         '  if [ -n "$held" ] && { [ "$held" = "$ip" ] || answers "$held"; }; then silent=0',
@@ -161,20 +239,23 @@ def _common(machine: Machine, *, group: str, nodes: int, grace_s: int) -> list[s
         "  fi",
         '  if [ "$held" != "$before" ]; then',
         "    stop slurmd slurmstepd slurmctld  # jobs of a controller that is gone have nobody to answer to",
-        '    { echo "SlurmctldHost=$host($held)"; echo "SlurmUser=$user"; cat <<\'CONF\'; } > "$conf/slurm.conf"',
+        '    { echo "SlurmctldHost=$host($held)"; echo "SlurmUser=$user"; echo "Epilog=$conf/epilog"',
+        f'      echo "NodeName={group}-[1-{nodes}] $sizes RealMemory={memory}{gres} State=FUTURE"',
+        "      cat <<'CONF'; } > \"$conf/slurm.conf\"",
         *conf(machine, group=group, nodes=nodes, grace_s=grace_s),
         "CONF",
-        "    cat > \"$conf/gres.conf\" <<'CONF'",
-        *gres,
-        "CONF",
+        "    devices | sed 's/^/Name=gpu File=/' > \"$conf/gres.conf\"" if gres else '    : > "$conf/gres.conf"',
         "    printf 'ConstrainDevices=yes\\nConstrainRAMSpace=yes\\n' > \"$conf/cgroup.conf\"",
-        '    if [ "$held" = "$ip" ]; then',
+        '    before=$held; echo "$held" > "$work/before"',
+        "  fi",
+        '  if [ "$held" = "$ip" ]; then',
+        "    if ! pgrep -x slurmctld >/dev/null; then",
         '      chown "$user" "$ROOT/var/spool/slurmctld"',
         '      slurmctld -f "$conf/slurm.conf" || die "slurmctld did not start"',
         "    fi",
-        '    slurmd -F -f "$conf/slurm.conf" && before=$held',
+        "    free",
         "  fi",
-        "  pgrep -x slurmd >/dev/null || before=",
+        '  pgrep -x slurmd >/dev/null || slurmd -F -f "$conf/slurm.conf"',
         '  sleep "$PAUSE"',
         "done",
     ]

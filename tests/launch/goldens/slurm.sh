@@ -5,7 +5,7 @@
 #SBATCH --exclusive
 #SBATCH --gres=gpu:8
 #SBATCH --time=3-00:00:00
-#SBATCH --signal=B:TERM@60
+#SBATCH --signal=B:USR1@60
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --output=pretrain-%j.log
@@ -42,6 +42,24 @@ getent hosts "$first" >/dev/null || first="$(hostname -I | cut -d" " -f1)"  # wh
 SIZEWELL_COORDINATOR="$first:29500"
 export SIZEWELL_COORDINATOR SCRIPTS IMAGE
 
+# The runtime that works on every machine; RDMA devices go into the container where a machine has them.
+how="${SIZEWELL_CONTAINER:-auto}"
+if [ "$how" = auto ]; then
+  if srun --help 2>/dev/null | grep -q -- --container-image && srun bash -c 'command -v enroot >/dev/null'
+  then how=pyxis
+  elif srun bash -c 'docker info >/dev/null 2>&1 && { command -v nvidia-container-runtime-hook >/dev/null || docker info 2>/dev/null | grep -qw nvidia; }'; then how=docker
+  else
+    echo "pretrain: no container runtime works on every machine: Pyxis needs enroot, Docker a daemon that answers this user and NVIDIA's container toolkit;"
+    echo "install one, or run without the image: SIZEWELL_CONTAINER=none sbatch ..."
+    exit 64
+  fi
+fi
+rdma=(); mounts="$SCRIPTS:$SCRIPTS"
+if [ -d /dev/infiniband ]; then
+  mounts+=",/dev/infiniband:/dev/infiniband"
+  for device in /dev/infiniband/*; do rdma+=(--device "$device"); done
+fi
+
 # The entry scripts, onto every machine of the job.
 # shellcheck disable=SC2016
 unpack='mkdir -p "$SCRIPTS" && base64 -d | tar -xz -C "$SCRIPTS"'
@@ -57,29 +75,28 @@ names=(
   SIZEWELL_SAMPLES_PER_STEP SIZEWELL_SEQUENCE_LENGTH SIZEWELL_SHARD_GROUP SIZEWELL_STEPS
   SIZEWELL_TENSOR SIZEWELL_ZERO_STAGE SLURM_NODEID
 )
-how="${SIZEWELL_CONTAINER:-auto}"
-if [ "$how" = auto ]; then
-  if srun --help 2>/dev/null | grep -q -- --container-image; then how=pyxis
-  elif command -v docker >/dev/null; then how=docker
-  else how=none; fi
-fi
 # shellcheck disable=SC2016
 line=(python3 "$SCRIPTS"/spawn.py --processes 8 "$SCRIPTS"/train_fsdp.py)
+# Each machine's own shell outlives SIGTERM and removes what was unpacked; Slurm signals the line itself too.
+# shellcheck disable=SC2016
+tidy='trap : TERM; "$@"; code=$?; rm -rf "$SCRIPTS" 2>/dev/null; exit "$code"'
+start=(srun --kill-on-bad-exit=1)
 case "$how" in
-  pyxis) start=(srun --kill-on-bad-exit=1 --container-image="$IMAGE" --container-mounts="$SCRIPTS:$SCRIPTS"
-    "${line[@]}") ;;
+  pyxis) start+=(--container-image="$IMAGE" --container-mounts="$mounts" bash -c "$tidy" -) ;;
   docker)
-    told=()
-    for name in "${names[@]}"; do told+=(--env "$name"); done
-    start=(srun --kill-on-bad-exit=1 docker run --rm --init --network host --ipc host
-      --gpus all --ulimit memlock=-1 --stop-timeout 600 -v "$SCRIPTS:$SCRIPTS:ro"
-      "${told[@]}" "$IMAGE" "${line[@]}") ;;
-  *) start=(srun --kill-on-bad-exit=1 "${line[@]}") ;;
+    variables=()
+    for name in "${names[@]}"; do variables+=(--env "$name"); done
+    start+=(bash -c "$tidy" - docker run --rm --init --name "sizewell-$SLURM_JOB_ID"
+      --network host --ipc host --gpus all "${rdma[@]}" --ulimit memlock=-1
+      --stop-timeout 600 -v "$SCRIPTS:$SCRIPTS:ro" "${variables[@]}" "$IMAGE") ;;
+  *) start+=(bash -c "$tidy" -) ;;
 esac
 
-# Told to end (time is nearly over, or a machine goes): the processes save, the job goes back into the queue.
-trap 'scancel --signal=TERM "$SLURM_JOB_ID"' TERM
-"${start[@]}" &
+# SIGUSR1 comes before the time limit, SIGTERM where Slurm takes the machines: the processes save and end.
+told=
+trap 'told=limit; scancel --signal=TERM "$SLURM_JOB_ID" 2>/dev/null' USR1
+trap 'told=slurm; scancel --signal=TERM "$SLURM_JOB_ID" 2>/dev/null' TERM
+"${start[@]}" "${line[@]}" &
 step=$!
 wait "$step"
 code=$?
@@ -87,8 +104,17 @@ while kill -0 "$step" 2>/dev/null; do
   wait "$step"
   code=$?
 done
-if [ "$code" -eq 64 ] || [ "$code" -eq 0 ]; then exit "$code"; fi
-if [ "$code" -eq 75 ] || [ "${SLURM_RESTART_COUNT:-0}" -lt 10 ]; then
-  scontrol requeue "$SLURM_JOB_ID"
-fi
+rm -rf "$SCRIPTS"
+show() { scontrol show job -o "$SLURM_JOB_ID" 2>/dev/null | grep -o " $1=[^ ]*" | cut -d= -f2; }
+requeue() { echo "$1: back into the queue"; scontrol requeue "$SLURM_JOB_ID"; }
+state="$(show JobState)"; taken="$(show PreemptTime)"
+if [ "$code" -eq 0 ]; then exit 0; fi
+if [ "$state" != RUNNING ]; then echo "ended by Slurm (${state:-no answer}), with $code"; exit "$code"; fi
+case "$told,$code" in
+  limit,*) echo "the time limit is reached: saved if time allowed; sbatch again to go on" ;;
+  *,64 | *,76) ;;
+  slurm,*) if [ "${taken:-None}" != None ]; then requeue "preempted"; fi ;;
+  ,75) requeue "a machine is going" ;;
+  *) if [ "${SLURM_RESTART_COUNT:-0}" -lt 10 ]; then requeue "failed with $code"; fi ;;
+esac
 exit "$code"
