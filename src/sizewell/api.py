@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def load_catalog(folder: Path | None = None) -> Catalog:
-    """The catalog of machines, prices and models: the installed one, or that of `folder`.
+    """The catalog of machines, prices and models: the installed one with the project's `catalog/`, or `folder` alone.
 
     Raises CatalogError with file, row and column for a table that is wrong.
     """

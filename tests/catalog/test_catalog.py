@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizewell.sizing.catalog import catalog as whole
-from sizewell.sizing.catalog import load, rows
+from sizewell.sizing.catalog import load, loading, rows
 from sizewell.sizing.money import Priced, Unpriced
 
 ON = date(2026, 9, 20)
@@ -313,9 +313,9 @@ def test_everything_is_sorted_and_read_only(catalog):
 
 
 def test_the_digest_is_over_the_bytes_of_the_files(catalog, tmp_path):
-    files = sorted(whole.DATA.rglob("*.csv"), key=lambda path: path.relative_to(whole.DATA).as_posix())
+    files = sorted(loading.DATA.rglob("*.csv"), key=lambda path: path.relative_to(loading.DATA).as_posix())
     assert catalog.digest == hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-    shutil.copytree(whole.DATA, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(loading.DATA, tmp_path, dirs_exist_ok=True)
     copied = load(tmp_path)
     assert (copied.digest, copied.all_offers, copied.shapes) == (catalog.digest, catalog.all_offers, catalog.shapes)
     (tmp_path / "quotas.csv").write_text((tmp_path / "quotas.csv").read_text(encoding="utf-8") + "\n", encoding="utf-8")
@@ -326,7 +326,7 @@ def test_the_digest_is_over_the_bytes_of_the_files(catalog, tmp_path):
     ("confidence", "moves"), [("high", True), ("medium", True), ("low", False), ("estimate", False)]
 )
 def test_a_newer_price_moves_the_date_of_the_catalog_unless_it_is_weak(catalog, tmp_path, confidence, moves):
-    shutil.copytree(whole.DATA, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(loading.DATA, tmp_path, dirs_exist_ok=True)
     with (tmp_path / "offers" / "aws.csv").open("a", encoding="utf-8") as stream:
         stream.write(f"aws,p5.48xlarge,us-east-1,,on-demand,50,2031-02-03,,list,a list,{confidence},\n")
     assert load(tmp_path).as_of == ("2031-02-03" if moves else catalog.as_of)
@@ -341,7 +341,7 @@ def test_loading_imports_no_heavy_library():
 
 def test_a_machine_type_is_one_row_in_one_file(tmp_path):
     """The checklist in docs/howto/add-a-machine-type.md."""
-    shutil.copytree(whole.DATA, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(loading.DATA, tmp_path, dirs_exist_ok=True)
     row = dict.fromkeys(rows.SHAPES, "") | {
         "cloud": "aws",
         "instance_type": "p9.48xlarge",

@@ -16,7 +16,7 @@ from sizewell.preview.diff import compare
 from sizewell.preview.pipeline import Request, run_preview
 from sizewell.preview.render import html, markdown, terminal
 from sizewell.preview.render import json as as_json
-from sizewell.resources.usage import parse_discounts
+from sizewell.sizing.catalog.rates import parse_discounts
 from sizewell.sizing.money import Priced, Unpriced
 
 DOCS = "docs/howto/refresh-prices.md"

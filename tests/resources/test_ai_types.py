@@ -11,8 +11,9 @@ import pytest
 from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
 from sizewell.resources.pricing import Pricing
 from sizewell.resources.tables import FREE, PRICERS, free_reason, gaps
-from sizewell.resources.usage import MEASURES, parse_discounts, parse_usage
+from sizewell.resources.usage import MEASURES, parse_usage
 from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.rates import parse_discounts
 from sizewell.sizing.money import Interval, Priced, Unpriced
 
 ON = date(2026, 11, 21)

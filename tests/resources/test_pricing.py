@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from sizewell.resources import UNKNOWN, Plan, RecordedResource, facts, price
 from sizewell.resources.pricing import Pricing
-from sizewell.resources.usage import parse_discounts, parse_usage
+from sizewell.resources.usage import parse_usage
 from sizewell.sizing.billing.costing import control_plane, disks, machine_hours
 from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.rates import parse_discounts
 from sizewell.sizing.errors import ConfigError
 from sizewell.sizing.money import Interval, Unpriced, total
 
@@ -271,6 +273,21 @@ def test_rows_sum_to_the_headline_to_the_cent(some: list[RecordedResource]) -> N
 
 
 # --- own rates and usage
+
+
+def test_the_projects_own_rates_and_commitments_price_a_plan_like_a_named_file() -> None:
+    resources = group({"minSize": 2, "desiredCapacity": 3, "maxSize": 4}, {"instanceType": "g6.xlarge"})
+    plan = Plan(project="t", stack="dev", resources=resources, config=CONFIG)
+    entry = {"cloud": "aws", "instance_type": "g6.xlarge", "region": "us-east-1", "count": 1}
+    said = {
+        "rates": [{"cloud": "aws", "market": "on-demand", "percent": 25}],
+        "commitments": [{**entry, "usd_per_hour": "0.40", "until": "2027-01-01"}],
+    }
+    own = replace(load(), rates=parse_discounts(said))
+    named = price(plan, load(), on=ON, discounts=parse_discounts(said))
+    assert price(plan, own, on=ON).items == named.items
+    assert price(plan, own, on=ON, discounts=parse_discounts(said)).items == named.items
+    assert named.items != price(plan, load(), on=ON).items
 
 
 def test_own_rates_and_commitments() -> None:

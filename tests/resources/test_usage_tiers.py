@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from sizewell.resources import Plan, RecordedResource, price
 from sizewell.resources.pricing import Pricing
-from sizewell.resources.usage import parse_discounts, parse_usage
+from sizewell.resources.usage import parse_usage
 from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.rates import parse_discounts
 from sizewell.sizing.money import Interval, Unpriced
 
 ON = date(2026, 11, 21)

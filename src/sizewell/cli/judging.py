@@ -42,7 +42,8 @@ def decision_of(root: Path, stack: str) -> Decision | None:
 
 def own_prices(usage: Path | None, discounts: Path | None) -> dict[str, Any]:
     """What the files say beside the list: arguments of `resources.price`."""
-    from sizewell.resources.usage import read_discounts, read_usage
+    from sizewell.resources.usage import read_usage
+    from sizewell.sizing.catalog.rates import read_discounts
 
     found: dict[str, Any] = {}
     if usage is not None:

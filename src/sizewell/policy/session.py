@@ -22,8 +22,10 @@ from sizewell.policy.rules import RULES
 from sizewell.resources.facts import facts
 from sizewell.resources.pricing import Pricing, price
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
-from sizewell.resources.usage import read_discounts, read_usage
+from sizewell.resources.usage import read_usage
 from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.overlay import folder_of
+from sizewell.sizing.catalog.rates import read_discounts
 from sizewell.sizing.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
@@ -59,7 +61,8 @@ class Session:
         self._alone = tuple(rule for rule in rules if rule.subject in ALONE)
         self._seen: dict[str, RecordedResource] = {}
         self._told: set[tuple[str, str, str]] = set()
-        self._catalog = load()
+        own = folder_of(opening.decisions.parent.parent) if opening.decisions is not None else None
+        self._catalog = load(overlay=own)
         self._prices = _own_prices()
         self.configure()
 

@@ -58,8 +58,9 @@ def run_preview(request: Request) -> records.Preview:
 
     Raises UsageError for what is wrong with the request itself, ConfigError for usage, discount and catalog files.
     """
-    from sizewell.resources.usage import NO_DISCOUNTS, NO_USAGE, read_discounts, read_usage
+    from sizewell.resources.usage import NO_USAGE, read_usage
     from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog.rates import NO_DISCOUNTS, read_discounts
 
     _check(request)
     catalog = load()
@@ -82,7 +83,7 @@ def run_preview(request: Request) -> records.Preview:
             catalog_digest=catalog.digest,
             catalog_as_of=catalog.as_of,
             age_days=_age(catalog.as_of, request.on),
-            discounts=request.discounts.name if request.discounts else "",
+            discounts=request.discounts.name if request.discounts else "catalog/rates.yaml" if catalog.rates else "",
             usage=_usage_in_words(request, pricing.unused),
             engine="pulumi" if request.engine == "pulumi" or request.plan_files else "offline",
         ),
@@ -246,13 +247,13 @@ def _base(request: Request) -> Iterator[_Base | None]:
 def _own_catalog(root: Path) -> Any:
     """The catalog of a revision, None where it is the head's, missing or cannot be read by the head."""
     from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog.loading import DATA
+    from sizewell.sizing.catalog.overlay import folder_of
 
     places = (root / "src/sizewell/sizing/catalog/data", root / "sizing/catalog/data")  # the latter before 0.1
-    directory = next((place for place in places if place.is_dir()), None)
-    if directory is None:
-        return None
+    directory = next((place for place in places if place.is_dir()), DATA)
     try:
-        catalog = load(directory)
+        catalog = load(directory, overlay=folder_of(root))
     except SizewellError:
         return None
     return None if catalog.digest == load().digest else catalog

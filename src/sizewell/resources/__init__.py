@@ -6,7 +6,8 @@ from sizewell.resources.facts import facts
 from sizewell.resources.pricing import Coverage, Pricing, price
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.stackfacts import StackFacts
-from sizewell.resources.usage import Discounts, Usage, read_discounts, read_usage
+from sizewell.resources.usage import Usage, read_usage
+from sizewell.sizing.catalog.rates import Discounts, read_discounts
 
 __all__ = [
     "UNKNOWN",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.usage import OWN_RATE, Discounts, Usage
+from sizewell.resources.usage import Usage
 from sizewell.resources.values import Text, cloud_of
 from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.catalog.rates import OWN_RATE, Discounts
 from sizewell.sizing.money import Interval, LineItem, Price, Priced, Unpriced
 
 if TYPE_CHECKING:

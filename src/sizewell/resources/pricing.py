@@ -6,7 +6,7 @@ A missing price is never 0, an unknown count or type gives an interval or an unp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,9 @@ from sizewell.resources.context import Context, Free, Outcome, Rates, Stated
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan
 from sizewell.resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
-from sizewell.resources.usage import NO_DISCOUNTS, NO_USAGE, Discounts, Usage
+from sizewell.resources.usage import NO_USAGE, Usage
 from sizewell.resources.values import canonical
+from sizewell.sizing.catalog.rates import NO_DISCOUNTS, Discounts
 from sizewell.sizing.money import Cost, LineItem, Unpriced, total
 
 if TYPE_CHECKING:
@@ -56,9 +57,10 @@ def price(
     plan: Plan, catalog: Catalog, *, on: date, usage: Usage | None = None, discounts: Discounts | None = None
 ) -> Pricing:
     """Price every resource of a plan on a date, in order of registration."""
+    own = discounts or catalog.rates  # a file that is named goes before the project's own rates
     context = Context(
         graph=Graph(plan),
-        catalog=Rates(catalog, discounts or NO_DISCOUNTS, on),
+        catalog=Rates(replace(catalog, rates=NO_DISCOUNTS) if catalog.rates else catalog, own, on),
         on=on,
         usage=Stated(usage or NO_USAGE),
     )
@@ -93,7 +95,7 @@ def price(
             unpriced.append((resource.urn, resource.type, "; ".join(dict.fromkeys(reasons))))
         else:
             estimated += 1
-    items = list((discounts or NO_DISCOUNTS).with_commitments(items, on))
+    items = list(own.with_commitments(items, on))
     return Pricing(
         items=tuple(items),
         free=tuple(free),

@@ -53,7 +53,7 @@ class ComparedFees:
             if isinstance(price, Priced):
                 found = ComparedFee(float(price.amount), known=True)
             else:
-                found = _stand_in([float(fee.usd) for fee in self.catalog.fees_of(cloud, key)])
+                found = _stand_in([float(self.catalog.own_usd(fee)) for fee in self.catalog.fees_of(cloud, key)])
             self.memo[cloud, key, region] = found
         return found
 
@@ -106,7 +106,7 @@ class ComparedFees:
 
     def cheapest(self, cloud: str, key: str) -> float:
         """A lower bound of a fee over all regions; 0 where no price is known."""
-        return min((float(f.usd) for f in self.catalog.fees if (f.cloud, f.key) == (cloud, key)), default=0.0)
+        return min((float(self.catalog.own_usd(fee)) for fee in self.catalog.fees_of(cloud, key)), default=0.0)
 
 
 def _stand_in(elsewhere: list[float]) -> ComparedFee:

@@ -4,6 +4,7 @@
 85520809984
 """
 
-from sizewell.sizing.catalog.catalog import Catalog, load
+from sizewell.sizing.catalog.catalog import Catalog
+from sizewell.sizing.catalog.loading import load
 
 __all__ = ["Catalog", "load"]

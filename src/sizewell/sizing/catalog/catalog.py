@@ -1,23 +1,19 @@
-"""The catalog: what machines are, what they cost, which models are known. Loaded once, frozen, passed down.
-
-`load()` reads the CSV files under `data/`. Everything is sorted, so the same files give the same answers in the same
-order; `digest` is the SHA-256 over the files' bytes in order of their names.
-"""
+"""The catalog: what machines are, what they cost, which models are known. Loaded once, frozen, passed down."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
-from sizewell.sizing.catalog import rows, spot, table
+from sizewell.sizing.catalog import spot
 from sizewell.sizing.catalog.estimates import Estimate, estimate
+from sizewell.sizing.catalog.rates import (
+    OWN_RATE,
+    Discounts,
+)
 from sizewell.sizing.catalog.records import (
     Accelerator,
     Architecture,
@@ -32,14 +28,11 @@ from sizewell.sizing.catalog.records import (
     Withheld,
     Zones,
 )
-from sizewell.sizing.errors import CatalogError, Fault
 from sizewell.sizing.money import Priced, Unpriced
 
-DATA = Path(__file__).parent / "data"
 EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
+NOT_LISTED = ("estimate", OWN_RATE)  # how the basis of a row begins that is no list price
 BLOCK_FRESH_DAYS = 30  # capacity blocks were re-priced four times in 2026
-
-_Named = TypeVar("_Named")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -52,6 +45,7 @@ class Catalog:
     fees: tuple[Fee, ...]
     quotas: tuple[Quota, ...]
     models: Mapping[str, Architecture]
+    rates: Discounts  # of the project's own: `price`, `fee` and `fee_tiers` have them applied, `offers` has list prices
     withheld: tuple[Withheld, ...]
     sold: Mapping[tuple[str, str], tuple[Sold, ...]]  # cloud and type -> regions without a price that have it
     region_facts: Mapping[tuple[str, str], Region]
@@ -144,6 +138,12 @@ class Catalog:
         """US dollars per machine-hour; of a spot machine the usual price in the region (`spot.py`), of zones otherwise
         the cheapest, which the source then names.
         """
+        listed = self._list_price(cloud, instance_type, region, market, on)
+        return self.rates.machine(listed, cloud, instance_type, region, market)
+
+    def _list_price(
+        self, cloud: str, instance_type: str, region: str, market: str, on: date | None
+    ) -> Priced | Unpriced:
         if market == "spot":
             usual = self.spot(cloud, instance_type, on).get(region)
             if usual is not None:
@@ -188,7 +188,7 @@ class Catalog:
         listed: dict[str, Decimal] = {}
         for row in self.offers_by_type.get((cloud, instance_type), ()):  # sorted by date within a key
             in_force = row.effective_from <= day and (not row.effective_to or day < row.effective_to)
-            if row.market == "on-demand" and not row.zone and in_force and not row.basis.startswith("estimate"):
+            if row.market == "on-demand" and not row.zone and in_force and not row.basis.startswith(NOT_LISTED):
                 listed[row.region] = row.usd_per_hour
         return listed
 
@@ -230,6 +230,17 @@ class Catalog:
 
     def fee_tiers(self, cloud: str, key: str, region: str, on: date | None = None) -> tuple[Fee, ...]:
         """The tiers of a fee in force on a day, by lower bound; () where its price in that region is not known."""
+        tiers = self._listed_tiers(cloud, key, region, on)
+        if not self.rates.rates:
+            return tiers
+        return tuple(replace(tier, usd=self.own_usd(tier)) for tier in tiers)
+
+    def own_usd(self, fee: Fee) -> Decimal:
+        """What a tier of a fee costs with the project's own rates."""
+        price = self.rates.fee(Priced(fee.usd, fee.source, fee.effective_from), fee.cloud, fee.key)
+        return price.amount if isinstance(price, Priced) else fee.usd
+
+    def _listed_tiers(self, cloud: str, key: str, region: str, on: date | None) -> tuple[Fee, ...]:
         day = on.isoformat() if on is not None else "9999-12-31"
         for place in (region, EVERYWHERE):
             tiers: dict[object, Fee] = {}
@@ -252,7 +263,10 @@ class Catalog:
 
     def fee(self, cloud: str, key: str, region: str, on: date | None = None) -> Priced | Unpriced:
         """US dollars per unit of the first tier (of a percentage: percent). A fee of another region is not guessed."""
-        tiers = self.fee_tiers(cloud, key, region, on)
+        return self.rates.fee(self._listed_fee(cloud, key, region, on), cloud, key)
+
+    def _listed_fee(self, cloud: str, key: str, region: str, on: date | None) -> Priced | Unpriced:
+        tiers = self._listed_tiers(cloud, key, region, on)
         if tiers:
             return Priced(tiers[0].usd, tiers[0].source, tiers[0].effective_from)
         elsewhere = sorted({fee.region for fee in self.fees_of(cloud, key)})
@@ -302,124 +316,9 @@ def stale(offer: Offer, on: date) -> bool:
     return offer.market == "capacity-block" and age > BLOCK_FRESH_DAYS
 
 
-def load(directory: Path | None = None) -> Catalog:
-    """The whole catalog, from the shipped data or another directory of the same form; the shipped one is cached.
-
-    Raises CatalogError with every wrong cell.
-    """
-    return _shipped() if directory is None else _read(directory)
-
-
-@functools.cache
-def _shipped() -> Catalog:
-    return _read(DATA)
-
-
-def _read(directory: Path) -> Catalog:
-    texts, digest = _files(directory)
-    faults: list[Fault] = []
-    sources = table.read_sources("sources.csv", texts.get("sources.csv", ""), faults)
-
-    def records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> list[_Named]:
-        """A file, or all files of a folder."""
-        found: list[_Named] = []
-        for path, text in texts.items():
-            if path == f"{name}.csv" or path.startswith(f"{name}/"):
-                found += table.read(path, text, columns, make, sources=sources, faults=faults)
-        return found
-
-    accelerators = records("accelerators", rows.ACCELERATORS, rows.accelerator)
-    shapes = records("shapes", rows.SHAPES, rows.shape)
-    slices = records("slices", rows.SLICES, rows.tpu_slice)
-    fees = records("fees", rows.FEES, rows.fee)
-    quotas = records("quotas", rows.QUOTAS, rows.quota)
-    models = records("models", rows.MODELS, rows.model)
-    withheld = records("withheld", rows.WITHHELD, rows.withheld)
-    sold = records("sold", rows.SOLD, rows.sold)
-    regions = records("regions", rows.REGIONS, rows.region)
-    zones = records("zones", rows.ZONES, rows.zones)
-    premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
-    offers: list[Offer] = []
-    for path, text in texts.items():
-        if path.startswith("offers/"):
-            offers += rows.read_offers(path, text, sources, faults)
-    for name, keys in (
-        ("accelerators", [a.key for a in accelerators]),
-        ("models", [m.key for m in models]),
-        ("shapes", [f"{s.cloud} {s.instance_type}" for s in shapes]),
-        ("regions", [f"{r.cloud} {r.region}" for r in regions]),
-        ("zones", [f"{z.cloud} {z.instance_type} {z.region}" for z in zones]),
-        ("sagemaker", [p.instance_type for p in premiums]),
-    ):
-        if len(set(keys)) < len(keys):
-            twice = sorted({key for key in keys if keys.count(key) > 1})
-            faults.append(Fault(path=name, message=f"two rows for {', '.join(twice)}"))
-    if faults:
-        raise CatalogError(faults, subject="catalog")
-
-    offers.sort(key=lambda o: (o.cloud, o.instance_type, o.region, o.market, o.zone, o.effective_from))
-    by_type: dict[tuple[str, str], list[Offer]] = {}
-    for offer in offers:
-        by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)
-    shapes.sort(key=lambda s: (s.cloud, s.instance_type))
-    sold_in: dict[tuple[str, str], tuple[Sold, ...]] = {}
-    for place in sorted(sold, key=lambda p: (p.cloud, p.instance_type, p.region)):
-        sold_in[place.cloud, place.instance_type] = (*sold_in.get((place.cloud, place.instance_type), ()), place)
-    plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
-    dated = (o for key, of_type in by_type.items() if key not in plain for o in of_type)
-    return Catalog(
-        accelerators=MappingProxyType({a.key: a for a in sorted(accelerators, key=lambda a: a.key)}),
-        shapes=tuple(shapes),
-        slices=tuple(sorted(slices, key=lambda s: (s.generation, s.machine_type, s.chips, s.topology))),
-        fees=tuple(sorted(fees, key=lambda f: (f.cloud, f.key, f.region, f.from_quantity, f.effective_from))),
-        quotas=tuple(sorted(quotas, key=lambda q: (q.cloud, q.code))),
-        models=MappingProxyType({m.key: m for m in sorted(models, key=lambda m: m.key.lower())}),
-        withheld=tuple(
-            sorted(withheld, key=lambda w: (w.cloud, w.instance_type, w.region, w.market, w.zone, w.date, w.reason))
-        ),
-        sold=MappingProxyType(sold_in),
-        region_facts=MappingProxyType({(r.cloud, r.region): r for r in regions}),
-        zone_facts=MappingProxyType({(z.cloud, z.instance_type, z.region): z for z in zones}),
-        sagemaker_premiums=MappingProxyType({p.instance_type: p for p in premiums}),
-        digest=digest,
-        as_of=max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default=""),
-        all_offers=tuple(offers),
-        offers_by_type=MappingProxyType({key: tuple(value) for key, value in by_type.items()}),
-        shapes_by_type=MappingProxyType({(s.cloud, s.instance_type): s for s in shapes}),
-        accelerator_names=_names((a.key, a.aliases) for a in accelerators),
-        model_names=_names((m.key, m.aliases) for m in models),
-    )
-
-
-def _files(directory: Path) -> tuple[dict[str, str], str]:
-    """Every CSV file's text by its path under `directory`, sorted, and the SHA-256 over their bytes."""
-    paths = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*.csv"))
-    whole = hashlib.sha256()
-    texts: dict[str, str] = {}
-    for path in paths:
-        content = (directory / path).read_bytes()
-        whole.update(content)
-        try:
-            texts[path] = content.decode("utf-8")
-        except UnicodeDecodeError as wrong:
-            raise CatalogError([Fault(path=path, message=f"is not UTF-8: {wrong}")], subject="catalog") from None
-    return texts, whole.hexdigest()
-
-
 def spelling(name: str) -> str:
     """The form in which names are compared: lower case, dashes for underscores."""
     return name.strip().lower().replace("_", "-")
-
-
-def _names(entries: Iterable[tuple[str, tuple[str, ...]]]) -> Mapping[str, str]:
-    names: dict[str, str] = {}
-    keys: list[str] = []
-    for key, aliases in entries:
-        for alias in aliases:
-            names[spelling(alias)] = key
-        keys.append(key)
-    names.update({spelling(key): key for key in keys})  # a key wins over another record's alias
-    return MappingProxyType(names)
 
 
 def _lookup(kind: str, name: str, names: Mapping[str, str]) -> str:

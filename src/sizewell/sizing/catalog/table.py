@@ -145,15 +145,18 @@ def read(
     *,
     sources: Mapping[str, str],
     faults: list[Fault],
+    at: list[str] | None = None,
 ) -> list[Record]:
     """All records of one file; what is wrong goes to `faults` as "offers/aws.csv row 214: usd_per_hour: ...".
 
-    Row numbers are line numbers: the header is row 1.
+    Row numbers are line numbers: the header is row 1. `at` takes down where each record stands.
     """
     records: list[Record] = []
     for number, cells in lines(name, text, columns, faults):
         try:
             records.append(make(Row(dict(zip(columns, cells, strict=True)), sources)))
+            if at is not None:
+                at.append(f"{name} row {number}")
         except CellError as wrong:
             faults.append(Fault(path=f"{name} row {number}: {wrong.column}", message=str(wrong)))
     return records

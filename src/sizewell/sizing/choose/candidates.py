@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 from sizewell.sizing.catalog import buildable, residency
 from sizewell.sizing.catalog.managed import RAW, TITLES
+from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
 from sizewell.sizing.catalog.spot import FAR_BELOW, UsualSpot
 from sizewell.sizing.choose import orchestration, services
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Memo
 from sizewell.sizing.choose.fleets import fleets_for
 from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.money import Priced
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 
 if TYPE_CHECKING:
@@ -430,10 +432,10 @@ def _deals(offers: Sequence[Offer], context: _Context, *, every: bool) -> tuple[
         return ()
     usual = context.catalog.spot(offers[0].cloud, offers[0].instance_type, context.on)
     if not every:
-        return _cheapest(offers, usual)
+        return _cheapest(offers, usual, context.catalog.rates)
     key = ("deals", offers[0].cloud, offers[0].instance_type, context.on)
     if key not in context.catalog.memo:
-        context.catalog.memo[key] = _cheapest(offers, usual)
+        context.catalog.memo[key] = _cheapest(offers, usual, context.catalog.rates)
     return context.catalog.memo[key]  # type: ignore[no-any-return]
 
 
@@ -446,12 +448,13 @@ def _estimated(shape: Shape, context: _Context) -> tuple[Deal, ...]:
         fact = context.catalog.region(shape.cloud, region)
         named = any((cloud, where) == (shape.cloud, region) for cloud, where, _ in context.need.places)
         if _place_allowed(shape.cloud, region, "", context.need) and (named or fact is None or fact.access == "open"):
-            usd = guess.usd_per_hour
-            found.append(Deal(market="on-demand", region=region, zone="", usd_per_hour=usd, estimate=str(guess)))
+            price = context.catalog.price(shape.cloud, shape.instance_type, region, "on-demand", context.on)
+            usd, why = (price.amount, "") if isinstance(price, Priced) else (guess.usd_per_hour, str(guess))
+            found.append(Deal(market="on-demand", region=region, zone="", usd_per_hour=usd, estimate=why))
     return tuple(sorted(found, key=lambda deal: (deal.usd_per_hour, deal.region)))
 
 
-def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot]) -> tuple[Deal, ...]:
+def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot], rates: Discounts) -> tuple[Deal, ...]:
     """One deal for each market of each region.
 
     A spot deal has the region's usual price, and the zone of the cheapest quote that is not far below it.
@@ -470,12 +473,20 @@ def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot]) -> tuple[
             market=o.market,
             region=o.region,
             zone=o.zone,
-            usd_per_hour=usual[o.region].usd_per_hour if o.market == "spot" else o.usd_per_hour,
+            usd_per_hour=_own_usd(usual[o.region].usd_per_hour if o.market == "spot" else o.usd_per_hour, o, rates),
             advisor=o.interruption,
         )
         for _, _, o in best.values()
     ]
     return tuple(sorted(deals, key=lambda deal: (deal.market, deal.usd_per_hour, deal.region, deal.zone)))
+
+
+def _own_usd(usd: Decimal, offer: Offer, rates: Discounts) -> Decimal:
+    """What the project pays for it by rates of its own."""
+    if not rates.rates:
+        return usd
+    price = rates.machine(Priced(usd, "", ""), offer.cloud, offer.instance_type, offer.region, offer.market)
+    return price.amount if isinstance(price, Priced) else usd
 
 
 def _places(need: Requirements) -> str:

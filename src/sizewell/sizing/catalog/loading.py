@@ -1,0 +1,255 @@
+"""Reading the catalog: the CSV files under `data/`, and a project's own rows over them.
+
+Everything is sorted, so the same files give the same answers in the same order; `digest` is the SHA-256 over the files'
+bytes in order of their names.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from sizewell.sizing.catalog import overlay as overlays
+from sizewell.sizing.catalog import rows, table
+from sizewell.sizing.catalog.catalog import Catalog, spelling
+from sizewell.sizing.catalog.rates import (
+    NO_DISCOUNTS,
+    OWN_RATE,
+    Discounts,
+    lines_of,
+    parse_discounts,
+    parse_yaml,
+    read_text,
+)
+from sizewell.sizing.catalog.records import Offer, Shape, Sold
+from sizewell.sizing.errors import CatalogError, ConfigError, Fault
+
+DATA = Path(__file__).parent / "data"
+
+_Named = TypeVar("_Named")
+
+
+def load(directory: Path | None = None, *, overlay: Path | None = None) -> Catalog:
+    """The whole catalog: the shipped data with the project's own `catalog/` over it (see `overlay.py`).
+
+    `directory` names other data of the same form, `overlay` another folder of own rows; without either, the overlay of
+    the Pulumi project around the working directory counts, and the result is cached until its files change.
+    Raises CatalogError with every wrong cell, by file and row.
+    """
+    if directory is not None:
+        return _read(directory, overlay)
+    folder = overlay if overlay is not None else overlays.current()
+    return _shipped() if folder is None else _with_overlay(folder, overlays.stamp(folder))
+
+
+@functools.cache
+def _shipped() -> Catalog:
+    return _read(DATA, None)
+
+
+@functools.lru_cache(maxsize=4)
+def _with_overlay(folder: Path, _stamp: object) -> Catalog:
+    return _read(DATA, folder)
+
+
+def _read(directory: Path, overlay: Path | None) -> Catalog:
+    texts, digest = _files(directory)
+    faults: list[Fault] = []
+    own_texts: dict[str, str] = {}
+    if overlay is not None:
+        own_texts, own_digest = _own_files(overlay, faults)
+        digest = hashlib.sha256(f"{digest} {own_digest}".encode()).hexdigest()
+    sources = table.read_sources("sources.csv", texts.get("sources.csv", ""), faults)
+    if "sources.csv" in own_texts:
+        sources |= table.read_sources(f"{overlays.FOLDER}/sources.csv", own_texts["sources.csv"], faults)
+
+    def own_records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> tuple[list[_Named], list[str]]:
+        found: list[_Named] = []
+        places: list[str] = []
+        for path, text in own_texts.items():
+            if path == f"{name}.csv" or path.startswith(f"{name}/"):
+                shown = f"{overlays.FOLDER}/{path}"
+                found += table.read(shown, text, columns, make, sources=sources, faults=faults, at=places)
+        return found, places
+
+    def records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> list[_Named]:
+        """A file, or all files of a folder, with the project's own rows over them."""
+        found: list[_Named] = []
+        for path, text in texts.items():
+            if path == f"{name}.csv" or path.startswith(f"{name}/"):
+                found += table.read(path, text, columns, make, sources=sources, faults=faults)
+        return overlays.merged(name, found, *own_records(name, columns, make), faults) if own_texts else found
+
+    accelerators = records("accelerators", rows.ACCELERATORS, rows.accelerator)
+    shapes = records("shapes", rows.SHAPES, rows.shape)
+    slices = records("slices", rows.SLICES, rows.tpu_slice)
+    fees = records("fees", rows.FEES, rows.fee)
+    quotas = records("quotas", rows.QUOTAS, rows.quota)
+    models = records("models", rows.MODELS, rows.model)
+    withheld = records("withheld", rows.WITHHELD, rows.withheld)
+    sold = records("sold", rows.SOLD, rows.sold)
+    regions = records("regions", rows.REGIONS, rows.region)
+    zones = records("zones", rows.ZONES, rows.zones)
+    premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
+    offers: list[Offer] = []
+    for path, text in texts.items():
+        if path.startswith("offers/"):
+            offers += rows.read_offers(path, text, sources, faults)
+    rates = NO_DISCOUNTS
+    if overlay is not None:
+        by_name = {(s.cloud, s.instance_type): s for s in shapes}
+        places = [(r.cloud, r.region) for r in regions]
+        own, at = own_records("offers", rows.OFFERS, rows.offer)
+        overlays.check_offers(zip(own, at, strict=True), by_name, places, faults)
+        offers = overlays.merged("offers", offers, own, at, faults)
+        known = {a.key for a in accelerators}
+        for shape, place in zip(*own_records("shapes", rows.SHAPES, rows.shape), strict=True):
+            if shape.accelerator and shape.accelerator not in known:
+                faults.append(Fault(path=f"{place}: accelerator", message=f"no accelerator {shape.accelerator!r}"))
+        if overlays.RATES in own_texts:
+            rates = _own_rates(own_texts[overlays.RATES], by_name, places, {(f.cloud, f.key) for f in fees}, faults)
+            offers += _rated_offers(rates, offers)
+    for name, keys in (
+        ("accelerators", [a.key for a in accelerators]),
+        ("models", [m.key for m in models]),
+        ("shapes", [f"{s.cloud} {s.instance_type}" for s in shapes]),
+        ("regions", [f"{r.cloud} {r.region}" for r in regions]),
+        ("zones", [f"{z.cloud} {z.instance_type} {z.region}" for z in zones]),
+        ("sagemaker", [p.instance_type for p in premiums]),
+    ):
+        if len(set(keys)) < len(keys):
+            twice = sorted({key for key in keys if keys.count(key) > 1})
+            faults.append(Fault(path=name, message=f"two rows for {', '.join(twice)}"))
+    if faults:
+        raise CatalogError(list(dict.fromkeys(faults)), subject="catalog")
+
+    offers.sort(key=lambda o: (o.cloud, o.instance_type, o.region, o.market, o.zone, o.effective_from))
+    by_type: dict[tuple[str, str], list[Offer]] = {}
+    for offer in offers:
+        by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)
+    shapes.sort(key=lambda s: (s.cloud, s.instance_type))
+    sold_in: dict[tuple[str, str], tuple[Sold, ...]] = {}
+    for sale in sorted(sold, key=lambda p: (p.cloud, p.instance_type, p.region)):
+        sold_in[sale.cloud, sale.instance_type] = (*sold_in.get((sale.cloud, sale.instance_type), ()), sale)
+    plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
+    dated = (o for key, of_type in by_type.items() if key not in plain for o in of_type)
+    return Catalog(
+        accelerators=MappingProxyType({a.key: a for a in sorted(accelerators, key=lambda a: a.key)}),
+        shapes=tuple(shapes),
+        slices=tuple(sorted(slices, key=lambda s: (s.generation, s.machine_type, s.chips, s.topology))),
+        fees=tuple(sorted(fees, key=lambda f: (f.cloud, f.key, f.region, f.from_quantity, f.effective_from))),
+        quotas=tuple(sorted(quotas, key=lambda q: (q.cloud, q.code))),
+        rates=rates,
+        models=MappingProxyType({m.key: m for m in sorted(models, key=lambda m: m.key.lower())}),
+        withheld=tuple(
+            sorted(withheld, key=lambda w: (w.cloud, w.instance_type, w.region, w.market, w.zone, w.date, w.reason))
+        ),
+        sold=MappingProxyType(sold_in),
+        region_facts=MappingProxyType({(r.cloud, r.region): r for r in regions}),
+        zone_facts=MappingProxyType({(z.cloud, z.instance_type, z.region): z for z in zones}),
+        sagemaker_premiums=MappingProxyType({p.instance_type: p for p in premiums}),
+        digest=digest,
+        as_of=max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default=""),
+        all_offers=tuple(offers),
+        offers_by_type=MappingProxyType({key: tuple(value) for key, value in by_type.items()}),
+        shapes_by_type=MappingProxyType({(s.cloud, s.instance_type): s for s in shapes}),
+        accelerator_names=_names((a.key, a.aliases) for a in accelerators),
+        model_names=_names((m.key, m.aliases) for m in models),
+    )
+
+
+def _own_files(folder: Path, faults: list[Fault]) -> tuple[dict[str, str], str]:
+    """The tables and rates of an overlay by their path, and the SHA-256 over them."""
+    if not folder.is_dir():
+        raise CatalogError([Fault(path=str(folder), message="no such folder", fix=f"unset {overlays.VARIABLE}")])
+    texts, digest = _files(folder, f"{overlays.FOLDER}/")
+    for path in texts:
+        if overlays.table_of(Path(path), Path()) not in overlays.TABLES:
+            shown = f"{overlays.FOLDER}/{path}"
+            faults.append(
+                Fault(path=shown, message="is no table of the catalog", fix=f"one of {', '.join(overlays.TABLES)}")
+            )
+    rates = folder / overlays.RATES
+    if rates.is_file():
+        try:
+            texts[overlays.RATES] = read_text(rates)
+        except ConfigError as wrong:
+            faults += wrong.faults
+        else:
+            digest = hashlib.sha256(f"{digest} {texts[overlays.RATES]}".encode()).hexdigest()
+    return texts, digest
+
+
+def _own_rates(
+    text: str,
+    shapes: Mapping[tuple[str, str], Shape],
+    regions: Iterable[tuple[str, str]],
+    fees: Iterable[tuple[str, str]],
+    faults: list[Fault],
+) -> Discounts:
+    shown = f"{overlays.FOLDER}/{overlays.RATES}"
+    try:
+        data = parse_yaml(text, Path(shown))
+        lines = lines_of(text)
+        rates = parse_discounts(data, shown, lines)
+    except ConfigError as wrong:
+        faults += [replace(fault, path=f"{shown} {fault.path}") for fault in wrong.faults]
+        return NO_DISCOUNTS
+    faults += overlays.check_rates(rates, shown, lines=lines, shapes=shapes, regions=regions, fees=fees)
+    return rates
+
+
+def _rated_offers(rates: Discounts, offers: Iterable[Offer]) -> list[Offer]:
+    """A price of one's own for a machine type in a region where the catalog has none: the type is sold there."""
+    known = {(o.cloud, o.instance_type, o.region, o.market) for o in offers}
+    added: dict[tuple[str, str, str, str], Offer] = {}
+    for rate in rates.rates:
+        key = (rate.cloud, rate.instance_type, rate.region, rate.market or "on-demand")
+        if rate.usd and all(key) and not rate.fee and key not in known and key not in added:
+            added[key] = Offer(
+                cloud=rate.cloud,
+                instance_type=rate.instance_type,
+                region=rate.region,
+                zone="",
+                market=key[3],  # type: ignore[arg-type]
+                usd_per_hour=rate.usd,
+                effective_from="2000-01-01",
+                effective_to="",
+                basis=OWN_RATE,
+                source=OWN_RATE,
+                confidence="high",
+            )
+    return list(added.values())
+
+
+def _files(directory: Path, prefix: str = "") -> tuple[dict[str, str], str]:
+    """Every CSV file's text by its path under `directory`, sorted, and the SHA-256 over their bytes."""
+    paths = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*.csv"))
+    whole = hashlib.sha256()
+    texts: dict[str, str] = {}
+    for path in paths:
+        content = (directory / path).read_bytes()
+        whole.update(content)
+        try:
+            texts[path] = content.decode("utf-8")
+        except UnicodeDecodeError as wrong:
+            raise CatalogError(
+                [Fault(path=prefix + path, message=f"is not UTF-8: {wrong}")], subject="catalog"
+            ) from None
+    return texts, whole.hexdigest()
+
+
+def _names(entries: Iterable[tuple[str, tuple[str, ...]]]) -> Mapping[str, str]:
+    names: dict[str, str] = {}
+    keys: list[str] = []
+    for key, aliases in entries:
+        for alias in aliases:
+            names[spelling(alias)] = key
+        keys.append(key)
+    names.update({spelling(key): key for key in keys})  # a key wins over another record's alias
+    return MappingProxyType(names)

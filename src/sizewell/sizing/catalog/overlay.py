@@ -1,0 +1,166 @@
+"""A project's own `catalog/`: rows that add to the shipped catalog or correct it, and `rates.yaml`, what it pays.
+
+The tables have the shipped catalog's own names and columns. A row with the key of a shipped row takes its place; of two
+rows of the project's own that say different things, neither is taken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from sizewell.sizing.catalog.rates import Discounts
+from sizewell.sizing.catalog.records import PROVISIONABLE, Offer, Shape
+from sizewell.sizing.errors import Fault
+
+FOLDER: Final = "catalog"
+RATES: Final = "rates.yaml"
+VARIABLE: Final = "SIZEWELL_CATALOG"  # names another folder; empty: none
+TABLES: Final = (
+    *("accelerators", "shapes", "slices", "offers", "withheld", "sold", "regions", "zones", "fees", "quotas"),
+    *("sagemaker", "models", "sources"),
+)
+
+Key = Callable[[Any], tuple[object, ...]]
+KEYS: Final[Mapping[str, Key]] = {
+    "accelerators": lambda r: (r.key,),
+    "shapes": lambda r: (r.cloud, r.instance_type),
+    "slices": lambda r: (r.machine_type, r.topology),
+    "offers": lambda r: (r.cloud, r.instance_type, r.region, r.zone, r.market, r.effective_from),
+    "withheld": lambda r: (r.cloud, r.instance_type, r.region, r.zone, r.market, r.date),
+    "sold": lambda r: (r.cloud, r.instance_type, r.region),
+    "regions": lambda r: (r.cloud, r.region),
+    "zones": lambda r: (r.cloud, r.instance_type, r.region),
+    "fees": lambda r: (r.cloud, r.key, r.region, r.from_quantity, r.effective_from),
+    "quotas": lambda r: (r.cloud, r.scope, r.code),
+    "sagemaker": lambda r: (r.instance_type,),
+    "models": lambda r: (r.key,),
+}
+
+_Row = TypeVar("_Row")
+
+
+def folder_of(project: Path) -> Path | None:
+    """The overlay of a project: its `catalog/` where that holds a table or rates; None where it has none."""
+    folder = project / FOLDER
+    if not folder.is_dir():
+        return None
+    named = (folder / RATES).is_file() or any(table_of(path, folder) in TABLES for path in folder.rglob("*.csv"))
+    return folder if named else None
+
+
+def current() -> Path | None:
+    """The overlay that counts here: the one that SIZEWELL_CATALOG names, or that of the Pulumi project around."""
+    if VARIABLE in os.environ:
+        named = os.environ[VARIABLE]
+        return Path(named) if named else None
+    start = Path.cwd()
+    for folder in (start, *start.parents):
+        if (folder / "Pulumi.yaml").is_file():
+            return folder_of(folder)
+    return None
+
+
+def table_of(path: Path, folder: Path) -> str:
+    """Which table a file belongs to: "offers" for offers.csv and for every file in offers/."""
+    first = path.relative_to(folder).parts[0]
+    return first.removesuffix(".csv")
+
+
+def stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """What tells whether a folder's files changed: names, sizes and times."""
+    files = [path for path in folder.rglob("*") if path.suffix in (".csv", ".yaml")]
+    return tuple(sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files))
+
+
+def merged(table: str, shipped: list[_Row], own: list[_Row], places: list[str], faults: list[Fault]) -> list[_Row]:
+    """The shipped rows with a project's own in the place of those with the same key; contradictions go to `faults`.
+
+    `places` says for each own row where it stands, as "catalog/offers/aws.csv row 3".
+    """
+    if not own:
+        return shipped
+    key = KEYS[table]
+    rows = {key(row): row for row in shipped}
+    seen: dict[tuple[object, ...], tuple[_Row, str]] = {}
+    for row, place in zip(own, places, strict=True):
+        before = seen.setdefault(key(row), (row, place))
+        if before[0] != row:
+            said = " ".join(str(part) for part in key(row) if part)
+            faults.append(
+                Fault(path=place, message=f"contradicts {before[1]}: two rows for {said}", fix="keep one of the two")
+            )
+        rows[key(row)] = row
+    return list(rows.values())
+
+
+def check_offers(
+    own: Iterable[tuple[Offer, str]],
+    shapes: Mapping[tuple[str, str], Shape],
+    regions: Iterable[tuple[str, str]],
+    faults: list[Fault],
+) -> None:
+    """A project's own prices are for machines, markets and regions that exist, and are prices."""
+    known = set(regions)
+    for offer, place in own:
+        shape = shapes.get((offer.cloud, offer.instance_type))
+        if shape is None:
+            faults.append(_no_machine(f"{place}: instance_type", offer.cloud, offer.instance_type, shapes))
+        elif offer.market not in shape.markets:
+            sold = ", ".join(sorted(shape.markets))
+            faults.append(Fault(path=f"{place}: market", found=offer.market, allowed=f"one of {sold}"))
+        if offer.cloud in PROVISIONABLE and (offer.cloud, offer.region) not in known:
+            faults.append(Fault(path=f"{place}: region", found=offer.region, allowed=f"a region of {offer.cloud}"))
+        if offer.usd_per_hour <= 0:
+            faults.append(Fault(path=f"{place}: usd_per_hour", found=str(offer.usd_per_hour), allowed="more than 0"))
+
+
+def check_rates(
+    rates: Discounts,
+    place: str,
+    *,
+    lines: Mapping[str, int],
+    shapes: Mapping[tuple[str, str], Shape],
+    regions: Iterable[tuple[str, str]],
+    fees: Iterable[tuple[str, str]],
+) -> list[Fault]:
+    """What a project's own rates name exists: clouds, machine types, regions, fees."""
+    from difflib import get_close_matches
+
+    faults: list[Fault] = []
+    clouds = {cloud for cloud, _ in shapes}
+    known_regions, known_fees = set(regions), set(fees)
+
+    def at(entry: str, key: str) -> str:
+        line = lines.get(f"{entry}.{key}", lines.get(entry))
+        return f"{place} line {line}: {entry}.{key}" if line else f"{place}: {entry}.{key}"
+
+    entries: list[tuple[str, Any]] = [(f"rates[{n}]", rate) for n, rate in enumerate(rates.rates)]
+    entries += [(f"commitments[{n}]", commitment) for n, commitment in enumerate(rates.commitments)]
+    for entry, rate in entries:
+        if rate.cloud and rate.cloud not in clouds:
+            allowed = f"one of {', '.join(sorted(clouds))}"
+            faults.append(Fault(path=at(entry, "cloud"), found=rate.cloud, allowed=allowed))
+            continue
+        asked = [rate.cloud] if rate.cloud else sorted(clouds)
+        if rate.instance_type and not any((cloud, rate.instance_type) in shapes for cloud in asked):
+            faults.append(_no_machine(at(entry, "instance_type"), rate.cloud, rate.instance_type, shapes))
+        if rate.region and not any((cloud, rate.region) in known_regions for cloud in asked if cloud in PROVISIONABLE):
+            faults.append(Fault(path=at(entry, "region"), found=rate.region, allowed="a region of the catalog"))
+        fee = getattr(rate, "fee", "")
+        if fee not in ("", "*") and not any((cloud, fee) in known_fees for cloud in asked):
+            near = get_close_matches(fee, [key for cloud, key in known_fees if cloud in asked], n=1)
+            hint = f"did you mean {near[0]}?" if near else "see `sizewell prices show --fees`"
+            faults.append(Fault(path=at(entry, "fee"), message=f"no fee {fee!r}", fix=hint))
+    return faults
+
+
+def _no_machine(path: str, cloud: str, instance_type: str, shapes: Mapping[tuple[str, str], Shape]) -> Fault:
+    from difflib import get_close_matches
+
+    near = get_close_matches(instance_type, [name for where, name in shapes if cloud in ("", where)], n=1)
+    hint = f"did you mean {near[0]}?" if near else f"add it to {FOLDER}/shapes.csv"
+    of = f" of {cloud}" if cloud else ""
+    return Fault(path=path, message=f"no machine type {instance_type!r}{of}", fix=hint)

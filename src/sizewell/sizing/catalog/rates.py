@@ -1,0 +1,293 @@
+"""What a team really pays: rates and commitments of its own, read from a YAML file and applied to list prices.
+
+The file is checked whole before anything is priced; every fault is named with its line and path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Final
+
+from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Price, Priced
+
+OWN_RATE: Final = "own rate"  # the source of a price that a team states itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A percentage off, or a fixed price, for machines or fees that match; blank fields match everything."""
+
+    cloud: str = ""
+    instance_type: str = ""
+    region: str = ""
+    market: str = ""
+    fee: str = ""
+    percent: Decimal | None = None
+    usd: Decimal | None = None
+
+    def applied(self, listed: Price) -> Price:
+        if self.usd is not None:
+            return Priced(self.usd, OWN_RATE, listed.date if isinstance(listed, Priced) else "")
+        if self.percent is None or not isinstance(listed, Priced):
+            return listed
+        factor = (100 - self.percent) / 100
+        return Priced(
+            listed.amount * factor, f"{listed.source}, own discount {self.percent.normalize():f} %", listed.date
+        )
+
+    def matches(self, cloud: str, instance_type: str, region: str, market: str) -> bool:
+        """Whether it is the rate of a machine type in a market of a region."""
+        return (
+            self.fee == ""
+            and self.cloud in ("", cloud)
+            and self.instance_type in ("", instance_type)
+            and self.region in ("", region)
+            and self.market in ("", market)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commitment:
+    """Capacity that is bought already: `count` machines at `usd_per_hour` until a date."""
+
+    cloud: str
+    instance_type: str
+    region: str
+    count: int
+    usd_per_hour: Decimal
+    until: date
+
+
+@dataclass(frozen=True, slots=True)
+class Discounts:
+    """Own rates (the first match counts) and own commitments."""
+
+    rates: tuple[Rate, ...] = ()
+    commitments: tuple[Commitment, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rates or self.commitments)
+
+    def machine(self, listed: Price, cloud: str, instance_type: str, region: str, market: str) -> Price:
+        for rate in self.rates:
+            if rate.matches(cloud, instance_type, region, market):
+                return rate.applied(listed)
+        return listed
+
+    def fee(self, listed: Price, cloud: str, key: str) -> Price:
+        for rate in self.rates:
+            if rate.cloud in ("", cloud) and rate.fee in (key, "*"):
+                return rate.applied(listed)
+        return listed
+
+    def with_commitments(self, items: Iterable[LineItem], on: date) -> Iterable[LineItem]:
+        """On-demand machine-hours that a commitment covers become a line of their own, at the committed price."""
+        ours = {f"{c.instance_type}, on-demand, {c.region}": c for c in self.commitments if c.until >= on}
+        left = {what: commitment.count * HOURS_PER_MONTH for what, commitment in ours.items()}
+        for item in items:
+            hours = left.get(item.what, Decimal(0))
+            if item.unit != "machine-hour" or item.cadence != "monthly" or hours <= 0:
+                yield item
+                continue
+            commitment = ours[item.what]
+            whole = item.quantity
+            covered = Interval(*(min(bound, hours) for bound in (whole.floor, whole.expected, whole.ceiling)))
+            rest = Interval(
+                whole.floor - covered.floor, whole.expected - covered.expected, whole.ceiling - covered.ceiling
+            )
+            left[item.what] = hours - covered.ceiling
+            yield replace(
+                item,
+                quantity=covered,
+                price=Priced(commitment.usd_per_hour, "own commitment", on.isoformat()),
+                how=f"{commitment.count} committed until {commitment.until.isoformat()}",
+            )
+            if rest.ceiling > 0:
+                yield replace(item, quantity=rest, how=f"{item.how}; beyond the commitment")
+
+
+NO_DISCOUNTS: Final = Discounts()
+
+
+def read_discounts(path: Path) -> Discounts:
+    """A rates file: {rates: [...], commitments: [...]}; see `Rate` and `Commitment` for the keys.
+
+    Raises ConfigError with every fault, each with its line.
+    """
+    text = read_text(path)
+    return parse_discounts(parse_yaml(text, path), str(path), lines_of(text))
+
+
+def parse_discounts(data: Any, origin: str = "discounts", lines: Mapping[str, int] | None = None) -> Discounts:
+    """Discounts of what a YAML file says; `lines` has the line of each entry, as "rates[0]"."""
+    faults: list[Fault] = []
+    if not isinstance(data, Mapping):
+        raise ConfigError([Fault(path="", found=data, allowed="a mapping with rates, commitments")], subject=origin)
+    faults.extend(
+        unknown_key("", str(key), ("rates", "commitments")) for key in data if key not in ("rates", "commitments")
+    )
+    rates = [_rate(f"rates[{i}]", entry, faults) for i, entry in enumerate(entries_of(data, "rates", faults))]
+    commitments = [
+        _commitment(f"commitments[{i}]", entry, faults)
+        for i, entry in enumerate(entries_of(data, "commitments", faults))
+    ]
+    faults += _contradictions(rates, lines or {})
+    if faults:
+        raise ConfigError([located(fault, lines or {}) for fault in faults], subject=origin)
+    return Discounts(tuple(r for r in rates if r), tuple(c for c in commitments if c))
+
+
+def located(fault: Fault, lines: Mapping[str, int]) -> Fault:
+    """The fault with the line of the entry that it is about, where that is known."""
+    entry = fault.path.partition(".")[0]
+    line = lines.get(fault.path, lines.get(entry))
+    return fault if line is None else replace(fault, path=f"line {line}: {fault.path}")
+
+
+def lines_of(text: str) -> dict[str, int]:
+    r"""The line of every entry of the lists at the top of a YAML text, and of every key in them.
+
+    >>> lines_of("rates:\n  - {cloud: aws,\n     usd: 2}")
+    {'rates': 1, 'rates[0]': 2, 'rates[0].cloud': 2, 'rates[0].usd': 3}
+    """
+    import yaml
+
+    lines: dict[str, int] = {}
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode):
+        return lines
+    for key, value in root.value:
+        lines[str(key.value)] = key.start_mark.line + 1
+        for index, entry in enumerate(value.value if isinstance(value, yaml.SequenceNode) else ()):
+            lines[f"{key.value}[{index}]"] = entry.start_mark.line + 1
+            for name, _ in entry.value if isinstance(entry, yaml.MappingNode) else ():
+                lines[f"{key.value}[{index}].{name.value}"] = name.start_mark.line + 1
+    return lines
+
+
+def _contradictions(rates: list[Rate | None], lines: Mapping[str, int]) -> Iterable[Fault]:
+    """Two rates for the very same machines: the second would never count."""
+    first: dict[tuple[str, ...], int] = {}
+    for index, rate in enumerate(rates):
+        if rate is None:
+            continue
+        scope = (rate.cloud, rate.instance_type, rate.region, rate.market, rate.fee)
+        before = first.setdefault(scope, index)
+        other = rates[before]
+        if other is not None and (other.usd, other.percent) != (rate.usd, rate.percent):
+            where = f" on line {lines[f'rates[{before}]']}" if f"rates[{before}]" in lines else ""
+            yield Fault(
+                path=f"rates[{index}]", message=f"contradicts rates[{before}]{where}", fix="keep one of the two"
+            )
+
+
+_RATE_TEXTS: Final = ("cloud", "instance_type", "region", "market", "fee")
+
+
+def _rate(path: str, entry: Any, faults: list[Fault]) -> Rate | None:
+    if not isinstance(entry, Mapping):
+        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        return None
+    before = len(faults)
+    faults.extend(
+        unknown_key(path, str(key), (*_RATE_TEXTS, "percent", "usd"))
+        for key in entry
+        if key not in (*_RATE_TEXTS, "percent", "usd")
+    )
+    if ("percent" in entry) == ("usd" in entry):
+        faults.append(Fault(path=path, message="needs exactly one of percent and usd", fix="percent: 12 or usd: 2.10"))
+    percent = _bounded(f"{path}.percent", entry.get("percent"), Decimal(0), Decimal(100), faults)
+    usd = _bounded(f"{path}.usd", entry.get("usd"), Decimal(0), Decimal(100_000), faults)
+    if len(faults) > before:
+        return None
+    return Rate(percent=percent, usd=usd, **{key: str(entry.get(key, "")) for key in _RATE_TEXTS})
+
+
+def _commitment(path: str, entry: Any, faults: list[Fault]) -> Commitment | None:
+    keys = ("cloud", "instance_type", "region", "count", "usd_per_hour", "until")
+    if not isinstance(entry, Mapping):
+        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        return None
+    before = len(faults)
+    faults.extend(unknown_key(path, str(key), keys) for key in entry if key not in keys)
+    faults.extend(
+        Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}") for key in keys if key not in entry
+    )
+    machines = _bounded(f"{path}.count", entry.get("count"), Decimal(1), Decimal(100_000), faults)
+    usd = _bounded(f"{path}.usd_per_hour", entry.get("usd_per_hour"), Decimal(0), Decimal(100_000), faults)
+    until = entry.get("until")
+    if isinstance(until, str):
+        try:
+            until = date.fromisoformat(until)
+        except ValueError:
+            until = None
+    if not isinstance(until, date):
+        faults.append(Fault(path=f"{path}.until", found=entry.get("until"), allowed="a date, YYYY-MM-DD"))
+    if len(faults) > before or machines is None or usd is None or not isinstance(until, date):
+        return None
+    return Commitment(
+        cloud=str(entry["cloud"]),
+        instance_type=str(entry["instance_type"]),
+        region=str(entry["region"]),
+        count=int(machines),
+        usd_per_hour=usd,
+        until=until,
+    )
+
+
+def _bounded(path: str, value: Any, low: Decimal, high: Decimal, faults: list[Fault]) -> Decimal | None:
+    if value is None:
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        amount = None
+    if amount is None or isinstance(value, bool) or not amount.is_finite() or not low <= amount <= high:
+        faults.append(Fault(path=path, found=value, allowed=f"a number from {low} to {high}"))
+        return None
+    return amount
+
+
+def entries_of(data: Any, key: str, faults: list[Fault]) -> list[Any]:
+    if not isinstance(data, Mapping):
+        faults.append(Fault(path="", found=data, allowed=f"a mapping with {key}"))
+        return []
+    entries = data.get(key, [])
+    if not isinstance(entries, list):
+        faults.append(Fault(path=key, found=entries, allowed="a list"))
+        return []
+    return entries
+
+
+def unknown_key(path: str, key: str, allowed: Iterable[str]) -> Fault:
+    from difflib import get_close_matches
+
+    names = list(allowed)
+    close = get_close_matches(key, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"one of {', '.join(names)}"
+    return Fault(path=f"{path}.{key}" if path else key, message="unknown key", fix=hint)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; ConfigError where there is none or it is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError([Fault(path=str(path), message="no such file")]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([Fault(path=str(path), message=f"cannot be read: {error}")]) from None
+
+
+def parse_yaml(text: str, path: Path) -> Any:
+    """What a YAML text says; ConfigError with line and column where it is none."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError([Fault(path=str(path), message=f"cannot be read: {error}")]) from None

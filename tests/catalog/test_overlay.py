@@ -1,0 +1,228 @@
+"""A project's own `catalog/`: what it adds and corrects, what own rates do to a choice, and how it says what is wrong."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sizewell.resources.pricing import price as price_of
+from sizewell.resources.recorded import Plan
+from sizewell.sizing import catalog
+from sizewell.sizing.catalog import rows
+from sizewell.sizing.catalog.rates import Discounts, Rate
+from sizewell.sizing.choose.decide import decide, size_one
+from sizewell.sizing.errors import CatalogError
+from sizewell.sizing.money import Priced
+from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.spec.read import parse_spec
+
+ON = date(2026, 11, 20)
+OFFERS = "cloud,instance_type,region,zone,market,usd_per_hour,effective_from,effective_to,basis,source,confidence,interruption\n"
+CHAT = """
+name: chat
+kind: inference
+model: meta-llama/Llama-3.1-8B
+traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}
+slo: {ttft: 2s, tpot: 100ms, percentile: p95}
+"""
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return catalog.load()
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Writes files of a project's overlay; the project is the working directory."""
+    (tmp_path / "Pulumi.yaml").write_text("name: shop\nruntime: python\n")
+    monkeypatch.chdir(tmp_path)
+
+    def write(**files):
+        for name, text in files.items():
+            path = tmp_path / "catalog" / name.replace("__", "/").replace("_yaml", ".yaml").replace("_csv", ".csv")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text).lstrip())
+        return tmp_path / "catalog"
+
+    return write
+
+
+def row(usd, *, kind="p5.48xlarge", region="eu-north-1", market="on-demand", since="2026-11-01", cloud="aws"):
+    return f"{cloud},{kind},{region},,{market},{usd},{since},,list,our account,high,\n"
+
+
+def test_without_an_overlay_the_shipped_catalog_counts(own, facts):
+    assert catalog.load() is facts
+    own(notes_txt="not a table")
+    assert catalog.load() is facts
+
+
+def test_a_newer_row_of_ones_own_is_the_price_and_the_shipped_one_stays_for_older_days(own, facts):
+    own(offers__aws_csv=OFFERS + row("50.5"))
+    merged = catalog.load()
+    assert merged.price("aws", "p5.48xlarge", "eu-north-1", "on-demand", ON).amount == Decimal("50.5")
+    before = date(2026, 10, 1)
+    assert merged.price("aws", "p5.48xlarge", "eu-north-1", "on-demand", before) == facts.price(
+        "aws", "p5.48xlarge", "eu-north-1", "on-demand", before
+    )
+    assert merged.digest != facts.digest
+    assert merged.as_of == "2026-11-01"
+
+
+def test_the_overlay_is_read_again_when_its_files_change(own):
+    own(offers__aws_csv=OFFERS + row("50.5"))
+    first = catalog.load()
+    assert catalog.load() is first
+    own(offers__aws_csv=OFFERS + row("51.25"))
+    assert catalog.load().price("aws", "p5.48xlarge", "eu-north-1", "on-demand", ON).amount == Decimal("51.25")
+
+
+def test_a_machine_of_ones_own_is_sized_like_any_other(own, facts):
+    template = facts.shape("aws", "g6.xlarge")
+    header = ",".join(rows.SHAPES)
+    cells = rows.cells_of(replace(template, instance_type="g6.own", source="our rack"), rows.SHAPES)
+    own(shapes_csv=f"{header}\n{','.join(cells)}\n", offers_csv=OFFERS + row("0.01", kind="g6.own", region="us-east-1"))
+    decision = decide([parse_spec(CHAT)], catalog.load(), stack="", on=ON)
+    assert isinstance(decision, Decision)
+    assert decision.workloads[0].pools[0].instance_type == "g6.own"
+
+
+def test_an_own_rate_steers_the_choice_and_the_bill_alike(own, facts):
+    before = decide([parse_spec(CHAT)], facts, stack="", on=ON)
+    own(rates_yaml="rates: [{cloud: aws, instance_type: p5.4xlarge, market: on-demand, usd: 0.05}]")
+    merged = catalog.load()
+    after = decide([parse_spec(CHAT)], merged, stack="", on=ON)
+    assert isinstance(before, Decision)
+    assert isinstance(after, Decision)
+    assert before.workloads[0].pools[0].instance_type != "p5.4xlarge"
+    assert after.workloads[0].pools[0].instance_type == "p5.4xlarge"
+    line = after.workloads[0].line_items[0]
+    assert (line.usd_per_unit, line.source) == (Decimal("0.05"), "own rate")
+
+
+def test_a_rate_for_a_region_without_a_price_makes_the_type_an_offer_there(own, facts):
+    lab = parse_spec("name: lab\nkind: notebook\nresources: {instance_type: g6e.xlarge}\ninfra: aws/eu-west-1\n")
+    assert not isinstance(decide([lab], facts, stack="", on=ON), Decision)
+    own(rates_yaml="rates: [{cloud: aws, instance_type: g6e.xlarge, region: eu-west-1, market: on-demand, usd: 2.1}]")
+    decision = decide([lab], catalog.load(), stack="", on=ON)
+    assert isinstance(decision, Decision)
+    assert decision.workloads[0].line_items[0].usd_per_unit == Decimal("2.1")
+
+
+def test_rates_reach_fees_and_spot_and_keep_the_list_price_for_whoever_asks(own, facts):
+    own(
+        rates_yaml="""
+        rates:
+          - {cloud: aws, fee: ebs.gp3.gb_month, usd: 0.01}
+          - {cloud: aws, market: spot, percent: 50}
+        """
+    )
+    merged = catalog.load()
+    assert merged.fee("aws", "ebs.gp3.gb_month", "us-east-1", ON) == Priced(
+        Decimal("0.01"), "own rate", facts.fee("aws", "ebs.gp3.gb_month", "us-east-1", ON).date
+    )
+    half = merged.price("aws", "p5.48xlarge", "us-east-1", "spot", ON)
+    assert half.amount * 2 == facts.price("aws", "p5.48xlarge", "us-east-1", "spot", ON).amount
+    assert "own discount 50 %" in half.source
+    assert merged.offers("aws", "p5.48xlarge") == facts.offers("aws", "p5.48xlarge")
+
+
+def test_a_named_rates_file_goes_before_the_projects_own(own, facts):
+    """A preview with --discounts applies that file alone: no discount on a discount."""
+    own(rates_yaml="rates: [{cloud: aws, percent: 50}]")
+    merged = catalog.load()
+    plan = Plan(project="p", stack="s", resources=())
+    assert price_of(plan, merged, on=ON, discounts=Discounts((Rate(cloud="aws", percent=Decimal(10)),))).items == ()
+    from sizewell.resources.context import Rates
+
+    listed = replace(merged, rates=Discounts())
+    ten = Rates(listed, Discounts((Rate(cloud="aws", percent=Decimal(10)),)), ON)
+    asked = ("aws", "g6.xlarge", "us-east-1", "on-demand", ON)
+    assert ten.price(*asked).amount == facts.price(*asked).amount * Decimal("0.9")
+
+
+SMALL = {("aws", "g4dn.xlarge"), ("aws", "g5.xlarge"), ("aws", "g6.xlarge"), ("aws", "p5.4xlarge"),
+         ("gcp", "g2-standard-4"), ("azure", "Standard_NC4as_T4_v3")}  # fmt: skip
+RATES = st.builds(
+    lambda machine, market, usd: Rate(cloud=machine[0], instance_type=machine[1], market=market, usd=usd),
+    st.sampled_from(sorted(SMALL)),
+    st.sampled_from(["", "on-demand", "spot"]),
+    st.decimals("0.01", "9", places=2),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rate=RATES, factor=st.decimals("0.05", "1", places=2), fee=st.booleans())
+def test_a_lower_rate_of_ones_own_never_raises_a_decisions_cost(facts, rate, factor, fee):
+    small = replace(facts, shapes=tuple(s for s in facts.shapes if (s.cloud, s.instance_type) in SMALL))
+    key = Rate(cloud="aws", fee="ebs.gp3.gb_month", usd=rate.usd)
+    dear = replace(small, rates=Discounts((key if fee else rate,)))
+    less = replace(key if fee else rate, usd=(rate.usd or Decimal(1)) * factor)
+    cheap = replace(small, rates=Discounts((less,)))
+    before, after = (size_one(parse_spec(CHAT), known, stack="", on=ON).best() for known in (dear, cheap))
+    assert before is not None
+    assert after is not None
+    assert after.rank_usd <= before.rank_usd * (1 + 1e-12)
+    assert (
+        after.cost.run_rate.usd_per_month.expected <= before.cost.run_rate.usd_per_month.expected or after.cost.unpriced
+    )
+
+
+# --- what is wrong
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (
+            {"offers__aws_csv": OFFERS + row("50", kind="p5.48xlrge")},
+            "catalog/offers/aws.csv row 2: instance_type: no machine type 'p5.48xlrge' of aws\n  fix: did you mean p5.48xlarge?",
+        ),
+        (
+            {"offers__aws_csv": OFFERS + row("50", market="flex-start")},
+            "catalog/offers/aws.csv row 2: market: must be one of capacity-block, on-demand, reserved-1y, reserved-3y, spot, got 'flex-start'",
+        ),
+        ({"offers__aws_csv": OFFERS + row("0")}, "row 2: usd_per_hour: must be more than 0, got '0'"),
+        ({"offers__aws_csv": OFFERS + row("n/a")}, "catalog/offers/aws.csv row 2: usd_per_hour: not a number: 'n/a'"),
+        ({"offers__aws_csv": OFFERS + row("1", region="eu-north-9")}, "row 2: region: must be a region of aws, got 'eu-north-9'"),
+        ({"offers__aws_csv": OFFERS + row("50")[:-20]}, "catalog/offers/aws.csv row 2: has 9 cells, must have 12"),
+        ({"offers__aws_csv": "<html><body>503</body></html>\n"}, "catalog/offers/aws.csv row 1: the columns must be cloud,"),
+        ({"ofers_csv": OFFERS, "fees_csv": ""}, "catalog/ofers.csv: is no table of the catalog\n  fix: one of accelerators,"),
+        (
+            {"offers__a_csv": OFFERS + row("50"), "offers__b_csv": OFFERS + row("51")},
+            "catalog/offers/b.csv row 2: contradicts catalog/offers/a.csv row 2: two rows for aws p5.48xlarge eu-north-1 on-demand 2026-11-01",
+        ),
+        (
+            {"rates_yaml": "rates:\n  - {cloud: aws, instance_type: p5.48xlrge, usd: 3}\n"},
+            "catalog/rates.yaml line 2: rates[0].instance_type: no machine type 'p5.48xlrge' of aws",
+        ),
+        (
+            {"rates_yaml": "rates:\n  - {cloud: aws, percent: 3}\n  - cloud: aws\n    percent: 5\n"},
+            "catalog/rates.yaml line 3: rates[1]: contradicts rates[0] on line 2",
+        ),
+        ({"rates_yaml": "rates:\n  - {cloud: aws, fee: s3.standrd, usd: 1}\n"}, "line 2: rates[0].fee: no fee 's3.standrd'\n  fix: did you mean s3.standard?"),
+        ({"rates_yaml": "rates:\n  - {cloud: aws, usd: 1 EUR}\n"}, "catalog/rates.yaml line 2: rates[0].usd: must be a number from 0"),
+        ({"rates_yaml": "rates: [{cloud: aws"}, "catalog/rates.yaml: cannot be read: while parsing"),
+        ({"rates_yaml": "rates: [{cloud: awz, usd: 1}]"}, "line 1: rates[0].cloud: must be one of aws,"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_file_and_line(own, files, said):
+    own(**files)
+    with pytest.raises(CatalogError) as wrong:
+        catalog.load()
+    assert said in str(wrong.value)
+
+
+def test_a_folder_that_the_environment_names_must_exist(monkeypatch, tmp_path):
+    monkeypatch.setenv("SIZEWELL_CATALOG", str(tmp_path / "nowhere"))
+    with pytest.raises(CatalogError, match="no such folder"):
+        catalog.load()
+    monkeypatch.setenv("SIZEWELL_CATALOG", "")
+    assert catalog.load().rates == Discounts()
