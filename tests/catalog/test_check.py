@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from sizewell.sizing.catalog import catalog as whole
+from sizewell.sizing.catalog import loading as whole
 from sizewell.sizing.catalog.check import CHECKS, check
 from sizewell.sizing.errors import CatalogError
 

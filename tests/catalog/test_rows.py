@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from sizewell.sizing.catalog import catalog as whole
+from sizewell.sizing.catalog import loading as whole
 from sizewell.sizing.catalog import rows, table
 from sizewell.sizing.errors import CatalogError
 

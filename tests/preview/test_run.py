@@ -215,8 +215,8 @@ def test_the_worktree_goes_when_the_process_is_stopped(repository, number):
 
 def test_the_bases_own_prices_are_a_line_of_their_own(repository):
     """A catalog in the base with other prices: the base is priced with both."""
-    from sizewell.sizing.catalog import catalog as catalog_module
     from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog import loading as catalog_module
 
     data = repository.root / "sizing/catalog/data"
     data.parent.mkdir(parents=True)

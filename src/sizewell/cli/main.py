@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "explain": "why: the memory bar, the time waterfall, what would change the answer",
     "preview": "what a change costs, buys and destroys, before it is built",
     "policy": "what the rules say of a stack: idle spend, lost checkpoints, open doors",
+    "prices": "what the catalog says of a price, what moved, rates of your own",
     "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",
     "teardown": "what idle, empty and expired would mean for a recorded stack; stops nothing",
     "validate": "predictions against published measurements, and how far off they are",

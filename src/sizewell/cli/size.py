@@ -93,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
         answers[0].write(target)
     _print(answers, args, target)
     aged = _age(catalog, on, oldest_s)
+    _old_prices(catalog, answers, on)
     return exit_code(answers, stale=aged)
 
 
@@ -164,6 +165,18 @@ def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
         limit = f", older than {oldest_s / 86_400:g} days" if stale and oldest_s is not None else ""
         output.note(f"the newest price is of {catalog.as_of}, {days} days old{limit}; docs/howto/refresh-prices.md")
     return stale
+
+
+def _old_prices(catalog: Catalog, answers: Sequence[Answer], on: date) -> None:
+    """Name the prices that the answers rest on and that are too old for their kind."""
+    from sizewell.sizing.catalog.history import fresh_days, stale_prices
+
+    pools = [pool for answer in answers if is_decision(answer) for w in answer.workloads for pool in w.pools]
+    used = [(pool.cloud, pool.instance_type, pool.region, pool.market) for pool in pools]
+    for old in stale_prices(catalog, used, on):
+        age = f"is of {old.date}, {old.age_days(on)} days old; {fresh_days(old.market)} are fresh"
+        what = f"the {old.market} price of {old.instance_type} in {old.region}"
+        output.note(f"{what} {age}: sizewell prices show {old.instance_type}")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from sizewell.sizing.catalog.rates import (
     NO_DISCOUNTS,
     OWN_RATE,
     Discounts,
+    Rate,
     lines_of,
     parse_discounts,
     parse_yaml,
@@ -111,9 +112,8 @@ def _read(directory: Path, overlay: Path | None) -> Catalog:
         for shape, place in zip(*own_records("shapes", rows.SHAPES, rows.shape), strict=True):
             if shape.accelerator and shape.accelerator not in known:
                 faults.append(Fault(path=f"{place}: accelerator", message=f"no accelerator {shape.accelerator!r}"))
-        if overlays.RATES in own_texts:
-            rates = _own_rates(own_texts[overlays.RATES], by_name, places, {(f.cloud, f.key) for f in fees}, faults)
-            offers += _rated_offers(rates, offers)
+        rates = _own_rates(own_texts, by_name, places, {(f.cloud, f.key) for f in fees}, faults)
+        offers += _rated_offers(rates, offers)
     for name, keys in (
         ("accelerators", [a.key for a in accelerators]),
         ("models", [m.key for m in models]),
@@ -174,34 +174,48 @@ def _own_files(folder: Path, faults: list[Fault]) -> tuple[dict[str, str], str]:
             faults.append(
                 Fault(path=shown, message="is no table of the catalog", fix=f"one of {', '.join(overlays.TABLES)}")
             )
-    rates = folder / overlays.RATES
-    if rates.is_file():
+    for rates in overlays.rate_files(folder):
+        name = rates.relative_to(folder).as_posix()
         try:
-            texts[overlays.RATES] = read_text(rates)
+            texts[name] = read_text(rates)
         except ConfigError as wrong:
             faults += wrong.faults
         else:
-            digest = hashlib.sha256(f"{digest} {texts[overlays.RATES]}".encode()).hexdigest()
+            digest = hashlib.sha256(f"{digest} {name} {texts[name]}".encode()).hexdigest()
     return texts, digest
 
 
 def _own_rates(
-    text: str,
+    texts: Mapping[str, str],
     shapes: Mapping[tuple[str, str], Shape],
     regions: Iterable[tuple[str, str]],
     fees: Iterable[tuple[str, str]],
     faults: list[Fault],
 ) -> Discounts:
-    shown = f"{overlays.FOLDER}/{overlays.RATES}"
-    try:
-        data = parse_yaml(text, Path(shown))
-        lines = lines_of(text)
-        rates = parse_discounts(data, shown, lines)
-    except ConfigError as wrong:
-        faults += [replace(fault, path=f"{shown} {fault.path}") for fault in wrong.faults]
-        return NO_DISCOUNTS
-    faults += overlays.check_rates(rates, shown, lines=lines, shapes=shapes, regions=regions, fees=fees)
-    return rates
+    """The rates of all files, in the order of their names; rates.yaml goes before those in rates/."""
+    whole = NO_DISCOUNTS
+    first: dict[tuple[str, ...], tuple[Rate, str]] = {}
+    for path, text in texts.items():
+        if not path.endswith(".yaml"):
+            continue
+        shown = f"{overlays.FOLDER}/{path}"
+        try:
+            data = parse_yaml(text, Path(shown))
+            lines = lines_of(text)
+            rates = parse_discounts(data, shown, lines)
+        except ConfigError as wrong:
+            own = [fault if fault.path.startswith(shown) else replace(fault, path=f"{shown} {fault.path}".strip())
+                   for fault in wrong.faults]  # fmt: skip
+            faults += own
+            continue
+        faults += overlays.check_rates(rates, shown, lines=lines, shapes=shapes, regions=regions, fees=fees)
+        for index, rate in enumerate(rates.rates):
+            place = f"{shown} line {lines.get(f'rates[{index}]', '?')}"
+            before, where = first.setdefault(rate.scope, (rate, place))
+            if before != rate:
+                faults.append(Fault(path=place, message=f"contradicts {where}", fix="keep one of the two"))
+        whole = Discounts((*whole.rates, *rates.rates), (*whole.commitments, *rates.commitments))
+    return whole
 
 
 def _rated_offers(rates: Discounts, offers: Iterable[Offer]) -> list[Offer]:

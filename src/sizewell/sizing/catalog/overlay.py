@@ -47,8 +47,14 @@ def folder_of(project: Path) -> Path | None:
     folder = project / FOLDER
     if not folder.is_dir():
         return None
-    named = (folder / RATES).is_file() or any(table_of(path, folder) in TABLES for path in folder.rglob("*.csv"))
+    named = bool(rate_files(folder)) or any(table_of(path, folder) in TABLES for path in folder.rglob("*.csv"))
     return folder if named else None
+
+
+def rate_files(folder: Path) -> list[Path]:
+    """The rates of an overlay: rates.yaml, then the files in rates/ by name."""
+    main = folder / RATES
+    return [*([main] if main.is_file() else []), *sorted((folder / "rates").glob("*.yaml"))]
 
 
 def current() -> Path | None:
@@ -151,9 +157,10 @@ def check_rates(
             faults.append(Fault(path=at(entry, "region"), found=rate.region, allowed="a region of the catalog"))
         fee = getattr(rate, "fee", "")
         if fee not in ("", "*") and not any((cloud, fee) in known_fees for cloud in asked):
-            near = get_close_matches(fee, [key for cloud, key in known_fees if cloud in asked], n=1)
-            hint = f"did you mean {near[0]}?" if near else "see `sizewell prices show --fees`"
-            faults.append(Fault(path=at(entry, "fee"), message=f"no fee {fee!r}", fix=hint))
+            # A fee that the catalog lacks may be what the rate is for; one that is nearly spelled like another is not.
+            near = get_close_matches(fee, [key for cloud, key in known_fees if cloud in asked], n=1, cutoff=0.9)
+            if near:
+                faults.append(Fault(path=at(entry, "fee"), message=f"no fee {fee!r}", fix=f"did you mean {near[0]}?"))
     return faults
 
 

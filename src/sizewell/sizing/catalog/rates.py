@@ -40,6 +40,11 @@ class Rate:
             listed.amount * factor, f"{listed.source}, own discount {self.percent.normalize():f} %", listed.date
         )
 
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """What it is the rate of; two rates of one scope contradict each other."""
+        return (self.cloud, self.instance_type, self.region, self.market, self.fee)
+
     def matches(self, cloud: str, instance_type: str, region: str, market: str) -> bool:
         """Whether it is the rate of a machine type in a market of a region."""
         return (
@@ -176,8 +181,7 @@ def _contradictions(rates: list[Rate | None], lines: Mapping[str, int]) -> Itera
     for index, rate in enumerate(rates):
         if rate is None:
             continue
-        scope = (rate.cloud, rate.instance_type, rate.region, rate.market, rate.fee)
-        before = first.setdefault(scope, index)
+        before = first.setdefault(rate.scope, index)
         other = rates[before]
         if other is not None and (other.usd, other.percent) != (rate.usd, rate.percent):
             where = f" on line {lines[f'rates[{before}]']}" if f"rates[{before}]" in lines else ""

@@ -1,0 +1,286 @@
+"""`sizewell prices`: what the catalog says of a price, what moved, rates of one's own, new prices from the sellers."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sizewell.cli import output, project
+from sizewell.cli.answers import iso_date
+from sizewell.sizing.errors import UsageError
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.history import Move, Quote
+
+DESCRIPTION = """Show prices with their source, date and age; compare days; bring in rates of your own.
+
+Own rows and rates lie in catalog/ beside Pulumi.yaml and steer size, preview and policies alike.
+"""
+EXAMPLES = """examples:
+  sizewell prices show p5.48xlarge                      every region and market
+  sizewell prices show g6.xlarge --region us-east-1 --market spot
+  sizewell prices show ebs.gp3.gb_month --cloud aws     a fee, by its key
+  sizewell prices diff --since 2026-07-01               what moved since
+  sizewell prices import rates.csv                      negotiated rates, into catalog/rates/
+  sizewell prices import focus-export.csv --dry-run     what a bill says you pay
+
+exit code: 0 fine, 3 a price is not known, 4 old prices with --max-age, 64 bad input
+"""
+MANY: Final = 40
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    show = actions.add_parser("show", help="a price: source, date, age, known history", allow_abbrev=False)
+    show.add_argument("what", nargs="+", metavar="TYPE", help="machine types, or keys of fees")
+    show.add_argument("--cloud", metavar="NAME", help="only of this cloud")
+    show.add_argument("--region", default="", metavar="NAME", help="only in this region")
+    show.add_argument("--market", default="", metavar="NAME", help="only in this market, such as spot")
+    diff = actions.add_parser("diff", help="which prices moved between two days", allow_abbrev=False)
+    diff.add_argument("--since", type=iso_date, required=True, metavar="DATE", help="the day to compare with")
+    diff.add_argument("--against", type=Path, metavar="FOLDER", help="compare with the catalog in this folder")
+    diff.add_argument("--all", action="store_true", help="print every price that moved")
+    add = actions.add_parser("import", help="rates of your own, into catalog/rates/", allow_abbrev=False)
+    add.add_argument("file", type=Path, metavar="FILE", help="a rates file, a table of rates, or a FOCUS export")
+    add.add_argument("--dry-run", action="store_true", help="print the rates and write nothing")
+    for action in (show, diff):
+        action.add_argument("--on", type=iso_date, metavar="DATE", help="the day (default: today)")
+        action.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    actions = {"show": _show, "diff": _diff, "import": _import}
+    return actions[args.action](args)
+
+
+def _show(args: argparse.Namespace) -> int:
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog.history import quotes
+
+    catalog, on = load(), _today(args)
+    found: list[Quote] = []
+    fees: list[dict[str, Any]] = []
+    for name in args.what:
+        clouds = [cloud for cloud, kind in catalog.shapes_by_type if kind == name and args.cloud in (None, cloud)]
+        for cloud in clouds:
+            found += quotes(catalog, cloud, name, region=args.region, market=args.market, on=on)
+        of_fee = _fees(catalog, name, args, on) if not clouds else []
+        fees += of_fee
+        if not clouds and not of_fee:
+            raise UsageError(_unknown(catalog, name, args.cloud))
+    if args.json:
+        output.print_json([*(_as_json(quote, on) for quote in found), *fees])
+    else:
+        _print_quotes(found, on)
+        _print_fees(fees, on)
+    return 3 if not (found or fees) or any(quote.usd_per_hour is None for quote in found) else 0
+
+
+def _fees(catalog: Catalog, key: str, args: argparse.Namespace, on: date) -> list[dict[str, Any]]:
+    rows = [fee for fee in catalog.fees if fee.key == key and args.cloud in (None, fee.cloud)]
+    places = sorted({(fee.cloud, fee.region) for fee in rows if args.region in ("", fee.region, "all")})
+    return [
+        {
+            "cloud": cloud,
+            "fee": key,
+            "region": region,
+            "unit": tier.unit,
+            "from_quantity": tier.from_quantity,
+            "usd": tier.usd,
+            "date": tier.effective_from,
+            "source": tier.source,
+            "confidence": tier.confidence,
+        }
+        for cloud, region in places
+        for tier in catalog.fee_tiers(cloud, key, region, on)
+    ]
+
+
+def _unknown(catalog: Catalog, name: str, cloud: str | None) -> str:
+    from difflib import get_close_matches
+
+    known = {kind for where, kind in catalog.shapes_by_type if cloud in (None, where)}
+    known |= {fee.key for fee in catalog.fees if cloud in (None, fee.cloud)}
+    near = get_close_matches(name, sorted(known), n=3)
+    fix = f"did you mean {' or '.join(near)}?" if near else "name a machine type such as p5.48xlarge, or a fee's key"
+    of = f" of {cloud}" if cloud else ""
+    return f"no machine type or fee {name!r}{of} in the catalog\n  fix: {fix}"
+
+
+def _as_json(quote: Quote, on: date) -> dict[str, Any]:
+    return {
+        "cloud": quote.cloud,
+        "instance_type": quote.instance_type,
+        "region": quote.region,
+        "market": quote.market,
+        "usd_per_hour": quote.usd_per_hour,
+        "source": quote.source,
+        "date": quote.date,
+        "age_days": quote.age_days(on),
+        "stale": quote.stale(on),
+        "note": quote.note,
+        "earlier": [{"date": day, "usd_per_hour": usd} for day, usd in quote.earlier],
+    }
+
+
+def _print_quotes(found: list[Quote], on: date) -> None:
+    if not found:
+        return
+    console = output.console()
+    made = output.table("machine", "where", "USD/hour", "of", "age", right=("USD/hour", "age"))
+    sources: dict[str, list[str]] = {}
+    for quote in found:
+        age = quote.age_days(on)
+        shown = "" if age is None else f"{age} d{' old' if quote.stale(on) else ''}"
+        usd = "?" if quote.usd_per_hour is None else f"{quote.usd_per_hour.normalize():f}"
+        where = f"{quote.cloud} {quote.region} {quote.market}"
+        made.add_row(quote.instance_type, where, usd, quote.date, shown)
+        said = [quote.source, quote.note, *(f"{usd.normalize():f} from {day}" for day, usd in quote.earlier)]
+        for text in filter(None, said):
+            sources.setdefault(text, []).append(f"{quote.region} {quote.market}")
+    console.print(made)
+    for text, places in sources.items():
+        named = ", ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+        output_line = f"{named}: {text}"
+        console.print(f"\n{output_line}")
+
+
+def _print_fees(fees: list[dict[str, Any]], on: date) -> None:
+    if not fees:
+        return
+    console = output.console()
+    made = output.table("fee", "where", "USD", "per", "from", "of", "age", right=("USD", "from", "age"))
+    for fee in fees:
+        age = (on - date.fromisoformat(fee["date"])).days
+        usd, least = f"{fee['usd'].normalize():f}", f"{fee['from_quantity'].normalize():f}"
+        made.add_row(fee["fee"], f"{fee['cloud']} {fee['region']}", usd, fee["unit"], least, fee["date"], f"{age} d")
+    console.print(made)
+    for source in dict.fromkeys(f"{fee['source']} ({fee['confidence']})" for fee in fees):
+        console.print(f"\n{source}")
+
+
+def _diff(args: argparse.Namespace) -> int:
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog.history import moves
+
+    on = _today(args)
+    if args.against is None and args.since >= on:
+        raise UsageError(f"--since: must be before {on.isoformat()}, got {args.since.isoformat()}")
+    if args.against is not None and not args.against.is_dir():
+        raise UsageError(f"--against: {args.against}: no such folder")
+    catalog = load()
+    found = moves(catalog, args.since, on, earlier=load(args.against) if args.against else None)
+    if args.json:
+        output.print_json([_move_json(move) for move in found])
+        return 0
+    print_moves(found, every=args.all)
+    if not found:
+        print(f"no price moved between {args.since.isoformat()} and {on.isoformat()}")
+    return 0
+
+
+def _move_json(move: Move) -> dict[str, Any]:
+    return {
+        "cloud": move.cloud,
+        "instance_type": move.instance_type,
+        "region": move.region,
+        "market": move.market,
+        "before": move.before,
+        "after": move.after,
+        "percent": None if move.percent is None else round(move.percent, 2),
+        "source": move.source,
+    }
+
+
+def print_moves(found: tuple[Move, ...], *, every: bool) -> None:
+    """The largest changes and a count of the rest, by cloud and market."""
+    if not found:
+        return
+    console = output.console()
+    made = output.table("machine", "where", "before", "after", "change", right=("before", "after", "change"))
+    for move in found if every else found[:MANY]:
+        before, after = (_usd(amount) for amount in (move.before, move.after))
+        change = f"{move.percent:+.1f} %" if move.percent is not None else "new" if move.before is None else "gone"
+        made.add_row(move.instance_type, f"{move.cloud} {move.region} {move.market}", before, after, change)
+    console.print(made)
+    if not every and len(found) > MANY:
+        console.print(f"  and {len(found) - MANY:,} more: --all prints them", style="dim")
+    for group, count in _grouped(found).items():
+        console.print(f"  {group}: {count}")
+
+
+def _grouped(found: tuple[Move, ...]) -> dict[str, str]:
+    groups: dict[str, list[Move]] = {}
+    for move in found:
+        groups.setdefault(f"{move.cloud} {move.market}", []).append(move)
+    told: dict[str, str] = {}
+    for group, of_group in sorted(groups.items()):
+        up = sum((move.percent or 0) > 0 for move in of_group)
+        down = sum((move.percent or 0) < 0 for move in of_group)
+        new, gone = (sum(getattr(move, side) is None for move in of_group) for side in ("before", "after"))
+        counted = (("up", up), ("down", down), ("new", new), ("gone", gone))
+        told[group] = ", ".join(f"{count:,} {word}" for word, count in counted if count)
+    return told
+
+
+def _import(args: argparse.Namespace) -> int:
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog.imports import as_yaml, read_rates
+    from sizewell.sizing.catalog.overlay import FOLDER, current
+
+    imported = read_rates(args.file)
+    for reason, count in imported.left_out.items():
+        output.note(f"{count:,} rows left out: {reason}")
+    if not imported.rates:
+        raise UsageError(f"{args.file}: holds no rate\n  fix: see docs/howto/own-rates.md for the forms")
+    text = as_yaml(imported.rates, args.file.name)
+    if args.dry_run:
+        print(text, end="")
+        return 0
+    folder = current() or project.root() / FOLDER
+    path = folder / "rates" / f"{args.file.stem}.yaml"
+    before = path.read_bytes() if path.exists() else None
+    write_whole(path, text)
+    try:
+        load(overlay=folder)
+    except BaseException:
+        if before is None:
+            path.unlink()
+        else:
+            write_whole(path, before.decode())
+        raise
+    counts = f"{len(imported.rates.rates):,} rates"
+    if imported.rates.commitments:
+        counts += f", {len(imported.rates.commitments):,} commitments"
+    print(f"wrote {project.shown(path)}: {counts}; review and commit it")
+    return 0
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _usd(amount: Decimal | None) -> str:
+    return "" if amount is None else f"{amount.normalize():f}"
+
+
+def _today(args: argparse.Namespace) -> date:
+    return args.on or date.today()  # noqa: DTZ011 - the user's own calendar

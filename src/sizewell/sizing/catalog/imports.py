@@ -1,0 +1,202 @@
+"""Rates of one's own out of other files: a rates file, a table of rates, or a FOCUS export of a bill.
+
+FOCUS is read by its specification's columns (1.0 to 1.2): `ContractedUnitPrice` by the hour of usage whose machine type
+`SkuPriceDetails` or `SkuMeter` names. What is no machine-hour in US dollars is counted, never guessed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Final
+
+from sizewell.sizing.catalog.rates import Discounts, Rate, lines_of, parse_discounts, parse_yaml, read_text
+from sizewell.sizing.errors import ConfigError, Fault
+
+TABLE: Final = ("cloud", "instance_type", "region", "market", "fee", "percent", "usd")
+FOCUS: Final = (
+    "ContractedUnitPrice",
+    "PricingUnit",
+    "PricingCategory",
+    "ChargeCategory",
+    "RegionId",
+    "BillingCurrency",
+)
+PROVIDERS: Final = {
+    "aws": "aws",
+    "amazon web services": "aws",
+    "microsoft": "azure",
+    "microsoft azure": "azure",
+    "azure": "azure",
+    "google cloud": "gcp",
+    "gcp": "gcp",
+}
+CATEGORIES: Final = {"standard": "on-demand", "on-demand": "on-demand", "dynamic": "spot", "spot": "spot"}
+HOURS: Final = ("hour", "hours", "hr", "hrs", "1 hour", "instance hours")
+METERS: Final = ("BoxUsage:", "SpotUsage:")  # how AWS's usage types name an instance
+
+
+@dataclass(slots=True)
+class Imported:
+    """Rates of a file, and how many of its rows were none, by the reason."""
+
+    rates: Discounts
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+def read_rates(path: Path) -> Imported:
+    """The rates of a file, by its form. Raises ConfigError with file and line of what is wrong."""
+    text = read_text(path)
+    if path.suffix in (".yaml", ".yml"):
+        return Imported(parse_discounts(parse_yaml(text, path), str(path), lines_of(text)))
+    reader = csv.DictReader(text.splitlines())
+    header = tuple(reader.fieldnames or ())
+    if set(FOCUS) <= set(header):
+        return _focus(path, reader)
+    if {"cloud", "usd"} <= set(header) <= set(TABLE) or {"cloud", "percent"} <= set(header) <= set(TABLE):
+        return _table(path, reader)
+    raise ConfigError(
+        [
+            Fault(
+                path=f"{path} line 1",
+                message=f"is neither a rates table nor a FOCUS export: {','.join(header)[:80] or 'no columns'}",
+                fix=f"columns of a table are {', '.join(TABLE)}; an export has {', '.join(FOCUS)}",
+            )
+        ]
+    )
+
+
+def _table(path: Path, reader: csv.DictReader[str]) -> Imported:
+    entries: list[dict[str, Any]] = []
+    lines: dict[str, int] = {}
+    for row in reader:
+        lines[f"rates[{len(entries)}]"] = reader.line_num
+        if None in row or None in row.values():
+            raise ConfigError(
+                [Fault(path=f"{path} line {reader.line_num}", message="has not as many cells as columns")]
+            )
+        entries.append({key: value for key, value in row.items() if value})
+    return Imported(parse_discounts({"rates": entries}, str(path), lines))
+
+
+def _focus(path: Path, reader: csv.DictReader[str]) -> Imported:
+    found: dict[tuple[str, str, str, str], tuple[str, Decimal, int]] = {}
+    faults: list[Fault] = []
+    imported = Imported(Discounts())
+    for row in reader:
+        place = f"{path} line {reader.line_num}"
+        if None in row or None in row.values():
+            faults.append(Fault(path=place, message="has not as many cells as columns: is the file whole?"))
+            break
+        reason = _left_out(row)
+        if reason:
+            imported.left_out[reason] = imported.left_out.get(reason, 0) + 1
+            continue
+        currency = row.get("PricingCurrency") or row["BillingCurrency"]
+        if currency != "USD":
+            faults.append(Fault(path=f"{place}: BillingCurrency", found=currency, allowed="USD"))
+            break
+        try:
+            usd = Decimal(row["ContractedUnitPrice"])
+        except InvalidOperation:
+            usd = Decimal(-1)
+        if not usd.is_finite() or usd <= 0:
+            faults.append(
+                Fault(path=f"{place}: ContractedUnitPrice", found=row["ContractedUnitPrice"], allowed="more than 0")
+            )
+            continue
+        market = CATEGORIES[row["PricingCategory"].lower()]
+        key = (_cloud(row), _machine(row), row["RegionId"], market)
+        day = row.get("ChargePeriodStart") or ""
+        before = found.get(key)
+        if before is not None and before[0] == day and before[1] != usd and market != "spot":
+            faults.append(
+                Fault(path=place, message=f"contradicts line {before[2]}: two prices for {' '.join(key)} in one period")
+            )
+        if before is None or day >= before[0]:
+            found[key] = (day, usd, reader.line_num)
+    if faults:
+        raise ConfigError(faults)
+    rates = tuple(
+        Rate(cloud=cloud, instance_type=machine, region=region, market=market, usd=usd)
+        for (cloud, machine, region, market), (_, usd, _) in sorted(found.items())
+        if market != "spot"
+    )
+    imported.rates = Discounts(rates)
+    if spot := sum(key[3] == "spot" for key in found):
+        imported.left_out["spot, whose price moves"] = spot
+    return imported
+
+
+def _left_out(row: Mapping[str, str]) -> str:
+    if row["ChargeCategory"] != "Usage":
+        return "no usage"
+    if row["PricingUnit"].strip().lower() not in HOURS:
+        return "not billed by the hour"
+    if not _cloud(row):
+        return "of another provider"
+    if row["PricingCategory"].lower() not in CATEGORIES:
+        return "committed or of another category"
+    if not _machine(row):
+        return "no machine type named"
+    system = _details(row).get("OperatingSystem", "Linux")
+    return "" if system.lower().startswith("linux") else "another operating system than Linux"
+
+
+def _cloud(row: Mapping[str, str]) -> str:
+    name = row.get("ServiceProviderName") or row.get("ProviderName") or ""
+    return PROVIDERS.get(name.strip().lower(), "")
+
+
+def _machine(row: Mapping[str, str]) -> str:
+    named = _details(row).get("InstanceType", "")
+    if named:
+        return named
+    meter = row.get("SkuMeter") or ""
+    return next((meter.partition(start)[2] for start in METERS if start in meter), "")
+
+
+def _details(row: Mapping[str, str]) -> dict[str, str]:
+    try:
+        details = json.loads(row.get("SkuPriceDetails") or "{}")
+    except ValueError:
+        return {}
+    return {str(key): str(value) for key, value in details.items()} if isinstance(details, dict) else {}
+
+
+def as_yaml(rates: Discounts, origin: str) -> str:
+    """A rates file, in the order in which the rates count."""
+    lines = [f"# imported from {origin}", "rates:"] if rates.rates else [f"# imported from {origin}"]
+    lines += [f"  - {{{', '.join(_pairs(rate))}}}" for rate in rates.rates]
+    if rates.commitments:
+        lines.append("commitments:")
+    for held in rates.commitments:
+        pairs = (
+            *(f"{key}: {_quoted(getattr(held, key))}" for key in ("cloud", "instance_type", "region")),
+            f"count: {held.count}",
+            f"usd_per_hour: {held.usd_per_hour:f}",
+            f"until: {held.until.isoformat()}",
+        )
+        lines.append(f"  - {{{', '.join(pairs)}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _pairs(rate: Rate) -> Iterable[str]:
+    for key in ("cloud", "instance_type", "region", "market", "fee"):
+        if value := getattr(rate, key):
+            yield f"{key}: {_quoted(value)}"
+    for key, amount in (("percent", rate.percent), ("usd", rate.usd)):
+        if amount is not None:
+            yield f"{key}: {amount:f}"
+
+
+def _quoted(text: str) -> str:
+    return (
+        json.dumps(text)
+        if text == "*" or not text.replace("-", "").replace(".", "").replace("_", "").isalnum()
+        else text
+    )

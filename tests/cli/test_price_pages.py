@@ -1,0 +1,46 @@
+"""The commands of the pages about prices run as they are printed there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from sizewell.cli.main import main
+
+HOWTO = Path(__file__).parents[2] / "docs/howto"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (HOWTO / page).read_text(), re.DOTALL)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    (tmp_path / "Pulumi.yaml").write_text("name: shop\nruntime: python\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_commands_of_own_rates_run(project, capsys):
+    (project / "rates.csv").write_text(
+        "cloud,instance_type,region,market,usd\naws,g6.xlarge,us-east-1,on-demand,0.61\n"
+    )
+    for line in "".join(blocks("own-rates.md", "sh")).splitlines():
+        program, *words = shlex.split(line)
+        assert (program, main(words)) == ("sizewell", 0), line
+    assert "0.61" in capsys.readouterr().out
+
+
+def test_the_rates_and_the_table_of_own_rates_are_read(project):
+    from sizewell.sizing import catalog
+
+    (project / "catalog/offers").mkdir(parents=True)
+    (project / "catalog/rates.yaml").write_text(blocks("own-rates.md", "yaml")[0])
+    (project / "catalog/offers/aws.csv").write_text(blocks("own-rates.md", "csv")[0])
+    known = catalog.load()
+    assert str(known.price("aws", "p5.48xlarge", "eu-north-1").amount) == "52.10"  # the rate, over the table's 50.5
+    assert len(known.rates.rates) == 3
+    assert len(known.rates.commitments) == 1

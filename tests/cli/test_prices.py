@@ -1,0 +1,191 @@
+"""`sizewell prices`: show, diff and import, and what `size` says of old prices."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sizewell.cli.main import main
+from sizewell.sizing import catalog
+from sizewell.sizing.catalog.imports import as_yaml, read_rates
+from sizewell.sizing.catalog.rates import lines_of, parse_discounts, parse_yaml
+
+FOCUS = (
+    "ServiceProviderName,ChargeCategory,ChargePeriodStart,PricingCategory,PricingUnit,ContractedUnitPrice,"
+    "ListUnitPrice,BillingCurrency,RegionId,SkuMeter,SkuPriceDetails\n"
+)
+LINUX = '"{""InstanceType"": ""g6.xlarge"", ""OperatingSystem"": ""Linux""}"'
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    (tmp_path / "Pulumi.yaml").write_text("name: shop\nruntime: python\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said(capsys, *words):
+    code = main(["prices", *words])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_show_says_price_source_date_age_and_what_is_not_used(capsys, project):
+    code, out, _ = said(
+        capsys, "show", "p5.48xlarge", "--region", "us-west-2", "--market", "spot", "--on", "2026-11-20"
+    )
+    assert code == 0
+    assert "17.84685   2026-01-01   323 d old" in out
+    assert "median of 4 quotes, 9.3722 to 19.3455" in out
+    assert "far below the usual price, not used: 9.3722 in usw2-az4" in out
+
+
+def test_show_has_the_earlier_prices_as_json(capsys, project):
+    code, out, _ = said(
+        capsys, "show", "p5en.48xlarge", "--region", "us-east-1", "--market", "capacity-block", "--on", "2026-11-20", "--json"
+    )  # fmt: skip
+    (quote,) = json.loads(out)
+    assert code == 0
+    assert quote["stale"] is True
+    days = [row["date"] for row in quote["earlier"]]
+    assert days == sorted(days, reverse=True)
+    assert len(days) >= 2
+    assert quote["date"] > days[0]
+
+
+def test_an_unknown_price_is_a_question_mark_with_the_estimate_and_exit_code_3(capsys, project):
+    code, out, _ = said(capsys, "show", "g5.2xlarge", "--region", "eu-west-1", "--on", "2026-11-20")
+    assert code == 3
+    assert "aws eu-west-1 on-demand          ?" in out
+    assert "about 1.3509 USD an hour by us-east-1 alone" in " ".join(out.split())
+
+
+def test_show_of_a_fee_and_of_nothing_known(capsys, project):
+    code, out, _ = said(capsys, "show", "ebs.gp3.gb_month", "--region", "us-east-1", "--on", "2026-11-20")
+    assert (code, "0.08" in out) == (0, True)
+    code, _, err = said(capsys, "show", "p5.48xlrge")
+    assert code == 64
+    assert "did you mean p5.48xlarge" in err
+
+
+def test_an_own_rate_is_shown_as_one_and_is_never_old(capsys, project):
+    (project / "catalog").mkdir()
+    (project / "catalog/rates.yaml").write_text(
+        "rates: [{cloud: aws, instance_type: p5.48xlarge, market: spot, usd: 9.5}]\n"
+    )
+    _, out, _ = said(
+        capsys, "show", "p5.48xlarge", "--region", "us-west-2", "--market", "spot", "--on", "2026-11-20", "--json"
+    )
+    (quote,) = json.loads(out)
+    assert (quote["usd_per_hour"], quote["source"], quote["stale"]) == ("9.5", "own rate", False)
+
+
+def test_diff_of_a_recorded_month(capsys, project):
+    """From mid-July to mid-October 2026: capacity blocks of p5en rose by 15 %, spot of A3 Mega fell."""
+    code, out, _ = said(capsys, "diff", "--since", "2026-07-15", "--on", "2026-10-15", "--json")
+    moved = {(m["instance_type"], m["region"], m["market"]): m for m in json.loads(out)}
+    assert code == 0
+    assert moved["p5en.48xlarge", "us-east-1", "capacity-block"]["percent"] == 15.0
+    assert moved["a3-megagpu-8g", "us-west4", "spot"]["percent"] == -23.31
+    assert all(m["before"] != m["after"] for m in moved.values())
+    code, out, _ = said(capsys, "diff", "--since", "2026-11-18", "--on", "2026-11-20")
+    assert out == "no price moved between 2026-11-18 and 2026-11-20\n"
+    assert said(capsys, "diff", "--since", "2026-11-20", "--on", "2026-11-20")[0] == 64
+
+
+def test_a_table_of_rates_becomes_a_file_of_rates_that_counts(capsys, project):
+    (project / "deal.csv").write_text(
+        "cloud,instance_type,region,market,usd\naws,g6.xlarge,us-east-1,on-demand,0.61\naws,g6.2xlarge,,on-demand,0.7\n"
+    )
+    code, out, _ = said(capsys, "import", "deal.csv")
+    assert (code, out) == (0, "wrote catalog/rates/deal.yaml: 2 rates; review and commit it\n")
+    assert str(catalog.load().price("aws", "g6.xlarge", "us-east-1").amount) == "0.61"
+    assert said(capsys, "import", "deal.csv")[0] == 0  # again: the same file
+
+
+def test_a_focus_export_gives_the_contracted_rates_and_counts_the_rest(capsys, project):
+    rows = [
+        f"AWS,Usage,2026-10-01T00:00:00Z,Standard,Hours,0.61,0.8048,USD,us-east-1,BoxUsage:g6.xlarge,{LINUX}",
+        f"AWS,Usage,2026-11-01T00:00:00Z,Standard,Hours,0.59,0.8048,USD,us-east-1,BoxUsage:g6.xlarge,{LINUX}",
+        "AWS,Usage,2026-11-01T00:00:00Z,Standard,Hours,0.7,0.9776,USD,us-east-1,USE1-BoxUsage:g6.2xlarge,",
+        "AWS,Usage,2026-11-01T00:00:00Z,Standard,GB-Months,0.08,0.08,USD,us-east-1,EBS:gp3,",
+        "AWS,Tax,2026-11-01T00:00:00Z,,Hours,0.08,0.08,USD,us-east-1,,",
+        "AWS,Usage,2026-11-01T00:00:00Z,Dynamic,Hours,0.2,0.2,USD,us-east-1,SpotUsage:g6.xlarge,",
+        'Microsoft,Usage,2026-11-01T00:00:00Z,Standard,1 Hour,3.1,3.673,USD,eastus,,"{""InstanceType"": ""Standard_NC24ads_A100_v4""}"',
+    ]
+    (project / "bill.csv").write_text(FOCUS + "\n".join(rows) + "\n")
+    code, out, err = said(capsys, "import", "bill.csv", "--dry-run")
+    assert code == 0
+    assert out.splitlines()[2:] == [
+        "  - {cloud: aws, instance_type: g6.2xlarge, region: us-east-1, market: on-demand, usd: 0.7}",
+        "  - {cloud: aws, instance_type: g6.xlarge, region: us-east-1, market: on-demand, usd: 0.59}",
+        "  - {cloud: azure, instance_type: Standard_NC24ads_A100_v4, region: eastus, market: on-demand, usd: 3.1}",
+    ]
+    assert "1 rows left out: not billed by the hour" in err
+    assert "1 rows left out: spot, whose price moves" in err
+    assert not (project / "catalog").exists()
+    assert said(capsys, "import", "bill.csv")[0] == 0
+    assert str(catalog.load().price("aws", "g6.xlarge", "us-east-1").amount) == "0.59"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("a.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,EUR,us-east-1,x,{LINUX}\n", "line 2: BillingCurrency: must be USD, got 'EUR'"),
+        ("b.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0,1,USD,us-east-1,x,{LINUX}\n", "line 2: ContractedUnitPrice: must be more than 0, got '0'"),
+        ("c.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,USD,us-east-1,x,{LINUX}\nAWS,Usage,2026,Sta", "line 3: has not as many cells as columns: is the file whole?"),
+        ("d.csv", FOCUS + "".join(f"AWS,Usage,2026,Standard,Hours,{usd},1,USD,us-east-1,x,{LINUX}\n" for usd in ("0.5", "0.6")), "line 3: contradicts line 2"),
+        ("e.csv", "<html>error</html>\n", "is neither a rates table nor a FOCUS export: <html>error</html>"),
+        ("f.csv", "cloud,instance_type,usd\naws,p5.48xlrge,3\n", "catalog/rates/f.yaml line 3: rates[0].instance_type: no machine type 'p5.48xlrge' of aws"),
+        ("g.csv", "cloud,instance_type,usd\naws,p5.48xlarge,three\n", "line 2: rates[0].usd: must be a number"),
+        ("h.yaml", "rates: []\n", "holds no rate"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_message_and_writes_nothing(capsys, project, name, text, fault):
+    (project / name).write_text(text)
+    code, _, err = said(capsys, "import", name)
+    assert code == 64
+    assert fault in err
+    assert not list(project.rglob("catalog/**/*.yaml"))
+
+
+def test_two_files_of_rates_that_contradict_are_named_and_the_second_is_not_kept(capsys, project):
+    (project / "a.csv").write_text("cloud,usd,instance_type\naws,3,g6.xlarge\n")
+    (project / "b.csv").write_text("cloud,usd,instance_type\naws,4,g6.xlarge\n")
+    assert said(capsys, "import", "a.csv")[0] == 0
+    code, _, err = said(capsys, "import", "b.csv")
+    assert code == 64
+    assert "catalog/rates/b.yaml line 3: contradicts catalog/rates/a.yaml line 3" in err
+    assert [path.name for path in (project / "catalog/rates").iterdir()] == ["a.yaml"]
+
+
+def test_rates_survive_being_written_and_read(tmp_path):
+    text = (
+        "rates:\n  - {cloud: aws, fee: '*', percent: 12.5}\n  - {usd: 3, instance_type: g6.xlarge}\n"
+        "commitments:\n  - {cloud: aws, instance_type: g6.xlarge, region: us-east-1, count: 2, usd_per_hour: 0.52, until: 2027-06-30}\n"
+    )
+    path = tmp_path / "r.yaml"
+    path.write_text(text)
+    rates = read_rates(path).rates
+    written = as_yaml(rates, "r.yaml")
+    assert parse_discounts(parse_yaml(written, path), "", lines_of(written)) == rates
+
+
+def test_size_names_the_old_prices_that_an_answer_rests_on_by_their_kind(capsys, project):
+    (project / "w.yaml").write_text(
+        "name: w\nkind: notebook\nresources: {instance_type: p4d.24xlarge}\ninfra: aws/us-east-1\nspot_policy: on-demand\n"
+    )
+    (project / "spot.yaml").write_text((project / "w.yaml").read_text().replace("policy: on-demand", "policy: spot"))
+    main(["size", "w.yaml", "--on", "2026-11-20"])
+    assert "price of p4d.24xlarge" not in capsys.readouterr().err  # 123 days: fresh for an on-demand price
+    main(["size", "w.yaml", "--on", "2027-11-20"])
+    assert (
+        "the on-demand price of p4d.24xlarge in us-east-1 is of 2026-07-20, 488 days old; 180 are"
+        in capsys.readouterr().err
+    )
+    main(["size", "spot.yaml", "--on", "2026-02-20"])
+    assert (
+        "the spot price of p4d.24xlarge in us-east-1 is of 2026-01-01, 50 days old; 30 are fresh"
+        in capsys.readouterr().err
+    )
