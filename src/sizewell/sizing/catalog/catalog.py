@@ -64,6 +64,7 @@ class Catalog:
     def accelerator(self, name: str) -> Accelerator:
         """The accelerator of that key or alias, in any case; KeyError with a did-you-mean.
 
+        >>> from sizewell.sizing.catalog import load
         >>> load().accelerator("H100-SXM-80GB").key
         'h100-sxm'
         """
@@ -74,6 +75,7 @@ class Catalog:
 
         Empty where nobody is meant. Shares of a GPU ("l4-share-1-8") have to be named themselves.
 
+        >>> from sizewell.sizing.catalog import load
         >>> [a.key for a in load().accelerators_named("h200")]
         ['h200-nvl', 'h200-sxm']
         """
@@ -300,6 +302,7 @@ class Catalog:
     def zones(self, cloud: str, instance_type: str, region: str) -> tuple[str, ...]:
         """The zones of a region in which a machine type is sold, by name; () where the catalog does not say.
 
+        >>> from sizewell.sizing.catalog import load
         >>> load().zones("gcp", "ct6e-standard-4t", "us-central1"), load().zones("gcp", "e2-standard-4", "us-east1")[0]
         (('us-central1-b',), 'us-east1-b')
         """
