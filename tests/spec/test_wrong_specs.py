@@ -351,7 +351,7 @@ def test_message_reads_well() -> None:
         parse_spec(having(INFERENCE, traffic="{rps: 4, inptu_tokens: 5}", deadline="3"), "specs/chat.yaml")
     assert str(caught.value) == textwrap.dedent("""\
         specs/chat.yaml: 2 faults
-        traffic.inptu_tokens: unknown key 'inptu_tokens'; the keys here are rps, requests_per_hour, concurrent_users, think_time, input_tokens, output_tokens, images
+        line 4, column 19: traffic.inptu_tokens: unknown key 'inptu_tokens'; the keys here are rps, requests_per_hour, concurrent_users, think_time, input_tokens, output_tokens, images
           fix: did you mean 'input_tokens'?
-        deadline: must be a duration with its unit: ms, s, m, h, d or w, such as 500ms, 45m, 1h30m or 3d, got 3
+        line 5, column 11: deadline: must be a duration with its unit: ms, s, m, h, d or w, such as 500ms, 45m, 1h30m or 3d, got 3
           fix: write 3s, 3m, 3h or 3d""")

@@ -132,6 +132,7 @@ def document(answer: Answer) -> dict[str, Any]:
             }
             for item in answer.nearest
         ],
+        "impossible": list(answer.impossible),
         "relax": list(answer.relax),
         "rejections": [group.model_dump(mode="json") for group in answer.rejections],
     }

@@ -70,6 +70,8 @@ def card(console: Console, workload: Workload, decision: Decision) -> None:
 def nothing_fits(console: Console, answer: NothingFits) -> None:
     """What came nearest, why it does not serve, and what to relax."""
     console.print(f"{answer.workload}: nothing fits", style="bold")
+    for wish in answer.impossible:
+        item(console, f"impossible: {wish}")
     if answer.nearest:
         made = table("nearest", "why not")
         for rejection in answer.nearest:

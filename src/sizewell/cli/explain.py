@@ -29,7 +29,7 @@ what moves the cost, and what lost.
 EXAMPLES = """examples:
   sizewell explain examples/petsnap-vlm-finetune.yaml
   sizewell explain --stack dev-aws                a stack, on the day of its decision
-  sizewell explain examples/chat.yaml --why h100  what became of a type, or of an accelerator
+  sizewell explain examples/chat.yaml --why h100  what became of the machines with an H100
   sizewell explain examples/chat.yaml --json
 
 exit code: 0 explained, 5 nothing fits, 64 a spec or the command line is wrong

@@ -23,6 +23,8 @@ from functools import partial
 class Fault:
     """One thing that is wrong with an input: where, what was found, what is allowed, the way out.
 
+    `at` is the line and column of it in a text, from 1.
+
     >>> print(Fault(path="pools[0].nodes_min", found=0, allowed="1 to 64", fix="set replicas in the spec"))
     pools[0].nodes_min: must be 1 to 64, got 0
       fix: set replicas in the spec
@@ -33,10 +35,12 @@ class Fault:
     allowed: str = ""
     fix: str = ""
     message: str = ""  # replaces the generated sentence where that would not read well
+    at: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         sentence = self.message or f"must be {self.allowed}, got {_shown(self.found)}"
         line = f"{self.path}: {sentence}" if self.path else sentence
+        line = f"line {self.at[0]}, column {self.at[1]}: {line}" if self.at else line
         return f"{line}\n  fix: {self.fix}" if self.fix else line
 
 

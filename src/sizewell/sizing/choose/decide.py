@@ -15,6 +15,7 @@ from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose.bill import standing_items
 from sizewell.sizing.choose.candidates import Cause, Rejection
 from sizewell.sizing.choose.choice import Sizing, rejection_groups, size, with_fleet
+from sizewell.sizing.choose.impossible import impossible, nearness
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.choose.setting import KEEP, Setting
@@ -38,9 +39,10 @@ class NothingFits:
     nearest: tuple[Rejection, ...]
     relax: tuple[str, ...]
     rejections: tuple[RejectionGroup, ...]
+    impossible: tuple[str, ...] = ()  # wishes that are under a bound of the hardware, each with by how much
 
     def __str__(self) -> str:
-        lines = [f"{self.workload}: nothing fits"]
+        lines = [f"{self.workload}: nothing fits", *(f"  impossible: {wish}" for wish in self.impossible)]
         lines += [f"  {rejection.shape}: {rejection.reason}" for rejection in self.nearest]
         lines += [f"  relax: {way}" for way in self.relax]
         return "\n".join(lines)
@@ -132,13 +134,18 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     pool = [r for r in sizing.rejections if r.cloud in PROVISIONABLE and r.cause is not Cause.ACCELERATOR]
     if cloud is not None:
         pool = [r for r in pool if r.cloud == cloud] or pool
-    order = list(Cause)
-    ranked = sorted(pool, key=lambda r: (r.shortfall, -order.index(r.cause), r.shape))
+    ranked = sorted(pool, key=nearness)
     nearest: list[Rejection] = []
     for rejection in ranked:
         if len(nearest) < NEAREST and rejection.reason not in {found.reason for found in nearest}:
             nearest.append(rejection)
-    relax = list(dict.fromkeys(r.relax for r in nearest if r.relax))
+    beyond = impossible(sizing)
+    # What the spec excludes is no way out while something that it allows came near.
+    allowed = [r for r in nearest if r.cause not in (Cause.REGION, Cause.CONSTRAINT)] or nearest
+    ways = {r.cause: r.relax for r in reversed(allowed) if r.relax}  # of each cause the nearest's
+    named = Cause.TOO_SLOW if sizing.need.training else Cause.MEMORY
+    others = [way for cause, way in reversed(ways.items()) if not beyond or cause is not named]
+    relax = list(dict.fromkeys([*(wish.relax for wish in beyond), *others]))
     elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
     if elsewhere is not None:
         relax.append(f"{elsewhere.cloud} {elsewhere.instance_type} would serve, but cannot be provisioned")
@@ -149,7 +156,12 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
         nearest=tuple(nearest),
         relax=tuple(relax),
         rejections=rejection_groups(sizing.rejections),
+        impossible=tuple(f"{wish.what}: {_times(wish.factor)} {wish.than}" for wish in beyond),
     )
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.1f} times" if factor < 100 else f"{factor:,.0f} times"
 
 
 def cloud_of(stack: str) -> str | None:

@@ -193,11 +193,13 @@ def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> Flee
     missed = [(name, is_s, most) for name, is_s, most in pairs if most is not None and is_s > most]
     words = ", ".join(f"{name} after {is_s * 1000:.0f} ms, {most * 1000:.0f} allowed" for name, is_s, most in missed)
     worst = max((is_s / most for _, is_s, most in missed), default=math.inf)
+    keys = {"first token": "ttft", "each token": "tpot", "the answer": "latency"}
+    ways = ", ".join(f"{keys[name]}: {math.ceil(1.1 * is_s * 1000):,}ms" for name, is_s, _ in missed)
     return FleetRefusal(
         cause="slo",
         reason=f"even a single request misses the slo: {words}" if words else "no load at all meets the slo",
         shortfall=worst,
-        relax="allow more time in slo",
+        relax=f"allow more time: slo: {{{ways}}}" if ways else "allow more time in slo",
     )
 
 

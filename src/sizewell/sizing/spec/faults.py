@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, get_args
 
@@ -55,11 +56,11 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
     found = error["input"]
     if kind == "literal_error":
         allowed = [str(option) for option in _literals(_annotation(loc, root))]
-        near = difflib.get_close_matches(str(found), allowed, 1, 0.5) if isinstance(found, str) else []
+        near = difflib.get_close_matches(found.lower(), allowed, 1, 0.5) if isinstance(found, str) else []
         listed = " | ".join(allowed) or str(context.get("expected", "")).replace("'", "")
         return Fault(path=path, found=found, allowed=listed, fix=f"did you mean {near[0]}?" if near else "")
     if kind == "unit":
-        return Fault(path=path, found=found, allowed=context["allowed"], fix=context["fix"])
+        return Fault(path=path, found=found, allowed=context["allowed"], fix=_latency(path, found) or context["fix"])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)
         keys = ", ".join(_keys(inner)) if inner else "keys"
@@ -72,6 +73,21 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
         fix = f'put it in quotes: "{found}"' if isinstance(found, int | float) else ""
         return Fault(path=path, found=found, allowed="text", fix=fix)
     return Fault(path=path, found=found, message=f"{str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}")
+
+
+# Latencies of requests, and from which bare number on it is milliseconds that are meant.
+_MILLISECONDS_FROM: Final = {"slo.ttft": 10, "slo.tpot": 1, "slo.latency": 100}
+
+
+def _latency(path: str, found: object) -> str:
+    """The duration that a bare number most likely means where people count in milliseconds."""
+    number = str(found).strip()
+    if path not in _MILLISECONDS_FROM or isinstance(found, bool) or not re.fullmatch(r"\d+(?:\.\d+)?", number):
+        return ""
+    value = float(number)
+    if value >= _MILLISECONDS_FROM[path]:
+        return f"write {value:g}ms"
+    return f"write {value * 1000:g}ms" if value < 1 else f"write {value:g}s"
 
 
 def _unknown_key(path: str, key: str, section: type[Section] | None, root: type[Section]) -> Fault:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sizewell.sizing.errors import Fault
@@ -12,7 +13,7 @@ from sizewell.sizing.spec.precision import known_model
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.catalog.records import Accelerator
+    from sizewell.sizing.catalog.records import Accelerator, Shape
 
 
 def unknown_names(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
@@ -24,6 +25,19 @@ def _near(word: str, known: Iterable[str]) -> str:
     names = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), names, 3, 0.5)
     return f"did you mean {', or '.join(names[name] for name in close)}?" if close else ""
+
+
+def _neighbours(name: str, types: Mapping[str, Shape]) -> str:
+    """Machine types of the same family, else those with the nearest names, each with its accelerators."""
+    family = re.match(r"[a-z0-9]+[.-]|[a-z]+_[a-z]+", name.lower())
+    related = [known.lower() for known in types if family and known.lower().startswith(family[0])]
+    close = difflib.get_close_matches(name.lower(), related or [known.lower() for known in types], 3, 0.4)
+    spelt = {known.lower(): known for known in types}
+    near = [types[spelt[match]] for match in close]
+    devices = [
+        f"{s.instance_type} ({s.accelerators} x {s.accelerator})" if s.accelerator else s.instance_type for s in near
+    ]
+    return f"did you mean {', or '.join(devices)}?" if devices else ""
 
 
 def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
@@ -140,7 +154,7 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=path,
                     found=name,
                     message=f"'{name}' is not a machine type of the catalog",
-                    fix=_near(name, types) or "see docs/howto/add-a-machine-type.md",
+                    fix=_neighbours(name, types) or "see docs/howto/add-a-machine-type.md",
                 )
             )
         elif types[name].accelerator:

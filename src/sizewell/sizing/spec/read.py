@@ -60,7 +60,9 @@ def parse_spec(
             more += unknown_names(spec, catalog)
         faults += [fault for fault in more if not _touches(fault.path, touched)]
     if faults or spec is None:
-        raise SpecError(faults, subject=origin)
+        from sizewell.sizing.spec.places import placed
+
+        raise SpecError(placed(faults, text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
     return spec

@@ -18,7 +18,7 @@ NODES_MAX: Final = 10_000  # after aliases are expanded
 DEPTH_MAX: Final = 20
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class SpecLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Scalars are null, true, false, decimal numbers or text: the core schema of YAML 1.2."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own name
@@ -32,18 +32,18 @@ def _float(loader: Any, node: Any) -> float:
     return float(loader.construct_scalar(node).replace("_", "").replace(".inf", "inf").replace(".nan", "nan").lower())
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), ["t", "f"])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9][0-9_]{0,30}$"), list("-+0123456789"))
-_Loader.add_implicit_resolver(
+SpecLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
+SpecLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), ["t", "f"])
+SpecLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9][0-9_]{0,30}$"), list("-+0123456789"))
+SpecLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(
         r"^[-+]?(?:(?:[0-9][0-9_]*\.[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+|\.(?:inf|nan))$", re.IGNORECASE
     ),
     list("-+.0123456789"),
 )
-_Loader.add_constructor("tag:yaml.org,2002:int", _int)
-_Loader.add_constructor("tag:yaml.org,2002:float", _float)
+SpecLoader.add_constructor("tag:yaml.org,2002:int", _int)
+SpecLoader.add_constructor("tag:yaml.org,2002:float", _float)
 
 
 def read_text(path: Path) -> str:
@@ -75,7 +75,7 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
         raise _refusal(origin, f"is larger than {BYTES_MAX:,} bytes", "is this the right file?")
     try:
         _check_bounds(text, origin)
-        loader = _Loader(text)
+        loader = SpecLoader(text)
         try:
             node = loader.get_single_node()
             if node is not None:
@@ -100,7 +100,7 @@ def _check_bounds(text: str, origin: str) -> None:
     depth = documents = nodes = 0
     sizes: dict[str, int] = {}  # anchor -> nodes under it
     open_nodes: list[tuple[str | None, int]] = []  # anchor of an open collection, nodes before it
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in yaml.parse(text, Loader=SpecLoader):
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
