@@ -110,6 +110,7 @@ class Machine:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        subprocess.run(["ip", "link", "del", f"szs{self.number}"], check=False, capture_output=True)  # else it lingers
         self.log.close()
 
 

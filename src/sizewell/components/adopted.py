@@ -11,7 +11,7 @@ from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name
 from sizewell.launch.adopted import adopted_target, kubeconfig_fault
-from sizewell.launch.target import Target, machine_of
+from sizewell.launch.target import Target, beside, machine_of
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 UNCOUNTED = 10_000  # where the catalog has no number, accelerators alone bound the queue
@@ -66,6 +66,10 @@ def _flavor(queue: str, pairs: list[tuple[Workload, Pool]], settings: Settings) 
     machine, shape = machine_of(first), find_shape(first.cloud, first.instance_type)
     alike = [pool for _, pool in pairs if pool.instance_type == first.instance_type]
     memory = (shape.memory_bytes if shape else None) or UNCOUNTED * 2**30
+    cluster = settings.cluster
+    others = beside(adopted_target(cluster, first, name=queue)) if cluster else {}
+    stated = cluster.taints.items() if cluster else ()
+    taints = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in stated]
     return {
         "name": queue,
         "node_labels": dict(settings.cluster.selector) if settings.cluster else {},
@@ -74,4 +78,6 @@ def _flavor(queue: str, pairs: list[tuple[Workload, Pool]], settings: Settings) 
         "cpus_per_machine": machine.cpus or UNCOUNTED,
         "memory_gib_per_machine": memory // 2**30,
         "machines": sum(pool.nodes_max for pool in alike),
+        **({"beside_per_machine": others} if others else {}),
+        **({"tolerations": taints} if taints else {}),
     }

@@ -2,7 +2,7 @@
 
 A cluster refuses a wrong field only once it is asked; here it is refused before anything is made. Written from the
 projects' own definitions: JobSet v0.11 (jobset.x-k8s.io/v1alpha2), LeaderWorkerSet v0.8 (leaderworkerset.x-k8s.io/v1),
-Kueue v0.16 (kueue.x-k8s.io/v1beta1), KubeRay v1.4 (ray.io/v1), KServe v0.16 (serving.kserve.io/v1beta1), KEDA v2.18
+Kueue v0.16 (kueue.x-k8s.io/v1beta2), KubeRay v1.4 (ray.io/v1), KServe v0.16 (serving.kserve.io/v1beta1), KEDA v2.18
 (keda.sh/v1alpha1). Core kinds, and the pod and job templates inside of these, are checked against the published
 schemas by the tests.
 """
@@ -349,7 +349,7 @@ class ProvisioningRequestConfig(_Kind):
 
 
 CORE: Final = ("", "apps", "batch", "policy", "networking.k8s.io", "rbac.authorization.k8s.io")  # groups
-KUEUE: Final = "kueue.x-k8s.io/v1beta1"
+KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 KINDS: Final[dict[str, tuple[str, type[BaseModel]]]] = {
     "JobSet": ("jobset.x-k8s.io/v1alpha2", JobSet),
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", LeaderWorkerSet),

@@ -14,7 +14,7 @@ from typing import Any, Final
 from sizewell.launch import gpudirect
 from sizewell.launch.run import Run
 from sizewell.launch.setting import Setting, short
-from sizewell.launch.target import EFA_HUGE_PAGES_MIB, Machine, Target
+from sizewell.launch.target import EFA_HUGE_PAGES_MIB, Machine, Target, beside
 
 Manifest = dict[str, Any]
 USER: Final = 10001
@@ -78,16 +78,12 @@ def share(machine: Machine, devices: int) -> tuple[int, int]:
 def resources(machine: Machine, target: Target, devices: int) -> Manifest:
     """Requests equal to limits: a pod of a job is never the first to be evicted, and CPUs can be its own."""
     cpus, memory = share(machine, devices)
-    rdma, count = target.rdma if devices == machine.devices else ("", 0)
-    wanted = {"cpu": str(cpus)}
-    if rdma.endswith("/efa"):
+    others = beside(target) if devices == machine.devices else {}
+    if "hugepages-2Mi" in others:
         memory -= EFA_HUGE_PAGES_MIB * MIB
-        wanted["hugepages-2Mi"] = f"{EFA_HUGE_PAGES_MIB}Mi"
-    wanted["memory"] = f"{max(GIB, memory) // MIB}Mi"
+    wanted = {"cpu": str(cpus), "memory": f"{max(GIB, memory) // MIB}Mi", **others}
     if devices:
         wanted[machine.resource] = str(devices)
-    if rdma:
-        wanted[rdma] = str(count)
     return {"requests": dict(wanted), "limits": dict(wanted)}
 
 

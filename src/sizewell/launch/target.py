@@ -109,12 +109,26 @@ def machine_of(pool: Pool) -> Machine:
     )
 
 
+def beside(target: Target) -> dict[str, str]:
+    """What a pod on a whole machine asks for beside accelerators, CPUs and memory: a queue needs a quota of each.
+
+    >>> from types import SimpleNamespace
+    >>> beside(SimpleNamespace(rdma=("vpc.amazonaws.com/efa", 32)))
+    {'hugepages-2Mi': '5120Mi', 'vpc.amazonaws.com/efa': '32'}
+    """
+    resource, count = target.rdma
+    pages = {"hugepages-2Mi": f"{EFA_HUGE_PAGES_MIB}Mi"} if resource.endswith("/efa") else {}
+    return {**pages, resource: str(count)} if resource else {}
+
+
 def nodes_of(pool: Pool) -> int:
     """Machines of a job: those that the decision starts with, all of them where a queue starts with none."""
     return max(1, pool.nodes_initial or pool.nodes_max)
 
 
-def eks_target(workload: Workload, pool: Pool, *, name: str, queue: str = "", store: str = "") -> Target:
+def eks_target(
+    workload: Workload, pool: Pool, *, name: str, queue: str = "", levels: Sequence[str] = (), store: str = ""
+) -> Target:
     """Our EKS node groups: labels, taints and the account as `components.aws` makes them; pod identity writes."""
     machine = machine_of(pool)
     gang = workload.parallelism is not None and pool.nodes_max > 1
@@ -126,6 +140,7 @@ def eks_target(workload: Workload, pool: Pool, *, name: str, queue: str = "", st
         selector={"sizewell/pool": name},
         taints=((machine.resource, "NoSchedule"),),
         queue=queue,
+        levels=tuple(levels),
         store=store,
         rdma=("vpc.amazonaws.com/efa", machine.cards) if efa else ("", 0),
     )

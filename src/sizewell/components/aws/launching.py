@@ -1,5 +1,6 @@
 """Where a workload's pods run and write on our EKS clusters, and what makes machines a Slurm cluster. Pure."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sizewell.components.aws.args import bucket_name
@@ -16,10 +17,21 @@ def store_uri(decision: Decision, workload: Workload, settings: Settings) -> str
     return f"s3://{bucket_name(decision, workload, settings)}" if workload.checkpoint else ""
 
 
-def target(decision: Decision, workload: Workload, pool: Pool, settings: Settings, *, queue: str = "") -> Target:
-    """The pool as its pods see it; pod identity lets their account write checkpoints."""
+def target(
+    decision: Decision,
+    workload: Workload,
+    pool: Pool,
+    settings: Settings,
+    *,
+    queue: str = "",
+    levels: Sequence[str] = (),
+) -> Target:
+    """The pool as its pods see it; pod identity lets their account write checkpoints.
+
+    `levels` are the topology labels that the queue packs by.
+    """
     store = store_uri(decision, workload, settings)
-    return eks_target(workload, pool, name=pool_name(workload, pool), queue=queue, store=store)
+    return eks_target(workload, pool, name=pool_name(workload, pool), queue=queue, levels=levels, store=store)
 
 
 def boot(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:

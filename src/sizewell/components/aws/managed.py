@@ -8,10 +8,11 @@ from pulumi_aws import get_caller_identity_output
 
 from sizewell.components import containers
 from sizewell.components.aws import parts
-from sizewell.components.aws.args import pool_args
+from sizewell.components.aws.args import is_gang, pool_args
 from sizewell.components.facts import lasting_args, owned_args
-from sizewell.components.machines import pool_name
+from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
+from sizewell.launch.target import Target, beside
 from sizewell.sizing.billing import standing
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -172,7 +173,7 @@ def build_kubernetes(
     from sizewell.components.aws.eks.nodes import EksNodeGroup
     from sizewell.components.aws.eks.plugins import EksDevicePlugins
     from sizewell.components.aws.launching import target
-    from sizewell.components.kubernetes.program import build_runs
+    from sizewell.components.kubernetes.program import build_runs, queues_of
 
     name, two = f"cluster-{region}", list(zones[:2])
     args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs], settings.access)
@@ -209,15 +210,49 @@ def build_kubernetes(
         scaler: Any = {**autoscaler_args(decision, region, movable), "kubeconfig": cluster.kubeconfig, **mirror}
         scaler["cluster"] = cluster.cluster_name
         EksAutoscaler(f"autoscaler-{region}", scaler, options)
-    return outputs | build_runs(
-        decision,
-        pairs,
-        settings,
-        where=region,
-        kubeconfig=cluster.kubeconfig,
-        target=lambda workload, pool: target(decision, workload, pool, settings),
-        registry=registry,
+    flavors = _flavors(decision, pairs, settings)
+    queues = queues_of(decision, region, pairs, settings, flavors, kubeconfig=cluster.kubeconfig, registry=registry)
+    levels = {flavor["name"]: flavor.get("topology_levels", []) for flavor in flavors if queues}
+
+    def target_here(workload: Workload, pool: Pool) -> Target:
+        name = pool_name(workload, pool)
+        queue = name if name in levels else ""
+        return target(decision, workload, pool, settings, queue=queue, levels=levels.get(name, ()))
+
+    return (
+        outputs
+        | queues
+        | build_runs(
+            decision,
+            pairs,
+            settings,
+            where=region,
+            kubeconfig=cluster.kubeconfig,
+            target=target_here,
+            queued=bool(queues),
+            registry=registry,
+        )
     )
+
+
+def _flavors(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
+    """A queue for each pool where jobs of several machines need all of them or none; else none at all."""
+    from sizewell.components.aws.eks.args import eks_pool_args
+    from sizewell.components.aws.eks.plans import queue_flavor
+    from sizewell.components.aws.launching import target
+
+    if not any(is_gang(*pair) for pair in pairs):
+        return []
+    return [
+        queue_flavor(
+            eks_pool_args(decision, workload, pool, settings),
+            shape,
+            queue=pool_name(workload, pool),
+            beside=beside(target(decision, workload, pool, settings)),
+        )
+        for workload, pool in pairs
+        if (shape := find_shape("aws", pool.instance_type)) is not None
+    ]
 
 
 def registry_here(

@@ -12,7 +12,7 @@ from sizewell.components.azure.limits import plans as limits_plans
 from sizewell.components.facts import lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
-from sizewell.launch.target import Target
+from sizewell.launch.target import Target, beside
 from sizewell.sizing.billing import standing
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -152,23 +152,20 @@ def build_queues(
     ray = any(workload.scheduler == "ray" for workload, _ in pairs)
     if not ray and not any(is_gang(*pair) for pair in pairs):
         return {}
-    from sizewell.components.kubernetes.program import wanted
-    from sizewell.components.kubernetes.queueing import Queueing
+    from sizewell.components.kubernetes.program import queues_of
 
     flavors = [
-        queue_flavor(aks_pool_args(decision, workload, pool, settings), shape, queue=pool_name(workload, pool))
+        queue_flavor(
+            aks_pool_args(decision, workload, pool, settings),
+            shape,
+            queue=pool_name(workload, pool),
+            beside=beside(launching.target(decision, workload, pool, settings)),
+        )
         for workload, pool in pairs
         if (shape := find_shape("azure", pool.instance_type)) is not None
     ]
-    args: dict[str, Any] = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": flavors}
-    if found := mirrors().get("registry"):
-        args["registry"] = found
-    if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(pairs, settings)}):
-        args["namespaces"] = spaces
-    if ray:
-        args["operators"] = ["jobset", "kuberay"]
-    queues = Queueing(f"queues-{region}", args)  # type: ignore[arg-type]
-    return {f"queues-{region}": {"queues": queues.queues}}
+    registry = mirrors().get("registry", "")
+    return queues_of(decision, region, pairs, settings, flavors, kubeconfig=kubeconfig, registry=registry)
 
 
 def mirrors() -> dict[str, str]:

@@ -24,6 +24,9 @@ class FlavorArgs(TypedDict):
     """Memory of each machine."""
     machines: int
     """Most machines: what is reserved, or the pool's maximum. The quota follows from it."""
+    beside_per_machine: NotRequired[dict[str, str]]
+    """What else of each machine pods ask for, as {rdma/ib: "1", hugepages-2Mi: 5120Mi}: a queue without a quota of it
+    admits none of them."""
     topology_levels: NotRequired[list[str]]
     """Node labels from the widest block to the host, for machines that are packed closely."""
     provisioning_class: NotRequired[str]

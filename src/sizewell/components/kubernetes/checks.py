@@ -9,6 +9,7 @@ from sizewell.components.kubernetes.args import FlavorArgs, OperatorsArgs, Queue
 from sizewell.launch import kinds
 
 RESOURCES = ("nvidia.com/gpu", "google.com/tpu", "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neurondevice")
+_QUANTITY = re.compile(r"[1-9][0-9]*([KMG]i)?")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -83,6 +84,12 @@ def _check_flavor(faults: Faults, flavor: FlavorArgs, at: str) -> None:
         f"{at}.tpu_topology",
         f"is only for google.com/tpu, the resource is {flavor.get('resource')}",
     )
+    for key, value in flavor.get("beside_per_machine", {}).items():
+        faults.must(
+            bool(_QUANTITY.fullmatch(str(value))),
+            f"{at}.beside_per_machine.{key}",
+            f"must be a whole number with or without Ki, Mi or Gi, got {value!r}",
+        )
     levels = flavor.get("topology_levels", [])
     faults.must(
         not levels or levels[-1] == "kubernetes.io/hostname",

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sizewell.components.kubernetes.args import FlavorArgs, QueueingArgs
 
 KUEUE: Final = "kueue.x-k8s.io"
-API: Final = f"{KUEUE}/v1beta1"  # of the versions that launch/kinds.py has models of
+API: Final = f"{KUEUE}/v1beta2"  # which the pinned chart stores; launch/kinds.py has models of it
 CONTROLLER: Final = f"{KUEUE}/provisioning-request"
 OPERATORS: Final[dict[str, dict[str, str]]] = {
     "kueue": {"chart": "oci://registry.k8s.io/kueue/charts/kueue", "version": "0.16.6", "repository": ""},
@@ -33,6 +33,13 @@ OPERATOR_IMAGES: Final[dict[str, tuple[str, ...]]] = {  # what the charts above 
     ),
 }
 PRIORITIES: Final = {"sizewell-low": 100, "sizewell-medium": 500, "sizewell-high": 1000}  # without one: 0
+# Labels that AWS's cloud controller puts on machines that have a network topology, widest layer first.
+EKS_TOPOLOGY: Final = (
+    "topology.k8s.aws/network-node-layer-1",
+    "topology.k8s.aws/network-node-layer-2",
+    "topology.k8s.aws/network-node-layer-3",
+    "kubernetes.io/hostname",
+)
 GKE_TOPOLOGY: Final = (
     "cloud.google.com/gce-topology-block",
     "cloud.google.com/gce-topology-subblock",
@@ -72,18 +79,30 @@ def manifests(args: QueueingArgs) -> list[dict[str, Any]]:
 
 
 def quotas(flavor: FlavorArgs) -> dict[str, str]:
-    """What the queue admits: exactly what all machines of the pool have.
+    """What the queue admits: exactly what all machines of the pool have, of every resource that pods ask for.
 
     >>> quotas({"name": "a", "node_labels": {}, "resource": "nvidia.com/gpu", "accelerators_per_machine": 8,
     ...     "cpus_per_machine": 208, "memory_gib_per_machine": 1872, "machines": 4})
     {'nvidia.com/gpu': '32', 'cpu': '832', 'memory': '7488Gi'}
     """
     machines = flavor["machines"]
+    others = {key: _times(text, machines) for key, text in flavor.get("beside_per_machine", {}).items()}
     return {
         flavor["resource"]: str(machines * flavor["accelerators_per_machine"]),
         "cpu": str(machines * flavor["cpus_per_machine"]),
         "memory": f"{machines * flavor['memory_gib_per_machine']}Gi",
+        **others,
     }
+
+
+def _times(quantity: str, machines: int) -> str:
+    """A quantity of so many machines.
+
+    >>> _times("5120Mi", 4), _times("1", 4)
+    ('20480Mi', '4')
+    """
+    number = quantity.rstrip("KMGTi")
+    return f"{int(number) * machines}{quantity[len(number) :]}"
 
 
 def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, Any]]:

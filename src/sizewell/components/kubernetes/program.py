@@ -54,6 +54,32 @@ def build_runs(
     return {f"{of.target.pool}-run": _build(decision, of, kubeconfig, held) for of, _ in named}
 
 
+def queues_of(
+    decision: Decision,
+    where: str,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    flavors: Sequence[Mapping[str, Any]],
+    *,
+    kubeconfig: pulumi.Input[str],
+    registry: pulumi.Input[str] = "",
+) -> dict[str, Any]:
+    """Kueue with these flavors in the namespaces of what runs, and its jobs' operators; nothing without flavors."""
+    if not flavors:
+        return {}
+    from sizewell.components.kubernetes.queueing import Queueing
+
+    args: dict[str, Any] = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": list(flavors)}
+    if registry != "":
+        args["registry"] = registry
+    if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(pairs, settings)}):
+        args["namespaces"] = spaces
+    if any(workload.scheduler == "ray" for workload, _ in pairs):
+        args["operators"] = ["jobset", "kuberay"]
+    queues = Queueing(f"queues-{where}", args)  # type: ignore[arg-type]
+    return {f"queues-{where}": {"queues": queues.queues}}
+
+
 def wanted(pairs: Sequence[Pair], settings: Settings) -> list[Pair]:
     """The pools whose workload has a run; ConfigError where one names none of the workloads."""
     return [pair for pair in pairs if pair[0].spec.name in settings.runs]

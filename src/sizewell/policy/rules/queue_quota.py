@@ -17,7 +17,7 @@ def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> flavors = [{"resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]}]
     >>> queue = {"spec": {"resourceGroups": [{"flavors": flavors}]}}
     >>> big = pool(accelerator="l4", accelerators=4, nodes_max=4)
-    >>> name = "kubernetes:kueue.x-k8s.io/v1beta1:ClusterQueue"
+    >>> name = "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
     >>> queue_quota(stack(resource(name, "queue", queue), pools=(big,)), {})[0][1].fix
     'raise nominalQuota to 16 or lower the maximum sizes'
     """

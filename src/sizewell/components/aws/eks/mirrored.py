@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sizewell.components.aws.args import is_gang
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks.args import plugin_args
 from sizewell.components.kubernetes.objects import OPERATOR_IMAGES
@@ -24,6 +25,8 @@ def images_of(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> lis
     found = [eks_plans.IMAGES[plugins[runtime]] for runtime in plugin_args(decision, pools)["runtimes"]]
     if any(pool.managed == "raw" and pool.capacity.mode != "capacity-block" for _, pool in pools):
         found.append(eks_plans.IMAGES["cluster-autoscaler"])
+    if any(is_gang(*pair) for pair in pools):  # jobs of several machines wait in a queue, which brings JobSet
+        found += [*OPERATOR_IMAGES["kueue"], *OPERATOR_IMAGES["jobset"]]
     for workload, _ in pools:
         found += [image for operator in operators_of(workload) for image in OPERATOR_IMAGES[operator]]
     return list(dict.fromkeys(found))

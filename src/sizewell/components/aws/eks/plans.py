@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sizewell.components.aws.plans import runtime_of
+from sizewell.components.kubernetes.objects import EKS_TOPOLOGY
 from sizewell.components.owned import GuardArgs
 from sizewell.sizing.catalog.records import Shape
 
@@ -47,6 +48,31 @@ def labels(shape: Shape, *, pool: str, efa: bool) -> dict[str, str]:
     if runtime_of(shape) == "cuda":  # else the autoscaler starts a second machine while the first one's plug-in starts
         known["k8s.amazonaws.com/accelerator"] = shape.accelerator
     return {**known, "vpc.amazonaws.com/efa.present": "true"} if efa else known
+
+
+def queue_flavor(
+    args: Mapping[str, Any], shape: Shape, *, queue: str, beside: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The pool as a queue sees it: its most machines are the quota; `beside` is what else of each pods ask for.
+
+    A queue packs by network layers where the machines stand all the time: it counts those that are there, and behind an
+    autoscaler that starts from none it would admit nothing.
+    """
+    stands = args["nodes_min"] == args["nodes_max"] and args["capacity_mode"] in ("on-demand", "reservation")
+    return {
+        "name": queue,
+        "node_labels": {"sizewell/pool": queue},
+        "resource": TAINT_KEYS[runtime_of(shape)],
+        "accelerators_per_machine": shape.accelerators,
+        "cpus_per_machine": shape.vcpus or UNCOUNTED,
+        "memory_gib_per_machine": (shape.memory_bytes or UNCOUNTED * 2**30) // 2**30,
+        "machines": args["nodes_max"],
+        **({"beside_per_machine": dict(beside)} if beside else {}),
+        **({"topology_levels": list(EKS_TOPOLOGY)} if stands and shape.fabric == "efa" else {}),
+    }
+
+
+UNCOUNTED = 10_000  # CPUs or GiB where the catalog has none: the accelerators alone then limit the queue
 
 
 def has_efa(shape: Shape, *, gang: bool) -> bool:

@@ -298,8 +298,10 @@ def _nic_cluster_policy(registry: str) -> dict[str, Any]:
     }
 
 
-def queue_flavor(args: Mapping[str, Any], shape: Shape, *, queue: str) -> dict[str, Any]:
-    """The pool as a queue sees it: its most machines are the quota."""
+def queue_flavor(
+    args: Mapping[str, Any], shape: Shape, *, queue: str, beside: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The pool as a queue sees it: its most machines are the quota; `beside` is what else of each pods ask for."""
     return {
         "name": queue,
         "node_labels": {"sizewell/pool": queue},
@@ -309,6 +311,7 @@ def queue_flavor(args: Mapping[str, Any], shape: Shape, *, queue: str) -> dict[s
         "memory_gib_per_machine": (shape.memory_bytes or UNCOUNTED * 2**30) // 2**30,
         "machines": args["nodes_max"],
         "tolerations": tolerations(args["capacity_mode"]),
+        **({"beside_per_machine": dict(beside)} if beside else {}),
     }
 
 
