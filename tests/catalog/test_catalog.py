@@ -348,6 +348,8 @@ def test_a_machine_type_is_one_row_in_one_file(tmp_path):
         "accelerator": "h200-sxm",
         "accelerators": "8",
         "scale_up": "8",
+        "architecture": "x86_64",
+        "traits_source": "an announcement",
         "markets": "on-demand",
         "source": "an announcement",
         "checked": "2026-11-01",

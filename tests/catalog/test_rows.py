@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import shutil
 
@@ -13,6 +14,8 @@ from sizewell.sizing.catalog import rows, table
 from sizewell.sizing.errors import CatalogError
 
 GOOD = "aws,p5.48xlarge,us-east-1,,on-demand,55.04,2026-07-20,,list,a list,high,"
+
+RUNTIMES = {chip.key: chip.runtime for chip in whole.load().accelerators.values()}
 
 
 def offers(*lines):
@@ -95,7 +98,9 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path):
     ("columns", "make", "records"),
     [
         (rows.ACCELERATORS, rows.accelerator, lambda c: c.accelerators.values()),
-        (rows.SHAPES, rows.shape, lambda c: c.shapes),
+        (rows.SHAPES, functools.partial(rows.shape, runtimes=RUNTIMES), lambda c: c.shapes),
+        (rows.FAMILIES, rows.family, lambda c: c.families),
+        (rows.ZONES, rows.zones, lambda c: c.zone_facts.values()),
         (rows.SLICES, rows.tpu_slice, lambda c: c.slices),
         (rows.OFFERS, rows.offer, lambda c: c.all_offers),
         (rows.WITHHELD, rows.withheld, lambda c: c.withheld),

@@ -64,7 +64,11 @@ def test_machines_on_google_cloud_go_where_they_are_sold(machine, region, zone):
     assert gcp_args.zones_of(pool, preferred=(f"{region}-f",)) == [f"{region}-f"]
 
 
-@pytest.mark.parametrize("shape", [one for one in SHAPES["aws"] if one.accelerators], ids=lambda one: one.instance_type)
+@pytest.mark.parametrize(
+    "shape",
+    [one for one in SHAPES["aws"] if one.runtime in ("cuda", "neuron")],  # other drivers are refused
+    ids=lambda one: one.instance_type,
+)
 def test_every_aws_machine_gets_the_interfaces_of_its_cards(shape):
     alone = aws.network_interfaces(shape, gang=False, security_groups=["g"])
     together = aws.network_interfaces(shape, gang=True, security_groups=["g"])
@@ -168,7 +172,7 @@ def test_a_capacity_mode_is_exactly_one(mode, gang):
 
 @pytest.mark.parametrize(
     "shape",
-    [s for s in SHAPES["gcp"] if s.accelerators and not s.instance_type.startswith(gcp.RACKS)],
+    [s for s in SHAPES["gcp"] if s.accelerators and "rack" not in s.traits],
     ids=lambda s: s.instance_type,
 )
 def test_every_gcp_machine_is_a_tpu_or_has_a_gpu_that_gke_knows(shape):

@@ -14,6 +14,13 @@ def find_shape(cloud: str, instance_type: object) -> Shape | None:
         return None
 
 
+def shape_by_name(cloud: str, instance_type: str) -> Shape | None:
+    """The catalog's record of a machine type of exactly that name, or None."""
+    from sizewell.sizing import catalog
+
+    return catalog.load().shapes_by_type.get((cloud, instance_type))
+
+
 def pool_name(workload: Workload, pool: Pool) -> str:
     """The name of a pool's component: the workload's, and the role where the workload has several pools."""
     return workload.spec.name if len(workload.pools) == 1 else f"{workload.spec.name}-{pool.role}"

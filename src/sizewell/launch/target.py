@@ -27,6 +27,7 @@ class Machine:
 
     cloud: str
     runtime: str  # cuda | rocm | tpu | neuron
+    processes_per_device: int  # logical cores that each run a process
     accelerator: str  # catalog key
     devices: int
     cpus: int  # 0: not known
@@ -92,6 +93,7 @@ def machine_of(pool: Pool) -> Machine:
     return Machine(
         cloud=pool.cloud,
         runtime=chip.runtime,
+        processes_per_device=chip.processes_per_device,
         accelerator=chip.key,
         devices=piece.chips_per_vm if piece else shape.accelerators,
         cpus=shape.vcpus or 0,

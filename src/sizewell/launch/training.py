@@ -16,7 +16,6 @@ from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
 from sizewell.sizing.errors import ConfigError, Fault
 
-CORES: Final = {"trainium1": 2, "trainium2": 4, "inferentia2": 2}  # processes of a Neuron device (logical cores)
 BEFORE_BLOCK_ENDS_S: Final = 40 * 60  # the cloud ends machines half an hour before the window does
 
 
@@ -68,7 +67,7 @@ def entry(of: Setting) -> str:
 
 def processes(of: Setting) -> int:
     """Processes on each machine: one per device, on Neuron one per core."""
-    return of.machine.devices * (CORES.get(of.machine.accelerator, 2) if of.machine.runtime == "neuron" else 1)
+    return of.machine.devices * of.machine.processes_per_device
 
 
 def variables(of: Setting) -> dict[str, str]:

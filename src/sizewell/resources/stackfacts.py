@@ -72,6 +72,10 @@ class Pool(Fact):
     kinds: tuple[str, ...] | Unknown = ()  # machine types
     accelerator: Text = ""  # "" for machines without one
     accelerators: Count = None  # per machine
+    traits: frozenset[str] = frozenset()  # what the names of its machine types say, as `FAMILY_TRAITS` of the catalog
+    tpu_chips: int = 0  # of a machine; 0 where it has no TPU
+    efa_cards: int = 0  # network cards of a machine that carry EFA
+    first_card_apart: bool = False  # the first network card carries IP alone
     market: Text = "on-demand"
     declared_market: Text = ""
     nodes_min: Count = None

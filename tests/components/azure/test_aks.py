@@ -187,7 +187,7 @@ def test_a_pool_is_right_or_refused(shape, low, more, mode, disk_gib):
     market = aks_plans.market(mode)
     assert (market["scale_set_priority"] == "Spot") == ("spot_max_price" in market)
     disk = aks_plans.os_disk(shape, disk_gib=disk_gib)
-    assert disk["os_disk_type"] == "Managed" or disk_gib <= aks_plans.temporary_gib(shape)
+    assert disk["os_disk_type"] == "Managed" or disk_gib <= shape.temporary_bytes // 2**30
     assert aks_plans.taints(mode)[0] == "sku=gpu:NoSchedule"
     keys = {taint.split("=")[0] for taint in aks_plans.taints(mode)}
     assert keys == {one["key"] for one in aks_plans.tolerations(mode)}

@@ -80,13 +80,15 @@ def test_every_object_is_what_its_definition_allows(fabric):
 
 
 def test_the_tables_of_pods_machines_and_plug_ins_agree():
-    assert gpudirect.INTERFACES.keys() == plans.FABRIC_NETWORKS.keys() == gpudirect_plans.FAMILIES.keys()
+    assert gpudirect.INTERFACES.keys() == plans.FABRIC_NETWORKS.keys()
     for fabric, pairs in gpudirect.INTERFACES.items():
         assert len(pairs) == sum(plans.FABRIC_NETWORKS[fabric])
         assert [name for name, _ in pairs] == [f"eth{number}" for number in range(1, len(pairs) + 1)]
     for shape in catalog.load().shapes:
         if shape.cloud == "gcp" and shape.fabric in plans.FABRIC_NETWORKS and plans.gpu_type(shape.instance_type):
-            fits = [fabric for fabric, of in gpudirect_plans.FAMILIES.items() if shape.instance_type.startswith(of)]
+            fits = [
+                fabric for fabric in gpudirect.INTERFACES if shape.cloud_accelerator in gpudirect_plans.gpus_of(fabric)
+            ]
             assert fits == [shape.fabric], shape.instance_type
 
 

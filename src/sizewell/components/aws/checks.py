@@ -211,11 +211,17 @@ def check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None
 def check_rack(faults: Faults, shape: Shape) -> None:
     """Machines of an NVLink rack are sold as a whole rack, and their network cards are of two kinds."""
     faults.must(
-        not shape.instance_type.startswith(plans.RACKS),
+        "rack" not in shape.traits,
         "instance_type",
         f"{shape.instance_type} is a machine of an NVLink rack (UltraServer): its 17 network cards are of two kinds, "
         "and it wants NVIDIA's driver for dynamic resource allocation, which this component does not bring",
         fix="choose p6-b200.48xlarge or p6-b300.48xlarge",
+    )
+    faults.must(
+        shape.runtime in plans.IMAGES,
+        "instance_type",
+        f"{shape.instance_type} wants a driver that no image of this component has ({shape.runtime})",
+        fix="choose a type with NVIDIA's GPUs, Trainium or Inferentia",
     )
 
 

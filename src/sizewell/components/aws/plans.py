@@ -20,22 +20,17 @@ IMAGES = {
     "": "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64",
 }
 METRIC = {"cuda": "nvidia_smi_utilization_gpu", "neuron": "neuroncore_utilization"}
-_ARM_FAMILIES = ("g5g.", "p6e-gb")
-FIRST_CARD_WITHOUT_EFA = ("p6-b300.",)  # 17 cards, the first for IP
-RACKS = ("p6e-gb",)  # machines of an NVLink rack, whose network cards differ from each other
 
 
 def runtime_of(shape: Shape) -> str:
-    """cuda, neuron or "" (no accelerator): what driver and which metrics the machine has."""
-    if not shape.accelerators:
-        return ""
-    return "neuron" if shape.instance_type.startswith(("trn", "inf")) else "cuda"
+    """cuda, neuron, another that no component brings up, or "" (no accelerator): whose driver the machine wants."""
+    return shape.runtime
 
 
 def image_for(shape: Shape) -> str:
     """The vendor's image with the driver in it: the driver is there exactly once."""
     runtime = runtime_of(shape)
-    return IMAGES["cuda-arm64" if shape.instance_type.startswith(_ARM_FAMILIES) else runtime]
+    return IMAGES["cuda-arm64" if shape.architecture == "arm64" else runtime]
 
 
 def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[Any]) -> list[dict[str, Any]]:
@@ -47,8 +42,8 @@ def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[An
     github.com/aws/aws-parallelcluster/issues/7143).
     """
     fabric = gang and shape.fabric == "efa" and shape.rdma_interfaces > 0
-    apart = fabric and shape.instance_type.startswith(FIRST_CARD_WITHOUT_EFA)
-    cards = shape.rdma_interfaces + apart if fabric else 1
+    apart = fabric and shape.network_cards > shape.rdma_interfaces
+    cards = shape.network_cards if fabric else 1
     interfaces = []
     for card in range(cards):
         interface: dict[str, Any] = {

@@ -25,7 +25,6 @@ _IMAGE = re.compile(
     re.IGNORECASE,
 )
 _AN_IMAGE = "/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Compute/galleries/GALLERY/images/NAME"
-RACKS = ("GB200", "GB300")  # github.com/Azure/ai-infrastructure-on-azure, infrastructure_references/aks
 ONE_PLACEMENT_GROUP = buildable.POOL_NODES_MAX["azure"]  # most machines in it
 
 
@@ -170,7 +169,7 @@ def check_windows_zone(faults: Faults, args: Mapping[str, Any]) -> None:
 def check_rack(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
     """Machines with GB200 or GB300 are Arm machines of one NVLink rack, which nothing here brings up."""
     faults.must(
-        not any(kind in shape.instance_type for kind in RACKS),
+        "rack" not in shape.traits,
         "vm_size",
         f"{args.get('vm_size')} is an Arm machine of an NVLink rack: it wants an image for Arm, NVIDIA's driver for "
         "dynamic resource allocation, and the feature AKSInfinibandSupport off",

@@ -117,7 +117,7 @@ class GpuScaleSet(Owned):
                     "computer_name_prefix": plans.host_prefix(self.physical(name, 64)),
                     "admin_username": "sizewell",
                     "custom_data": plans.custom_data(
-                        start_script=args.get("start_script", ""), rocm="MI300X" in shape.instance_type
+                        start_script=args.get("start_script", ""), rocm=shape.runtime == "rocm"
                     ),
                     "linux_configuration": {
                         "disable_password_authentication": True,

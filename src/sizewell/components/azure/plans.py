@@ -100,7 +100,7 @@ def subnet_ranges(cidr: str) -> dict[str, str]:
 
 def image_for(shape: Shape) -> dict[str, str]:
     """Microsoft's HPC image has the driver, OFED and NCCL in it: the driver is there exactly once."""
-    return IMAGE_ROCM if "MI300X" in shape.instance_type else IMAGE
+    return IMAGE_ROCM if shape.runtime == "rocm" else IMAGE
 
 
 def is_virtual(shape: Shape) -> bool:
@@ -113,7 +113,7 @@ def is_virtual(shape: Shape) -> bool:
     >>> [is_virtual(load().shape("azure", f"Standard_{size}")) for size in ("NV36ads_A10_v5", "NC24ads_A100_v4")]
     [True, False]
     """
-    return "_A10_v" in shape.instance_type
+    return "virtual-gpu" in shape.traits
 
 
 def host_prefix(name: str) -> str:

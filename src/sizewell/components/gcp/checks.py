@@ -116,7 +116,7 @@ def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices
             f"is not in the catalog: {machine_type!r}",
             fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
         )
-    elif machine_type.startswith(plans.RACKS):
+    elif shape is not None and "rack" in shape.traits:
         faults.add(
             "machine_type",
             f"{machine_type} is an Arm machine of an NVLink rack: it wants a workload policy of the whole rack, images "

@@ -6,35 +6,20 @@ from typing import Any
 
 from sizewell.components.gcp.args import AcceleratorPoolArgs
 from sizewell.components.kubernetes.objects import GKE_TOPOLOGY
+from sizewell.components.machines import find_slices, shape_by_name
 from sizewell.components.owned import ScheduleArgs
 from sizewell.sizing.catalog.records import Shape, Slice
 
-# GKE's name of the accelerator, by machine family.
-GPU_TYPES = {
-    "g2-": "nvidia-l4",
-    "g4-": "nvidia-rtx-pro-6000",
-    "a2-highgpu": "nvidia-tesla-a100",
-    "a2-megagpu": "nvidia-tesla-a100",
-    "a2-ultragpu": "nvidia-a100-80gb",
-    "a3-highgpu": "nvidia-h100-80gb",
-    "a3-edgegpu": "nvidia-h100-80gb",
-    "a3-megagpu": "nvidia-h100-mega-80gb",
-    "a3-ultragpu": "nvidia-h200-141gb",
-    "a4-highgpu": "nvidia-b200",
-}
-RACKS = ("a4x-",)  # Arm machines of an NVLink rack: want a policy of their own, NVIDIA's driver for dynamic allocation
 # Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
 FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
-COMPACT_FLEX = ("a3-ultragpu", "a4-highgpu", "h4d-")  # the families that flex-start may pack closely
 QUEUED_CLASS = "queued-provisioning.gke.io"
 UNCOUNTED = 10_000  # CPUs or GiB where the catalog has none: the accelerators alone then limit the queue
-NO_COMPACT_SPOT = ("a3-megagpu",)  # spot machines that restart are refused under compact placement
-PERIODIC_MAINTENANCE = ("a3-megagpu", "a3-ultragpu", "a4-highgpu")  # hosts that are serviced at announced times
-_HYPERDISK = ("a3-ultragpu", "a4-", "a4x-", "ct6e-", "tpu7x-", "g4-")
 
 
 def is_tpu(machine_type: str) -> bool:
-    return machine_type.startswith(("ct", "tpu"))
+    """Whether a machine type carries TPU chips, by its row or by its slices."""
+    shape = shape_by_name("gcp", machine_type)
+    return bool(shape is not None and shape.runtime == "tpu") or bool(find_slices(machine_type))
 
 
 def gpu_type(machine_type: str) -> str | None:
@@ -43,12 +28,14 @@ def gpu_type(machine_type: str) -> str | None:
     >>> gpu_type("a3-megagpu-8g"), gpu_type("ct6e-standard-4t")
     ('nvidia-h100-mega-80gb', None)
     """
-    return next((name for family, name in GPU_TYPES.items() if machine_type.startswith(family)), None)
+    shape = shape_by_name("gcp", machine_type)
+    return (shape.cloud_accelerator or None) if shape is not None else None
 
 
 def disk_type(machine_type: str) -> str:
-    """Newer families boot from Hyperdisk only."""
-    return "hyperdisk-balanced" if machine_type.startswith(_HYPERDISK) else "pd-balanced"
+    """What a machine boots from: newer families from Hyperdisk only."""
+    shape = shape_by_name("gcp", machine_type)
+    return (shape.boot_disk if shape is not None else "") or "pd-balanced"
 
 
 def slices_of(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> int:
@@ -87,13 +74,9 @@ def placement(args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, A
             return {"placement_policy": {"type": "", "tpu_topology": tpu_slice.topology}}
         return {"placement_policy": {"type": "COMPACT", "tpu_topology": tpu_slice.topology}}
     mode, machine_type = args["capacity_mode"], args["machine_type"]
-    packs = machine_type.startswith(("a2-", "a3-", "a4-", "g2-"))
-    allowed = {
-        "on-demand": True,
-        "spot": not machine_type.startswith(NO_COMPACT_SPOT),
-        "flex-start": machine_type.startswith(COMPACT_FLEX),
-    }.get(mode, False)
-    return {"placement_policy": {"type": "COMPACT"}} if args.get("gang") and packs and allowed else {}
+    shape = shape_by_name("gcp", machine_type)
+    packs = shape is not None and mode in shape.packing
+    return {"placement_policy": {"type": "COMPACT"}} if args.get("gang") and packs else {}
 
 
 def workload_policy(tpu_slice: Slice | None) -> dict[str, str]:
@@ -102,7 +85,10 @@ def workload_policy(tpu_slice: Slice | None) -> dict[str, str]:
     "Creation of a managed instance group with tpu7x-standard-4t machine type with placement policy is not supported.
     Use workload policy instead." (github.com/vllm-project/ci-infra/pull/547, AI-Hypercomputer/xpk/pull/671)
     """
-    if tpu_slice is None or not tpu_slice.multi_host or not tpu_slice.machine_type.startswith("tpu7x"):
+    if tpu_slice is None or not tpu_slice.multi_host:
+        return {}
+    shape = shape_by_name("gcp", tpu_slice.machine_type)
+    if shape is None or "workload-policy" not in shape.packing:
         return {}
     return {"type": "HIGH_THROUGHPUT", "accelerator_topology": tpu_slice.topology}
 
@@ -125,10 +111,9 @@ def capacity(args: AcceleratorPoolArgs) -> dict[str, Any]:
 
 def maintenance(args: AcceleratorPoolArgs) -> dict[str, Any]:
     """Machines of one job are serviced together and with notice, where the family and the way to get them allow it."""
-    serviced = args["machine_type"].startswith(PERIODIC_MAINTENANCE) and args["capacity_mode"] in (
-        "on-demand",
-        "reservation",
-    )
+    shape = shape_by_name("gcp", args["machine_type"])
+    announced = shape is not None and "announced-maintenance" in shape.traits
+    serviced = announced and args["capacity_mode"] in ("on-demand", "reservation")
     return {"host_maintenance_policy": {"maintenance_interval": "PERIODIC"}} if args.get("gang") and serviced else {}
 
 

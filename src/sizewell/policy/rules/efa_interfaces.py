@@ -1,27 +1,9 @@
 from __future__ import annotations
 
-from typing import Final
-
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import count, get, items
-
-_CARDS: Final = {
-    "p4d.24xlarge": 4,
-    "p4de.24xlarge": 4,
-    "p5.48xlarge": 32,
-    "p5e.48xlarge": 32,
-    "p5en.48xlarge": 16,
-    "p6-b200.48xlarge": 8,
-    "p6-b300.48xlarge": 16,
-    "trn1.32xlarge": 8,
-    "trn1n.32xlarge": 16,
-    "trn2.48xlarge": 16,
-}
-
-
-_APART = {"p6-b300.48xlarge"}  # the first of 17 cards carries IP alone, each other one EFA at index 0
 
 
 def efa_interfaces(pool: Pool, _: Parameters) -> Verdict:
@@ -29,16 +11,16 @@ def efa_interfaces(pool: Pool, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import pool
     >>> efa = {"networkInterfaces": [{"interfaceType": "efa", "deviceIndex": 0, "networkCardIndex": 0}]}
-    >>> efa_interfaces(pool(kinds=("p5en.48xlarge",), gang=True, machine=efa), {}).message
+    >>> efa_interfaces(pool(kinds=("p5en.48xlarge",), efa_cards=16, gang=True, machine=efa), {}).message
     '1 of 16 network cards carry EFA: the collectives run at a fraction of the paid speed'
     """
     if pool.gang is False:
         return None
     if pool.gang is UNKNOWN or isinstance(pool.kinds, Unknown):
         return Undetermined("machine type and network interfaces")
-    cards = next((_CARDS[kind] for kind in pool.kinds if kind in _CARDS), None)
+    cards = pool.efa_cards
     interfaces = items(get(pool.machine, "networkInterfaces"))
-    if cards is None:
+    if not cards:
         return None
     if isinstance(interfaces, Unknown):
         return Undetermined("the network interfaces")
@@ -51,7 +33,7 @@ def efa_interfaces(pool: Pool, _: Parameters) -> Verdict:
         )
         return Violation(message, fix)
     for entry in fast:
-        wanted = 0 if count(get(entry, "networkCardIndex", default=0)) == 0 or _APART & set(pool.kinds) else 1
+        wanted = 0 if count(get(entry, "networkCardIndex", default=0)) == 0 or pool.first_card_apart else 1
         if count(get(entry, "deviceIndex", default=0)) != wanted:
             return Violation("the machines do not start: device index 0 belongs to card 0, index 1 to all others", fix)
     return None

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
 from sizewell.resources.stackfacts import Thing
 from sizewell.resources.values import get, items
+from sizewell.sizing.catalog import load
 
 _RUN: Final = "gcp:cloudrunv2/service:Service"
-_LOCAL: Final = re.compile(
-    r"^ml\.(g4dn|g5|g6|g6e|p3dn|p4d|p4de|p5|p5e|p5en|p6|trn1|trn1n|trn2|[a-z]+\d[a-z]*d[a-z]*)\."
-)
 
 
 def endpoint_own_key(thing: Thing, _: Parameters) -> Verdict:
@@ -40,7 +37,9 @@ def endpoint_own_key(thing: Thing, _: Parameters) -> Verdict:
 
 def _keeps_nothing(variant: Any) -> bool:
     kind = get(variant, "instanceType")
-    return isinstance(get(variant, "serverlessConfig"), dict) or (isinstance(kind, str) and bool(_LOCAL.match(kind)))
+    return isinstance(get(variant, "serverlessConfig"), dict) or (
+        isinstance(kind, str) and load().says("aws", kind, "local-disk")
+    )
 
 
 RULE = Rule(

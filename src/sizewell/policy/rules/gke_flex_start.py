@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from typing import Final
-
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import flag, get
-
-_COMPACT: Final = ("a3-ultragpu-", "a4-", "a4x-", "h4d-")  # the only ones that flex-start places together
 
 
 def gke_flex_start(pool: Pool, _: Parameters) -> Verdict:
@@ -37,7 +33,7 @@ def gke_flex_start(pool: Pool, _: Parameters) -> Verdict:
         ),
         (spot is True, "spot", "drop spot"),
         (
-            pool.placement is True and not any(kind.startswith(_COMPACT) for kind in pool.kinds),
+            pool.placement is True and "packed-flex-start" not in pool.traits,
             "compact placement of this machine type",
             "drop placementPolicy",
         ),

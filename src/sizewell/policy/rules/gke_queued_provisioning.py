@@ -29,7 +29,7 @@ def gke_queued_provisioning(pool: Pool, _: Parameters) -> Verdict:
         ),
         (bool(pool.nodes_min), "a minimum above zero", "set autoscaling.minNodeCount to 0"),
         (
-            pool.placement is True and not str(pool.accelerator).startswith(("tpu", "v")),
+            pool.placement is True and not pool.tpu_chips,
             "compact placement",
             "drop placementPolicy",
         ),

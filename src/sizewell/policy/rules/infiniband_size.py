@@ -9,19 +9,22 @@ def infiniband_size(pool: Pool, _: Parameters) -> Verdict:
     """Machines that work on one job have RDMA: on Azure only sizes with an r, in a single placement group.
 
     >>> from sizewell.policy.examples import pool
-    >>> set_ = "azure-native:compute:VirtualMachineScaleSet"
-    >>> cut = pool(type=set_, cloud="azure", kinds=("Standard_ND96isr_H100_v5",), nodes_max=4, gang=False)
+    >>> set_, size = "azure-native:compute:VirtualMachineScaleSet", "Standard_ND96isr_H100_v5"
+    >>> rdma = frozenset({"clustered", "infiniband"})
+    >>> cut = pool(type=set_, cloud="azure", kinds=(size,), traits=rdma, nodes_max=4, gang=False)
     >>> infiniband_size(cut, {}).fix
     'set singlePlacementGroup to true'
     """
     if isinstance(pool.kinds, Unknown) or isinstance(pool.nodes_max, Unknown) or pool.gang is UNKNOWN:
         return Undetermined("size and placement")
-    kind = next((kind for kind in pool.kinds if kind.lower().startswith("standard_nd")), "")
-    if not kind or (pool.nodes_max or 0) < 2 or pool.workload_kind in ("inference", "batch-inference", "notebook"):
+    if (
+        "clustered" not in pool.traits
+        or (pool.nodes_max or 0) < 2
+        or pool.workload_kind in ("inference", "batch-inference", "notebook")
+    ):
         return None
-    letters = kind.split("_")[1].lstrip("NCDV0123456789").lower()
-    if "r" not in letters:
-        message = f"{kind} has no InfiniBand: the machines wait for each other over Ethernet"
+    if "infiniband" not in pool.traits:
+        message = f"{pool.kinds[0]} has no InfiniBand: the machines wait for each other over Ethernet"
         return Violation(message, "use the size with an r, such as Standard_ND96isr_H100_v5")
     if pool.gang is not True and pool.type == "azure-native:compute:VirtualMachineScaleSet":
         message = "without a single placement group the machines may land in different InfiniBand partitions"

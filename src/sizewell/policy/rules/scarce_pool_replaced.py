@@ -5,6 +5,7 @@ from typing import Final
 from sizewell.policy.rule import Parameter, Parameters, Rule, StackVerdicts, Verdict, Violation
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import StackFacts
+from sizewell.sizing.catalog import load
 
 _REPLACED_BY: Final = "the accelerators are handed back first, and may not be had again for days"
 
@@ -26,7 +27,7 @@ def scarce_pool_replaced(facts: StackFacts, parameters: Parameters) -> StackVerd
             continue
         replaced = facts.changes.get(pool.urn) == "replace"
         name = pool.accelerator
-        scarce = isinstance(name, Unknown) or pool.reserved != "" or name.startswith(tuple(parameters["accelerators"]))
+        scarce = isinstance(name, Unknown) or pool.reserved != "" or load().named_by(name, parameters["accelerators"])
         found.append(
             (
                 pool.urn,

@@ -11,12 +11,12 @@ def tpu_single_host(pool: Pool, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import pool
     >>> single = {"placementPolicy": {"tpuTopology": "2x2", "type": "COMPACT"}}
-    >>> tpu_single_host(pool(kinds=("ct6e-standard-4t",), inputs=single), {}).fix
+    >>> tpu_single_host(pool(kinds=("ct6e-standard-4t",), tpu_chips=4, inputs=single), {}).fix
     'drop placementPolicy.tpuTopology'
     """
     if isinstance(pool.kinds, Unknown):
         return Undetermined("the machine type")
-    if not any(kind.startswith("ct") for kind in pool.kinds):
+    if not pool.tpu_chips:
         return None
     topology = text(get(pool.inputs, "placementPolicy", "tpuTopology"))
     if isinstance(topology, Unknown):
@@ -25,8 +25,7 @@ def tpu_single_host(pool: Pool, _: Parameters) -> Verdict:
     chips = 1
     for side in sides:
         chips *= side
-    per_machine = next((int(kind.rsplit("-", 1)[-1][:-1]) for kind in pool.kinds if kind.endswith("t")), 0)
-    if not sides or chips > per_machine:
+    if not sides or chips > pool.tpu_chips:
         return None
     return Violation(
         f"{topology} fits one machine: as a slice the pool cannot be scaled machine by machine",

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from typing import Final
-
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import get, text
-
-_CHIPS_PER_MACHINE: Final = {"1t": 1, "4t": 4, "8t": 8}
 
 
 def tpu_topology(pool: Pool, _: Parameters) -> Verdict:
@@ -15,16 +11,15 @@ def tpu_topology(pool: Pool, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import pool
     >>> slice_ = {"placementPolicy": {"tpuTopology": "4x4", "type": "COMPACT"}, "nodeCount": 3}
-    >>> tpu = pool(kinds=("ct6e-standard-4t",), inputs=slice_, nodes_min=3, nodes_max=3)
+    >>> tpu = pool(kinds=("ct6e-standard-4t",), tpu_chips=4, inputs=slice_, nodes_min=3, nodes_max=3)
     >>> tpu_topology(tpu, {}).fix
     'set the number of nodes to 4'
     """
     if isinstance(pool.kinds, Unknown):
         return Undetermined("the machine type")
-    kind = next((kind for kind in pool.kinds if kind.startswith("ct")), "")
-    chips = _CHIPS_PER_MACHINE.get(kind.rsplit("-", 1)[-1])
+    chips = pool.tpu_chips
     topology = text(get(pool.inputs, "placementPolicy", "tpuTopology"))
-    if chips is None or topology == "":
+    if not chips or topology == "":
         return None
     if isinstance(topology, Unknown) or isinstance(pool.nodes_max, Unknown) or isinstance(pool.nodes_min, Unknown):
         return Undetermined("topology and size")
@@ -36,7 +31,8 @@ def tpu_topology(pool: Pool, _: Parameters) -> Verdict:
     machines = total // chips
     if total % chips:
         return Violation(
-            f"{topology} is no whole number of {kind} machines: the pool is never built", "use a legal topology"
+            f"{topology} is no whole number of {pool.kinds[0]} machines: the pool is never built",
+            "use a legal topology",
         )
     if machines <= 1:
         return None

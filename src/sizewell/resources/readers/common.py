@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final, TypedDict
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Tags
 from sizewell.resources.values import Count, Text, canonical, cloud_of, get, items, text
+from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.records import FAMILY_TRAITS
 from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, environment_of, normal_environment
 
-_ACCELERATED: Final = {
-    "aws": re.compile(r"^(ml\.)?(p|g|gr|dl|inf|trn)\d"),
-    "gcp": re.compile(r"^(a[234]|g[24]|ct)\w*-"),
-    "azure": re.compile(r"^Standard_N[CDVG]", re.IGNORECASE),
-}
 TAG_KEYS: Final = {
     "aws": ("tags",),
     "gcp": ("labels", "resourceLabels", "userLabels"),
@@ -120,15 +115,28 @@ def accelerator_of(catalog: Any, cloud: str, kinds: tuple[str, ...] | Unknown) -
     return "", 0
 
 
-@lru_cache(maxsize=4096)
+def machine_facts(catalog: Any, cloud: str, kinds: tuple[str, ...] | Unknown) -> dict[str, Any]:
+    """The fields of `Pool` that follow from its machine types."""
+    if isinstance(kinds, Unknown):
+        return {}
+    names = catalog or load()
+    shapes = [shape for shape in (shape_of(names, cloud, kind) for kind in kinds) if shape is not None]
+    with_efa = next((shape for shape in shapes if shape.fabric == "efa" and shape.rdma_interfaces > 1), None)
+    return {
+        "traits": frozenset(t for t in FAMILY_TRAITS if any(names.says(cloud, kind, t) for kind in kinds)),
+        "tpu_chips": names.tpu_chips(kinds) if cloud == "gcp" else 0,
+        "efa_cards": with_efa.rdma_interfaces if with_efa is not None else 0,
+        "first_card_apart": with_efa is not None and with_efa.network_cards > with_efa.rdma_interfaces,
+    }
+
+
 def is_accelerated_name(cloud: str, kind: str) -> bool:
-    """Whether a machine type's name says that it carries accelerators.
+    """Whether a machine type's name says that it carries accelerators, in the catalog or not.
 
     >>> is_accelerated_name("aws", "p5.48xlarge"), is_accelerated_name("azure", "Standard_D4s_v5")
     (True, False)
     """
-    pattern = _ACCELERATED.get(cloud)
-    return pattern is not None and pattern.match(kind) is not None
+    return load().says(cloud, kind, "accelerated")
 
 
 def shape_of(catalog: Any, cloud: str, kind: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import pools_aws, pools_azure, pools_gcp
-from sizewell.resources.readers.common import accelerator_of, any_contains, base, expiry
+from sizewell.resources.readers.common import accelerator_of, any_contains, base, expiry, machine_facts
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import Flag, canonical, cloud_of, count, either, flag, get, items, text
@@ -71,6 +71,7 @@ def _pool(
         "tags": tags,
         "accelerator": accelerator,
         "accelerators": per_machine,
+        **machine_facts(catalog, cloud_of(resource.type), kinds),
         "declared_market": market,
         "expires": expiry(registration, tags),
         "guarded": False,

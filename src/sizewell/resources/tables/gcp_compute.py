@@ -25,7 +25,7 @@ def _machines(resource: RecordedResource, context: Context, machine: Machine, si
     lines: list[LineItem] = []
     if isinstance(machine.attached, Unknown):
         lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
-    elif machine.attached and isinstance(machine.kind, str) and machine.kind.startswith(("n1-", "custom-")):
+    elif machine.attached and isinstance(machine.kind, str) and context.catalog.says("gcp", machine.kind, "attachable"):
         lines.extend(_attached(resource, context, machine, size, entry) for entry in machine.attached)
     lines.append(pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size))
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")

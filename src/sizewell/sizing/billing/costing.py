@@ -18,15 +18,14 @@ from sizewell.sizing.money import HOURS_PER_MONTH, WEEKS_PER_MONTH, Cadence, Int
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Shape
 
 HOURS_PER_WEEK: Final = Decimal(168)
 BILLED_GIGABYTE: Final = 2**30
 _STEP = Decimal("0.0001")
 
 # Which fee of the catalog prices a thing that every cloud has. Only keys: the prices are the catalog's.
-BOOT_DISK: Final = {"aws": "ebs.gp3.gb_month", "gcp": "pd.balanced"}  # on Azure it is ephemeral
-HYPERDISK_ONLY: Final = ("a3-ultragpu", "a4-", "a4x-", "ct6e-", "tpu7x-", "g4-")  # machine families without pd.balanced
-HYPERDISK: Final = "hyperdisk.balanced"
+BOOT_DISK: Final = {"aws": "ebs.gp3.gb_month", "gcp": "pd.balanced"}  # on Azure it is ephemeral; unless the shape says
 PREMIUM_TIERS: Final = {32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20", 1024: "p30", 2048: "p40", 4096: "p50"}
 OBJECT_STORAGE_PROD: Final = {"azure": "blob.hot_zrs"}
 OBJECT_STORAGE: Final = {"aws": "s3.standard", "gcp": "gcs.standard", "azure": "blob.hot_lrs"}
@@ -57,15 +56,15 @@ def system_pool(cloud: str, environment: str) -> SystemPool | None:
     return small or SYSTEM_POOL.get(cloud)
 
 
-def boot_disk(cloud: str, instance_type: str) -> str:
+def boot_disk(shape: Shape) -> str:
     """The fee of a machine's boot disk; "" where the machine boots from its own.
 
-    >>> boot_disk("gcp", "g2-standard-4"), boot_disk("gcp", "g4-standard-6"), boot_disk("azure", "Standard_NC4as_T4_v3")
-    ('pd.balanced', 'hyperdisk.balanced', '')
+    >>> from sizewell.sizing.catalog import load
+    >>> machines = (("gcp", "g2-standard-4"), ("gcp", "g4-standard-6"), ("azure", "Standard_NC4as_T4_v3"))
+    >>> [boot_disk(load().shape(*machine)) for machine in machines]
+    ['pd.balanced', 'hyperdisk.balanced', '']
     """
-    if cloud == "gcp" and instance_type.startswith(HYPERDISK_ONLY):
-        return HYPERDISK
-    return BOOT_DISK.get(cloud, "")
+    return shape.boot_disk.replace("-", ".", 1) or BOOT_DISK.get(shape.cloud, "")
 
 
 def amount(value: float | Decimal) -> Decimal:

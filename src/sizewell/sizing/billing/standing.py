@@ -151,7 +151,7 @@ def _cluster(cloud: str, region: str, environment: str) -> list[Part]:
             quantity=hours,
         )
     )
-    disk = costing.boot_disk(cloud, pool.instance_type)
+    disk = costing.BOOT_DISK.get(cloud, "")
     if cloud == "azure":
         tier = costing.premium_disk(Decimal(pool.gigabytes_each))
         what = f"OS disks of {pool.gigabytes_each} GB, premium SSD {tier.rpartition('.')[2].upper()}"

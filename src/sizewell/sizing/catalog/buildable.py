@@ -6,7 +6,6 @@ from typing import Final
 
 from sizewell.sizing.catalog.records import Shape
 
-RACKS: Final = ("gb200", "gb300")  # chips whose machines are parts of an NVLink rack
 RACKS_REFUSED: Final = ("aws", "azure")
 
 NODES_MAX: Final = 2048
@@ -26,12 +25,12 @@ def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
     Azure's A10 sizes are virtual GPUs: their driver is NVIDIA's GRID, which AKS and Azure ML install, and no public
     image has (learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup).
     """
-    if shape.accelerator in RACKS and shape.cloud in RACKS_REFUSED:
+    if "rack" in shape.traits and shape.cloud in RACKS_REFUSED:
         return "no component brings up machines of an NVLink rack (driver, network cards, Arm)"
-    if shape.cloud == "azure" and "_NCC" in shape.instance_type:
+    if shape.cloud == "azure" and "confidential" in shape.traits:
         return "no component brings up confidential virtual machines"
     kept = scheduler in ("kubernetes", "ray") or managed == "azureml"
-    if shape.cloud == "azure" and "_A10_v" in shape.instance_type and not kept:
+    if shape.cloud == "azure" and "virtual-gpu" in shape.traits and not kept:
         return "a virtual GPU wants the GRID driver, which AKS and Azure ML install: scheduler: kubernetes allows it"
     return ""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -17,6 +18,7 @@ from sizewell.sizing.catalog.rates import (
 from sizewell.sizing.catalog.records import (
     Accelerator,
     Architecture,
+    Family,
     Fee,
     Offer,
     Quota,
@@ -42,6 +44,7 @@ class Catalog:
     accelerators: Mapping[str, Accelerator]
     shapes: tuple[Shape, ...]
     slices: tuple[Slice, ...]
+    families: tuple[Family, ...]
     fees: tuple[Fee, ...]
     quotas: tuple[Quota, ...]
     models: Mapping[str, Architecture]
@@ -85,6 +88,36 @@ class Catalog:
         if exact is not None:
             keys.add(exact)
         return tuple(self.accelerators[key] for key in sorted(keys))
+
+    def named_by(self, key: str, words: Iterable[str]) -> bool:
+        """Whether an accelerator's key begins with one of the words that a person wrote for a kind of it.
+
+        >>> load().named_by("h100-sxm", ["h100", "tpu"]), load().named_by("l4", ["h100"])
+        (True, False)
+        """
+        return key.startswith(tuple(words))
+
+    def says(self, cloud: str, instance_type: str, trait: str) -> bool:
+        """Whether the name of a machine type says a trait of `FAMILY_TRAITS`, a row for it or not.
+
+        >>> load().says("aws", "p9.48xlarge", "accelerated"), load().says("azure", "Standard_D4s_v5", "accelerated")
+        (True, False)
+        """
+        asked = ("says", cloud, instance_type, trait)
+        if asked not in self.memo:
+            name = instance_type.removeprefix("ml.") if cloud == "aws" else instance_type
+            patterns = (f.pattern for f in self.families if f.cloud == cloud and f.trait == trait)
+            self.memo[asked] = any(re.fullmatch(pattern, name, re.IGNORECASE) for pattern in patterns)
+        return self.memo[asked]  # type: ignore[no-any-return]
+
+    def tpu_chips(self, machine_types: Iterable[str]) -> int:
+        """TPU chips of a machine of the first of Google Cloud's types that has any; 0 where none has.
+
+        >>> load().tpu_chips(["ct6e-standard-4t"]), load().tpu_chips(["g2-standard-4"])
+        (4, 0)
+        """
+        known = (self.shapes_by_type.get(("gcp", name)) for name in machine_types)
+        return next((shape.accelerators for shape in known if shape is not None and shape.runtime == "tpu"), 0)
 
     def shape(self, cloud: str, instance_type: str) -> Shape:
         """The machine type of that name in that cloud; KeyError with a did-you-mean."""

@@ -15,7 +15,7 @@ from dataclasses import fields
 from sizewell.sizing.catalog import check_prices
 from sizewell.sizing.catalog.catalog import Catalog, spelling
 from sizewell.sizing.catalog.check_prices import place
-from sizewell.sizing.catalog.records import PROVISIONABLE, Accelerator, Architecture
+from sizewell.sizing.catalog.records import PROVISIONABLE, TRAITS, Accelerator, Architecture, Shape
 from sizewell.sizing.catalog.rows import MARKETS, PRECISIONS
 from sizewell.sizing.catalog.table import is_iso_day
 from sizewell.sizing.errors import Fault
@@ -23,7 +23,7 @@ from sizewell.sizing.errors import Fault
 Check = Callable[[Catalog], Iterator[str]]
 
 FABRICS = ("", "efa", "infiniband", "gpudirect-tcpx", "gpudirect-tcpxo", "gpudirect-rdma", "ici")
-MANAGED = ("training", "hosting", "processing", "transform", "notebook", "hyperpod")
+MANAGED = ("training", "hosting", "processing", "transform", "notebook", "hyperpod", "cloud-run")
 # Dense bf16 of parts whose sparse figure, or whose namesake's figure, is printed more often (FLOP/s).
 DENSE_BF16 = {
     key: tflop_per_s * 1e12
@@ -82,6 +82,8 @@ def _origins(catalog: Catalog) -> Iterator[tuple[str, str, str, str | None, str]
         yield "model", m.key, m.source, m.checked, ""
     for t in catalog.slices:
         yield "slice", f"{t.machine_type} {t.topology}", t.source, t.checked, ""
+    for family in catalog.families:
+        yield "family", f"{family.cloud} {family.pattern}", family.source, family.checked, ""
     for zones in catalog.zone_facts.values():
         yield "zones", f"{zones.instance_type} {zones.region}", zones.source, zones.checked, ""
     for places in catalog.sold.values():
@@ -93,6 +95,22 @@ def _origins(catalog: Catalog) -> Iterator[tuple[str, str, str, str | None, str]
         yield "region", f"{r.cloud}/{r.region}", r.source, r.checked, ""
     for p in catalog.sagemaker_premiums.values():
         yield "premium", p.instance_type, p.source, p.checked, p.confidence
+
+
+def _traits(s: Shape) -> Iterator[str]:
+    """What components decide by is stated, in words that they know."""
+    if bad := (s.traits - set(TRAITS)) | (s.packing - {*MARKETS, "workload-policy"}):
+        yield f"unknown words {sorted(bad)}"
+    if s.cloud not in PROVISIONABLE:
+        return
+    if not s.architecture or not s.traits_source:
+        yield "no architecture, or no traits_source"
+    if s.cloud == "gcp" and not s.boot_disk:
+        yield "no boot_disk"
+    if s.cloud == "gcp" and s.runtime == "cuda" and not s.cloud_accelerator and "rack" not in s.traits:
+        yield "no cloud_accelerator"
+    if s.rdma_interfaces > s.network_cards:
+        yield f"{s.rdma_interfaces} RDMA interfaces on {s.network_cards} network cards"
 
 
 def _unique(catalog: Catalog) -> Iterator[str]:
@@ -187,6 +205,7 @@ def _shapes(catalog: Catalog) -> Iterator[str]:
         counted = re.search(r"gpu_(\d+)x_|_(\d+)gpu|pu-(\d+)[gt]|-(\d+)[gt]$|gd-(\d+)x|-(\d+)x$", s.instance_type)
         if counted and s.accelerators and int(counted[counted.lastindex or 0]) != s.accelerators:
             yield f"{name}: {s.accelerators} accelerators, its name says {counted[counted.lastindex or 0]}"
+        yield from (f"{name}: {fault}" for fault in _traits(s))
         if bad := (s.managed - set(MANAGED)) | (s.markets - set(MARKETS)) | (set(s.quota) - set(MARKETS)):
             yield f"{name}: unknown words {sorted(bad)}"
         if "retired" in s.note and s.markets:

@@ -87,7 +87,9 @@ def _read(directory: Path, overlay: Path | None) -> Catalog:
         return overlays.merged(name, found, *own_records(name, columns, make), faults) if own_texts else found
 
     accelerators = records("accelerators", rows.ACCELERATORS, rows.accelerator)
-    shapes = records("shapes", rows.SHAPES, rows.shape)
+    make_shape = functools.partial(rows.shape, runtimes={a.key: a.runtime for a in accelerators})
+    shapes = records("shapes", rows.SHAPES, make_shape)
+    families = records("families", rows.FAMILIES, rows.family)
     slices = records("slices", rows.SLICES, rows.tpu_slice)
     fees = records("fees", rows.FEES, rows.fee)
     quotas = records("quotas", rows.QUOTAS, rows.quota)
@@ -109,7 +111,7 @@ def _read(directory: Path, overlay: Path | None) -> Catalog:
         overlays.check_offers(zip(own, at, strict=True), by_name, places, faults)
         offers = overlays.merged("offers", offers, own, at, faults)
         known = {a.key for a in accelerators}
-        for shape, place in zip(*own_records("shapes", rows.SHAPES, rows.shape), strict=True):
+        for shape, place in zip(*own_records("shapes", rows.SHAPES, make_shape), strict=True):
             if shape.accelerator and shape.accelerator not in known:
                 faults.append(Fault(path=f"{place}: accelerator", message=f"no accelerator {shape.accelerator!r}"))
         rates = _own_rates(own_texts, by_name, places, {(f.cloud, f.key) for f in fees}, faults)
@@ -141,6 +143,7 @@ def _read(directory: Path, overlay: Path | None) -> Catalog:
     return Catalog(
         accelerators=MappingProxyType({a.key: a for a in sorted(accelerators, key=lambda a: a.key)}),
         shapes=tuple(shapes),
+        families=tuple(families),
         slices=tuple(sorted(slices, key=lambda s: (s.generation, s.machine_type, s.chips, s.topology))),
         fees=tuple(sorted(fees, key=lambda f: (f.cloud, f.key, f.region, f.from_quantity, f.effective_from))),
         quotas=tuple(sorted(quotas, key=lambda q: (q.cloud, q.code))),

@@ -20,7 +20,7 @@ RATES: Final = "rates.yaml"
 VARIABLE: Final = "SIZEWELL_CATALOG"  # names another folder; empty: none
 TABLES: Final = (
     *("accelerators", "shapes", "slices", "offers", "withheld", "sold", "regions", "zones", "fees", "quotas"),
-    *("sagemaker", "models", "sources"),
+    *("sagemaker", "models", "families", "sources"),
 )
 
 Key = Callable[[Any], tuple[object, ...]]
@@ -37,6 +37,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "quotas": lambda r: (r.cloud, r.scope, r.code),
     "sagemaker": lambda r: (r.instance_type,),
     "models": lambda r: (r.key,),
+    "families": lambda r: (r.cloud, r.pattern, r.trait),
 }
 
 _Row = TypeVar("_Row")

@@ -14,6 +14,21 @@ from typing import Literal
 Cloud = str  # aws | gcp | azure, else another GPU cloud ("lambda", "coreweave", ...), "on-premises" or "edge"
 PROVISIONABLE: tuple[str, ...] = ("aws", "gcp", "azure")
 
+TRAITS: Mapping[str, str] = {
+    "rack": "a machine of an NVLink rack: Arm, its own driver and network cards, sold as a rack",
+    "virtual-gpu": "its GPU, or a part of one, comes from a hypervisor: NVIDIA's GRID driver",
+    "confidential": "a confidential virtual machine",
+    "announced-maintenance": "its host is serviced at announced times",
+}
+FAMILY_TRAITS: Mapping[str, str] = {
+    "accelerated": "carries accelerators",
+    "local-disk": "keeps its data on disks of its own",
+    "clustered": "sold for jobs over several machines",
+    "infiniband": "has InfiniBand",
+    "packed-flex-start": "flex-start may place its machines together",
+    "attachable": "accelerators are attached to it, and priced apart",
+}
+
 Market = Literal[
     "on-demand", "spot", "reserved-1y", "reserved-3y", "capacity-block", "flex-start", "calendar", "purchase"
 ]
@@ -43,6 +58,10 @@ class Accelerator:
     purchase_usd: tuple[int, int] | None  # low, high
     frameworks: tuple[str, ...]  # pytorch | jax | tensorflow
     runtime: str  # cuda | rocm | tpu | neuron | gaudi | other
+    processes_per_device: int  # logical cores that each run a process; 1 but on Neuron
+    matrix_width: int | None  # of a TPU's matrix units
+    exponentials_per_clock: int | None  # of each multiprocessor, where it is not its family's
+    no_builds: str  # why the frameworks' released builds leave it out; "" where they do not
     aliases: tuple[str, ...]  # other spellings in provider and published data
     note: str
     source: str
@@ -65,7 +84,16 @@ class Shape:
     rdma_interfaces: int  # EFA interfaces, RDMA NICs
     scale_up: int  # accelerators of this machine in one fast domain; 1 where they talk over PCIe only
     local_nvme_bytes: int
-    managed: frozenset[str]  # sagemaker uses: training hosting processing transform notebook hyperpod ...
+    architecture: str  # x86_64 | arm64; "" where nobody wrote it down
+    network_cards: int  # cards that a network interface is stated for; more than `rdma_interfaces`: the first is for IP
+    boot_disk: str  # type that it boots from, where the cloud has several and not all fit; Google Cloud
+    temporary_bytes: int  # temporary disk that can hold an ephemeral operating system disk; Azure
+    cloud_accelerator: str  # the cloud's own name of the accelerator: "nvidia-l4"; "" where its machines have none
+    packing: frozenset[str]  # markets in which machines may be placed together; or "workload-policy", which does it
+    traits: frozenset[str]  # see `TRAITS`
+    traits_source: str
+    runtime: str  # the accelerator's; "" for a CPU machine
+    managed: frozenset[str]  # SageMaker's uses (training hosting notebook hyperpod ...); cloud-run
     markets: frozenset[str]  # markets the provider sells this type in, prices known or not
     quota: Mapping[str, str]  # market -> quota code or metric
     note: str
@@ -75,6 +103,17 @@ class Shape:
     fabric_bytes_per_s: float | None = None  # the RDMA or GPUDirect part of the network; None where there is none
     purchase_usd: tuple[int, int] | None = None  # low, high for the whole machine; on-premises and edge
     power_w: float | None = None  # at full load, for the whole machine; on-premises and edge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """What a machine type's name says of it, for programs that name types which the catalog has no row for."""
+
+    cloud: Cloud
+    pattern: str  # a regular expression for the whole name, in any case; without SageMaker's "ml."
+    trait: str  # see `FAMILY_TRAITS`
+    source: str
+    checked: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

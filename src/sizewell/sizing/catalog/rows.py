@@ -7,8 +7,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, cast, get_args
 
 from sizewell.sizing.catalog.records import (
+    FAMILY_TRAITS,
     Accelerator,
     Architecture,
+    Family,
     Fee,
     Grade,
     Market,
@@ -22,7 +24,7 @@ from sizewell.sizing.catalog.records import (
     Withheld,
     Zones,
 )
-from sizewell.sizing.catalog.table import CellError, Row, is_iso_day, lines
+from sizewell.sizing.catalog.table import CellError, Row, is_iso_day, lines, resolve_source
 from sizewell.sizing.errors import Fault
 
 ACCELERATORS = (
@@ -30,14 +32,18 @@ ACCELERATORS = (
     *("fp32_flop_per_s", "tf32_flop_per_s", "bf16_flop_per_s", "fp16_flop_per_s"),
     *("fp8_flop_per_s", "fp4_flop_per_s", "int8_flop_per_s"),
     *("link", "link_bytes_per_s", "scale_up_max", "tdp_w", "year", "purchase_usd_low", "purchase_usd_high"),
-    *("frameworks", "runtime", "aliases", "note", "source", "checked", "confidence"),
+    *("frameworks", "runtime", "processes_per_device", "matrix_width", "exponentials_per_clock", "no_builds"),
+    *("aliases", "note", "source", "checked", "confidence"),
 )
 SHAPES = (
     *("cloud", "instance_type", "accelerator", "accelerators", "vcpus", "memory_bytes"),
     *("network_bytes_per_s", "fabric", "fabric_bytes_per_s", "rdma_interfaces", "scale_up", "local_nvme_bytes"),
+    *("architecture", "network_cards", "boot_disk", "temporary_bytes", "cloud_accelerator", "packing"),
+    *("traits", "traits_source"),
     *("managed", "markets", "quota", "purchase_usd_low", "purchase_usd_high", "power_w"),
     *("note", "source", "checked", "confidence"),
 )
+FAMILIES = ("cloud", "pattern", "trait", "source", "checked")
 SLICES = (
     *("generation", "accelerator", "machine_type", "topology", "chips", "chips_per_vm", "vms"),
     *("multi_host", "gke_label", "api_type", "source", "checked"),
@@ -74,6 +80,7 @@ MODELS = (
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8")
 MARKETS: tuple[str, ...] = get_args(Market)
 GRADES: tuple[str, ...] = get_args(Grade)
+ARCHITECTURES = ("", "x86_64", "arm64")
 INTERRUPTIONS = ("", "<5%", "5-10%", "10-15%", "15-20%", ">20%")
 
 
@@ -95,6 +102,10 @@ def accelerator(row: Row) -> Accelerator:
         purchase_usd=row.span("purchase_usd_low", "purchase_usd_high"),
         frameworks=row.words("frameworks"),
         runtime=row.required("runtime"),
+        processes_per_device=row.count("processes_per_device"),
+        matrix_width=row.count_or_none("matrix_width"),
+        exponentials_per_clock=row.count_or_none("exponentials_per_clock"),
+        no_builds=row.text("no_builds"),
         aliases=row.words("aliases"),
         note=row.text("note"),
         source=row.source(),
@@ -103,7 +114,8 @@ def accelerator(row: Row) -> Accelerator:
     )
 
 
-def shape(row: Row) -> Shape:
+def shape(row: Row, *, runtimes: Mapping[str, str]) -> Shape:
+    """`runtimes` are those of the accelerators, by key."""
     quota = dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in row.words("quota") if "=" in word)
     return Shape(
         cloud=row.required("cloud"),
@@ -118,6 +130,15 @@ def shape(row: Row) -> Shape:
         rdma_interfaces=row.count("rdma_interfaces"),
         scale_up=row.count("scale_up"),
         local_nvme_bytes=row.count("local_nvme_bytes"),
+        architecture=row.one_of("architecture", ARCHITECTURES),
+        network_cards=row.count("network_cards") or row.count("rdma_interfaces") or 1,
+        boot_disk=row.text("boot_disk"),
+        temporary_bytes=row.count("temporary_bytes"),
+        cloud_accelerator=row.text("cloud_accelerator"),
+        packing=frozenset(row.words("packing")),
+        traits=frozenset(row.words("traits")),
+        traits_source="; ".join(resolve_source(word, row.sources) for word in row.words("traits_source")),
+        runtime=runtimes.get(row.text("accelerator"), ""),
         managed=frozenset(row.words("managed")),
         markets=frozenset(row.words("markets")),
         quota=quota,
@@ -127,6 +148,16 @@ def shape(row: Row) -> Shape:
         source=row.source(),
         checked=row.day("checked"),
         confidence=row.one_of("confidence", GRADES),
+    )
+
+
+def family(row: Row) -> Family:
+    return Family(
+        cloud=row.required("cloud"),
+        pattern=row.required("pattern"),
+        trait=row.one_of("trait", tuple(FAMILY_TRAITS)),
+        source=row.source(),
+        checked=row.day("checked"),
     )
 
 

@@ -9,7 +9,6 @@ from typing import Final, Protocol
 
 from sizewell.sizing.billing import costing, standing
 from sizewell.sizing.billing.standing import WITH_CLUSTER, Footing
-from sizewell.sizing.catalog.azure_disks import temporary_gib
 from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.choose import services
@@ -183,10 +182,10 @@ def disk_of(shape: Shape, managed: str, kind: str, scheduler: str) -> tuple[str,
     if managed not in (RAW, "hyperpod"):
         return "", Decimal(0)
     if shape.cloud == "azure":
-        if scheduler in WITH_CLUSTER and temporary_gib(shape) >= DISK_GIGABYTES:
+        if scheduler in WITH_CLUSTER and shape.temporary_bytes // 2**30 >= DISK_GIGABYTES:
             return "", Decimal(0)
         return costing.premium_disk(DISK_GIGABYTES), Decimal(1)
-    return costing.boot_disk(shape.cloud, shape.instance_type), DISK_GIGABYTES
+    return costing.boot_disk(shape), DISK_GIGABYTES
 
 
 def _disks(option: Billed) -> tuple[LineItem, ...]:

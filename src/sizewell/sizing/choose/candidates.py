@@ -348,12 +348,6 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
 
 # Runtimes that compile a model and support a part of them: taken where the framework is native or the spec names it.
 _PORTED: Mapping[str, str] = {"tpu": "PyTorch/XLA", "neuron": "torch-neuronx", "gaudi": "Gaudi's PyTorch bridge"}
-# Accelerators that a runtime's name promises and its released builds leave out.
-NO_BUILDS: Mapping[str, str] = {
-    "t4g": "the released CUDA builds for arm64 start at compute capability 8.0, T4G has 7.5",
-    "p100": "the frameworks' current builds start at compute capability 7.0, P100 has 6.0",
-    "p4": "the frameworks' current builds start at compute capability 7.0, P4 has 6.1",
-}
 # Weight formats with kernels in the runtimes' usual serving and training stacks; CUDA has all.
 _FORMATS: Mapping[str, frozenset[str]] = {
     "rocm": frozenset({"fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"}),
@@ -366,8 +360,8 @@ _FORMATS: Mapping[str, frozenset[str]] = {
 def _runtime(accelerator: Accelerator, need: Requirements) -> str:
     """Why the software cannot run on the accelerator; "" when it can."""
     runtime = accelerator.runtime
-    if accelerator.key in NO_BUILDS:
-        return NO_BUILDS[accelerator.key]
+    if accelerator.no_builds:
+        return accelerator.no_builds
     if runtime != "cuda" and runtime not in _FORMATS:
         return f"{accelerator.name} runs none of the frameworks' released builds ({runtime})"
     if runtime != "cuda" and need.framework not in accelerator.frameworks:

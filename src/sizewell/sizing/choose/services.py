@@ -36,7 +36,6 @@ CARE_HOURS_PER_MONTH: Final[Mapping[str, int]] = {
 }
 # Cloud Run: one L4 beside 4 or 8 CPUs with 4 GiB each; files that are loaded lie in the instance's memory.
 RUN_REGIONS: Final = ("us-central1", "us-east4", "europe-west1", "europe-west4", "asia-southeast1", "asia-south1")
-RUN_CPUS: Final = (4, 8)
 RUN_GIB_PER_CPU: Final = 4
 RUN_RUNTIME_GIB: Final = 4  # of the container itself: estimate
 RUN_INSTANCES_MAX: Final = 100
@@ -87,13 +86,13 @@ def refusal(service: str, need: Requirements, shape: Shape, catalog: Catalog) ->
             return f"{shape.instance_type} is not offered on SageMaker for {use} (for {uses})"
         premium = catalog.sagemaker_premium(shape.instance_type)
         return premium.reason if isinstance(premium, Unpriced) else ""
-    if service == "vertex" and shape.accelerator.startswith("tpu"):
+    if service == "vertex" and shape.runtime == "tpu":
         return f"no component runs {shape.accelerator} on Vertex AI"
     return _run_refusal(need, shape) if service == "cloud-run" else ""
 
 
 def _run_refusal(need: Requirements, shape: Shape) -> str:
-    if shape.accelerator != "l4" or shape.accelerators != 1 or shape.vcpus not in RUN_CPUS:
+    if "cloud-run" not in shape.managed:
         return "Cloud Run has one L4 beside 4 or 8 CPUs"
     job = need.serving
     if job is None:

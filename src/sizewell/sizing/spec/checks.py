@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-from sizewell.sizing.catalog import residency
+from sizewell.sizing.catalog import load, residency
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import Dimensions, WorkloadSpec
@@ -298,16 +298,26 @@ def _hardware(spec: WorkloadSpec) -> list[Fault]:
         if clouds and "gcp" not in clouds:
             found = f"only gcp has TPUs, infra has {', '.join(sorted(clouds))}"
             faults.append(_fault("resources.tpu", found, "add gcp to infra, or remove tpu"))
-        dimensions = {"v4": 3, "v5p": 3, "tpu7x": 3}.get(limits.tpu.type, 2)
+        known = load()
+        of_type = [one for one in known.slices if one.generation == limits.tpu.type]
+        dimensions = max((one.topology.count("x") + 1 for one in of_type), default=2)
         topology: Any = limits.tpu.topology
         if topology and topology.count("x") + 1 != dimensions:
             example = "2x2x4" if dimensions == 3 else "4x4"
             found = f"{topology} has {topology.count('x') + 1} sides; {limits.tpu.type} slices have {dimensions}"
             faults.append(_fault("resources.tpu.topology", found, f"use for example {example}"))
-        if spec.framework == "tensorflow" and limits.tpu.type in ("v6e", "tpu7x"):
+        runs = {framework for one in of_type for framework in known.accelerators[one.accelerator].frameworks}
+        if spec.framework == "tensorflow" and "tensorflow" not in runs:
             found = f"TensorFlow does not run on {limits.tpu.type}"
             faults.append(_fault("framework", found, "use jax, or another tpu type"))
-    names = " ".join(limits.accelerators + limits.instance_types).lower()
-    if any(word in names for word in ("trainium", "trn1", "trn2", "trn3")) and spec.framework == "tensorflow":
+    if spec.framework == "tensorflow" and "trainium" in _families(limits.accelerators, limits.instance_types):
         faults.append(_fault("framework", "TensorFlow does not run on Trainium", "use pytorch or jax"))
     return faults
+
+
+def _families(accelerators: Collection[str], instance_types: Collection[str]) -> set[str]:
+    """The families of the accelerators that a spec names, by themselves or by machine types that carry them."""
+    known = load()
+    found = {chip.family for name in accelerators for chip in known.accelerators_named(name)}
+    shapes = (shape for shape in known.shapes if shape.instance_type in instance_types and shape.accelerator)
+    return found | {known.accelerators[shape.accelerator].family for shape in shapes}

@@ -27,13 +27,11 @@ CAPACITY_TYPES = {
     "spot": "SPOT",
     "capacity-block": "CAPACITY_BLOCK",
 }
-_ARM_FAMILIES = ("g5g.", "p6e-gb")
 
 
 def image_type(shape: Shape) -> str:
     """EKS's own image with the driver in it: the driver is there exactly once."""
-    arm = shape.instance_type.startswith(_ARM_FAMILIES)
-    return IMAGE_TYPES["cuda-arm64" if arm else runtime_of(shape)]
+    return IMAGE_TYPES["cuda-arm64" if shape.architecture == "arm64" else runtime_of(shape)]
 
 
 def taints(shape: Shape) -> list[dict[str, str]]:

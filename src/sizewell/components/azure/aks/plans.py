@@ -9,7 +9,6 @@ from typing import Any
 from sizewell.components.azure.plans import is_virtual
 from sizewell.components.owned import GuardArgs
 from sizewell.components.tags import short_hash
-from sizewell.sizing.catalog.azure_disks import temporary_gib
 from sizewell.sizing.catalog.records import Shape
 
 TAINT = "sku=gpu:NoSchedule"
@@ -44,7 +43,7 @@ def runtime_of(shape: Shape) -> str:
     """The kind of GPU: cuda, rocm or "" for none."""
     if not shape.accelerators:
         return ""
-    return "rocm" if "MI300X" in shape.instance_type else "cuda"
+    return shape.runtime
 
 
 def driver_of(shape: Shape) -> str:
@@ -65,7 +64,7 @@ def agent_pool_name(name: str) -> str:
 
 def os_disk(shape: Shape, *, disk_gib: int) -> dict[str, Any]:
     """Ephemeral where the machine's own disk holds it: free, faster, and gone with the machine."""
-    kind = "Ephemeral" if disk_gib <= temporary_gib(shape) else "Managed"
+    kind = "Ephemeral" if disk_gib <= shape.temporary_bytes // 2**30 else "Managed"
     return {"os_disk_type": kind, "os_disk_size_gb": disk_gib}
 
 

@@ -28,11 +28,6 @@ UBUNTU: Final = "mirror.gcr.io/library/ubuntu:24.04"
 TCPX_PLUGIN: Final = "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpx/nccl-plugin-gpudirecttcpx-dev:v3.1.9"
 TCPXO_PLUGIN: Final = "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.15"
 GIB_PLUGIN: Final = "us-docker.pkg.dev/gce-ai-infra/gpudirect-gib/nccl-plugin-gib:v1.1.1"
-FAMILIES: Final = {
-    gpudirect.TCPX: ("a3-highgpu",),
-    gpudirect.TCPXO: ("a3-megagpu",),
-    gpudirect.RDMA: ("a3-ultragpu", "a4-highgpu"),
-}
 
 _TCPX: Final = (
     "set -ex; /scripts/container_entry.sh install --install-nccl; mkdir -p /usr/local/nvidia/lib64; "
@@ -61,6 +56,18 @@ _MODULE: Final = (  # of the accelerator's interfaces, 1ae0:0084, each has a fol
     "if [ -d /dev/aperture_devices ]; then "
     "chmod -R a+r /dev/aperture_devices/; chmod a+rw /dev/aperture_devices/*/resource*; fi"
 )
+
+
+def gpus_of(fabric: str) -> tuple[str, ...]:
+    """GKE's names of the GPUs whose machines have a fabric.
+
+    >>> gpus_of(gpudirect.RDMA)
+    ('nvidia-h200-141gb', 'nvidia-b200')
+    """
+    from sizewell.sizing import catalog
+
+    on_it = (shape for shape in catalog.load().shapes if shape.cloud == "gcp" and shape.fabric == fabric)
+    return tuple(dict.fromkeys(shape.cloud_accelerator for shape in on_it if shape.cloud_accelerator))
 
 
 def manifests(fabric: str, networks: Sequence[Any], subnetworks: Sequence[Any]) -> list[dict[str, Any]]:
@@ -163,7 +170,7 @@ def _daemon_set(
     made: Sequence[str] = (),
 ) -> dict[str, Any]:
     """One pod on each machine of the fabric, whatever its taints; it waits where its work is done by `before`."""
-    gpus = [plans.GPU_TYPES[family] for family in FAMILIES[fabric]]
+    gpus = list(gpus_of(fabric))
     term = {"matchExpressions": [{"key": "cloud.google.com/gke-accelerator", "operator": "In", "values": gpus}]}
     nodes = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     kept = {"type": "DirectoryOrCreate"}

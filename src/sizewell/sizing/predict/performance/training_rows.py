@@ -38,6 +38,7 @@ FUSED = frozenset(
     }
 )  # fmt: skip
 """Engines whose normalisation, activation and dropout are fused kernels without being asked to compile."""
+EXPONENTIALS_PER_CLOCK = 16  # of a multiprocessor, where the catalog says nothing else
 EXPONENTIAL_DIM = {
     "volta": 16.0,
     "turing": 16.0,
@@ -48,7 +49,6 @@ EXPONENTIAL_DIM = {
     "other": 32.0,
 }
 """Dense 16-bit peak over four times the exponentials of a second, both at boost clock; estimate where not NVIDIA's."""
-ULTRA = frozenset({"b300", "gb300"})
 VENDOR_ATTENTION = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf"})
 TUNED_CONVOLUTIONS = frozenset({"mlperf", "maxdiffusion"})
 """Engines with the vendor's attention kernels, written for each generation; others have what PyTorch ships."""
@@ -338,7 +338,7 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
 def generation(acc: Accelerator) -> str:
     """The family that constants are kept for; TPUs by the width of their matrix units (256 since v6e, before 128)."""
     if acc.runtime == "tpu":
-        return "tpu-256" if acc.key in ("tpu-v6e", "tpu7x") else "tpu"
+        return "tpu-256" if (acc.matrix_width or 0) >= 256 else "tpu"
     return acc.family.lower()
 
 
@@ -357,9 +357,8 @@ def _exponential_dim(acc: Accelerator) -> float:
     A score costs one exponential and 4 FLOPs per value of the head. CUDA's guide: 16 special functions per clock and
     multiprocessor from compute capability 8.0 to 10.0; Blackwell Ultra twice that.
     """
-    if acc.family.lower() == "blackwell" and acc.key in ULTRA:
-        return EXPONENTIAL_DIM["blackwell"] / 2
-    return EXPONENTIAL_DIM.get(acc.family.lower(), EXPONENTIAL_DIM["other"])
+    width = EXPONENTIAL_DIM.get(acc.family.lower(), EXPONENTIAL_DIM["other"])
+    return width * EXPONENTIALS_PER_CLOCK / (acc.exponentials_per_clock or EXPONENTIALS_PER_CLOCK)
 
 
 def _power_factor(acc: Accelerator, peak16: float, k: Mapping[str, float]) -> float:
