@@ -87,7 +87,9 @@ def test_the_overlay_is_read_again_when_its_files_change(own):
 def test_a_machine_of_ones_own_is_sized_like_any_other(own, facts):
     template = facts.shape("aws", "g6.xlarge")
     header = ",".join(rows.SHAPES)
-    cells = rows.cells_of(replace(template, instance_type="g6.own", source="our rack"), rows.SHAPES)
+    cells = rows.cells_of(
+        replace(template, instance_type="g6.own", source="our rack", traits_source="our rack"), rows.SHAPES
+    )
     own(shapes_csv=f"{header}\n{','.join(cells)}\n", offers_csv=OFFERS + row("0.01", kind="g6.own", region="us-east-1"))
     decision = decide([parse_spec(CHAT)], catalog.load(), stack="", on=ON)
     assert isinstance(decision, Decision)

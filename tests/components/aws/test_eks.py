@@ -476,14 +476,14 @@ def test_refuses(cls, args, change, path, sentence):
     assert any(at == path and sentence in text for at, text in found), found
 
 
-ACCELERATED = [one for one in catalog.load().shapes if one.cloud == "aws" and plans.runtime_of(one)]
+ACCELERATED = [one for one in catalog.load().shapes if one.cloud == "aws" and one.runtime in ("cuda", "neuron")]
 
 
 @given(st.sampled_from(ACCELERATED), st.booleans())
 def test_interfaces_follow_the_network_cards(shape: Shape, gang: bool):
     cards = plans.network_interfaces(shape, gang=gang, security_groups=["sg-1"])
     efa = eks_plans.has_efa(shape, gang=gang)
-    apart = efa and shape.instance_type.startswith(plans.FIRST_CARD_WITHOUT_EFA)
+    apart = efa and shape.network_cards > shape.rdma_interfaces
     assert sum("efa" in card.get("interface_type", "") for card in cards) == (shape.rdma_interfaces if efa else 0)
     assert len(cards) == (shape.rdma_interfaces + apart if efa else 1)
     assert [card["network_card_index"] for card in cards] == list(range(len(cards)))

@@ -92,6 +92,7 @@ class Catalog:
     def named_by(self, key: str, words: Iterable[str]) -> bool:
         """Whether an accelerator's key begins with one of the words that a person wrote for a kind of it.
 
+        >>> from sizewell.sizing.catalog import load
         >>> load().named_by("h100-sxm", ["h100", "tpu"]), load().named_by("l4", ["h100"])
         (True, False)
         """
@@ -100,6 +101,7 @@ class Catalog:
     def says(self, cloud: str, instance_type: str, trait: str) -> bool:
         """Whether the name of a machine type says a trait of `FAMILY_TRAITS`, a row for it or not.
 
+        >>> from sizewell.sizing.catalog import load
         >>> load().says("aws", "p9.48xlarge", "accelerated"), load().says("azure", "Standard_D4s_v5", "accelerated")
         (True, False)
         """
@@ -113,6 +115,7 @@ class Catalog:
     def tpu_chips(self, machine_types: Iterable[str]) -> int:
         """TPU chips of a machine of the first of Google Cloud's types that has any; 0 where none has.
 
+        >>> from sizewell.sizing.catalog import load
         >>> load().tpu_chips(["ct6e-standard-4t"]), load().tpu_chips(["g2-standard-4"])
         (4, 0)
         """
