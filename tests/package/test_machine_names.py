@@ -60,6 +60,8 @@ def begins_a_name(text: str) -> bool:
 @cache
 def names_machines_alone(pattern: str) -> bool:
     """Whether a regular expression matches names of machines, and no ordinary text."""
+    if pattern.startswith("[^"):  # what is not allowed in some name, which is replaced
+        return False
     try:
         expression = re.compile(pattern)
     except re.error:
