@@ -222,9 +222,16 @@ def test_expiry_and_environment_come_from_ttl_and_name(facts: Catalog):
     assert (decision.environment, str(decision.expires_at)) == ("staging", "2026-12-11")
 
 
-def test_a_pool_in_development_scales_to_zero(facts: Catalog):
-    for stack, least in (("dev-aws", 0), ("staging-aws", 0), ("prod-aws", 1)):
-        decision = decide([chat()], facts, stack=stack, on=ON)
+@pytest.mark.parametrize(
+    ("stack", "promised", "cold", "silent"), [("dev-aws", 0, 0, 0), ("staging-aws", 1, 0, 0), ("prod-aws", 1, 1, 1)]
+)
+def test_a_service_that_promises_answers_keeps_one_machine_up_unless_a_cold_start_is_allowed(
+    facts: Catalog, stack, promised, cold, silent
+):
+    """Development, or `idle: {action: scale-to-zero}` in staging, says that a cold start is all right."""
+    specs = (chat(), chat(idle={"action": "scale-to-zero"}), chat(slo={"percentile": "p95"}))
+    for one, least in zip(specs, (promised, cold, silent), strict=True):
+        decision = decide([one], facts, stack=stack, on=ON)
         assert isinstance(decision, Decision)
         assert decision.workloads[0].pools[0].nodes_min == least
 

@@ -10,12 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizewell.sizing.catalog import Catalog
+from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.choose.fleet import START_UP_S
+from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY
+from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.predict.performance.serving import ServingRefusal, largest_rate, sequences_that_fit, serving
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
-from sizewell.sizing.predict.performance.serving_load import arriving, circulating, deviations, saturated
+from sizewell.sizing.predict.performance.serving_load import arriving, circulating, deviations, saturated, waits_share
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s, replica
 from sizewell.sizing.predict.performance.serving_samples import sample_server, samples_arriving
+from sizewell.sizing.predict.performance.training_rows import input_facts
+from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.jobs import Cluster, ServingEstimate, ServingJob
+
+from .conftest import ON, chat, night
 
 QUICK = settings(max_examples=60, deadline=None)
 
@@ -206,3 +214,52 @@ def test_a_diffusion_image_costs_its_steps(facts):
     one = ServingJob(architecture=facts.model(name), weights="fp16", passes_per_sample=40)
     few, many = (sample_server(replace(one, passes_per_sample=p), cluster(facts, "l40s")).sample_s for p in (20, 40))
     assert many == pytest.approx(2 * few)
+
+
+@given(st.sampled_from([1, 2, 4, 8, 16]), st.floats(0.1, 0.95))
+@settings(max_examples=30, deadline=None)
+def test_a_larger_pool_waits_less_and_takes_no_less_per_replica(facts, pool, busy):
+    """Two replicas of one pool are better than two pools of one replica: Erlang's formula C falls with the servers."""
+    assert waits_share(2 * pool, busy) <= waits_share(pool, busy) <= waits_share(1, busy) == pytest.approx(busy)
+
+
+def test_a_pool_of_replicas_takes_more_than_as_many_alone(facts):
+    one = ServingJob(
+        architecture=facts.model("meta-llama/Llama-3.1-70B"), weights="fp8", input_tokens=6000, output_tokens=50
+    )
+    where, level = cluster(facts, "h100-sxm", 8), ServiceLevel(ttft_s=0.8, tpot_s=0.1)
+    rates = [largest_rate(one, where, tensor=8, level=level, pool=pool) for pool in (1, 2, 4, 8)]
+    assert rates == sorted(rates)
+    assert rates[-1] > 1.3 * rates[0]
+
+
+def test_an_image_takes_the_passes_of_its_model(facts):
+    """Four for distilled models, twenty with and without the prompt for Stable Diffusion XL, or what the spec says."""
+    passes = {}
+    for name, images in (
+        ("black-forest-labs/FLUX.1-schnell", {}),
+        ("stabilityai/stable-diffusion-xl-base-1.0", {}),
+        ("stabilityai/stable-diffusion-xl-base-1.0", {"steps": 30, "guidance": False}),
+    ):
+        traffic = {"rps": 0.5, **({"images": images} if images else {})}
+        need = requirements(chat(model=name, traffic=traffic, slo={"latency": "20s"}), facts)
+        assert need.serving is not None
+        passes[name, bool(images)] = need.serving.passes_per_sample
+        assert any("denoising steps an image" in note for note in need.assumptions)
+    assert list(passes.values()) == [4.0, 40.0, 30.0]
+
+
+def test_a_batch_is_promised_less_than_is_predicted_and_never_more_than_the_hosts_decode(facts):
+    """The assumed efficiency is printed, and pictures come no faster than the processors read them."""
+    pictures = night(model="resnet50", batch={"records": "50M", "images": {"resolution": 224}, "window": "8h"})
+    for one in (night(), pictures):
+        decision = decide([one], facts, stack="", on=ON)
+        assert isinstance(decision, Decision)
+        workload = decision.workloads[0]
+        promised = workload.task.records / (workload.performance.value - START_UP_S)
+        assert promised <= BATCH_EFFICIENCY * workload.performance.figures["samples_per_s"] * 1.001
+        assert any("80% of the predicted speed" in note for note in workload.assumptions)
+    pool = workload.pools[0]
+    vcpus = facts.shape(pool.cloud, pool.instance_type).vcpus
+    decoded = pool.nodes_initial * vcpus / input_facts(facts.model("resnet50"), 0)["decode_s"]
+    assert workload.performance.figures["samples_per_s"] <= decoded * 1.001

@@ -265,7 +265,8 @@ def _cost(console: Console, workload: Workload) -> None:
     for text, amount in (
         ("a run", cost.per_run_usd),
         ("per 1M tokens", cost.per_million_tokens_usd),
-        ("per 1,000 samples", cost.per_thousand_samples_usd),
+        (f"per 1,000 {_samples(workload)}", cost.per_thousand_samples_usd),
+        ("per hour of audio", cost.per_audio_hour_usd),
     ):
         if amount is not None:
             console.print(f"  {_small(amount)} USD {text}")
@@ -278,6 +279,11 @@ def _cost(console: Console, workload: Workload) -> None:
             console.print(f"  budget {name} {dollars(limit)} USD: {word}", style="bold red" if over else "")
     for line in cost.unpriced:
         console.print(f"  ? {line}", style="yellow")
+
+
+def _samples(workload: Workload) -> str:
+    family = workload.task.family if workload.task else None
+    return "images" if family in ("vision", "diffusion") else "samples"
 
 
 def _short(amount: Decimal) -> str:

@@ -304,7 +304,7 @@ def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], 
     """What of a shape decides memory and speed; shapes that agree in it share their fleets."""
     alone = Machine(accelerator=accelerator, count=shape.accelerators, scale_up=shape.scale_up)
     if need.training is None:  # replicas and notebooks stay inside a machine: its network plays no part
-        return alone
+        return replace(alone, host_vcpus=shape.vcpus) if need.batch is not None and _decodes(need) else alone
     legal = tuple(item for item in slices if not need.tpu or not need.tpu[1] or item.topology == need.tpu[1])
     fabric = shape.fabric_bytes_per_s or shape.network_bytes_per_s
     return replace(
@@ -318,8 +318,8 @@ def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], 
 
 
 def _decodes(need: Requirements) -> bool:
-    """Whether the hosts have images to decode for training: vCPUs play no part in anything else."""
-    a = need.training.architecture if need.training else None
+    """Whether the hosts have images to decode for a run: vCPUs play no part in anything else."""
+    a = need.architecture
     return a is not None and (a.kind in ("vision", "diffusion") or a.image_tokens > 0)
 
 

@@ -7,6 +7,7 @@ so that machines which agree in accelerator, count and links are worked out once
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from sizewell.sizing.choose.fleet import START_UP_S, Fleet, FleetRefusal, Machine, Memo, Replicas, within
 from sizewell.sizing.choose.requirements import Arrivals, Requirements
@@ -20,9 +21,12 @@ from sizewell.sizing.predict.performance.serving import (
     serving,
 )
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.predict.performance.training_rows import input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
 from sizewell.sizing.units import Range
 
+BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, scheduling and restarts of a batch leave
+POOLS = (1, 2, 4, 8, 16, 32)  # replicas that queue together: larger pools gain next to nothing more
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 
 
@@ -96,10 +100,19 @@ def _replicas(
 ) -> Replicas | None:
     if not _room(job, cluster, tensor):
         return None
-    rate = largest_rate(job, cluster, tensor=tensor, level=level)
-    if rate <= 0:
-        return Replicas(0, 0.0)
-    return Replicas(replicas_for(job, cluster, tensor=tensor, rate=rate, arrivals=arrivals, level=level), rate)
+    best = Replicas(0, 0.0)
+    for pool in POOLS:
+        if best.count and pool >= best.count:
+            break  # a pool that is no smaller than what does already
+        rate = largest_rate(job, cluster, tensor=tensor, level=level, pool=pool)
+        if rate <= 0:
+            continue
+        count = max(
+            pool, replicas_for(job, cluster, tensor=tensor, rate=rate, arrivals=arrivals, level=level, pool=pool)
+        )
+        if not best.count or (count, -rate) < (best.count, -best.rate):
+            best = Replicas(count, rate)
+    return best
 
 
 def _loaded(
@@ -109,7 +122,9 @@ def _loaded(
     share = load_per_replica(
         job, cluster, tensor=tensor, rate=replicas.rate, arrivals=arrivals, replicas=replicas.count, level=level
     )
-    estimate = serving(job, cluster, tensor=tensor, rps=share, percentile=level.percentile)
+    estimate = serving(
+        job, cluster, tensor=tensor, rps=share, percentile=level.percentile, pool=pool_of(replicas.count)
+    )
     assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room
     sequences = max(1.0, estimate.batch)
     return estimate, serving_memory(job, tensor=tensor, sequences=sequences, accelerator=cluster.accelerator)
@@ -123,14 +138,30 @@ def tensor_sizes(machine: Machine, job: ServingJob) -> tuple[int, ...]:
     return tuple(t for t in (1, 2, 4, 8, 16) if t <= machine.count and heads % t == 0)
 
 
+def pool_of(replicas: int) -> int:
+    """The largest of `POOLS` that so many replicas make.
+
+    >>> pool_of(1), pool_of(7), pool_of(100)
+    (1, 4, 32)
+    """
+    return max(pool for pool in POOLS if pool <= max(1, replicas))
+
+
 def replicas_for(
-    job: ServingJob, cluster: Cluster, *, tensor: int, rate: float, arrivals: Arrivals, level: ServiceLevel
+    job: ServingJob,
+    cluster: Cluster,
+    *,
+    tensor: int,
+    rate: float,
+    arrivals: Arrivals,
+    level: ServiceLevel,
+    pool: int = 1,
 ) -> int:
     """Replicas that take the whole load: by rate, or by the users that one replica at its limit keeps served."""
     if arrivals.requests_per_s is not None:
         return max(1, math.ceil(arrivals.requests_per_s / (rate * TARGET_LOAD)))
     rate *= TARGET_LOAD
-    loaded = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile)
+    loaded = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile, pool=pool)
     assert isinstance(loaded, ServingEstimate)  # noqa: S101 - asked only where there is room
     users = rate * (arrivals.think_s + loaded.e2e_s)
     return max(1, math.ceil((arrivals.users or 1.0) / users))
@@ -153,7 +184,7 @@ def load_per_replica(
     low, high = 0.0, rate
     for _ in range(14):
         middle = (low + high) / 2
-        estimate = serving(job, cluster, tensor=tensor, rps=middle, percentile=level.percentile)
+        estimate = serving(job, cluster, tensor=tensor, rps=middle, percentile=level.percentile, pool=pool_of(replicas))
         assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room
         low, high = (middle, high) if middle * (arrivals.think_s + estimate.e2e_s) < users else (low, middle)
     return high
@@ -230,6 +261,17 @@ def batch_fleets(
     window = need.batch.window_s - START_UP_S
     if window <= 0:
         return FleetRefusal(cause="too-slow", reason=f"start-up takes {START_UP_S / 60:.0f} min, as long as the window")
+    decoded = _decoded_per_s(machine, job)
+    rate = min(rate, decoded) * BATCH_EFFICIENCY
+    if decoded < estimate.requests_per_s * (machine.count // tensor):
+        each = decoded * tensor / machine.count
+        estimate = replace(
+            estimate,
+            requests_per_s=each,
+            low=min(estimate.low, each),
+            high=min(estimate.high, each),
+            bottleneck="host decoding",
+        )
     least = math.ceil(need.batch.samples / (rate * window))
     wanted = within(need.nodes, least)
     if wanted is None:
@@ -252,6 +294,12 @@ def batch_fleets(
         )
         for n in counts
     )
+
+
+def _decoded_per_s(machine: Machine, job: ServingJob) -> float:
+    """Samples that the machine's processors read and decode a second; infinite where there is nothing to decode."""
+    each_s = input_facts(job.architecture, 0.0)["decode_s"] if job.architecture.kind == "vision" else 0.0
+    return machine.host_vcpus / each_s if each_s and machine.host_vcpus else math.inf
 
 
 # Notebooks ---------------------------------------------------------------------------------------------------------

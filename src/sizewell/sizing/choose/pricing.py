@@ -337,7 +337,8 @@ def node_counts(fleet: Fleet, setting: Setting, managed: str = RAW) -> NodeCount
     if need.nodes is not None and need.nodes.high is not None:
         most = max(nodes, min(most, need.nodes.high))
     around_the_clock = need.hours_per_week >= costing.HOURS_PER_WEEK
-    least = 1 if setting.environment == "prod" and around_the_clock else 0
+    promised = need.warm and setting.environment != "dev"  # development is where a cold start is allowed
+    least = 1 if (setting.environment == "prod" or promised) and around_the_clock else 0
     if setting.environment != "dev" and need.nodes is not None and around_the_clock:
         least = max(least, min(need.nodes.low, nodes)) if setting.environment == "prod" else least
     if managed == "cloud-run":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
+from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.records.jobs import ServingJob, TrainingJob
 from sizewell.sizing.spec.precision import known_model
@@ -28,6 +29,7 @@ OUTPUT_TOKENS: Final = 256
 TTFT_S: Final = 2.0
 TPOT_S: Final = 0.1
 SAMPLE_LATENCY_S: Final = 1.0
+COLD_START_S: Final = 600.0  # a bound beyond this leaves time for a machine to start
 NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
 NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
 FINE_TUNING_SAMPLES_PER_STEP: Final = 64
@@ -101,6 +103,7 @@ class Requirements:
     team: Team = field(default_factory=Team)
     scheduler: str = "auto"
     windows: int = 0  # of working hours in a week's schedule
+    warm: bool = False  # an answer is promised sooner than a machine starts: one is up, but for development
     stops: bool = True  # an idle pool is taken to zero; else somebody is told
     reserved: bool = False  # capacity that is paid for already: stopping it saves nothing
     data_bytes: int = 0  # that a run reads, times `data_passes`; 0: not stated
@@ -153,6 +156,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         team=Team(managed=spec.managed, platform_engineers=spec.team.platform_engineers if spec.team else 1),
         scheduler=spec.scheduler,
         windows=len(spec.schedule.on.windows) if spec.schedule else 0,
+        warm=_promised(spec),
         stops=spec.idle is None or spec.idle.action == "scale-to-zero",
         reserved=spec.capacity is not None and spec.capacity.reservation is not None,
         data_bytes=(spec.data.size_bytes or 0) if spec.data else 0,
@@ -163,6 +167,10 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     if architecture is not None:
         notes += model_assumptions(architecture)
         notes += _as_published(spec)
+        if architecture.kind == "diffusion" and spec.kind in ("inference", "batch-inference"):
+            way = _denoising(spec, architecture)
+            each = "once" if way.evaluations_per_step == 1 else "with and without the prompt"
+            notes.append(f"{way.steps} denoising steps an image, each evaluated {each} ({way.source})")
     if spec.kind in ("training", "fine-tuning") and architecture is not None:
         base = replace(base, training=_training_job(spec, architecture, notes))
     elif spec.kind == "inference" and architecture is not None:
@@ -172,6 +180,13 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     else:
         base = _notebook(base, spec, architecture, notes)
     return replace(base, assumptions=tuple(notes))
+
+
+def _promised(spec: WorkloadSpec) -> bool:
+    """Whether a service states bounds that no machine which has to start first can keep, and allows no cold start."""
+    bounds = [b for b in (spec.slo.ttft_s, spec.slo.tpot_s, spec.slo.latency_s) if b is not None] if spec.slo else []
+    cold = spec.idle is not None and spec.idle.action == "scale-to-zero"
+    return spec.kind == "inference" and bool(bounds) and max(bounds) < COLD_START_S and not cold
 
 
 def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | None:
@@ -319,7 +334,9 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
         else:
             latency = SAMPLE_LATENCY_S
             notes.append(f"an answer within {SAMPLE_LATENCY_S:g} s (slo is not stated)")
-    notes.append("arrivals at random (Poisson), request lengths near their means")
+    notes.append(
+        "arrivals at random (Poisson), each to the replica with the fewest in flight; lengths near their means"
+    )
     return replace(
         base,
         serving=_serving_job(spec, architecture, prompt, answer),
@@ -360,16 +377,24 @@ def _as_published(spec: WorkloadSpec) -> list[str]:
     return [f"weights in {model.weights}, as in {where} (model.weights is not stated)"]
 
 
+def _denoising(spec: WorkloadSpec, architecture: Architecture) -> Denoising:
+    """Steps and guidance of a diffusion model: as the spec says, else the model's own."""
+    images = (spec.traffic and spec.traffic.images) or (spec.batch and spec.batch.images)
+    return denoising(
+        architecture.key, steps=images.steps if images else None, guidance=images.guidance if images else None
+    )
+
+
 def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, answer: float) -> ServingJob:
     model = spec.model
-    steps = 40.0 if architecture.kind == "diffusion" else 1.0  # 20 denoising steps, each with and without the prompt
+    passes = _denoising(spec, architecture).passes if architecture.kind == "diffusion" else 1
     return ServingJob(
         architecture=architecture,
         weights=(model.weights or model.precision) if model else "bf16",
         kv=(model.kv or "") if model else "",
         input_tokens=prompt,
         output_tokens=answer,
-        passes_per_sample=steps,
+        passes_per_sample=float(passes),
     )
 
 

@@ -19,9 +19,11 @@ from sizewell.sizing.choose.choice import (
     significant,
 )
 from sizewell.sizing.choose.fleet import START_UP_S
+from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY
 from sizewell.sizing.choose.pricing import Option, leaving_usd
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.money import HOURS_PER_MONTH
+from sizewell.sizing.predict.architecture import writes_after_hearing
 from sizewell.sizing.predict.spot import reclaimed_every_h
 from sizewell.sizing.records.decision import (
     Bounds,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.spec.read import WorkloadSpec
 
 GIB = 2**30
+AUDIO_SAMPLES_PER_HOUR = 120  # speech recognition hears half a minute at a time
 ROLES = {
     "training": "workers",
     "fine-tuning": "workers",
@@ -383,7 +386,13 @@ def _cost(chosen: Option) -> Cost:
         per_run_usd=chosen.run_usd if need.arrivals is None else None,
         per_million_tokens_usd=million,
         per_thousand_samples_usd=thousand,
+        per_audio_hour_usd=_per(usd, units, AUDIO_SAMPLES_PER_HOUR) if thousand and usd and _hears(chosen) else None,
     )
+
+
+def _hears(chosen: Option) -> bool:
+    architecture = chosen.setting.need.architecture
+    return architecture is not None and writes_after_hearing(architecture)
 
 
 def _units(chosen: Option) -> tuple[float, Decimal | None]:
@@ -427,6 +436,10 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     if need.batch is not None and need.batch.every_s:
         runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
         said.append(f"{runs:.1f} runs a month")
+    if need.batch is not None:
+        said.append(
+            f"{BATCH_EFFICIENCY:.0%} of the predicted speed: stragglers and scheduling take the rest (estimate)"
+        )
     if need.arrivals is not None:
         if chosen.counts.maximum > chosen.counts.initial:
             said.append("room to grow to one and a half times the stated traffic")

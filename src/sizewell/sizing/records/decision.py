@@ -282,6 +282,7 @@ class Cost(_Record):
     per_run_usd: Decimal | None = None
     per_million_tokens_usd: Decimal | None = None
     per_thousand_samples_usd: Decimal | None = None
+    per_audio_hour_usd: Decimal | None = None  # of speech recognition: a sample is half a minute
 
 
 class Alternative(_Record):

@@ -50,6 +50,8 @@ class Images(Section):
 
     resolution: Count | None = default(None, "the model's own")
     per_request: Count = default(1, "one image a request")
+    steps: Annotated[Count, Field(le=1000)] | None = default(None, "the model's own: 4 for distilled ones")
+    guidance: bool | None = default(None, "the model's own; guidance evaluates each step twice")
 
 
 class Traffic(Section):

@@ -59,9 +59,10 @@ def serving(
     think_s: float = 0.0,
     batch: float | None = None,
     percentile: float = 0.95,
+    pool: int = 1,
 ) -> ServingEstimate | ServingRefusal:
     """One replica over `tensor` devices under one load: arrivals at `rps`, `concurrency` clients in a closed loop, one
-    fixed `batch` at a time, or (none of them) as much as it can take.
+    fixed `batch` at a time, or (none of them) as much as it can take. Arrivals queue at a `pool` of such replicas.
     """
     fit = sequences_that_fit(job, cluster, tensor=tensor, pipeline=pipeline)
     if fit < 1:
@@ -77,18 +78,19 @@ def serving(
             think_s=think_s,
             batch=batch,
             percentile=percentile,
+            pool=pool,
         )
         return _estimate(job, cluster, load, bottleneck(r, job, load))
     server = sample_server(job, cluster)
     if rps is not None:
-        load = samples_arriving(server, rate=rps, fit=fit, percentile=percentile)
+        load = samples_arriving(server, rate=rps, fit=fit, percentile=percentile, pool=pool)
     else:
         load = samples_saturated(server, batch=min(float(fit), batch or concurrency or fit))
     return _estimate(job, cluster, load, _sample_bottleneck(server, load))
 
 
-def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: ServiceLevel) -> float:
-    """The most requests per second that one replica takes within its service level; 0 when none at all."""
+def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: ServiceLevel, pool: int = 1) -> float:
+    """The most requests per second that each replica of a `pool` takes within the service level; 0 when none at all."""
     fit = sequences_that_fit(job, cluster, tensor=tensor)
     if fit < 1:
         return 0.0
@@ -97,13 +99,13 @@ def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: Servi
         high = saturated(r, job, batch=float(fit)).requests_per_s
 
         def at(rate: float) -> Load:
-            return arriving(r, job, rate=rate, fit=fit, percentile=level.percentile)
+            return arriving(r, job, rate=rate, fit=fit, percentile=level.percentile, pool=pool)
     else:
         server = sample_server(job, cluster)
         high = 1.0 / server.sample_s
 
         def at(rate: float) -> Load:
-            return samples_arriving(server, rate=rate, fit=fit, percentile=level.percentile)
+            return samples_arriving(server, rate=rate, fit=fit, percentile=level.percentile, pool=pool)
 
     if not level.met(at(high * 1e-6), job.output_tokens):
         return 0.0
@@ -158,9 +160,10 @@ def _language_load(
     think_s: float,
     batch: float | None,
     percentile: float,
+    pool: int,
 ) -> Load:
     if rps is not None:
-        return arriving(r, job, rate=rps, fit=fit, percentile=percentile)
+        return arriving(r, job, rate=rps, fit=fit, percentile=percentile, pool=pool)
     if concurrency is not None:
         return circulating(r, job, clients=concurrency, fit=fit, think_s=think_s)
     if batch is not None:

@@ -7,7 +7,7 @@ Arriving. Each second brings `rate` prompts, which take the share r = rate x pro
 decodes. A decode step over n sequences takes a + b n seconds, so the sequences in flight settle where
 n = rate x output x (a + b n) / (1 - r). Around it they fluctuate: linearised, with variance n / (1 - g), where
 g = rate x output x b / (1 - r) is the feedback of a longer step on the number in flight. The percentile of time per
-token is the step at that percentile of n. The time to first token is the wait of an M/D/1 queue for prefill
+token is the step at that percentile of n. The time to first token is the wait of an M/D/c queue for prefill
 (exponential tail of its wait), the rest of the step that runs, and the prompt's own step.
 """
 
@@ -41,8 +41,14 @@ class Load:
         return math.isfinite(self.ttft_s) and math.isfinite(self.tpot_s)
 
 
-def arriving(replica: Replica, job: ServingJob, *, rate: float, fit: int, percentile: float = 0.5) -> Load:
-    """Poisson arrivals of `rate` requests per second at a replica with room for `fit` sequences."""
+def arriving(
+    replica: Replica, job: ServingJob, *, rate: float, fit: int, percentile: float = 0.5, pool: int = 1
+) -> Load:
+    """Poisson arrivals at one of `pool` equal replicas, `rate` requests per second each, with room for `fit` sequences.
+
+    A request goes to the replica with the fewest in flight, so a pool queues as one: it waits where all are busy, and
+    what is in flight fluctuates over the pool and not over each replica.
+    """
     overload = Load(float(fit), float(fit), rate, INFINITE, INFINITE)
     prompt = replica.prompt_s(job.input_tokens)
     prefill_share = rate * prompt
@@ -54,12 +60,13 @@ def arriving(replica: Replica, job: ServingJob, *, rate: float, fit: int, percen
     gain = per_output * _slope(replica, context, sequences)
     if sequences >= fit or gain >= 1.0:
         return overload
-    peak = sequences + deviations(percentile) * math.sqrt(sequences / (1.0 - gain))
+    peak = sequences + deviations(percentile) * math.sqrt(sequences / (1.0 - gain) / pool)
     if peak > fit:
         return overload
     step = replica.decode_s(max(1.0, peak), context)
-    tail = math.log(prefill_share / (1.0 - percentile)) if prefill_share > 1.0 - percentile else 0.0
-    wait = tail * prompt / (1.0 - prefill_share)
+    all_busy = waits_share(pool, prefill_share)
+    tail = math.log(all_busy / (1.0 - percentile)) if all_busy > 1.0 - percentile else 0.0
+    wait = tail * prompt / (1.0 - prefill_share) / pool
     other = step if sequences > 1e-3 else 0.0
     ttft = wait + 0.5 * min(1.0, sequences) * other + max(replica.prefill_s(job.input_tokens), prompt + other)
     return Load(sequences, peak, rate, ttft, step / (1.0 - prefill_share))
@@ -128,6 +135,18 @@ def _settled(replica: Replica, context: float, per_output: float, fit: int) -> f
 def _slope(replica: Replica, context: float, batch: float) -> float:
     """Seconds that one more sequence adds to a decode step."""
     return replica.decode_s(batch + 1.0, context) - replica.decode_s(batch, context)
+
+
+def waits_share(pool: int, busy: float) -> float:
+    """Share of arrivals that find all `pool` servers busy, each the share `busy` of the time (Erlang 1917, formula C).
+
+    >>> waits_share(1, 0.8), round(waits_share(10, 0.8), 3)
+    (0.8, 0.409)
+    """
+    load, blocked = pool * busy, 1.0
+    for servers in range(1, pool + 1):
+        blocked = load * blocked / (servers + load * blocked)
+    return blocked / (1.0 - busy * (1.0 - blocked))
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ from sizewell.sizing.predict.architecture import (
     writes_after_hearing,
 )
 from sizewell.sizing.predict.performance.serving_constants import constants
-from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, deviations
+from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, deviations, waits_share
 from sizewell.sizing.predict.performance.serving_replica import BYTES, peak_flop_per_s
 from sizewell.sizing.records.jobs import Cluster, ServingJob
 
@@ -59,22 +59,27 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit)
 
 
-def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5) -> Load:
-    """Poisson arrivals of `rate` samples per second; a batch is whatever has come while the last one ran."""
+def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5, pool: int = 1) -> Load:
+    """Poisson arrivals of `rate` samples per second at each of `pool` devices, which queue together.
+
+    A batch is whatever has come while the last one ran.
+    """
     if fit < 1 or rate * server.sample_s >= 1.0:
         return Load(float(fit), float(fit), rate, INFINITE, 0.0)
     batch = max(1.0, rate * server.fixed_s / (1.0 - rate * server.sample_s))
-    peak = batch + deviations(percentile) * math.sqrt(batch) if batch > 1.0 else 1.0
+    spread = deviations(percentile) * math.sqrt(batch / pool)
+    peak = batch + spread if batch > 1.0 else 1.0
     if peak > fit:
         return Load(batch, peak, rate, INFINITE, 0.0)
     # One at a time (M/D/1, exponential tail) while the device keeps up so; a queue that grows is taken as a batch.
     one = server.batch_s(1.0)
     busy = rate * one
-    most = server.batch_s(batch + deviations(percentile) * math.sqrt(batch))
+    most = server.batch_s(batch + spread)
     waiting = most
     if busy < 1.0:
-        tail = math.log(busy / (1.0 - percentile)) if busy > 1.0 - percentile else 0.0
-        waiting = min(most, tail * one / (2.0 * (1.0 - busy)))
+        all_busy = waits_share(pool, busy)
+        tail = math.log(all_busy / (1.0 - percentile)) if all_busy > 1.0 - percentile else 0.0
+        waiting = min(most, tail * one / (2.0 * (1.0 - busy)) / pool)
     return Load(batch, peak, rate, waiting + server.batch_s(peak), 0.0)
 
 
