@@ -54,6 +54,8 @@ SENTENCES: Final[dict[str, str]] = {
     "batch.images": "Images of one record",
     "images.resolution": "Side of the image in pixels",
     "images.per_request": "How many images",
+    "images.steps": "Denoising steps of a diffusion model",
+    "images.guidance": "Whether each denoising step is evaluated with and without the prompt",
     "slo": "What the service promises",
     "slo.ttft": "Time to the first token",
     "slo.tpot": "Time to each further token",
