@@ -23,7 +23,7 @@ def test_pages_by_token_follow_to_the_end(server):
     # The form of compute's zones.list: items and nextPageToken, sent back as pageToken.
     server.reply("GET /v1/zones?filter=a+b", Reply({"items": [{"name": "a"}], "nextPageToken": "t2"}))
     server.reply("GET /v1/zones?filter=a+b&pageToken=t2", Reply({"items": [{"name": "b"}]}))
-    rows = list(reader(server).pages("v1/zones", items="items", token="pageToken", filter="a b"))
+    rows = list(reader(server).pages("v1/zones", items="items", parameter="pageToken", filter="a b"))
     assert [row["name"] for row in rows] == ["a", "b"]
 
 
@@ -37,7 +37,7 @@ def test_a_link_is_followed_on_our_own_host_alone(server):
 def test_a_page_that_comes_again_is_an_error_and_no_loop(server):
     server.reply("GET /v1/zones", Reply({"items": [], "nextPageToken": "same"}))
     with pytest.raises(CloudError, match="same page again") as error:
-        list(reader(server).pages("v1/zones", items="items", token="pageToken"))
+        list(reader(server).pages("v1/zones", items="items", parameter="pageToken"))
     assert error.value.reason == "unanswered"
 
 

@@ -14,24 +14,29 @@ from pathlib import Path
 from typing import Final, Literal
 
 from sizewell.cli import output, project
-from sizewell.sizing.errors import SizewellError
+from sizewell.sizing.errors import SizewellError, UsageError
 
-DESCRIPTION = """Check this installation and this project. Changes nothing and needs no account.
+DESCRIPTION = """Check this installation and this project; with --cloud, whether a stack can come up.
+Changes nothing.
 
 Sizing, previews and policies need only the Python packages; `pulumi up` needs the Pulumi engine.
+--cloud asks the cloud, reading only: account, APIs and features, quotas, zones, reservations,
+images, rights, receivers and keys.
 """
 EXAMPLES = """example:
   sizewell doctor
   sizewell doctor --json
+  sizewell doctor prod-aws --cloud
 
-exit code: 0 in order, 4 a decision is edited or out of date, 64 a package, the catalog or a
-configuration file is wrong, 69 the engine does not answer
+exit code: 0 in order, 4 a decision is edited or out of date, 64 a package, the catalog, a
+configuration file or something in the account is wrong, 69 the engine or the cloud does not answer
 """
 PACKAGES: Final = (
     *("numpy", "pydantic", "PyYAML", "rich", "tzdata"),
     *("pulumi", "pulumi-aws", "pulumi-gcp", "pulumi-azure-native", "pulumi-kubernetes", "pulumi-policy"),
 )
 OLD_DAYS: Final = 90
+CLOUD_S: Final = 60.0  # for all that is asked of a cloud
 INSTALL: Final = "use Pulumi's own installer: https://www.pulumi.com/docs/install/"
 
 State = Literal["ok", "note", "wrong"]
@@ -49,6 +54,8 @@ class Finding:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", nargs="?", metavar="STACK", help="the stack that --cloud asks about")
+    parser.add_argument("--cloud", action="store_true", help="ask the cloud whether STACK can come up there")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.add_argument("--on", type=_date, metavar="DATE", help="the day to count ages from (default: today)")
 
@@ -62,7 +69,13 @@ def _date(text: str) -> date:
 
 def run(args: argparse.Namespace) -> int:
     today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
-    findings = [*_python(), *_packages(), *_catalog(today), *_engine(), *_project(today)]
+    if bool(args.stack) != args.cloud:
+        missing = "--cloud asks about one stack: name it" if args.cloud else f"with a stack goes --cloud: {args.stack}"
+        raise UsageError(f"{missing}\n  fix: sizewell doctor {args.stack or 'STACK'} --cloud")
+    if args.cloud:
+        findings = _cloud(args.stack)
+    else:
+        findings = [*_python(), *_packages(), *_catalog(today), *_engine(), *_project(today)]
     if args.json:
         output.print_json([asdict(finding) for finding in findings])
     else:
@@ -83,6 +96,26 @@ def _print(findings: list[Finding]) -> None:
     console.print(table)
     wrong = sum(finding.state == "wrong" for finding in findings)
     console.print(f"\n{wrong} of {len(findings)} are wrong" if wrong else "\neverything is in order")
+
+
+def _cloud(stack: str) -> list[Finding]:
+    """What the stack's cloud says."""
+    from sizewell.cli import judging
+    from sizewell.clouds.preflight.needs import needs_of
+    from sizewell.clouds.preflight.run import preflight
+    from sizewell.recording.evaluate import evaluate
+    from sizewell.sizing.catalog import load
+
+    root = project.root()
+    decision = judging.decision_of(root, stack)
+    if decision is None or decision.stack != stack:
+        known = ", ".join(path.stem for path in project.decisions(root)) or "none yet"
+        raise UsageError(f"{stack} has no decision of its own\n  fix: name one of {known}")
+    with output.progress(f"evaluating {stack}") as tell:
+        plan = evaluate(root, stack)
+        needs = needs_of(decision, plan.resources, load(), project.config(root, stack) or {})
+        answers = preflight(needs, total_s=CLOUD_S, told=lambda name: tell(f"asking {needs.cloud}: {name}"))
+    return [Finding(**asdict(answer)) for answer in answers]
 
 
 def _python() -> Iterator[Finding]:

@@ -52,9 +52,9 @@ class Reader:
         return self._call("POST", self._url(path, parameters), json.dumps(body).encode())
 
     def pages(
-        self, path: str, *, items: str, link: str = "nextLink", token: str = "", **parameters: str | int
+        self, path: str, *, items: str, link: str = "nextLink", parameter: str = "", **parameters: str | int
     ) -> Iterator[dict[str, Any]]:
-        """Every item of all pages: the next one by its `link`, or with `token` by `nextPageToken` in that parameter.
+        """Every item of all pages: the next one by its `link`, or by `nextPageToken` in the `parameter` named.
 
         CloudError where a page comes a second time or the items are no list of objects; an absent list is empty.
         """
@@ -66,10 +66,10 @@ class Reader:
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
                 raise CloudError(self.service, "unanswered", f"{items!r} is no list of objects at {path}")
             yield from rows
-            following = page.get("nextPageToken") if token else page.get(link)
+            following = page.get("nextPageToken") if parameter else page.get(link)
             if not following:
                 return
-            url = self._url(path, {**parameters, token: following}) if token else self._own(str(following))
+            url = self._url(path, {**parameters, parameter: following}) if parameter else self._own(str(following))
             if url in seen:
                 raise CloudError(self.service, "unanswered", f"sent the same page again at {path}")
             seen.add(url)

@@ -1,0 +1,395 @@
+"""What is asked of AWS before a stack is built there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sizewell.clouds.aws import Aws
+from sizewell.clouds.calls import CloudError
+from sizewell.clouds.preflight.findings import Finding, Question, wrong
+from sizewell.clouds.preflight.needs import Machines, Needs, demanded
+
+# The call that makes each resource: what the caller's rights are simulated for. The names are botocore's, which a test
+# compares; ec2 security-group rules and tags are parts of the same calls.
+CREATING: Final = {
+    "aws:autoscaling/group:Group": "autoscaling:CreateAutoScalingGroup",
+    "aws:autoscaling/policy:Policy": "autoscaling:PutScalingPolicy",
+    "aws:autoscaling/schedule:Schedule": "autoscaling:PutScheduledUpdateGroupAction",
+    "aws:budgets/budget:Budget": "budgets:ModifyBudget",
+    "aws:cloudwatch/logGroup:LogGroup": "logs:CreateLogGroup",
+    "aws:cloudwatch/metricAlarm:MetricAlarm": "cloudwatch:PutMetricAlarm",
+    "aws:ec2/fleet:Fleet": "ec2:CreateFleet",
+    "aws:ec2/flowLog:FlowLog": "ec2:CreateFlowLogs",
+    "aws:ec2/launchTemplate:LaunchTemplate": "ec2:CreateLaunchTemplate",
+    "aws:ec2/placementGroup:PlacementGroup": "ec2:CreatePlacementGroup",
+    "aws:ec2/routeTable:RouteTable": "ec2:CreateRouteTable",
+    "aws:ec2/securityGroup:SecurityGroup": "ec2:CreateSecurityGroup",
+    "aws:ec2/subnet:Subnet": "ec2:CreateSubnet",
+    "aws:ec2/vpc:Vpc": "ec2:CreateVpc",
+    "aws:ec2/vpcEndpoint:VpcEndpoint": "ec2:CreateVpcEndpoint",
+    "aws:ecr/repository:Repository": "ecr:CreateRepository",
+    "aws:eks/addon:Addon": "eks:CreateAddon",
+    "aws:eks/cluster:Cluster": "eks:CreateCluster",
+    "aws:eks/nodeGroup:NodeGroup": "eks:CreateNodegroup",
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": "eks:CreatePodIdentityAssociation",
+    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": "fsx:CreateDataRepositoryAssociation",
+    "aws:fsx/lustreFileSystem:LustreFileSystem": "fsx:CreateFileSystem",
+    "aws:iam/instanceProfile:InstanceProfile": "iam:CreateInstanceProfile",
+    "aws:iam/role:Role": "iam:CreateRole",
+    "aws:iam/rolePolicy:RolePolicy": "iam:PutRolePolicy",
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "iam:AttachRolePolicy",
+    "aws:kms/alias:Alias": "kms:CreateAlias",
+    "aws:kms/key:Key": "kms:CreateKey",
+    "aws:s3/bucket:Bucket": "s3:CreateBucket",
+    "aws:sagemaker/endpoint:Endpoint": "sagemaker:CreateEndpoint",
+    "aws:sagemaker/model:Model": "sagemaker:CreateModel",
+    "aws:sagemaker/notebookInstance:NotebookInstance": "sagemaker:CreateNotebookInstance",
+    "aws:sns/topic:Topic": "sns:CreateTopic",
+    "aws:sns/topicSubscription:TopicSubscription": "sns:Subscribe",
+    "aws:ssm/document:Document": "ssm:CreateDocument",
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "ec2:AuthorizeSecurityGroupEgress",
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "ec2:AuthorizeSecurityGroupIngress",
+}
+PASSES_ROLES: Final = {"aws:iam/role:Role": "iam:PassRole"}
+_SSM: Final = "resolve:ssm:"
+_MIRROR: Final = re.compile(
+    r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[a-z.]+/(?P<name>[^:@]+):(?P<tag>.+)"
+)
+
+
+def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[str, Question]:
+    """What is asked, by name, after `account` has said who is asking."""
+    at = now or datetime.now(UTC)
+    asked: dict[str, Question] = {}
+    for region in needs.regions:
+        here = [machines for machines in needs.machines if machines.region == region]
+        asked[f"zones of {region}"] = lambda r=region, h=here: _zones(needs, aws, r, h)  # type: ignore[misc]
+        asked[f"quotas of {region}"] = lambda r=region, h=here: _quotas(aws, r, h)  # type: ignore[misc]
+        asked[f"images of {region}"] = lambda r=region: _images(needs, aws, r)  # type: ignore[misc]
+        if named := [machines for machines in here if machines.reservation]:
+            asked[f"reservations of {region}"] = lambda r=region, n=named: _reservations(aws, r, n, at)  # type: ignore[misc]
+        if needs.of("aws:sns/topic:Topic"):
+            asked[f"receivers in {region}"] = lambda r=region: _receivers(needs, aws, r)  # type: ignore[misc]
+        if key := _own_key(needs):
+            asked[f"key in {region}"] = lambda r=region, k=key: _key(aws, r, k)  # type: ignore[misc]
+        if _mirrored(needs, region):
+            asked[f"mirror in {region}"] = lambda r=region: _mirror(needs, aws, r)  # type: ignore[misc]
+    asked["rights"] = lambda: _rights(needs, aws)
+    if needs.of("aws:budgets/budget:Budget"):
+        asked["budget tags"] = lambda: _budget_tags(needs, aws)
+    services = ("ec2", "service-quotas", "ssm", "sns", "kms", "ecr")
+    for region in needs.regions:
+        for service in services:
+            aws.client(service, region)  # boto3 makes clients in one thread at a time
+    for service in ("iam", "ce"):
+        aws.client(service, "us-east-1")
+    return asked
+
+
+def account(needs: Needs, aws: Aws) -> Iterator[Finding]:
+    """Who asks, and whether the stack may touch that account; CloudError without a login."""
+    caller = aws.call("sts", needs.regions[0], "get_caller_identity")
+    found = f"{caller['Account']} as {caller['Arn'].rpartition(':')[2]}"
+    if not needs.accounts:
+        fix = f"pulumi config set --path 'sizewell:accounts[0]' {caller['Account']}"
+        yield wrong("account", f"sizewell:accounts is empty: the stack takes whatever is logged in, {found}", fix)
+    elif caller["Account"] not in needs.accounts:
+        yield wrong("account", f"logged in to {found}; the stack may touch {', '.join(needs.accounts)}", "log in there")
+    else:
+        yield Finding("account", "ok", found)
+
+
+def _zones(needs: Needs, aws: Aws, region: str, here: list[Machines]) -> Iterator[Finding]:
+    about = f"zones of {region}"
+    known = aws.call("ec2", region, "describe_regions", AllRegions=True, RegionNames=[region])["Regions"]
+    if known and known[0].get("OptInStatus") == "not-opted-in":
+        yield wrong(
+            about, "the account has not opted in to this region", f"aws account enable-region --region-name {region}"
+        )
+        return
+    listed = aws.call("ec2", region, "describe_availability_zones", AllAvailabilityZones=True)["AvailabilityZones"]
+    by_name = {zone[key]: zone for zone in listed for key in ("ZoneName", "ZoneId") if zone.get(key)}
+    faults = [*_cluster_zones(needs, region, by_name)]
+    for machines in here:
+        offered = {
+            offer["Location"]
+            for kind in ("availability-zone", "availability-zone-id")
+            for offer in aws.pages(
+                "ec2",
+                region,
+                "describe_instance_type_offerings",
+                "InstanceTypeOfferings",
+                LocationType=kind,
+                Filters=[{"Name": "instance-type", "Values": [machines.instance_type]}],
+            )
+        }
+        faults += _machine_zones(machines, offered, by_name)
+    yield from faults
+    if not faults:
+        kinds = ", ".join(dict.fromkeys(machines.instance_type for machines in here))
+        yield Finding(about, "ok", f"{kinds}: offered where the stack asks for them")
+
+
+def _machine_zones(machines: Machines, offered: set[str], by_name: dict[str, Any]) -> Iterator[Finding]:
+    about = f"zones of {machines.region}"
+    if not offered:
+        fix = "size again with another region in infra, or without this type"
+        yield wrong(about, f"{machines.instance_type} ({machines.pool}) is offered in no zone of the region", fix)
+        return
+    for name in machines.zones:
+        zone = by_name.get(name)
+        if zone is None:
+            yield wrong(about, f"{name} ({machines.pool}) is no zone of the region", "correct sizewell:zones")
+        elif zone.get("OptInStatus") == "not-opted-in":
+            command = (
+                f"aws ec2 modify-availability-zone-group --group-name {zone['GroupName']} --opt-in-status opted-in"
+            )
+            yield wrong(about, f"{name} ({machines.pool}) is not switched on in this account", command)
+        elif name not in offered:
+            where = ", ".join(sorted(place for place in offered if "-az" not in place) or sorted(offered))
+            fix = f"pulumi config set --path 'sizewell:zones[0]' with one of {where}"
+            yield wrong(about, f"{machines.instance_type} ({machines.pool}) is not offered in {name}", fix)
+
+
+def _cluster_zones(needs: Needs, region: str, by_name: dict[str, Any]) -> Iterator[Finding]:
+    """A control plane stands in availability zones; Local Zones and Wavelength Zones are none."""
+    for cluster in needs.of("sizewell-aws:index:EksCluster"):
+        for name in cluster.inputs.get("zones") or ():
+            kind = by_name.get(name, {}).get("ZoneType", "availability-zone")
+            if kind != "availability-zone":
+                fix = "name two availability zones first in sizewell:zones"
+                yield wrong(f"zones of {region}", f"the control plane's subnet would lie in {name}, a {kind}", fix)
+
+
+def _quotas(aws: Aws, region: str, here: list[Machines]) -> Iterator[Finding]:
+    for (_, code), wanted in demanded(here, "vCPU").items():
+        about = f"quota {code} in {region}"
+        if not re.fullmatch(r"L-[0-9A-F]{8}", code):
+            yield Finding(about, "note", "the catalog names no code that could be asked for")
+            continue
+        quota = aws.call("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)["Quota"]
+        limit, kinds = quota["Value"], ", ".join(dict.fromkeys(m.instance_type for m in here if m.quota == code))
+        sentence = f"{quota['QuotaName']}: {limit:,.0f} vCPU, the stack may reach {wanted:,.0f} ({kinds})"
+        if wanted > limit:
+            command = "aws service-quotas request-service-quota-increase --service-code ec2"
+            fix = f"{command} --quota-code {code} --desired-value {wanted:.0f} --region {region}"
+            yield wrong(about, sentence, fix)
+        else:
+            yield Finding(about, "ok", sentence)
+    for machines in here:
+        if not machines.quota and not machines.reservation:
+            detail = f"{machines.instance_type} ({machines.market}): the catalog knows no quota of it"
+            yield Finding(f"quotas of {region}", "note", detail)
+
+
+def _images(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
+    about = f"images of {region}"
+    given = (needs.config.get("sizewell:images") or {}).values()
+    named = {str(image) for image in given} | {
+        image
+        for template in needs.of("aws:ec2/launchTemplate:LaunchTemplate")
+        if isinstance(image := template.inputs.get("imageId"), str)
+    }
+    parameters = sorted({image.removeprefix(_SSM) for image in named if image.startswith(_SSM)})
+    faults = []
+    for start in range(0, len(parameters), 10):  # a call takes ten
+        answer = aws.call("ssm", region, "get_parameters", Names=parameters[start : start + 10])
+        faults += [
+            wrong(about, f"no parameter {missing} in {region}", "name an image in sizewell:images")
+            for missing in answer.get("InvalidParameters", [])
+        ]
+    for image in sorted(image for image in named if image.startswith("ami-")):
+        try:
+            (found,) = aws.call("ec2", region, "describe_images", ImageIds=[image])["Images"] or [{}]
+        except CloudError as error:
+            if not error.code.startswith("InvalidAMIID"):
+                raise
+            found = {}
+        if found.get("State") != "available":
+            faults.append(wrong(about, f"{image} is not available in {region}", "correct sizewell:images"))
+    yield from faults
+    if named and not faults:
+        yield Finding(about, "ok", f"{len(named)} machine images are there")
+
+
+def _reservations(aws: Aws, region: str, named: list[Machines], at: datetime) -> Iterator[Finding]:
+    for machines in named:
+        about = f"reservation {machines.reservation}"
+        if not machines.reservation.startswith("cr-"):
+            yield Finding(about, "note", "a group of reservations: its members are not asked about")
+            continue
+        try:
+            answer = aws.call(
+                "ec2", region, "describe_capacity_reservations", CapacityReservationIds=[machines.reservation]
+            )
+        except CloudError as error:
+            if error.reason != "missing":
+                raise
+            answer = {}
+        rows = answer.get("CapacityReservations", [])
+        if not rows:
+            yield wrong(
+                about, f"({machines.pool}) does not exist in {region}", "correct capacity.reservation in the spec"
+            )
+            continue
+        yield from _reserved(about, machines, rows[0], at)
+
+
+def _reserved(about: str, machines: Machines, row: dict[str, Any], at: datetime) -> Iterator[Finding]:
+    faults = []
+    fix = "name another reservation in the spec, and size again"
+    if row["State"] not in ("active", "scheduled", "payment-pending"):
+        faults.append(wrong(about, f"is {row['State']}", fix))
+    if row["InstanceType"] != machines.instance_type:
+        faults.append(wrong(about, f"is of {row['InstanceType']}, the pool asks for {machines.instance_type}", fix))
+    places = {row.get("AvailabilityZone"), row.get("AvailabilityZoneId")}
+    if machines.zones and not places & set(machines.zones):
+        there = row.get("AvailabilityZone") or row.get("AvailabilityZoneId")
+        command = f"pulumi config set --path 'sizewell:zones[0]' {there}"
+        faults.append(wrong(about, f"lies in {there}, the pool in {', '.join(machines.zones)}", command))
+    if row["TotalInstanceCount"] < machines.count:
+        faults.append(
+            wrong(about, f"has {row['TotalInstanceCount']} machines, the pool may reach {machines.count}", fix)
+        )
+    if (ends := row.get("EndDate")) and ends <= at:
+        faults.append(wrong(about, f"ended on {ends:%Y-%m-%d}", fix))
+    yield from faults or [Finding(about, "ok", f"{row['State']}, {row['TotalInstanceCount']} x {row['InstanceType']}")]
+
+
+def _receivers(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
+    about = f"receivers in {region}"
+    subscribed = needs.of("aws:sns/topicSubscription:TopicSubscription")
+    if not subscribed:
+        detail = f"{len(needs.of('aws:sns/topic:Topic'))} topics and no subscription: notices reach nobody"
+        yield wrong(about, detail, "set sizewell:notify")
+        return
+    names = {resource.inputs.get("name") for resource in needs.of("aws:sns/topic:Topic")}
+    waiting = [
+        row["Endpoint"]
+        for row in aws.pages("sns", region, "list_subscriptions", "Subscriptions")
+        if row["SubscriptionArn"] == "PendingConfirmation" and row["TopicArn"].rpartition(":")[2] in names
+    ]
+    if waiting:
+        yield wrong(about, f"not confirmed: {', '.join(sorted(set(waiting)))}", "open the message of AWS and confirm")
+    else:
+        yield Finding(about, "ok", f"{len(subscribed)} subscriptions, none waits for its confirmation")
+
+
+def _own_key(needs: Needs) -> str:
+    network = needs.config.get("sizewell:network")
+    key = network.get("kms_key_arn") if isinstance(network, dict) else None
+    return key if isinstance(key, str) else ""
+
+
+def _key(aws: Aws, region: str, key: str) -> Iterator[Finding]:
+    about = f"key in {region}"
+    try:
+        state = aws.call("kms", region, "describe_key", KeyId=key)["KeyMetadata"]["KeyState"]
+    except CloudError as error:
+        if error.reason != "missing":
+            raise
+        yield wrong(about, f"{key} does not exist", "correct kms_key_arn in sizewell:network")
+        return
+    if state != "Enabled":
+        yield wrong(about, f"{key} is {state}", f"aws kms enable-key --key-id {key} --region {region}")
+    else:
+        yield Finding(about, "ok", f"{key} is enabled")
+
+
+def _mirrored(needs: Needs, region: str) -> list[re.Match[str]]:
+    """Images of this region's registries that charts and jobs of the stack name."""
+    found = {text for resource in needs.resources for text in _texts(resource.inputs) if ".dkr.ecr." in text}
+    matches = [match for text in sorted(found) if (match := _MIRROR.fullmatch(text))]
+    return [match for match in matches if match["region"] == region]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif hasattr(value, "values"):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+
+
+def _mirror(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
+    about, faults, wanted = f"mirror in {region}", [], _mirrored(needs, region)
+    for match in wanted:
+        try:
+            aws.call(
+                "ecr",
+                region,
+                "describe_images",
+                registryId=match["account"],
+                repositoryName=match["name"],
+                imageIds=[{"imageTag": match["tag"]}],
+            )
+        except CloudError as error:
+            if error.reason != "missing":
+                raise
+            fix = f"crane copy SOURCE {match[0]} (the outputs of the images stack say the sources)"
+            faults.append(wrong(about, f"{match[0]} is not there", fix))
+    yield from faults or [Finding(about, "ok", f"{len(wanted)} images are there")]
+
+
+def _rights(needs: Needs, aws: Aws) -> Iterator[Finding]:
+    region = needs.regions[0]
+    actions = sorted({CREATING[kind] for kind in needs.types if kind in CREATING} | _passing(needs))
+    unjudged = [kind for kind in needs.types if kind.startswith("aws:") and kind not in CREATING]
+    arn = str(aws.call("sts", region, "get_caller_identity")["Arn"])
+    session = re.fullmatch(r"arn:(?P<p>[\w-]+):sts::(?P<account>\d+):assumed-role/(?P<role>[^/]+)/.+", arn)
+    if session:
+        arn = str(aws.call("iam", "us-east-1", "get_role", RoleName=session["role"])["Role"]["Arn"])
+    if arn.endswith(":root"):
+        yield wrong("rights", "the caller is the account's root user", "log in with a role that a person assumes")
+        return
+    denied = [
+        row["EvalActionName"]
+        for row in aws.pages(
+            "iam",
+            "us-east-1",
+            "simulate_principal_policy",
+            "EvaluationResults",
+            PolicySourceArn=arn,
+            ActionNames=actions,
+        )
+        if row["EvalDecision"] != "allowed"
+    ]
+    counted = f"{len(actions)} actions simulated, {len(unjudged)} types of resource not judged"
+    if denied:
+        fix = f"an administrator allows {arn}: {', '.join(denied)}"
+        yield wrong("rights", f"{len(denied)} of {counted}: denied {', '.join(denied)}", fix)
+    else:
+        yield Finding("rights", "ok", f"{counted}; conditions and service control policies are only seen by the update")
+
+
+def _passing(needs: Needs) -> set[str]:
+    return {action for kind, action in PASSES_ROLES.items() if kind in needs.types}
+
+
+def _budget_tags(needs: Needs, aws: Aws) -> Iterator[Finding]:
+    """A budget that filters by a tag counts nothing until the tag is activated for cost allocation."""
+    filters = {
+        text.removeprefix("user:").partition("$")[0]
+        for budget in needs.of("aws:budgets/budget:Budget")
+        for text in _texts(budget.inputs.get("costFilters"))
+        if text.startswith("user:") and "$" in text
+    }
+    if not filters:
+        return
+    rows = aws.pages("ce", "us-east-1", "list_cost_allocation_tags", "CostAllocationTags", TagKeys=sorted(filters))
+    active = {row["TagKey"] for row in rows if row["Status"] == "Active"}
+    if missing := sorted(filters - active):
+        wanted = ",".join(f"TagKey={tag},Status=Active" for tag in missing)
+        command = f"aws ce update-cost-allocation-tags-status --cost-allocation-tags-status {wanted}"
+        fix = f"{command} (in the payer's account, a day after the first resource has the tag)"
+        yield wrong(
+            "budget tags", f"not activated for cost allocation, so the budget counts nothing: {', '.join(missing)}", fix
+        )
+    else:
+        yield Finding("budget tags", "ok", f"{', '.join(sorted(filters))} activated")

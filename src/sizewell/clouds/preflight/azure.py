@@ -1,0 +1,354 @@
+"""What is asked of Azure before a stack is built there."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sizewell.clouds.azure import Azure
+from sizewell.clouds.calls import CloudError
+from sizewell.clouds.preflight.findings import Finding, Question, wrong
+from sizewell.clouds.preflight.needs import Machines, Needs
+
+API: Final = {
+    "subscription": "2022-12-01",
+    "providers": "2021-04-01",
+    "features": "2021-07-01",
+    "compute": "2024-07-01",
+    "skus": "2021-07-01",
+    "permissions": "2022-04-01",
+    "keys": "2023-07-01",
+    "registries": "2023-07-01",
+}
+# A module of the provider -> the resource provider that has to be registered in the subscription.
+PROVIDERS: Final = {
+    "alertsmanagement": "Microsoft.AlertsManagement",
+    "authorization": "Microsoft.Authorization",
+    "cognitiveservices": "Microsoft.CognitiveServices",
+    "compute": "Microsoft.Compute",
+    "consumption": "Microsoft.Consumption",
+    "containerservice": "Microsoft.ContainerService",
+    "keyvault": "Microsoft.KeyVault",
+    "logic": "Microsoft.Logic",
+    "machinelearningservices": "Microsoft.MachineLearningServices",
+    "managedidentity": "Microsoft.ManagedIdentity",
+    "monitor": "Microsoft.Monitor",
+    "network": "Microsoft.Network",
+    "operationalinsights": "Microsoft.OperationalInsights",
+    "privatedns": "Microsoft.Network",
+    "resources": "Microsoft.Resources",
+    "storage": "Microsoft.Storage",
+    "storagecache": "Microsoft.StorageCache",
+}
+ACTIONS: Final = {  # what making a resource takes
+    "azure-native:monitor:ActionGroup": "Microsoft.Insights/actionGroups/write",
+    "azure-native:monitor:AutoscaleSetting": "Microsoft.Insights/autoscaleSettings/write",
+    "azure-native:authorization:RoleAssignment": "Microsoft.Authorization/roleAssignments/write",
+    "azure-native:authorization:RoleDefinition": "Microsoft.Authorization/roleDefinitions/write",
+    "azure-native:compute:DiskEncryptionSet": "Microsoft.Compute/diskEncryptionSets/write",
+    "azure-native:compute:VirtualMachineScaleSet": "Microsoft.Compute/virtualMachineScaleSets/write",
+    "azure-native:containerservice:AgentPool": "Microsoft.ContainerService/managedClusters/agentPools/write",
+    "azure-native:containerservice:ManagedCluster": "Microsoft.ContainerService/managedClusters/write",
+    "azure-native:keyvault:Key": "Microsoft.KeyVault/vaults/keys/write",
+    "azure-native:keyvault:Vault": "Microsoft.KeyVault/vaults/write",
+    "azure-native:logic:Workflow": "Microsoft.Logic/workflows/write",
+    "azure-native:managedidentity:UserAssignedIdentity": "Microsoft.ManagedIdentity/userAssignedIdentities/write",
+    "azure-native:network:NatGateway": "Microsoft.Network/natGateways/write",
+    "azure-native:network:NetworkSecurityGroup": "Microsoft.Network/networkSecurityGroups/write",
+    "azure-native:network:PublicIPAddress": "Microsoft.Network/publicIPAddresses/write",
+    "azure-native:network:Subnet": "Microsoft.Network/virtualNetworks/subnets/write",
+    "azure-native:network:VirtualNetwork": "Microsoft.Network/virtualNetworks/write",
+    "azure-native:operationalinsights:Workspace": "Microsoft.OperationalInsights/workspaces/write",
+    "azure-native:privatedns:PrivateZone": "Microsoft.Network/privateDnsZones/write",
+    "azure-native:resources:ResourceGroup": "Microsoft.Resources/subscriptions/resourceGroups/write",
+    "azure-native:storage:StorageAccount": "Microsoft.Storage/storageAccounts/write",
+}
+ENCRYPTION: Final = ("Microsoft.Compute", "EncryptionAtHost")
+INFINIBAND: Final = ("Microsoft.ContainerService", "AKSInfinibandSupport")
+_REGISTRY: Final = re.compile(r"(?P<name>[a-z0-9]+)\.azurecr\.io(/.*)?")
+
+
+def subscription_of(needs: Needs) -> str:
+    """The subscription that the stack works in; CloudError (refused) where the configuration names none."""
+    if len(needs.accounts) != 1:
+        fix = "pulumi config set --path 'sizewell:accounts[0]' SUBSCRIPTION"
+        raise CloudError("configuration", "refused", "sizewell:accounts names not exactly one subscription", fix=fix)
+    return needs.accounts[0]
+
+
+def providers_of(needs: Needs) -> tuple[str, ...]:
+    """The resource providers of the stack's resources."""
+    modules = {kind.split(":")[1] for kind in needs.types if kind.startswith("azure-native:")}
+    insights = {"Microsoft.Insights"} if "monitor" in modules else set()
+    return tuple(sorted({PROVIDERS[module] for module in modules if module in PROVIDERS} | insights))
+
+
+def features_of(needs: Needs) -> tuple[tuple[str, str], ...]:
+    """The features of the subscription that the stack's resources switch on: host encryption, InfiniBand under AKS."""
+    features = set()
+    for resource in needs.resources:
+        if any(_encrypts(value) for value in _mappings(resource.inputs)):
+            features.add(ENCRYPTION)
+        if resource.type == "sizewell-azure:index:AksOperators" and resource.inputs.get("infiniband") is True:
+            features.add(INFINIBAND)
+    return tuple(sorted(features))
+
+
+def _encrypts(value: Mapping[str, Any]) -> bool:
+    return value.get("enableEncryptionAtHost") is True or value.get("encryptionAtHost") is True
+
+
+def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    if hasattr(value, "values"):
+        yield value
+        for each in value.values():
+            yield from _mappings(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _mappings(each)
+
+
+def questions(needs: Needs, azure: Azure) -> dict[str, Question]:
+    """What is asked, by name, after `account` has said that the subscription is there."""
+    at = f"subscriptions/{subscription_of(needs)}"
+    asked: dict[str, Question] = {
+        "providers": lambda: _providers(needs, azure, at),
+        "rights": lambda: _rights(needs, azure, at),
+    }
+    for namespace, name in features_of(needs):
+        asked[f"feature {name}"] = lambda n=namespace, f=name: _feature(azure, at, n, f)  # type: ignore[misc]
+    for region in needs.regions:
+        here = [machines for machines in needs.machines if machines.region == region]
+        asked[f"sizes and quotas of {region}"] = lambda r=region, h=here: _sizes(azure, at, r, h)  # type: ignore[misc]
+    for machines in needs.machines:
+        if machines.reservation:
+            name = f"reservation {machines.reservation.rpartition('/')[2]}"
+            asked[name] = lambda m=machines: _reservation(azure, m)  # type: ignore[misc]
+    for image in dict.fromkeys(str(image) for image in (needs.config.get("sizewell:images") or {}).values()):
+        asked[f"image {image.rpartition('/')[2]}"] = lambda i=image: _image(azure, i)  # type: ignore[misc]
+    if named := registries_of(needs):
+        asked["registries"] = lambda: _registries(azure, at, named)
+    if needs.of("azure-native:monitor:ActionGroup"):
+        asked["receivers"] = lambda: _receivers(needs)
+    return asked
+
+
+def account(needs: Needs, azure: Azure) -> Iterator[Finding]:
+    """Whether the subscription is there and enabled; CloudError without a login."""
+    subscription = subscription_of(needs)
+    try:
+        found = azure.reader().get(f"subscriptions/{subscription}", **{"api-version": API["subscription"]})
+    except CloudError as error:
+        if error.reason not in ("missing", "denied"):
+            raise
+        detail = f"subscription {subscription} does not exist, or you may not see it"
+        yield wrong("account", detail, "correct sizewell:accounts, or: az login --tenant TENANT")
+        return
+    if found.get("state") != "Enabled":
+        yield wrong("account", f"{found.get('displayName')} is {found.get('state')}", "see the subscription's billing")
+    else:
+        yield Finding("account", "ok", f"{found.get('displayName')} ({subscription})")
+
+
+def _providers(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
+    rows = azure.reader().pages(f"{at}/providers", items="value", **{"api-version": API["providers"]})
+    registered = {row["namespace"].lower() for row in rows if row.get("registrationState") == "Registered"}
+    wanted = providers_of(needs)
+    if missing := [name for name in wanted if name.lower() not in registered]:
+        fix = " && ".join(f"az provider register --namespace {name}" for name in missing)
+        yield wrong("providers", f"{len(missing)} of {len(wanted)} are not registered: {', '.join(missing)}", fix)
+    else:
+        yield Finding("providers", "ok", f"{len(wanted)} are registered")
+
+
+def _feature(azure: Azure, at: str, namespace: str, name: str) -> Iterator[Finding]:
+    path = f"{at}/providers/Microsoft.Features/providers/{namespace}/features/{name}"
+    state = azure.reader().get(path, **{"api-version": API["features"]}).get("properties", {}).get("state")
+    if state == "Registered":
+        yield Finding(f"feature {name}", "ok", "registered")
+    else:
+        command = f"az feature register --namespace {namespace} --name {name}"
+        fix = f"{command} && az provider register --namespace {namespace} (once it says Registered)"
+        yield wrong(f"feature {name}", f"{namespace}/{name} is {state}", fix)
+
+
+def _sizes(azure: Azure, at: str, region: str, here: list[Machines]) -> Iterator[Finding]:
+    reader = azure.reader()
+    rows = reader.pages(
+        f"{at}/providers/Microsoft.Compute/skus",
+        items="value",
+        **{"api-version": API["skus"], "$filter": f"location eq '{region}'"},
+    )
+    sizes = {row["name"]: row for row in rows if row.get("resourceType") == "virtualMachines"}
+    used = reader.pages(
+        f"{at}/providers/Microsoft.Compute/locations/{region}/usages",
+        items="value",
+        **{"api-version": API["compute"]},
+    )
+    usage = {row["name"]["value"].lower(): row for row in used}
+    wanted: dict[str, float] = {}
+    for machines in here:
+        size = sizes.get(machines.instance_type)
+        if size is None:
+            fix = "size again with another region in infra"
+            yield wrong(f"size {machines.instance_type}", f"({machines.pool}) is not sold in {region}", fix)
+            continue
+        yield from _size(region, machines, size)
+        if not machines.reservation:
+            spot = machines.market == "spot"
+            cores = float(_capability(size, "vCPUs") or machines.vcpus or 0) * machines.count
+            for family in ("lowPriorityCores",) if spot else (str(size.get("family")), "cores"):
+                wanted[family] = wanted.get(family, 0) + cores
+    for family, cores in wanted.items():
+        yield _quota(region, family, cores, usage.get(family.lower()))
+
+
+def _size(region: str, machines: Machines, size: Mapping[str, Any]) -> Iterator[Finding]:
+    about = f"size {machines.instance_type}"
+    places = size.get("locationInfo") or [{}]
+    zones = set(places[0].get("zones") or ())
+    closed: set[str] = set()
+    for restriction in size.get("restrictions") or ():
+        if restriction.get("type") == "Location":
+            reason = restriction.get("reasonCode")
+            fix = "ask Azure support for access to the size in this region, or size again elsewhere"
+            yield wrong(about, f"({machines.pool}) is restricted in {region}: {reason}", fix)
+            return
+        closed |= set((restriction.get("restrictionInfo") or {}).get("zones") or ())
+    missing = [zone for zone in machines.zones if zone not in zones - closed]
+    if missing:
+        there = ", ".join(sorted(zones - closed)) or "none"
+        fix = f"pulumi config set --path 'sizewell:zones[0]' with one of {there}"
+        yield wrong(about, f"({machines.pool}) is not sold in zone {', '.join(missing)} of {region}", fix)
+        return
+    yield Finding(about, "ok", f"({machines.pool}) is sold in {region}")
+
+
+def _capability(size: Mapping[str, Any], name: str) -> str | None:
+    return next((row["value"] for row in size.get("capabilities") or () if row["name"] == name), None)
+
+
+def _quota(region: str, family: str, cores: float, row: Mapping[str, Any] | None) -> Finding:
+    about = f"quota {family} in {region}"
+    if row is None:
+        return Finding(about, "note", "is not among the usages of the region")
+    sentence = f"{row['limit']:,} vCPU, {row['currentValue']:,} in use; the stack may reach {cores:,.0f}"
+    if cores > row["limit"] - row["currentValue"]:
+        needed = row["currentValue"] + cores
+        return wrong(about, sentence, f"raise it to {needed:,.0f} in the portal: Quotas, Compute, {region}")
+    return Finding(about, "ok", sentence)
+
+
+def _reservation(azure: Azure, machines: Machines) -> Iterator[Finding]:
+    about = f"reservation {machines.reservation.rpartition('/')[2]}"
+    fix = "name another capacity reservation group in the spec, and size again"
+    version = {"api-version": API["compute"]}
+    path = machines.reservation.strip("/")
+    try:
+        group = azure.reader().get(path, **version)
+        rows = list(azure.reader().pages(f"{path}/capacityReservations", items="value", **version))
+    except CloudError as error:
+        if error.reason != "missing":
+            raise
+        yield wrong(about, f"({machines.pool}) does not exist", fix)
+        return
+    faults = []
+    region = str(group.get("location", "")).replace(" ", "").lower()
+    if region != machines.region:
+        faults.append(wrong(about, f"lies in {region}, the pool in {machines.region}", fix))
+    fitting = [row for row in rows if row["sku"]["name"] == machines.instance_type]
+    if not fitting:
+        kinds = ", ".join(sorted({row["sku"]["name"] for row in rows})) or "nothing"
+        faults.append(wrong(about, f"holds {kinds}, the pool asks for {machines.instance_type}", fix))
+    else:
+        zones = {zone for row in fitting for zone in row.get("zones") or ()}
+        if zones and machines.zones and not zones & set(machines.zones):
+            there = ", ".join(sorted(zones))
+            faults.append(wrong(about, f"lies in zone {there}, the pool in {', '.join(machines.zones)}", fix))
+        total = sum(int(row["sku"]["capacity"]) for row in fitting)
+        if total < machines.count:
+            faults.append(wrong(about, f"has {total} machines, the pool may reach {machines.count}", fix))
+        if failed := [row["name"] for row in fitting if row["properties"].get("provisioningState") != "Succeeded"]:
+            faults.append(wrong(about, f"is not provisioned: {', '.join(failed)}", fix))
+    yield from faults or [Finding(about, "ok", f"{machines.instance_type}, enough for {machines.count}")]
+
+
+def _image(azure: Azure, image: str) -> Iterator[Finding]:
+    about = f"image {image.rpartition('/')[2]}"
+    if not image.startswith("/subscriptions/"):
+        yield Finding(about, "note", f"{image}: a community or marketplace image, which is not asked about")
+        return
+    try:
+        found = azure.reader().get(image, **{"api-version": API["compute"]})
+    except CloudError as error:
+        if error.reason != "missing":
+            raise
+        yield wrong(about, f"{image} does not exist", "correct sizewell:images")
+        return
+    yield Finding(about, "ok", f"{found.get('name')} is there")
+
+
+def registries_of(needs: Needs) -> tuple[str, ...]:
+    """The registries of Azure that what runs is pulled from."""
+    runs = needs.config.get("sizewell:run") or {}
+    named = [str(needs.config.get(key) or "") for key in ("sizewell:registry", "sizewell:amdDriverImage")]
+    named += [str(run.get("image", "")) for run in runs.values() if isinstance(run, dict)]
+    return tuple(sorted({match["name"] for text in named if (match := _REGISTRY.fullmatch(text))}))
+
+
+def _registries(azure: Azure, at: str, named: tuple[str, ...]) -> Iterator[Finding]:
+    rows = azure.reader().pages(
+        f"{at}/providers/Microsoft.ContainerRegistry/registries", items="value", **{"api-version": API["registries"]}
+    )
+    there = {row["name"].lower() for row in rows}
+    for name in named:
+        if name in there:
+            yield Finding("registries", "ok", f"{name}.azurecr.io is there")
+        else:
+            fix = f"az acr create --name {name} --sku Premium --resource-group GROUP, or name another"
+            yield wrong(
+                "registries", f"{name}.azurecr.io is not in this subscription: nothing can be pulled from it", fix
+            )
+
+
+def _rights(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
+    kinds = [kind for kind in needs.types if kind.startswith("azure-native:")]
+    wanted = sorted({ACTIONS[kind] for kind in kinds if kind in ACTIONS})
+    rows = list(
+        azure.reader().pages(
+            f"{at}/providers/Microsoft.Authorization/permissions",
+            items="value",
+            **{"api-version": API["permissions"]},
+        )
+    )
+    denied = [action for action in wanted if not any(_allows(row, action) for row in rows)]
+    counted = (
+        f"{len(wanted)} actions compared, {sum(kind not in ACTIONS for kind in kinds)} types of resource not judged"
+    )
+    if denied:
+        fix = f"an administrator assigns a role at /{at} with: {', '.join(denied)}"
+        yield wrong("rights", f"{len(denied)} of {counted}: missing {', '.join(denied)}", fix)
+    else:
+        yield Finding("rights", "ok", f"{counted}; deny assignments are only seen by the update")
+
+
+def _allows(row: Mapping[str, Any], action: str) -> bool:
+    def matches(patterns: Any) -> bool:
+        return any(fnmatch.fnmatchcase(action.lower(), str(pattern).lower()) for pattern in patterns or ())
+
+    return matches(row.get("actions")) and not matches(row.get("notActions"))
+
+
+def _receivers(needs: Needs) -> Iterator[Finding]:
+    groups = needs.of("azure-native:monitor:ActionGroup")
+    silent = [
+        group.name
+        for group in groups
+        if not any(value for key, value in group.inputs.items() if key.endswith("Receivers"))
+    ]
+    if silent:
+        yield wrong("receivers", f"reach nobody: {', '.join(silent)}", "set sizewell:notify")
+    else:
+        yield Finding("receivers", "ok", f"{len(groups)} action groups, each with a receiver")

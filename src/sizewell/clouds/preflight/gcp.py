@@ -1,0 +1,304 @@
+"""What is asked of Google Cloud before a stack is built there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sizewell.clouds.calls import CloudError
+from sizewell.clouds.gcp import Google
+from sizewell.clouds.preflight.findings import Finding, Question, wrong
+from sizewell.clouds.preflight.needs import Machines, Needs, demanded
+
+# A module of the provider -> the API that its resources are made by, and the right that making the main one takes.
+APIS: Final = {
+    "billing": "billingbudgets.googleapis.com",
+    "cloudrunv2": "run.googleapis.com",
+    "cloudscheduler": "cloudscheduler.googleapis.com",
+    "compute": "compute.googleapis.com",
+    "container": "container.googleapis.com",
+    "filestore": "file.googleapis.com",
+    "kms": "cloudkms.googleapis.com",
+    "logging": "logging.googleapis.com",
+    "monitoring": "monitoring.googleapis.com",
+    "projects": "cloudresourcemanager.googleapis.com",
+    "pubsub": "pubsub.googleapis.com",
+    "serviceaccount": "iam.googleapis.com",
+    "storage": "storage.googleapis.com",
+    "vertex": "aiplatform.googleapis.com",
+    "workflows": "workflows.googleapis.com",
+}
+PERMISSIONS: Final = {
+    "gcp:cloudrunv2/service:Service": "run.services.create",
+    "gcp:cloudscheduler/job:Job": "cloudscheduler.jobs.create",
+    "gcp:compute/network:Network": "compute.networks.create",
+    "gcp:compute/subnetwork:Subnetwork": "compute.subnetworks.create",
+    "gcp:container/cluster:Cluster": "container.clusters.create",
+    "gcp:container/nodePool:NodePool": "container.clusters.update",
+    "gcp:filestore/instance:Instance": "file.instances.create",
+    "gcp:kms/cryptoKey:CryptoKey": "cloudkms.cryptoKeys.create",
+    "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember": "cloudkms.cryptoKeys.setIamPolicy",
+    "gcp:kms/keyRing:KeyRing": "cloudkms.keyRings.create",
+    "gcp:monitoring/alertPolicy:AlertPolicy": "monitoring.alertPolicies.create",
+    "gcp:monitoring/notificationChannel:NotificationChannel": "monitoring.notificationChannels.create",
+    "gcp:projects/iAMCustomRole:IAMCustomRole": "iam.roles.create",
+    "gcp:projects/iAMMember:IAMMember": "resourcemanager.projects.setIamPolicy",
+    "gcp:pubsub/topic:Topic": "pubsub.topics.create",
+    "gcp:serviceaccount/account:Account": "iam.serviceAccounts.create",
+    "gcp:storage/bucket:Bucket": "storage.buckets.create",
+    "gcp:workflows/workflow:Workflow": "workflows.workflows.create",
+}
+REACHES: Final = {"gcp:container/cluster:Cluster": "container.clusters.connect"}  # the DNS endpoint asks for it
+_METRIC: Final = re.compile(r"[A-Z0-9_]+")
+_IMAGE: Final = re.compile(
+    r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev/(?P<project>[^/]+)/(?P<repository>[^/]+)/(?P<name>[^:@]+).*"
+)
+
+
+def apis_of(needs: Needs) -> tuple[str, ...]:
+    """The APIs that the stack's resources are made by; serviceusage itself switches the others on."""
+    modules = {kind.removeprefix("gcp:").partition("/")[0] for kind in needs.types if kind.startswith("gcp:")}
+    return tuple(sorted({APIS[module] for module in modules if module in APIS} | {"serviceusage.googleapis.com"}))
+
+
+def project_of(needs: Needs) -> str:
+    """The project that the stack works in; CloudError (refused) where the configuration names none."""
+    if len(needs.accounts) != 1:
+        fix = "pulumi config set --path 'sizewell:accounts[0]' PROJECT"
+        raise CloudError("configuration", "refused", "sizewell:accounts names not exactly one project", fix=fix)
+    return needs.accounts[0]
+
+
+def questions(needs: Needs, google: Google) -> dict[str, Question]:
+    """What is asked, by name, after `account` has said that the project is there."""
+    project = project_of(needs)
+    asked: dict[str, Question] = {
+        "apis": lambda: _apis(needs, google, project),
+        "rights": lambda: _rights(needs, google, project),
+        "receivers": lambda: _receivers(needs, google, project),
+    }
+    for region in needs.regions:
+        here = [machines for machines in needs.machines if machines.region == region]
+        asked[f"quotas of {region}"] = lambda r=region, h=here: _quotas(google, project, r, h)  # type: ignore[misc]
+        for machines in here:
+            for zone in zones_of(needs, machines):
+                about = f"{machines.instance_type} in {zone}"
+                asked[about] = lambda m=machines, z=zone: _type(google, project, m, z)  # type: ignore[misc]
+                if machines.reservation:
+                    name = f"reservation {machines.reservation} in {zone}"
+                    asked[name] = lambda m=machines, z=zone: _reservation(google, project, m, z)  # type: ignore[misc]
+    for place in repositories_of(needs):
+        asked[f"repository {place['repository']}"] = lambda p=place: _repository(google, p)  # type: ignore[misc]
+    return asked
+
+
+def account(needs: Needs, google: Google) -> Iterator[Finding]:
+    """Whether the project is there, and can be billed; CloudError without a login."""
+    project = project_of(needs)
+    try:
+        found = google.reader("cloudresourcemanager").get(f"v3/projects/{project}")
+    except CloudError as error:
+        if error.code == "SERVICE_DISABLED":
+            yield Finding("account", "note", f"{project}: {error.detail}", "see apis")
+            return
+        if error.reason not in ("denied", "missing"):
+            raise
+        # Google answers 403 for a project that does not exist too.
+        yield wrong("account", f"project {project} does not exist, or you may not see it", "correct sizewell:accounts")
+        return
+    if found.get("state") != "ACTIVE":
+        yield wrong("account", f"project {project} is {found.get('state')}", "correct sizewell:accounts")
+        return
+    try:
+        billing = google.reader("cloudbilling").get(f"v1/projects/{project}/billingInfo")
+    except CloudError as error:
+        if error.reason != "denied":
+            raise
+        yield Finding("account", "note", f"{project} is active; whether it is billed is not known: {error.detail}")
+        return
+    if not billing.get("billingEnabled"):
+        yield wrong(
+            "account",
+            f"project {project} has no billing account: nothing that bills can be made",
+            f"gcloud billing projects link {project} --billing-account=ACCOUNT",
+        )
+    else:
+        yield Finding("account", "ok", f"{project}, billed")
+
+
+def _apis(needs: Needs, google: Google, project: str) -> Iterator[Finding]:
+    rows = google.reader("serviceusage").pages(
+        f"v1/projects/{project}/services", items="services", parameter="pageToken", filter="state:ENABLED", pageSize=200
+    )
+    enabled = {str(row.get("config", {}).get("name") or str(row.get("name", "")).rpartition("/")[2]) for row in rows}
+    wanted = apis_of(needs)
+    if missing := [api for api in wanted if api not in enabled]:
+        fix = f"gcloud services enable {' '.join(missing)} --project={project}"
+        yield wrong("apis", f"{len(missing)} of {len(wanted)} are off: {', '.join(missing)}", fix)
+    else:
+        yield Finding("apis", "ok", f"{len(wanted)} are on")
+
+
+def zones_of(needs: Needs, machines: Machines) -> tuple[str, ...]:
+    """The zones of a pool's machines: as the decision says, or as its node pool was registered."""
+    if machines.zones:
+        return machines.zones
+    return tuple(
+        dict.fromkeys(
+            zone
+            for pool in needs.of("gcp:container/nodePool:NodePool")
+            if _machine_type(pool.inputs) == machines.instance_type
+            for zone in pool.inputs.get("nodeLocations") or ()
+            if isinstance(zone, str)
+        )
+    )
+
+
+def _machine_type(inputs: Mapping[str, Any]) -> object:
+    config = inputs.get("nodeConfig")
+    return config.get("machineType") if isinstance(config, Mapping) else None
+
+
+def _type(google: Google, project: str, machines: Machines, zone: str) -> Iterator[Finding]:
+    about = f"{machines.instance_type} in {zone}"
+    compute = google.reader("compute")
+    try:
+        compute.get(f"compute/v1/projects/{project}/zones/{zone}/machineTypes/{machines.instance_type}")
+    except CloudError as error:
+        if error.reason != "missing":
+            raise
+        page = compute.get(
+            f"compute/v1/projects/{project}/aggregated/machineTypes", filter=f"name={machines.instance_type}"
+        )
+        offered = sorted(
+            place.removeprefix("zones/") for place, found in page.get("items", {}).items() if found.get("machineTypes")
+        )
+        here = [place for place in offered if place.startswith(f"{machines.region}-")]
+        fix = (
+            f"pulumi config set --path 'sizewell:zones[0]' {here[0]}"
+            if here
+            else f"size again elsewhere: it is sold in {', '.join(offered) or 'no zone that this project sees'}"
+        )
+        yield wrong(about, f"({machines.pool}) is not sold there", fix)
+        return
+    yield Finding(about, "ok", f"({machines.pool}) is sold there")
+
+
+def _quotas(google: Google, project: str, region: str, here: list[Machines]) -> Iterator[Finding]:
+    rows = google.reader("compute").get(f"compute/v1/projects/{project}/regions/{region}").get("quotas", [])
+    known = {row["metric"]: row for row in rows}
+    overall = google.reader("compute").get(f"compute/v1/projects/{project}").get("quotas", [])
+    known |= {row["metric"]: row for row in overall if row["metric"] == "GPUS_ALL_REGIONS"}
+    wanted = {metric: count for (_, metric), count in demanded(here, "accelerators").items()}
+    gpus = sum(m.accelerators * m.count for m in here if "GPU" in m.quota and m.market == "on-demand")
+    if gpus:
+        wanted["GPUS_ALL_REGIONS"] = gpus
+    for metric, count in wanted.items():
+        about = f"quota {metric} in {region}"
+        row = known.get(metric)
+        if not _METRIC.fullmatch(metric) or row is None:
+            detail = "is not among the region's quotas: a family quota, which only the console and Cloud Quotas show"
+            yield Finding(about, "note", detail)
+            continue
+        left = row["limit"] - row["usage"]
+        sentence = f"{row['limit']:,.0f}, {row['usage']:,.0f} in use; the stack may reach {count:,.0f}"
+        if count > left:
+            fix = f"raise {metric} in {region}: console.cloud.google.com/iam-admin/quotas?project={project}"
+            yield wrong(about, sentence, fix)
+        else:
+            yield Finding(about, "ok", sentence)
+
+
+def _reservation(google: Google, project: str, machines: Machines, zone: str) -> Iterator[Finding]:
+    name = machines.reservation.rpartition("/")[2]
+    owner = machines.reservation.split("/")[1] if machines.reservation.startswith("projects/") else project
+    about = f"reservation {machines.reservation} in {zone}"
+    fix = "name another reservation in the spec, and size again"
+    try:
+        found = google.reader("compute").get(f"compute/v1/projects/{owner}/zones/{zone}/reservations/{name}")
+    except CloudError as error:
+        if error.reason != "missing":
+            raise
+        yield wrong(about, f"({machines.pool}) does not exist in this zone", fix)
+        return
+    specific = found.get("specificReservation", {})
+    kind = specific.get("instanceProperties", {}).get("machineType")
+    free = int(specific.get("count", 0)) - int(specific.get("inUseCount", 0))
+    faults = []
+    if found.get("status") != "READY":
+        faults.append(wrong(about, f"is {found.get('status')}", fix))
+    if kind and kind != machines.instance_type:
+        faults.append(wrong(about, f"is of {kind}, the pool asks for {machines.instance_type}", fix))
+    if free < machines.count:
+        faults.append(wrong(about, f"has {free} machines free, the pool may reach {machines.count}", fix))
+    yield from faults or [Finding(about, "ok", f"ready, {free} machines free")]
+
+
+def _rights(needs: Needs, google: Google, project: str) -> Iterator[Finding]:
+    kinds = [kind for kind in needs.types if kind.startswith("gcp:")]
+    wanted = sorted(
+        {PERMISSIONS[kind] for kind in kinds if kind in PERMISSIONS}
+        | {REACHES[kind] for kind in kinds if kind in REACHES}
+    )
+    unjudged = len([kind for kind in kinds if kind not in PERMISSIONS])
+    answer = google.reader("cloudresourcemanager").query(
+        f"v3/projects/{project}:testIamPermissions", {"permissions": wanted}
+    )
+    counted = f"{len(wanted)} permissions tested, {unjudged} types of resource not judged"
+    if denied := sorted(set(wanted) - set(answer.get("permissions", []))):
+        fix = f"an administrator of {project} grants a role with: {', '.join(denied)}"
+        yield wrong("rights", f"{len(denied)} of {counted}: missing {', '.join(denied)}", fix)
+    else:
+        yield Finding("rights", "ok", counted)
+
+
+def _receivers(needs: Needs, google: Google, project: str) -> Iterator[Finding]:
+    channels = needs.of("gcp:monitoring/notificationChannel:NotificationChannel")
+    if not channels:
+        return
+    people = [channel for channel in channels if channel.inputs.get("type") != "pubsub"]
+    if not people and not needs.of("gcp:pubsub/subscription:Subscription"):
+        detail = f"{len(channels)} channels lead to topics that nobody subscribes to: notices reach nobody"
+        yield wrong("receivers", detail, "set sizewell:notify")
+        return
+    rows = google.reader("monitoring").pages(
+        f"v3/projects/{project}/notificationChannels", items="notificationChannels", parameter="pageToken"
+    )
+    waiting = [row.get("displayName") or row["name"] for row in rows if row.get("verificationStatus") == "UNVERIFIED"]
+    if waiting:
+        yield wrong("receivers", f"not verified: {', '.join(waiting)}", "enter the code that Google sent to them")
+    else:
+        yield Finding("receivers", "ok", f"{len(people) or len(channels)} channels")
+
+
+def repositories_of(needs: Needs) -> list[dict[str, str]]:
+    """The repositories of Artifact Registry that what runs is pulled from."""
+    named = [str(needs.config.get("sizewell:registry") or "")]
+    runs = needs.config.get("sizewell:run") or {}
+    named += [str(run.get("image", "")) for run in runs.values() if isinstance(run, dict)]
+    found = {}
+    for text in named:
+        match = _IMAGE.fullmatch(text) or _IMAGE.fullmatch(f"{text}/any")
+        if match:
+            place = {key: match[key] for key in ("location", "project", "repository")}
+            found[tuple(place.values())] = place
+    return list(found.values())
+
+
+def _repository(google: Google, place: dict[str, str]) -> Iterator[Finding]:
+    about = f"repository {place['repository']}"
+    path = f"projects/{place['project']}/locations/{place['location']}/repositories/{place['repository']}"
+    try:
+        found = google.reader("artifactregistry").get(f"v1/{path}")
+    except CloudError as error:
+        if error.reason != "missing":
+            raise
+        command = f"gcloud artifacts repositories create {place['repository']} --repository-format=docker"
+        fix = f"{command} --location={place['location']} --project={place['project']}"
+        yield wrong(about, f"{path} does not exist: nothing can be pulled from it", fix)
+        return
+    if found.get("format") != "DOCKER":
+        yield wrong(about, f"{path} holds {found.get('format')}, not images", "name a repository of images")
+    else:
+        yield Finding(about, "ok", f"{path} is there")

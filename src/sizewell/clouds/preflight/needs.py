@@ -1,0 +1,117 @@
+"""What a stack needs of its cloud, derived from its decision and from the resources that its program registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from sizewell.sizing.catalog import Catalog
+from sizewell.sizing.errors import UsageError
+from sizewell.sizing.records.decision import Decision, Pool
+
+UNITS: Final = {"aws": "vCPU", "azure": "vCPU", "gcp": "accelerators"}  # what a machine quota counts
+
+
+class Resource(Protocol):
+    """A registered resource; values that are not known before the update are something else than text."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def inputs(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machines:
+    """Machines of one type that a pool may reach; `zones` is empty where the cloud chooses."""
+
+    pool: str
+    region: str
+    zones: tuple[str, ...]
+    instance_type: str
+    market: str  # on-demand | spot | flex-start | ...
+    reservation: str
+    count: int
+    vcpus: int | None
+    accelerators: int
+    quota: str  # code or metric; "" where none is known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """Everything that is asked about."""
+
+    stack: str
+    cloud: str
+    accounts: tuple[str, ...]
+    machines: tuple[Machines, ...]
+    types: tuple[str, ...]  # of the resources, sorted, each once
+    resources: tuple[Resource, ...]
+    config: Mapping[str, Any]
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(machines.region for machines in self.machines))
+
+    def of(self, type_: str) -> list[Resource]:
+        """The resources of one type."""
+        return [resource for resource in self.resources if resource.type == type_]
+
+
+def needs_of(decision: Decision, resources: Iterable[Resource], catalog: Catalog, config: Mapping[str, Any]) -> Needs:
+    """The needs of a decision's stack. UsageError where the stack stands on no cloud, or on several."""
+    pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
+    clouds = sorted({pool.cloud for _, pool in pairs})
+    if len(clouds) != 1 or clouds[0] not in UNITS:
+        raise UsageError(
+            f"{decision.stack} stands on {' and '.join(clouds) or 'no cloud'}: --cloud asks one of aws, gcp and azure"
+        )
+    custom = tuple(resource for resource in resources if ":" in resource.type)
+    accounts = config.get("sizewell:accounts") or ()
+    return Needs(
+        stack=decision.stack,
+        cloud=clouds[0],
+        accounts=tuple(str(account) for account in accounts) if isinstance(accounts, list | tuple) else (),
+        machines=tuple(
+            _machines(f"{workload.spec.name}-{pool.role}", pool, catalog, _zones(config, pool))
+            for workload, pool in pairs
+        ),
+        types=tuple(sorted({resource.type for resource in custom})),
+        resources=custom,
+        config=config,
+    )
+
+
+def _zones(config: Mapping[str, Any], pool: Pool) -> tuple[str, ...]:
+    preferred = config.get("sizewell:zones") or ()
+    return tuple(pool.zones) or tuple(zone for zone in preferred if isinstance(zone, str))
+
+
+def _machines(name: str, pool: Pool, catalog: Catalog, zones: tuple[str, ...]) -> Machines:
+    shape = catalog.shape(pool.cloud, pool.instance_type)
+    return Machines(
+        pool=name,
+        region=pool.region,
+        zones=zones,
+        instance_type=pool.instance_type,
+        market=pool.market,
+        reservation=pool.capacity.reservation or "",
+        count=pool.nodes_max,
+        vcpus=shape.vcpus,
+        accelerators=shape.accelerators,
+        quota=shape.quota.get(pool.market) or shape.quota.get("on-demand" if pool.market != "spot" else "spot", ""),
+    )
+
+
+def demanded(machines: Sequence[Machines], unit: str) -> dict[tuple[str, str], float]:
+    """By region and quota: how many vCPUs or accelerators all pools together may reach."""
+    sums: dict[tuple[str, str], float] = {}
+    for group in machines:
+        each = group.vcpus if unit == "vCPU" else group.accelerators
+        if group.quota and each and not group.reservation:
+            key = (group.region, group.quota)
+            sums[key] = sums.get(key, 0) + each * group.count
+    return sums

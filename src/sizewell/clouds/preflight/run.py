@@ -1,0 +1,33 @@
+"""Asks the cloud of a stack: first who is logged in and where, since without that nothing else has an answer."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Final
+
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.preflight.findings import Finding, ask, unasked
+from sizewell.clouds.preflight.needs import Needs
+
+CLIENTS: Final = {"aws": "Aws", "gcp": "Google", "azure": "Azure"}
+
+
+def preflight(
+    needs: Needs,
+    *,
+    total_s: float = 60.0,
+    timeouts: Timeouts | None = None,
+    told: Callable[[str], None] | None = None,
+) -> list[Finding]:
+    """Every finding about the stack, in a fixed order; `told` hears what is being asked."""
+    try:
+        make: Any = getattr(importlib.import_module(f"sizewell.clouds.{needs.cloud}"), CLIENTS[needs.cloud])
+        client = make(Deadline(total_s), timeouts=timeouts)
+    except CloudError as error:
+        return [unasked("account", error)]
+    cloud: Any = importlib.import_module(f"sizewell.clouds.preflight.{needs.cloud}")
+    findings = ask({"account": lambda: cloud.account(needs, client)}, told=told)
+    if any(finding.state == "wrong" for finding in findings):
+        return findings
+    return findings + ask(cloud.questions(needs, client), told=told)
