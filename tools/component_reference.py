@@ -40,17 +40,9 @@ def reference() -> dict[str, str]:
     parts = [INTRODUCTION, _overview(classes, forms), _owned()]
     for cloud, found in classes.items():
         parts.append(f"## {HEADINGS[cloud]}\n")
-        parts += [_component(one, forms.get(token(one), {}), nested) for one in found]
+        parts += [_component(one, forms.get(one.token(), {}), nested) for one in found]
     parts.append(_types(nested))
     return {"docs/reference/components.md": "\n".join(parts)}
-
-
-def token(component: type[Owned]) -> str:
-    """The type token that a component registers under, as its source states it."""
-    found = re.search(r'"(sizewell-[a-z]+:index:\w+)"', inspect.getsource(component))
-    if found is None:
-        raise TypeError(f"{component.__module__}.{component.__name__} states no token sizewell-CLOUD:index:NAME")
-    return found[1]
 
 
 def recorded_forms() -> dict[str, dict[str, collections.Counter[str]]]:
@@ -72,10 +64,10 @@ def _overview(classes: dict[str, tuple[type[Owned], ...]], forms: dict[str, Any]
     lines = ["| component | what it is | resources, dev | resources, prod |", "| --- | --- | --- | --- |"]
     for found in classes.values():
         for one in found:
-            counts = forms.get(token(one), {})
+            counts = forms.get(one.token(), {})
             cells = [_range(counts, environment) for environment in ("dev", "prod")]
             lines.append(
-                f"| [`{token(one)}`](#{_anchor(_title(one))}) | {_first_sentence(one)} | {cells[0]} | {cells[1]} |"
+                f"| [`{one.token()}`](#{_anchor(_title(one))}) | {_first_sentence(one)} | {cells[0]} | {cells[1]} |"
             )
     return "\n".join([*lines, ""])
 
@@ -109,7 +101,7 @@ def _component(one: type[Owned], forms: dict[str, collections.Counter[str]], nes
     lines = [
         f"### {_title(one)}",
         "",
-        f"`{token(one)}` · `from sizewell.components.{_cloud(one)} import {one.__name__}`",
+        f"`{one.token()}` · `from sizewell.components.{_cloud(one)} import {one.__name__}`",
         "",
         _paragraphs(one),
         "",

@@ -21,7 +21,7 @@ FORMS = component_reference.recorded_forms()
 def test_each_is_written_down_in_dev_and_in_prod_form(cloud):
     lacking = {}
     for one in component_classes(cloud):
-        forms = FORMS.get(component_reference.token(one), {})
+        forms = FORMS.get(one.token(), {})
         assert all(counts.total() for counts in forms.values()), one
         if missing := {"dev", "prod"} - {part for form in forms for part in form.split("-")}:
             lacking[one.__name__] = missing
@@ -37,9 +37,9 @@ def test_other_languages_can_use_each(cloud):
         found = Analyzer(package).analyze(list(classes))
         types = found["type_definitions"]
         schema = generate_schema(package, "0.1.0", None, found["component_definitions"], types, []).to_json()
-    assert set(schema["resources"]) == {component_reference.token(one) for one in classes}
+    assert set(schema["resources"]) == {one.token() for one in classes}
     for one in classes:
-        resource = schema["resources"][component_reference.token(one)]
+        resource = schema["resources"][one.token()]
         assert resource["isComponent"]
         assert resource["description"]
         assert {"environment", "owner"} <= set(resource["requiredInputs"])

@@ -3,6 +3,7 @@
 from typing import Any
 
 from sizewell.components.owned import OwnedArgs
+from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 
@@ -59,6 +60,33 @@ def pool_facts(decision: Decision, workload: Workload, pool: Pool) -> dict[str, 
     if workload.schedule:
         facts["schedule"] = workload.schedule.text
     return facts
+
+
+def of_machines(shape: Shape) -> dict[str, Any]:
+    """What a component registers about its type of machine."""
+    return {
+        "instanceType": shape.instance_type,
+        "accelerator": shape.accelerator,
+        "acceleratorsPerNode": shape.accelerators,
+    }
+
+
+def of_capacity(mode: str) -> dict[str, Any]:
+    """What a component registers about how it gets its machines: what is reserved bills as on demand.
+
+    >>> of_capacity("queued")
+    {'market': 'flex-start', 'capacityMode': 'queued'}
+    """
+    return {"market": {"reservation": "on-demand", "queued": "flex-start"}.get(mode, mode), "capacityMode": mode}
+
+
+def of_sizes(least: int, initial: int | None = None, most: int | None = None) -> dict[str, Any]:
+    """What a component registers about how many machines it has; one number: it always has so many."""
+    return {
+        "nodesMin": least,
+        "nodesInitial": least if initial is None else initial,
+        "nodesMax": least if most is None else most,
+    }
 
 
 def store_facts(decision: Decision, workload: Workload) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """What all components share: whose they are, and what they register about themselves."""
 
-from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict, TypeVar, cast
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, Final, NotRequired, ParamSpec, TypedDict, TypeVar, cast
 
 import pulumi
 
+from sizewell.components.names import NAMES
 from sizewell.components.tags import physical_name, tags
 from sizewell.sizing.records.registration import REGISTRATION_KEY, Registration
 
@@ -60,6 +62,11 @@ class ScheduleArgs(TypedDict):
 
 
 A = TypeVar("A")
+P = ParamSpec("P")
+R = TypeVar("R", bound=pulumi.Resource)
+CLOUDS: Final = ("aws", "azure", "gcp")
+UNREGISTERED: Final = ("facts", "kubeconfig")  # the first stands in the registration, the second is a secret
+TAG_ARGUMENTS: Final = ("user_labels", "resource_labels", "labels", "tags")  # where two of them are, the first is ours
 
 
 def assemble(shape: type[A], *parts: Mapping[str, Any]) -> A:  # noqa: ARG001  (for the type alone)
@@ -72,25 +79,63 @@ def assemble(shape: type[A], *parts: Mapping[str, Any]) -> A:  # noqa: ARG001  (
 
 
 class Owned(pulumi.ComponentResource):
-    """A component that tags its children and registers its arguments in the plan's own camelCase spelling."""
+    """A component that names and tags its children, and registers its arguments as a plan spells them: in camelCase.
+
+    Its token and the cloud that it builds on follow from the folder that its module lies in.
+    """
 
     def __init__(
         self,
-        token: str,
         name: str,
         args: OwnedArgs,
-        statement: Registration,
         opts: pulumi.ResourceOptions | None,
+        *,
+        kind: str,
+        **statement: Any,
     ) -> None:
+        """`kind` and `statement` are keys of `Registration`; the arguments say the others."""
         self._args = args
-        inputs = {camel(key): _camel_keys(value) for key, value in args.items() if key != "facts"}
-        super().__init__(token, name, {**inputs, REGISTRATION_KEY: registration(args, statement)}, opts)
+        cloud = self.token().removeprefix("sizewell-").partition(":")[0]
+        own = {"kind": kind, "name": name, "cloud": cloud if cloud in CLOUDS else "", "region": args.get("region", "")}
+        inputs = {camel(key): _camel_keys(value) for key, value in args.items() if key not in UNREGISTERED}
+        super().__init__(
+            self.token(),
+            name,
+            {**inputs, REGISTRATION_KEY: registration(args, {**own, **statement})},
+            opts,
+        )
 
-    def tags_of(self, resource: type[pulumi.CustomResource], name: str) -> dict[str, str]:
+    @classmethod
+    def token(cls) -> str:
+        """The component's type in a program and in a plan; a class that a project derives from it has the same."""
+        ours = next(base for base in cls.__mro__ if base.__module__.startswith(f"{__package__}."))
+        return f"sizewell-{ours.__module__.removeprefix(f'{__package__}.').partition('.')[0]}:index:{ours.__name__}"
+
+    def make(self, kind: Callable[Concatenate[str, P], R], name: str, /, *args: P.args, **inputs: P.kwargs) -> R:
+        """A resource of this component, called `name` in the program; `inputs` are those of its kind.
+
+        It has this component as its parent, the physical name that follows from `name` if its kind is in `NAMES`, and
+        the tags (labels) of the stack if its kind takes any. What `inputs` say themselves holds instead.
+        """
+        given: dict[str, Any] = dict(inputs)
+        options = copy.copy(given.pop("opts", None)) or pulumi.ResourceOptions()
+        options.parent = self
+        if (argument := NAMES.get(token_of(kind), ("", 0))[0]) and argument not in given:
+            given[argument] = self.name_of(kind, name)
+        if (argument := next((key for key in TAG_ARGUMENTS if hasattr(kind, key)), "")) and argument not in given:
+            given[argument] = self.tags_of(kind, name)
+        return cast("Callable[..., R]", kind)(name, *args, opts=options, **given)
+
+    def name_of(self, kind: Callable[..., pulumi.Resource], name: str) -> str:
+        """How the cloud calls a resource of this stack; KeyError where `NAMES` has not its kind."""
+        return self.physical(name, NAMES[token_of(kind)][1])
+
+    def tags_of(self, kind: Callable[..., pulumi.Resource], name: str) -> dict[str, str]:
+        """The tags or labels of a resource that is called `name` in the program."""
         return tags(
             project=pulumi.get_project(),
             stack=pulumi.get_stack(),
-            type_token=resource.pulumi_type,  # type: ignore[attr-defined]
+            type_token=token_of(kind),
             name=name,
             environment=self._args["environment"],
             owner=self._args["owner"],
@@ -99,13 +144,24 @@ class Owned(pulumi.ComponentResource):
         )
 
     def physical(self, name: str, limit: int) -> str:
+        """A name that says the stack, of at most `limit` characters."""
         return physical_name("sizewell", pulumi.get_stack(), name, limit=limit)
 
     def child(self, **options: Any) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=self, **options)
 
 
-def registration(args: OwnedArgs, statement: Registration) -> Registration:
+def kept(**options: Any) -> pulumi.ResourceOptions:
+    """Options of what holds data: protected, and left in the cloud by whatever takes it out of the program."""
+    return pulumi.ResourceOptions(protect=True, retain_on_delete=True, **options)
+
+
+def token_of(kind: Callable[..., pulumi.Resource]) -> str:
+    """The type token of a resource's class; "" where it has none."""
+    return str(getattr(kind, "pulumi_type", ""))
+
+
+def registration(args: OwnedArgs, statement: Mapping[str, Any]) -> Registration:
     """The component's record: what it says itself, then what its caller knows beyond that; empty values left out."""
     record: dict[str, Any] = {
         **statement,
@@ -116,7 +172,7 @@ def registration(args: OwnedArgs, statement: Registration) -> Registration:
         "guard": args.get("guard"),  # as it is built: stopping prepaid capacity saves nothing, so there it notifies
         **args.get("facts", {}),
     }
-    return {key: value for key, value in record.items() if value not in ("", None)}  # type: ignore[return-value]
+    return cast("Registration", {key: value for key, value in record.items() if value not in ("", None)})
 
 
 def camel(name: str) -> str:

@@ -29,13 +29,7 @@ class Network(Owned):
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_network(name, args)
-        super().__init__(
-            "sizewell-aws:index:Network",
-            name,
-            args,
-            {"kind": "network", "name": name, "environment": args["environment"], "region": args["region"]},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="network", cloud="")
         region, cidr = args["region"], args.get("cidr", "10.40.0.0/16")
         production = args["environment"] == "prod"
         child = self.child()

@@ -10,6 +10,7 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.args import GpuNodeGroupArgs
 from sizewell.components.aws.checks import check_pool
 from sizewell.components.aws.storage.mounts import mount_script
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
@@ -35,25 +36,13 @@ class GpuNodeGroup(Owned):
         check_pool(name, args, shape)
         assert shape is not None  # noqa: S101  (check_pool refuses an unknown type)
         super().__init__(
-            "sizewell-aws:index:GpuNodeGroup",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": {"reservation": "on-demand"}.get(args["capacity_mode"], args["capacity_mode"]),
-                "capacityMode": args["capacity_mode"],
-                "nodesMin": args["nodes_min"],
-                "nodesInitial": args["nodes_initial"],
-                "nodesMax": args["nodes_max"],
-            },
             opts,
+            kind="pool",
+            **of_machines(shape),
+            **of_capacity(args["capacity_mode"]),
+            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
         )
         role, profile = self._identity(name, args)
         key_arn = parts.key_arn(self, name, args, parts.account_of(args, role))

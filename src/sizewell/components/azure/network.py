@@ -37,13 +37,7 @@ class Network(Owned):
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_network(name, args)
-        super().__init__(
-            "sizewell-azure:index:Network",
-            name,
-            args,
-            {"kind": "network", "name": name, "environment": args["environment"], "region": args["region"]},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="network", cloud="")
         region, cidr = args["region"], args.get("cidr", "10.120.0.0/16")
         group = resources.ResourceGroup(
             f"{name}-group",

@@ -8,6 +8,7 @@ from pulumi_azure_native import authorization, compute, managedidentity, monitor
 from sizewell.components.azure import parts, plans
 from sizewell.components.azure.args import GpuScaleSetArgs, guid
 from sizewell.components.azure.checks import check_pool
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
@@ -37,25 +38,13 @@ class GpuScaleSet(Owned):
                 "image has another: name an image of your own in image (sizewell:images), or choose another size"
             )
         super().__init__(
-            "sizewell-azure:index:GpuScaleSet",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": {"reservation": "on-demand"}.get(mode, mode),
-                "capacityMode": mode,
-                "nodesMin": args["nodes_min"],
-                "nodesInitial": args["nodes_initial"],
-                "nodesMax": args["nodes_max"],
-            },
             opts,
+            kind="pool",
+            **of_machines(shape),
+            **of_capacity(mode),
+            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
         )
         identity = managedidentity.UserAssignedIdentity(
             f"{name}-nodes",

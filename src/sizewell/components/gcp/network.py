@@ -27,13 +27,7 @@ class Network(Owned):
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_network(name, args)
-        super().__init__(
-            "sizewell-gcp:index:Network",
-            name,
-            args,
-            {"kind": "network", "name": name, "environment": args["environment"], "region": args["region"]},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="network", cloud="")
         network = compute.Network(
             f"{name}-net",
             name=self.physical(name, 63),

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_gcp import cloudscheduler, compute, container, monitoring, serviceaccount, workflows
 
+from sizewell.components.facts import of_capacity, of_sizes
 from sizewell.components.gcp import parts, plans
 from sizewell.components.gcp.args import AcceleratorPoolArgs
 from sizewell.components.gcp.checks import check_pool
@@ -35,25 +36,15 @@ class AcceleratorPool(Owned):
         per_node = shape.accelerators if shape else slices[0].chips_per_vm
         mode = args["capacity_mode"]
         super().__init__(
-            "sizewell-gcp:index:AcceleratorPool",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "gcp",
-                "region": args["region"],
-                "instanceType": args["machine_type"],
-                "accelerator": shape.accelerator if shape else slices[0].accelerator,
-                "acceleratorsPerNode": per_node,
-                "market": {"reservation": "on-demand", "queued": "flex-start"}.get(mode, mode),
-                "capacityMode": mode,
-                "nodesMin": args["nodes_min"],
-                "nodesInitial": args["nodes_initial"],
-                "nodesMax": args["nodes_max"],
-            },
             opts,
+            kind="pool",
+            **of_capacity(mode),
+            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            instanceType=args["machine_type"],
+            accelerator=shape.accelerator if shape else slices[0].accelerator,
+            acceleratorsPerNode=per_node,
         )
         placement = self._placement(name, args, tpu_slice)
         count = plans.slices_of(args, tpu_slice)

@@ -20,7 +20,6 @@ class BurnIn(Owned):
     def __init__(self, name: str, args: BurnInArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         kind = "inference" if args.get("served") else "training"
         found = launched.planned("BurnIn", name, args, shape=BurnInArgs, kind=kind, manifests=trials)
-        told = launched.statement(name, args, kind)
-        super().__init__("sizewell-kubernetes:index:BurnIn", name, launched.shown(args), told, opts)
+        super().__init__(name, args, opts, kind="run", workloadKind=kind)
         self.objects = launched.make(self, name, args, found)
         self.register_outputs({"objects": self.objects})

@@ -38,16 +38,6 @@ def planned(
         raise
 
 
-def shown(args: Mapping[str, Any]) -> Any:
-    """The arguments without the kubeconfig, which is told to nobody."""
-    return {key: value for key, value in args.items() if key != "kubeconfig"}
-
-
-def statement(name: str, args: Mapping[str, Any], kind: str) -> Any:
-    """What the component registers about itself."""
-    return {"kind": "run", "name": name, "environment": args["environment"], "workloadKind": kind}
-
-
 def make(owner: Owned, name: str, args: Mapping[str, Any], found: Sequence[Manifest]) -> pulumi.Output[list[str]]:
     """The manifests as resources of `owner` on the cluster of its own provider; what was made, as Kind/name."""
     config = pulumi.Output.secret(args["kubeconfig"])

@@ -25,7 +25,6 @@ class NotebookServer(Owned):
                 of, {notebook.SCRIPT: files.script(notebook.SCRIPT)}, disk_gib=args.get("disk_gib", 50)
             ),
         )
-        told = launched.statement(name, args, "notebook")
-        super().__init__("sizewell-kubernetes:index:NotebookServer", name, launched.shown(args), told, opts)
+        super().__init__(name, args, opts, kind="run", workloadKind="notebook")
         self.objects = launched.make(self, name, args, found)
         self.register_outputs({"objects": self.objects})

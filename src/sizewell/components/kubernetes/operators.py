@@ -20,14 +20,7 @@ class Operators(Owned):
 
     def __init__(self, name: str, args: OperatorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_operators(name, args)
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-kubernetes:index:Operators",
-            name,
-            shown,
-            {"kind": "cluster", "name": name, "environment": args["environment"]},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
         registry = args.get("registry", "")

@@ -26,14 +26,7 @@ class Queueing(Owned):
 
     def __init__(self, name: str, args: QueueingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_queueing(name, args)
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-kubernetes:index:Queueing",
-            name,
-            shown,
-            {"kind": "queue", "name": name, "environment": args["environment"]},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="queue")
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
         mirror = args.get("registry", "")

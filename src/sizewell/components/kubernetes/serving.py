@@ -21,7 +21,6 @@ class ServedModel(Owned):
         found = launched.planned(
             "ServedModel", name, args, shape=ServedModelArgs, kind="inference", manifests=manifests
         )
-        told = launched.statement(name, args, "inference")
-        super().__init__("sizewell-kubernetes:index:ServedModel", name, launched.shown(args), told, opts)
+        super().__init__(name, args, opts, kind="run", workloadKind="inference")
         self.objects = launched.make(self, name, args, found)
         self.register_outputs({"objects": self.objects})

@@ -19,8 +19,7 @@ class TrainingRun(Owned):
 
     def __init__(self, name: str, args: TrainingRunArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         found = launched.planned("TrainingRun", name, args, shape=TrainingRunArgs, kind="training", manifests=manifests)
-        told = launched.statement(name, args, "training")
-        super().__init__("sizewell-kubernetes:index:TrainingRun", name, launched.shown(args), told, opts)
+        super().__init__(name, args, opts, kind="run", workloadKind="training")
         self.objects = launched.make(self, name, args, found)
         self.register_outputs({"objects": self.objects})
 
@@ -35,7 +34,6 @@ class BatchRun(Owned):
         found = launched.planned(
             "BatchRun", name, args, shape=BatchRunArgs, kind="batch-inference", manifests=manifests
         )
-        told = launched.statement(name, args, "batch-inference")
-        super().__init__("sizewell-kubernetes:index:BatchRun", name, launched.shown(args), told, opts)
+        super().__init__(name, args, opts, kind="run", workloadKind="batch-inference")
         self.objects = launched.make(self, name, args, found)
         self.register_outputs({"objects": self.objects})

@@ -1,7 +1,5 @@
 """The cluster's autoscaler: a machine for each pod that waits for one, none for a pool that nobody asks."""
 
-from typing import Any
-
 import pulumi
 import pulumi_kubernetes as kubernetes
 from pulumi_aws import eks
@@ -27,14 +25,7 @@ class EksAutoscaler(Owned):
     def __init__(self, name: str, args: EksAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_autoscaler(name, args)
         region, cluster = args["region"], args["cluster"]
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-aws:index:EksAutoscaler",
-            name,
-            shown,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         role = parts.role(
             self,
             f"{name}-pod",

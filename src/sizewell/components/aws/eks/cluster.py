@@ -34,13 +34,7 @@ class EksCluster(Owned):
     def __init__(self, name: str, args: EksClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_eks_cluster(name, args, find_shape("aws", args.get("system_type", "m7i.large")))
         region = args["region"]
-        super().__init__(
-            "sizewell-aws:index:EksCluster",
-            name,
-            args,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         role = parts.role(
             self,
             f"{name}-control",

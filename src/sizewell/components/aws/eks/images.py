@@ -41,13 +41,7 @@ class ImageMirror(Owned):
     def __init__(self, name: str, args: ImageMirrorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_mirror(name, args)
         region = args["region"]
-        super().__init__(
-            "sizewell-aws:index:ImageMirror",
-            name,
-            args,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
         prefix = prefix_of(pulumi.get_stack(), name)
         key: dict[str, Any] = {"encryption_type": "KMS"}

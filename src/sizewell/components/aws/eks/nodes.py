@@ -13,6 +13,7 @@ from sizewell.components.aws.eks.args import EksNodeGroupArgs
 from sizewell.components.aws.eks.checks import check_eks_pool
 from sizewell.components.aws.eks.cluster import NODE_POLICIES
 from sizewell.components.aws.limits import stopping
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
@@ -36,25 +37,13 @@ class EksNodeGroup(Owned):
         check_eks_pool(name, args, shape)
         assert shape is not None  # noqa: S101  (check_eks_pool refuses an unknown type)
         super().__init__(
-            "sizewell-aws:index:EksNodeGroup",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": {"reservation": "on-demand"}.get(args["capacity_mode"], args["capacity_mode"]),
-                "capacityMode": args["capacity_mode"],
-                "nodesMin": args["nodes_min"],
-                "nodesInitial": args["nodes_initial"],
-                "nodesMax": args["nodes_max"],
-            },
             opts,
+            kind="pool",
+            **of_machines(shape),
+            **of_capacity(args["capacity_mode"]),
+            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
         )
         role = parts.role(
             self,

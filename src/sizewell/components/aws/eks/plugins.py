@@ -21,14 +21,7 @@ class EksDevicePlugins(Owned):
 
     def __init__(self, name: str, args: EksDevicePluginsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_plugins(name, args)
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-aws:index:EksDevicePlugins",
-            name,
-            shown,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws"},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster", region="")
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=args["kubeconfig"], opts=self.child())
         registry, region = args.get("registry", ""), args.get("region", "")
 

@@ -1,7 +1,5 @@
 """A file system of FSx as a volume of an EKS cluster."""
 
-from typing import Any
-
 import pulumi
 import pulumi_kubernetes as kubernetes
 
@@ -23,14 +21,7 @@ class LustreVolume(Owned):
 
     def __init__(self, name: str, args: LustreVolumeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_volume(name, args)
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-aws:index:LustreVolume",
-            name,
-            shown,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "aws"},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=args["kubeconfig"], opts=self.child())
         labels = self.tags_of(kubernetes.core.v1.PersistentVolume, f"{name}-volume")
         capacity, physical = {"storage": f"{args['capacity_gib']}Gi"}, self.physical(name, 63)

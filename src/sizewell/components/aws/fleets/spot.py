@@ -11,6 +11,7 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.fleets import plans as fleet_plans
 from sizewell.components.aws.fleets.plans import SpotFleetArgs, check_fleet
 from sizewell.components.aws.limits import stopping
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
@@ -42,27 +43,15 @@ class SpotFleet(Owned):
         first = shapes[0]
         assert first is not None  # noqa: S101  (check_fleet refuses an unknown type)
         super().__init__(
-            "sizewell-aws:index:SpotFleet",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": args["region"],
-                "instanceType": first.instance_type,
-                "accelerator": first.accelerator,
-                "acceleratorsPerNode": first.accelerators,
-                "market": "spot",
-                "capacityMode": "spot",
-                "nodesMin": 0,
-                "nodesInitial": args["nodes_initial"],
-                "nodesMax": args["nodes_max"],
-                "interruptible": True,
-                "checkpointStore": args["writer"]["bucket"] if "writer" in args else "",
-            },
             opts,
+            kind="pool",
+            **of_machines(first),
+            **of_capacity("spot"),
+            **of_sizes(0, args["nodes_initial"], args["nodes_max"]),
+            interruptible=True,
+            checkpointStore=args["writer"]["bucket"] if "writer" in args else "",
         )
         region = args["region"]
         inline = {"metrics": plans.metrics_policy(region=region)}

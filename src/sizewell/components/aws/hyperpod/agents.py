@@ -1,7 +1,5 @@
 """What HyperPod needs in an EKS cluster before its machines join: AWS's own Helm chart."""
 
-from typing import Any
-
 import pulumi
 import pulumi_kubernetes as kubernetes
 
@@ -22,20 +20,7 @@ class HyperPodAgents(Owned):
 
     def __init__(self, name: str, args: HyperPodAgentsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_agents(name, args)
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-aws:index:HyperPodAgents",
-            name,
-            shown,
-            {
-                "kind": "cluster",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
         source = {"version": args["version"]} if "version" in args else {}

@@ -1,5 +1,8 @@
 """A SageMaker HyperPod cluster: machines that are tested before they join and replaced when they fail."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pulumi
 from pulumi_aws import cloudcontrol
 
@@ -7,12 +10,12 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.eks import parts as eks_parts
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.hyperpod import plans as hyperpod_plans
-from sizewell.components.aws.hyperpod.plans import HyperPodClusterArgs, check_hyperpod
+from sizewell.components.aws.hyperpod.plans import HyperPodClusterArgs, HyperPodGroupArgs, check_hyperpod
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.facts import of_machines, of_sizes
 from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
-from sizewell.sizing.records.registration import Registration
 
 
 class HyperPodCluster(Owned):
@@ -34,13 +37,7 @@ class HyperPodCluster(Owned):
     def __init__(self, name: str, args: HyperPodClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_hyperpod(name, args)
         region = args["region"]
-        super().__init__(
-            "sizewell-aws:index:HyperPodCluster",
-            name,
-            args,
-            _statement(name, args),
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster", **_machines(args["groups"]))
         inline = {}
         if scripts := args.get("lifecycle_scripts"):
             bucket = hyperpod_plans.scripts_bucket(scripts)
@@ -117,25 +114,9 @@ class HyperPodCluster(Owned):
         )
 
 
-def _statement(name: str, args: HyperPodClusterArgs) -> Registration:
-    """What the component registers about itself: of one group also its machines."""
-    said: Registration = {
-        "kind": "cluster",
-        "name": name,
-        "environment": args["environment"],
-        "cloud": "aws",
-        "region": args["region"],
-    }
-    group, shape = args["groups"][0], find_shape("aws", args["groups"][0]["instance_type"])
-    if len(args["groups"]) > 1 or shape is None:
-        return said
-    return {
-        **said,
-        "instanceType": shape.instance_type,
-        "accelerator": shape.accelerator,
-        "acceleratorsPerNode": shape.accelerators,
-        "market": "on-demand",
-        "nodesMin": group["instances"],
-        "nodesInitial": group["instances"],
-        "nodesMax": group["instances"],
-    }
+def _machines(groups: Sequence[HyperPodGroupArgs]) -> dict[str, Any]:
+    """What the component registers about its machines, where one group has them all."""
+    shape = find_shape("aws", groups[0]["instance_type"])
+    if len(groups) > 1 or shape is None:
+        return {}
+    return {**of_machines(shape), "market": "on-demand", **of_sizes(groups[0]["instances"])}

@@ -48,19 +48,7 @@ class BudgetAlarms(Owned):
 
     def __init__(self, name: str, args: BudgetAlarmsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_budget(name, args)
-        super().__init__(
-            "sizewell-aws:index:BudgetAlarms",
-            name,
-            args,
-            {
-                "kind": "limits",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="limits")
         account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
         key = parts.service_key(
             self,
@@ -143,13 +131,7 @@ class TtlGuard(Owned):
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
         region, stack = args["region"], args["stack"]
-        super().__init__(
-            "sizewell-aws:index:TtlGuard",
-            name,
-            args,
-            {"kind": "limits", "name": name, "environment": args["environment"], "cloud": "aws", "region": region},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="limits")
         document = ssm.Document(
             f"{name}-end",
             name=self.physical(f"{name}-end", 128),

@@ -9,11 +9,11 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
 from sizewell.components.aws.sagemaker.args import AsyncEndpointArgs, RealtimeEndpointArgs, ServerlessEndpointArgs
 from sizewell.components.aws.sagemaker.checks import check_async, check_realtime, check_serverless
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
-from sizewell.components.owned import Owned, OwnedArgs
+from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
-from sizewell.sizing.records.registration import Registration
 
 VARIANT = sagemaker_plans.VARIANT
 
@@ -35,11 +35,13 @@ class RealtimeEndpoint(Owned):
         check_realtime(name, args, shape)
         assert shape is not None  # noqa: S101  (check_realtime refuses an unknown type)
         super().__init__(
-            "sizewell-aws:index:RealtimeEndpoint",
             name,
             args,
-            _registration(name, args, shape, (args["nodes_min"], args["nodes_initial"], args["nodes_max"])),
             opts,
+            kind="endpoint",
+            **of_machines(shape),
+            **of_capacity("on-demand"),
+            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
         )
         role = _role(self, name, args)
         if args["nodes_min"] == 0:
@@ -134,11 +136,13 @@ class AsyncEndpoint(Owned):
         check_async(name, args, shape)
         assert shape is not None  # noqa: S101  (check_async refuses an unknown type)
         super().__init__(
-            "sizewell-aws:index:AsyncEndpoint",
             name,
             args,
-            _registration(name, args, shape, (0, 1, args["nodes_max"])),
             opts,
+            kind="endpoint",
+            **of_machines(shape),
+            **of_capacity("on-demand"),
+            **of_sizes(0, 1, args["nodes_max"]),
         )
         role = _role(self, name, args)
         results, account = args["results"], parts.account_of(args, role)
@@ -209,19 +213,7 @@ class ServerlessEndpoint(Owned):
 
     def __init__(self, name: str, args: ServerlessEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_serverless(name, args)
-        super().__init__(
-            "sizewell-aws:index:ServerlessEndpoint",
-            name,
-            args,
-            {
-                "kind": "endpoint",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="endpoint")
         role = _role(self, name, args)
         content = sagemaker_plans.content_hash(args)
         model = sagemaker.Model(
@@ -252,24 +244,6 @@ class ServerlessEndpoint(Owned):
         self.endpoint_name = endpoint.name
         self.role_arn = role.arn
         self.register_outputs({"endpointName": self.endpoint_name, "roleArn": self.role_arn})
-
-
-def _registration(name: str, args: OwnedArgs, shape: Shape, nodes: tuple[int, int, int]) -> Registration:
-    return {
-        "kind": "endpoint",
-        "name": name,
-        "environment": args["environment"],
-        "cloud": "aws",
-        "region": args["region"],  # type: ignore[typeddict-item]
-        "instanceType": shape.instance_type,
-        "accelerator": shape.accelerator,
-        "acceleratorsPerNode": shape.accelerators,
-        "market": "on-demand",
-        "capacityMode": "on-demand",
-        "nodesMin": nodes[0],
-        "nodesInitial": nodes[1],
-        "nodesMax": nodes[2],
-    }
 
 
 def _role(owner: Owned, name: str, args: Any) -> iam.Role:

@@ -9,6 +9,7 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
 from sizewell.components.aws.sagemaker.args import NotebookArgs, StudioDomainArgs
 from sizewell.components.aws.sagemaker.checks import check_notebook, check_studio
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
@@ -30,26 +31,14 @@ class Notebook(Owned):
         guard = args.get("guard", sagemaker_plans.NOTEBOOK_GUARD)
         declared: NotebookArgs = {**args, "guard": guard}
         super().__init__(
-            "sizewell-aws:index:Notebook",
             name,
             declared,
-            {
-                "kind": "notebook",
-                "name": name,
-                "environment": args["environment"],
-                "workloadKind": "notebook",
-                "cloud": "aws",
-                "region": region,
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": "on-demand",
-                "capacityMode": "on-demand",
-                "nodesMin": 0,
-                "nodesInitial": 1,
-                "nodesMax": 1,
-            },
             opts,
+            kind="notebook",
+            **of_machines(shape),
+            **of_capacity("on-demand"),
+            workloadKind="notebook",
+            **of_sizes(0, 1, 1),
         )
         physical = self.physical(name, 63)
         inline: dict[str, Any] = {"container": sagemaker_plans.container_policy(region=region)}
@@ -122,20 +111,7 @@ class StudioDomain(Owned):
     def __init__(self, name: str, args: StudioDomainArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_studio(name, args)
         region = args["region"]
-        super().__init__(
-            "sizewell-aws:index:StudioDomain",
-            name,
-            args,
-            {
-                "kind": "notebook",
-                "name": name,
-                "environment": args["environment"],
-                "workloadKind": "notebook",
-                "cloud": "aws",
-                "region": region,
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="notebook", workloadKind="notebook")
         inline: dict[str, Any] = {"container": sagemaker_plans.container_policy(region=region)}
         if args.get("reads"):
             inline["data"] = sagemaker_plans.read_policy(region=region, buckets=args["reads"])

@@ -7,6 +7,7 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
 from sizewell.components.aws.sagemaker.args import TrainingPipelineArgs
 from sizewell.components.aws.sagemaker.checks import check_training
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
@@ -28,27 +29,15 @@ class TrainingPipeline(Owned):
         assert shape is not None  # noqa: S101  (check_training refuses an unknown type)
         region = args["region"]
         super().__init__(
-            "sizewell-aws:index:TrainingPipeline",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": region,
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": args["capacity_mode"],
-                "capacityMode": args["capacity_mode"],
-                "nodesMin": 0,
-                "nodesInitial": 0,
-                "nodesMax": args["nodes"],
-                "interruptible": args["capacity_mode"] == "spot",
-                "checkpointStore": args["writer"]["bucket"],
-            },
             opts,
+            kind="pool",
+            **of_machines(shape),
+            **of_capacity(args["capacity_mode"]),
+            **of_sizes(0, 0, args["nodes"]),
+            interruptible=args["capacity_mode"] == "spot",
+            checkpointStore=args["writer"]["bucket"],
         )
         writer = args["writer"]
         inline = {

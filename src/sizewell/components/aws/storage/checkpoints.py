@@ -23,19 +23,7 @@ class CheckpointStore(Owned):
 
     def __init__(self, name: str, args: CheckpointStoreArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_checkpoint_store(name, args)
-        super().__init__(
-            "sizewell-aws:index:CheckpointStore",
-            name,
-            args,
-            {
-                "kind": "checkpoints",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="checkpoints")
         production = args["environment"] == "prod"
         key = self._key(name, args)
         logs_name = f"{args['bucket'][:58]}-logs"

@@ -29,21 +29,10 @@ class SharedStorage(Owned):
 
     def __init__(self, name: str, args: SharedStorageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_storage(name, args)
-        region, gib = args["region"], storage_plans.capacity_gib(args["bytes_needed"])
+        gib = storage_plans.capacity_gib(args["bytes_needed"])
         size = float(gib * storage_plans.GIB)
         super().__init__(
-            "sizewell-aws:index:SharedStorage",
-            name,
-            args,
-            {
-                "kind": "storage",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "aws",
-                "region": region,
-                "bytesExpected": {"floor": size, "expected": size, "ceiling": size},
-            },
-            opts,
+            name, args, opts, kind="storage", bytesExpected={"floor": size, "expected": size, "ceiling": size}
         )
         production, cached = args["environment"] == "prod", "data_location" in args
         group = self._security_group(name, args)

@@ -36,19 +36,7 @@ class AksCluster(Owned):
 
     def __init__(self, name: str, args: AksClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_aks_cluster(name, args, find_shape("azure", args.get("system_size", SYSTEM_SIZE)))
-        super().__init__(
-            "sizewell-azure:index:AksCluster",
-            name,
-            args,
-            {
-                "kind": "cluster",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         control = parts.identity(self, f"{name}-control", args)
         rights = self._rights(name, args, control)
         logs = self._logs(name, args)

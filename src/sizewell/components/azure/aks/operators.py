@@ -22,14 +22,7 @@ class AksOperators(Owned):
 
     def __init__(self, name: str, args: AksOperatorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_operators(name, args)
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-azure:index:AksOperators",
-            name,
-            shown,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "azure"},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
         registry, infiniband = args.get("registry", "nvcr.io"), args.get("infiniband", False)

@@ -11,6 +11,7 @@ from sizewell.components.azure.aks import plans as aks_plans
 from sizewell.components.azure.aks.args import AksGpuPoolArgs
 from sizewell.components.azure.aks.checks import check_aks_pool
 from sizewell.components.azure.limits import workflows as workflow_plans
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
@@ -37,25 +38,13 @@ class AksGpuPool(Owned):
         assert shape is not None  # noqa: S101  (check_aks_pool refuses an unknown size)
         mode = args["capacity_mode"]
         super().__init__(
-            "sizewell-azure:index:AksGpuPool",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": {"reservation": "on-demand"}.get(mode, mode),
-                "capacityMode": mode,
-                "nodesMin": args["nodes_min"],
-                "nodesInitial": args["nodes_initial"],
-                "nodesMax": args["nodes_max"],
-            },
             opts,
+            kind="pool",
+            **of_machines(shape),
+            **of_capacity(mode),
+            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
         )
         self._runtime = aks_plans.runtime_of(shape)
         pool = self._pool(name, args, shape)

@@ -96,19 +96,7 @@ class CustomerKeys(Owned):
 
     def __init__(self, name: str, args: CustomerKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_keys(name, args)
-        super().__init__(
-            "sizewell-azure:index:CustomerKeys",
-            name,
-            args,
-            {
-                "kind": "keys",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="keys")
         kept = args.get("protected", True)
         stays = self.child(protect=kept)
         group = resources.ResourceGroup(

@@ -55,19 +55,7 @@ class BudgetAlarms(Owned):
 
     def __init__(self, name: str, args: BudgetAlarmsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_budget(name, args)
-        super().__init__(
-            "sizewell-azure:index:BudgetAlarms",
-            name,
-            args,
-            {
-                "kind": "limits",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="limits")
         group = resources.ResourceGroup(
             f"{name}-costs",
             resource_group_name=self.physical(f"{name}-costs", 80),
@@ -104,19 +92,7 @@ class TtlGuard(Owned):
 
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
-        super().__init__(
-            "sizewell-azure:index:TtlGuard",
-            name,
-            args,
-            {
-                "kind": "limits",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="limits")
         group = resources.ResourceGroup(
             f"{name}-group",
             resource_group_name=self.physical(name, 80),
@@ -201,19 +177,7 @@ class EndRights(Owned):
 
     def __init__(self, name: str, args: EndRightsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_rights(name, args)
-        super().__init__(
-            "sizewell-azure:index:EndRights",
-            name,
-            args,
-            {
-                "kind": "limits",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="limits")
         ender = managedidentity.get_user_assigned_identity_output(
             resource_group_name=args["ender"]["resource_group"],
             resource_name=args["ender"]["identity"],

@@ -9,6 +9,7 @@ from sizewell.components.azure import parts
 from sizewell.components.azure.ml import plans as ml_plans
 from sizewell.components.azure.ml.args import IDLE_S, NOTEBOOK_IDLE_S, AmlComputeClusterArgs, AmlComputeInstanceArgs
 from sizewell.components.azure.ml.checks import TIERS, check_compute, check_instance
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 
@@ -27,25 +28,13 @@ class AmlComputeCluster(Owned):
         assert shape is not None  # noqa: S101  (check_compute refuses an unknown size)
         mode = args["capacity_mode"]
         super().__init__(
-            "sizewell-azure:index:AmlComputeCluster",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": mode,
-                "capacityMode": mode,
-                "nodesMin": 0,
-                "nodesInitial": 0,
-                "nodesMax": args["nodes_max"],
-            },
             opts,
+            kind="pool",
+            **of_machines(shape),
+            **of_capacity(mode),
+            **of_sizes(0, 0, args["nodes_max"]),
         )
         identity = parts.identity(self, f"{name}-nodes", args)
         self._rights(name, args, identity)
@@ -116,23 +105,7 @@ class AmlComputeInstance(Owned):
         shape = find_shape("azure", args.get("vm_size"))
         check_instance(name, args, shape)
         assert shape is not None  # noqa: S101  (check_instance refuses an unknown size)
-        super().__init__(
-            "sizewell-azure:index:AmlComputeInstance",
-            name,
-            args,
-            {
-                "kind": "notebook",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": "on-demand",
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="notebook", **of_machines(shape), market="on-demand")
         optional: dict[str, Any] = {}
         if "user" in args:
             person = {"object_id": args["user"], "tenant_id": args["user_tenant"]}

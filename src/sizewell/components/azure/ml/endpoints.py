@@ -9,6 +9,7 @@ from sizewell.components.azure import parts
 from sizewell.components.azure.ml import plans as ml_plans
 from sizewell.components.azure.ml.args import AmlOnlineEndpointArgs
 from sizewell.components.azure.ml.checks import check_endpoint
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 from sizewell.components.tags import short_hash
@@ -35,25 +36,13 @@ class AmlOnlineEndpoint(Owned):
         check_endpoint(name, args, shape)
         assert shape is not None  # noqa: S101  (check_endpoint refuses an unknown size)
         super().__init__(
-            "sizewell-azure:index:AmlOnlineEndpoint",
             name,
             args,
-            {
-                "kind": "endpoint",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": "on-demand",
-                "capacityMode": "on-demand",
-                "nodesMin": args["nodes_min"],
-                "nodesInitial": args["nodes_initial"],
-                "nodesMax": args["nodes_max"],
-            },
             opts,
+            kind="endpoint",
+            **of_machines(shape),
+            **of_capacity("on-demand"),
+            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
         )
         properties: dict[str, Any] = {
             "auth_mode": AUTH[args.get("auth", "aad")],

@@ -40,19 +40,7 @@ class AmlWorkspace(Owned):
 
     def __init__(self, name: str, args: AmlWorkspaceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_workspace(name, args)
-        super().__init__(
-            "sizewell-azure:index:AmlWorkspace",
-            name,
-            args,
-            {
-                "kind": "cluster",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         self._salt = args["salt"]
         account = self._storage(name, args)
         registry = self._registry(name, args)

@@ -25,19 +25,7 @@ class OpenAiAccount(Owned):
 
     def __init__(self, name: str, args: OpenAiAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_openai(name, args)
-        super().__init__(
-            "sizewell-azure:index:OpenAiAccount",
-            name,
-            args,
-            {
-                "kind": "endpoint",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="endpoint")
         identity: dict[str, Any] = {"type": "SystemAssigned"}
         encryption: dict[str, Any] = {}
         if key := args.get("key"):

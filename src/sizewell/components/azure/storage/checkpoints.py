@@ -29,19 +29,7 @@ class CheckpointStore(Owned):
 
     def __init__(self, name: str, args: CheckpointStoreArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_checkpoint_store(name, args)
-        super().__init__(
-            "sizewell-azure:index:CheckpointStore",
-            name,
-            args,
-            {
-                "kind": "checkpoints",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="checkpoints")
         production = args["environment"] == "prod"
         group = resources.ResourceGroup(
             f"{name}-group",

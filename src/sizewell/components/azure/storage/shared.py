@@ -29,18 +29,7 @@ class SharedStorage(Owned):
         tib = storage_plans.capacity_tib(args["bytes_needed"], tier)
         size = float(tib * storage_plans.TIB)
         super().__init__(
-            "sizewell-azure:index:SharedStorage",
-            name,
-            args,
-            {
-                "kind": "storage",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "azure",
-                "region": args["region"],
-                "bytesExpected": {"floor": size, "expected": size, "ceiling": size},
-            },
-            opts,
+            name, args, opts, kind="storage", bytesExpected={"floor": size, "expected": size, "ceiling": size}
         )
         optional: dict[str, Any] = {}
         if key := args.get("key"):

@@ -31,19 +31,7 @@ class GkeCluster(Owned):
 
     def __init__(self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_cluster(name, args)
-        super().__init__(
-            "sizewell-gcp:index:GkeCluster",
-            name,
-            args,
-            {
-                "kind": "cluster",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "gcp",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         project = pulumi.Output.from_input(args["project"])
         account = serviceaccount.Account(
             f"{name}-nodes",

@@ -24,14 +24,7 @@ class GpuDirect(Owned):
 
     def __init__(self, name: str, args: GpuDirectArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_gpudirect(name, args)
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-gcp:index:GpuDirect",
-            name,
-            shown,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "gcp"},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
         networks = [pulumi.Output.from_input(one).apply(gpudirect_plans.last_part) for one in args["networks"]]

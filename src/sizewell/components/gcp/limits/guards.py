@@ -32,19 +32,7 @@ class BudgetAlarms(Owned):
 
     def __init__(self, name: str, args: BudgetAlarmsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_budget(name, args)
-        super().__init__(
-            "sizewell-gcp:index:BudgetAlarms",
-            name,
-            args,
-            {
-                "kind": "limits",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "gcp",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="limits")
         topic = pubsub.Topic(
             f"{name}-notices",
             name=self.physical(f"{name}-notices", 255),
@@ -99,13 +87,7 @@ class TtlGuard(Owned):
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
         region, stack = args["region"], args["stack"]
-        super().__init__(
-            "sizewell-gcp:index:TtlGuard",
-            name,
-            args,
-            {"kind": "limits", "name": name, "environment": args["environment"], "cloud": "gcp", "region": region},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="limits")
         project = pulumi.Output.from_input(args["project"])
         hand = parts.account(
             self, f"{name}-end", args, f"Takes the machines of {stack} to zero", limits_plans.PERMISSIONS

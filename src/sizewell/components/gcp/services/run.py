@@ -3,6 +3,7 @@
 import pulumi
 from pulumi_gcp import cloudrunv2, serviceaccount
 
+from sizewell.components.facts import of_sizes
 from sizewell.components.gcp import parts
 from sizewell.components.gcp.services.args import CloudRunGpuArgs
 from sizewell.components.gcp.services.checks import check_run
@@ -25,23 +26,14 @@ class CloudRunGpu(Owned):
         check_run(name, args)
         least = args.get("instances_min", 0)
         super().__init__(
-            "sizewell-gcp:index:CloudRunGpu",
             name,
             args,
-            {
-                "kind": "endpoint",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "gcp",
-                "region": args["region"],
-                "accelerator": "l4",
-                "acceleratorsPerNode": 1,
-                "market": "on-demand",
-                "nodesMin": least,
-                "nodesInitial": least,
-                "nodesMax": args["instances_max"],
-            },
             opts,
+            kind="endpoint",
+            accelerator="l4",
+            acceleratorsPerNode=1,
+            market="on-demand",
+            **of_sizes(least, least, args["instances_max"]),
         )
         account = serviceaccount.Account(
             f"{name}-run",

@@ -3,6 +3,7 @@
 import pulumi
 from pulumi_gcp import compute, projects, serviceaccount, vertex, workflows
 
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.gcp import parts
 from sizewell.components.gcp.services import plans as service_plans
 from sizewell.components.gcp.services.args import VertexEndpointArgs, VertexTrainingArgs
@@ -29,27 +30,15 @@ class VertexTraining(Owned):
         assert shape is not None  # noqa: S101  (check_training refuses an unknown type)
         mode = args["capacity_mode"]
         super().__init__(
-            "sizewell-gcp:index:VertexTraining",
             name,
             args,
-            {
-                "kind": "pool",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "gcp",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": mode,
-                "capacityMode": mode,
-                "nodesMin": 0,
-                "nodesInitial": 0,
-                "nodesMax": args["nodes"],
-                "interruptible": mode == "spot",
-                "checkpointStore": args["bucket"],
-            },
             opts,
+            kind="pool",
+            **of_machines(shape),
+            **of_capacity(mode),
+            **of_sizes(0, 0, args["nodes"]),
+            interruptible=mode == "spot",
+            checkpointStore=args["bucket"],
         )
         key, users = parts.key_of(self, name, args, service="aiplatform.googleapis.com", agents=("gcp-sa-aiplatform",))
         launcher = self._launcher(name, args)
@@ -146,24 +135,13 @@ class VertexEndpoint(Owned):
         check_endpoint(name, args, shape)
         assert shape is not None  # noqa: S101  (check_endpoint refuses an unknown type)
         super().__init__(
-            "sizewell-gcp:index:VertexEndpoint",
             name,
             args,
-            {
-                "kind": "endpoint",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "gcp",
-                "region": args["region"],
-                "instanceType": shape.instance_type,
-                "accelerator": shape.accelerator,
-                "acceleratorsPerNode": shape.accelerators,
-                "market": "spot" if args.get("spot") else "on-demand",
-                "nodesMin": args["replicas_min"],
-                "nodesInitial": args["replicas_min"],
-                "nodesMax": args["replicas_max"],
-            },
             opts,
+            kind="endpoint",
+            **of_machines(shape),
+            market="spot" if args.get("spot") else "on-demand",
+            **of_sizes(args["replicas_min"], args["replicas_min"], args["replicas_max"]),
         )
         publisher = args["model"].startswith("publishers/")
         which = {"publisher_model_name" if publisher else "hugging_face_model_id": args["model"]}

@@ -27,19 +27,7 @@ class CheckpointStore(Owned):
 
     def __init__(self, name: str, args: CheckpointStoreArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_checkpoint_store(name, args)
-        super().__init__(
-            "sizewell-gcp:index:CheckpointStore",
-            name,
-            args,
-            {
-                "kind": "checkpoints",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "gcp",
-                "region": args["region"],
-            },
-            opts,
-        )
+        super().__init__(name, args, opts, kind="checkpoints")
         production = args["environment"] == "prod"
         soft_delete_days = args.get("soft_delete_days", 30 if production else 7)
         logs = self._bucket(

@@ -30,18 +30,7 @@ class SharedStorage(Owned):
         gib = service_plans.capacity_gib(args["bytes_needed"])
         size = float(gib * service_plans.GIB)
         super().__init__(
-            "sizewell-gcp:index:SharedStorage",
-            name,
-            args,
-            {
-                "kind": "storage",
-                "name": name,
-                "environment": args["environment"],
-                "cloud": "gcp",
-                "region": args["region"],
-                "bytesExpected": {"floor": size, "expected": size, "ceiling": size},
-            },
-            opts,
+            name, args, opts, kind="storage", bytesExpected={"floor": size, "expected": size, "ceiling": size}
         )
         key, users = parts.key_of(self, name, args, service="file.googleapis.com", agents=("cloud-filer",))
         export = {"ip_ranges": [args["cidr"]], "access_mode": "READ_WRITE", "squash_mode": "ROOT_SQUASH"}

@@ -1,7 +1,5 @@
 """A Filestore file system as a volume of a GKE cluster."""
 
-from typing import Any
-
 import pulumi
 import pulumi_kubernetes as kubernetes
 
@@ -26,14 +24,7 @@ class FilesVolume(Owned):
 
     def __init__(self, name: str, args: FilesVolumeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_volume(name, args)
-        shown: Any = {key: value for key, value in args.items() if key != "kubeconfig"}
-        super().__init__(
-            "sizewell-gcp:index:FilesVolume",
-            name,
-            shown,
-            {"kind": "cluster", "name": name, "environment": args["environment"], "cloud": "gcp"},
-            opts,
-        )
+        super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
         capacity, physical = {"storage": f"{args['capacity_gib']}Gi"}, self.physical(name, 63)
