@@ -66,7 +66,7 @@ P = ParamSpec("P")
 R = TypeVar("R", bound=pulumi.Resource)
 CLOUDS: Final = ("aws", "azure", "gcp")
 UNREGISTERED: Final = ("facts", "kubeconfig")  # the first stands in the registration, the second is a secret
-TAG_ARGUMENTS: Final = ("user_labels", "resource_labels", "labels", "tags")  # where two of them are, the first is ours
+LABELS: Final = ("user_labels", "resource_labels", "labels")  # of Google Cloud: of several, the first are the bill's
 
 
 def assemble(shape: type[A], *parts: Mapping[str, Any]) -> A:  # noqa: ARG001  (for the type alone)
@@ -122,7 +122,7 @@ class Owned(pulumi.ComponentResource):
         options.parent = self
         if (argument := NAMES.get(token_of(kind), ("", 0))[0]) and argument not in given:
             given[argument] = self.name_of(kind, name)
-        if (argument := next((key for key in TAG_ARGUMENTS if hasattr(kind, key)), "")) and argument not in given:
+        if (argument := _tag_argument(kind)) and argument not in given:
             given[argument] = self.tags_of(kind, name)
         return cast("Callable[..., R]", kind)(name, *args, opts=options, **given)
 
@@ -147,18 +147,23 @@ class Owned(pulumi.ComponentResource):
         """A name that says the stack, of at most `limit` characters."""
         return physical_name("sizewell", pulumi.get_stack(), name, limit=limit)
 
-    def child(self, **options: Any) -> pulumi.ResourceOptions:
-        return pulumi.ResourceOptions(parent=self, **options)
-
 
 def kept(**options: Any) -> pulumi.ResourceOptions:
-    """Options of what holds data: protected, and left in the cloud by whatever takes it out of the program."""
+    """Options of what holds data, and of everything without which that would be public or short-lived: protected, and
+    left in the cloud by whatever takes it out of the program.
+    """
     return pulumi.ResourceOptions(protect=True, retain_on_delete=True, **options)
 
 
 def token_of(kind: Callable[..., pulumi.Resource]) -> str:
     """The type token of a resource's class; "" where it has none."""
     return str(getattr(kind, "pulumi_type", ""))
+
+
+def _tag_argument(kind: Callable[..., pulumi.Resource]) -> str:
+    """What a kind calls its tags; "" where it has none."""
+    arguments = LABELS if token_of(kind).startswith("gcp:") else ("tags",)
+    return next((argument for argument in arguments if hasattr(kind, argument)), "")
 
 
 def registration(args: OwnedArgs, statement: Mapping[str, Any]) -> Registration:

@@ -32,27 +32,23 @@ class Network(Owned):
         super().__init__(name, args, opts, kind="network", cloud="")
         region, cidr = args["region"], args.get("cidr", "10.40.0.0/16")
         production = args["environment"] == "prod"
-        child = self.child()
 
-        vpc = ec2.Vpc(
+        vpc = self.make(
+            ec2.Vpc,
             f"{name}-vpc",
             cidr_block=cidr,
             enable_dns_support=True,
             enable_dns_hostnames=True,
             tags={**self.tags_of(ec2.Vpc, f"{name}-vpc"), "Name": self.physical(name, 128)},
-            opts=child,
         )
-        ec2.DefaultSecurityGroup(  # emptied: nothing may run in it
+        self.make(  # emptied: nothing may run in it
+            ec2.DefaultSecurityGroup,
             f"{name}-default-group",
             vpc_id=vpc.id,
             ingress=[],
             egress=[],
-            tags=self.tags_of(ec2.DefaultSecurityGroup, f"{name}-default-group"),
-            opts=child,
         )
-        routes = ec2.RouteTable(
-            f"{name}-routes", vpc_id=vpc.id, tags=self.tags_of(ec2.RouteTable, f"{name}-routes"), opts=child
-        )
+        routes = self.make(ec2.RouteTable, f"{name}-routes", vpc_id=vpc.id)
         ranges = list(ipaddress.ip_network(cidr).subnets(new_prefix=ipaddress.ip_network(cidr).prefixlen + 2))
         subnets: dict[str, ec2.Subnet] = {}
         zones = list(args["zones"])
@@ -60,16 +56,15 @@ class Network(Owned):
             zones.append(f"{region}a")  # the endpoints' own: a Local Zone has none
         for zone, block in zip(zones, ranges, strict=False):
             place = {"availability_zone_id": zone} if "-az" in zone else {"availability_zone": zone}
-            subnet = ec2.Subnet(
+            subnet = self.make(
+                ec2.Subnet,
                 f"{name}-{zone}",
                 vpc_id=vpc.id,
                 cidr_block=str(block),
                 map_public_ip_on_launch=False,
-                tags=self.tags_of(ec2.Subnet, f"{name}-{zone}"),
-                opts=child,
                 **place,
             )
-            ec2.RouteTableAssociation(f"{name}-{zone}", subnet_id=subnet.id, route_table_id=routes.id, opts=child)
+            self.make(ec2.RouteTableAssociation, f"{name}-{zone}", subnet_id=subnet.id, route_table_id=routes.id)
             subnets[zone] = subnet
 
         account = args.get("account") or vpc.owner_id
@@ -104,18 +99,17 @@ class Network(Owned):
         every_zone: bool,
     ) -> ec2.VpcEndpoint:
         """S3 by gateway (free); the services by interface, in one zone outside of prod, since each zone bills."""
-        region, child = args["region"], self.child()
+        region = args["region"]
         from pulumi_aws import vpc as rules
 
-        group = ec2.SecurityGroup(
+        group = self.make(
+            ec2.SecurityGroup,
             f"{name}-endpoints",
-            name=self.physical(f"{name}-endpoints", 255),
             description="HTTPS from the VPC to the endpoints of AWS services",
             vpc_id=vpc.id,
-            tags=self.tags_of(ec2.SecurityGroup, f"{name}-endpoints"),
-            opts=child,
         )
-        rules.SecurityGroupIngressRule(
+        self.make(
+            rules.SecurityGroupIngressRule,
             f"{name}-endpoints-https",
             security_group_id=group.id,
             description="HTTPS from the VPC",
@@ -123,15 +117,14 @@ class Network(Owned):
             ip_protocol="tcp",
             from_port=443,
             to_port=443,
-            tags=self.tags_of(rules.SecurityGroupIngressRule, f"{name}-endpoints-https"),
-            opts=child,
         )
         places = [subnet for zone, subnet in subnets.items() if not plans.is_local_zone(zone)]
         if not every_zone:
             places = places[:1]
         for service in args.get("endpoint_services", list(plans.DEFAULT_ENDPOINTS)):
             endpoint = f"{name}-{service.replace('.', '-')}"
-            ec2.VpcEndpoint(
+            self.make(
+                ec2.VpcEndpoint,
                 endpoint,
                 vpc_id=vpc.id,
                 service_name=f"com.amazonaws.{region}.{service}",
@@ -139,49 +132,38 @@ class Network(Owned):
                 private_dns_enabled=True,
                 subnet_ids=[subnet.id for subnet in places],
                 security_group_ids=[group.id],
-                tags=self.tags_of(ec2.VpcEndpoint, endpoint),
-                opts=child,
             )
-        return ec2.VpcEndpoint(
+        return self.make(
+            ec2.VpcEndpoint,
             f"{name}-s3",
             vpc_id=vpc.id,
             service_name=f"com.amazonaws.{region}.s3",
             vpc_endpoint_type="Gateway",
             route_table_ids=[routes.id],
-            tags=self.tags_of(ec2.VpcEndpoint, f"{name}-s3"),
-            opts=child,
         )
 
     def _flow_logs(self, name: str, vpc: ec2.Vpc, key: kms.Key, *, region: str) -> None:
-        child = self.child()
         group_name = f"/sizewell/{pulumi.get_stack()}/{name}/flow"
-        logs = cloudwatch.LogGroup(
-            f"{name}-flow",
-            name=group_name,
-            kms_key_id=key.arn,
-            retention_in_days=365,
-            tags=self.tags_of(cloudwatch.LogGroup, f"{name}-flow"),
-            opts=child,
+        logs = self.make(
+            cloudwatch.LogGroup, f"{name}-flow", name=group_name, kms_key_id=key.arn, retention_in_days=365
         )
-        role = iam.Role(
+        role = self.make(
+            iam.Role,
             f"{name}-flow",
-            name=self.physical(f"{name}-flow", 64),
             description="Writes the VPC's flow logs",
             assume_role_policy=plans.assume_role("vpc-flow-logs.amazonaws.com"),
-            tags=self.tags_of(iam.Role, f"{name}-flow"),
-            opts=child,
         )
         write = ["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"]
         # By name in any account: a role only ever acts in its own, and so the policy is known at preview.
         arn = f"arn:{plans.partition(region)}:logs:{region}:*:log-group:{group_name}"
-        iam.RolePolicy(
+        self.make(
+            iam.RolePolicy,
             f"{name}-flow",
-            name=self.physical(f"{name}-flow", 128),
             role=role.id,
             policy=plans.policy([{"Effect": "Allow", "Action": write, "Resource": [arn, f"{arn}:*"]}]),
-            opts=child,
         )
-        ec2.FlowLog(
+        self.make(
+            ec2.FlowLog,
             f"{name}-flow",
             vpc_id=vpc.id,
             traffic_type="ALL",
@@ -189,8 +171,6 @@ class Network(Owned):
             log_destination=logs.arn,
             iam_role_arn=role.arn,
             max_aggregation_interval=600,
-            tags=self.tags_of(ec2.FlowLog, f"{name}-flow"),
-            opts=child,
         )
 
 
@@ -200,21 +180,15 @@ def encryption_key(owner: Owned, name: str, *, region: str, account: pulumi.Inpu
     With `account` a plain string its policy is known at preview, where rules judge it; else only later.
     """
     policy = derive(lambda number: plans.key_policy(account=number, region=region), account)
-    key = kms.Key(
+    key = owner.make(
+        kms.Key,
         f"{name}-key",
         description=f"Disks, logs and notices of {pulumi.get_stack()} ({name})",
         enable_key_rotation=True,
         deletion_window_in_days=30 if production else 7,
         policy=policy,
-        tags=owner.tags_of(kms.Key, f"{name}-key"),
-        opts=owner.child(),
     )
-    kms.Alias(
-        f"{name}-key",
-        name=key_alias(name),
-        target_key_id=key.key_id,
-        opts=owner.child(),
-    )
+    owner.make(kms.Alias, f"{name}-key", name=key_alias(name), target_key_id=key.key_id)
     return key
 
 

@@ -88,13 +88,7 @@ class GpuNodeGroup(Owned):
             inline=inline,
             region=region,
         )
-        profile = iam.InstanceProfile(
-            f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 128),
-            role=role.name,
-            tags=self.tags_of(iam.InstanceProfile, f"{name}-nodes"),
-            opts=self.child(),
-        )
+        profile = self.make(iam.InstanceProfile, f"{name}-nodes", role=role.name)
         return role, profile
 
     def _launch_template(
@@ -117,26 +111,18 @@ class GpuNodeGroup(Owned):
             market["capacity_reservation_specification"] = {"capacity_reservation_target": reservation}
         placed = gang and shape.fabric == "efa" and mode in ("on-demand", "spot")
         if placed:  # never with a reservation: its machines stand where they were reserved
-            placement = ec2.PlacementGroup(
-                f"{name}-nodes",
-                name=self.physical(f"{name}-nodes", 255),
-                strategy="cluster",
-                tags=self.tags_of(ec2.PlacementGroup, f"{name}-nodes"),
-                opts=self.child(),
-            )
+            placement = self.make(ec2.PlacementGroup, f"{name}-nodes", strategy="cluster")
             market["placement"] = {"group_name": placement.name}
         tags = self.tags_of(autoscaling.Group, f"{name}-nodes")
-        return ec2.LaunchTemplate(
+        return self.make(
+            ec2.LaunchTemplate,
             f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 128),
             image_id=args.get("image") or plans.image_for(shape),
             instance_type=shape.instance_type,
             iam_instance_profile={"arn": profile.arn},
             network_interfaces=plans.network_interfaces(shape, gang=gang, security_groups=[security_group.id]),
             instance_initiated_shutdown_behavior="terminate",
             user_data=self._first_boot(name, args, shape),
-            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-nodes"),
-            opts=self.child(),
             **parts.machine_settings(disk_gib=args["disk_gib"], key=key_arn, tags=tags),
             **market,
         )
@@ -149,7 +135,7 @@ class GpuNodeGroup(Owned):
             return plans.user_data(
                 runtime=plans.runtime_of(shape),
                 region=args["region"],
-                group=self.physical(f"{name}-nodes", 255),
+                group=self.name_of(autoscaling.Group, f"{name}-nodes"),
                 start_script="\n".join(one for one in commands if one),
             )
 
@@ -180,12 +166,14 @@ class GpuNodeGroup(Owned):
         offering_id = pulumi.Output.all(offering.capacity_block_offering_id, offering.upfront_fee).apply(
             lambda found: plans.affordable(name, offering_id=found[0], fee_usd=float(found[1]), limit_usd=limit)
         )
-        bought = ec2.CapacityBlockReservation(
+        bought = self.make(
+            ec2.CapacityBlockReservation,
             f"{name}-block",
             capacity_block_offering_id=offering_id,
             instance_platform="Linux/UNIX",
-            tags=self.tags_of(ec2.CapacityBlockReservation, f"{name}-block"),
-            opts=self.child(protect=True, retain_on_delete=True, ignore_changes=["capacityBlockOfferingId"]),
+            opts=pulumi.ResourceOptions(
+                protect=True, retain_on_delete=True, ignore_changes=["capacityBlockOfferingId"]
+            ),
         )
         return {"capacity_reservation_id": bought.id}, bought.start_date, bought.end_date
 
@@ -214,9 +202,9 @@ class GpuNodeGroup(Owned):
                 "capacity_rebalance": True,
             }
         tags = {**self.tags_of(autoscaling.Group, f"{name}-nodes"), "Name": self.physical(name, 128)}
-        return autoscaling.Group(
+        return self.make(
+            autoscaling.Group,
             f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 255),
             min_size=args["nodes_min"],
             max_size=args["nodes_max"],
             desired_capacity=args["nodes_initial"] if begun else 0,
@@ -229,7 +217,7 @@ class GpuNodeGroup(Owned):
             termination_policies=["OldestLaunchTemplate", "Default"],
             enabled_metrics=["GroupDesiredCapacity", "GroupInServiceInstances", "GroupTotalInstances"],
             tags=[{"key": key, "value": value, "propagate_at_launch": True} for key, value in tags.items()],
-            opts=self.child(ignore_changes=["desiredCapacity"]),
+            opts=pulumi.ResourceOptions(ignore_changes=["desiredCapacity"]),
             **machines,
         )
 
@@ -242,11 +230,11 @@ class GpuNodeGroup(Owned):
             nodes_initial=args["nodes_initial"],
             nodes_max=args["nodes_max"],
         ).items():
-            autoscaling.Schedule(
+            self.make(
+                autoscaling.Schedule,
                 f"{name}-{action}",
                 scheduled_action_name=action,
                 autoscaling_group_name=group.name,
-                opts=self.child(),
                 **settings,
             )
 
@@ -262,34 +250,25 @@ class GpuNodeGroup(Owned):
         guard, runtime = args.get("guard"), plans.runtime_of(shape)
         if guard is None or runtime not in plans.METRIC:
             return
-        topic = sns.Topic(
-            f"{name}-notices",
-            name=self.physical(f"{name}-notices", 256),
-            kms_master_key_id=key_arn,
-            tags=self.tags_of(sns.Topic, f"{name}-notices"),
-            opts=self.child(),
-        )
+        topic = self.make(sns.Topic, f"{name}-notices", kms_master_key_id=key_arn)
         alarms = {"idle": (guard["window_s"], topic.arn)}
         if guard["action"] == "scale-to-zero":
-            stop = autoscaling.Policy(
+            stop = self.make(
+                autoscaling.Policy,
                 f"{name}-stop",
-                name=self.physical(f"{name}-stop", 255),
                 autoscaling_group_name=group.name,
                 policy_type="SimpleScaling",
                 adjustment_type="ExactCapacity",
                 scaling_adjustment=args["nodes_min"],
                 cooldown=300,
-                opts=self.child(),
             )
             alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], stop.arn)
-        physical = self.physical(f"{name}-nodes", 255)
+        physical = self.name_of(autoscaling.Group, f"{name}-nodes")
         for alarm, (seconds, action) in alarms.items():
-            cloudwatch.MetricAlarm(
+            self.make(
+                cloudwatch.MetricAlarm,
                 f"{name}-{alarm}",
-                name=self.physical(f"{name}-{alarm}", 255),
                 alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
                 alarm_actions=[action],
-                tags=self.tags_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
-                opts=self.child(),
                 **plans.idle_alarm(runtime=runtime, guard=guard, group=physical, seconds=seconds),
             )

@@ -27,21 +27,13 @@ def role(
     region: str,
 ) -> iam.Role:
     """A role with the AWS policies `managed` and policies of its own `inline`, both by name."""
-    child = owner.child()
-    made = iam.Role(
-        name,
-        name=owner.physical(name, 64),
-        description=description,
-        assume_role_policy=trust,
-        tags=owner.tags_of(iam.Role, name),
-        opts=child,
-    )
+    made = owner.make(iam.Role, name, description=description, assume_role_policy=trust)
     for policy in managed:
-        iam.RolePolicyAttachment(
+        owner.make(
+            iam.RolePolicyAttachment,
             f"{name}-{policy.rpartition('/')[2]}",
             role=made.name,
             policy_arn=f"arn:{plans.partition(region)}:iam::aws:policy/{policy}",
-            opts=child,
         )
     for suffix, document in (inline or {}).items():
         inline_policy(owner, f"{name}-{suffix}", made, document)
@@ -119,16 +111,15 @@ def service_key(
     owner: Owned, name: str, *, account: pulumi.Input[str], region: str, services: Sequence[str]
 ) -> kms.Key:
     """A key that AWS services of this account may use to hand messages on; the account administers it."""
-    made = kms.Key(
+    made = owner.make(
+        kms.Key,
         name,
         description=f"Messages of {pulumi.get_stack()} ({name})",
         enable_key_rotation=True,
         deletion_window_in_days=7,
         policy=derive(lambda number: service_key_policy(account=number, region=region, services=services), account),
-        tags=owner.tags_of(kms.Key, name),
-        opts=owner.child(),
     )
-    kms.Alias(name, name=f"alias/{owner.physical(name, 200)}", target_key_id=made.key_id, opts=owner.child())
+    owner.make(kms.Alias, name, name=f"alias/{owner.physical(name, 200)}", target_key_id=made.key_id)
     return made
 
 
@@ -163,13 +154,11 @@ def closed_group(
     `args` has vpc_id, vpc_cidr and, where S3 has a gateway endpoint, s3_prefix_list_id.
     `lustre` opens the ports of Lustre to file systems in the VPC.
     """
-    group = ec2.SecurityGroup(
+    group = owner.make(
+        ec2.SecurityGroup,
         name,
-        name=owner.physical(name, 255),
         description=f"{what}: everything among themselves, HTTPS to AWS, nothing in",
         vpc_id=args["vpc_id"],
-        tags=owner.tags_of(ec2.SecurityGroup, name),
-        opts=owner.child(),
     )
     rule(owner, f"{name}-from-self", group, "Everything from machines of this group", peer=group)
     rule(owner, f"{name}-to-self", group, "Everything to machines of this group", out=True, peer=group)
@@ -216,14 +205,7 @@ def rule(
         what["cidr_ipv4"] = cidr
     else:
         what["prefix_list_id"] = prefix_list
-    kind(
-        name,
-        security_group_id=group.id,
-        description=description,
-        tags=owner.tags_of(kind, name),
-        opts=owner.child(),
-        **what,
-    )
+    owner.make(kind, name, security_group_id=group.id, description=description, **what)
 
 
 def machine_settings(
@@ -287,7 +269,8 @@ def block_actions(
     }
     for edge, (action, when, moment, size) in edges.items():
         if when is not None:
-            autoscaling.Schedule(
+            owner.make(
+                autoscaling.Schedule,
                 f"{name}-{edge}",
                 scheduled_action_name=action,
                 autoscaling_group_name=group,
@@ -295,7 +278,6 @@ def block_actions(
                 min_size=0,
                 desired_capacity=size,
                 max_size=nodes[1],
-                opts=owner.child(),
             )
 
 
@@ -329,7 +311,7 @@ def queue_policy(*, queue: str, rule_arns: Sequence[str]) -> str:
 
 def inline_policy(owner: Owned, name: str, role: iam.Role, document: pulumi.Input[str]) -> None:
     """One more policy of a role's own."""
-    iam.RolePolicy(name, name=owner.physical(name, 128), role=role.id, policy=document, opts=owner.child())
+    owner.make(iam.RolePolicy, name, role=role.id, policy=document)
 
 
 def start_policy(definition: str, role_arn: str, *queues: str) -> str:

@@ -39,46 +39,39 @@ class Network(Owned):
         check_network(name, args)
         super().__init__(name, args, opts, kind="network", cloud="")
         region, cidr = args["region"], args.get("cidr", "10.120.0.0/16")
-        group = resources.ResourceGroup(
+        group = self.make(
+            resources.ResourceGroup,
             f"{name}-group",
-            resource_group_name=self.physical(name, 80),
+            resource_group_name=self.name_of(resources.ResourceGroup, name),
             location=region,
-            tags=self.tags_of(resources.ResourceGroup, f"{name}-group"),
-            opts=self.child(),
         )
         place = {"resource_group_name": group.name, "location": region}
-        security_group = network.NetworkSecurityGroup(
+        security_group = self.make(
+            network.NetworkSecurityGroup,
             f"{name}-rules",
-            network_security_group_name=self.physical(f"{name}-rules", 80),
             security_rules=self._rules(cidr, kubernetes=args.get("kubernetes", False)),
-            tags=self.tags_of(network.NetworkSecurityGroup, f"{name}-rules"),
-            opts=self.child(),
             **place,
         )
-        address = network.PublicIPAddress(
+        address = self.make(
+            network.PublicIPAddress,
             f"{name}-way-out",
-            public_ip_address_name=self.physical(f"{name}-way-out", 80),
             sku={"name": "Standard"},
             public_ip_allocation_method="Static",
-            tags=self.tags_of(network.PublicIPAddress, f"{name}-way-out"),
-            opts=self.child(),
             **place,
         )
-        gateway = network.NatGateway(
+        gateway = self.make(
+            network.NatGateway,
             f"{name}-way-out",
-            nat_gateway_name=self.physical(f"{name}-way-out", 80),
             sku={"name": "Standard"},
             public_ip_addresses=[{"id": address.id}],
-            tags=self.tags_of(network.NatGateway, f"{name}-way-out"),
-            opts=self.child(),
             **place,
         )
-        virtual = network.VirtualNetwork(
+        virtual = self.make(
+            network.VirtualNetwork,
             f"{name}-net",
-            virtual_network_name=self.physical(name, 64),
+            virtual_network_name=self.name_of(network.VirtualNetwork, name),
             address_space={"address_prefixes": [cidr]},
-            tags=self.tags_of(network.VirtualNetwork, f"{name}-net"),
-            opts=self.child(ignore_changes=["subnets"]),
+            opts=pulumi.ResourceOptions(ignore_changes=["subnets"]),
             **place,
         )
         ranges = subnet_ranges(cidr)
@@ -96,13 +89,16 @@ class Network(Owned):
             ("files", routed),
         ):
             if wanted == "nodes" or args.get(wanted.partition("-")[0]):
-                made[wanted] = network.Subnet(
+                made[wanted] = self.make(
+                    network.Subnet,
                     f"{name}-{wanted}",
                     resource_group_name=group.name,
                     virtual_network_name=virtual.name,
                     subnet_name=wanted,
                     address_prefix=ranges[wanted],
-                    opts=self.child(depends_on=list(made.values())),  # one network takes one change at a time
+                    opts=pulumi.ResourceOptions(
+                        depends_on=list(made.values())
+                    ),  # one network takes one change at a time
                     **settings,
                 )
         zones = {
@@ -134,15 +130,15 @@ class Network(Owned):
     def _private_zone(
         self, name: str, service: str, group: resources.ResourceGroup, virtual: network.VirtualNetwork
     ) -> privatedns.PrivateZone:
-        zone = privatedns.PrivateZone(
+        zone = self.make(
+            privatedns.PrivateZone,
             f"{name}-{service}",
             private_zone_name=PRIVATE_ZONES[service],
             resource_group_name=group.name,
             location="global",
-            tags=self.tags_of(privatedns.PrivateZone, f"{name}-{service}"),
-            opts=self.child(),
         )
-        privatedns.VirtualNetworkLink(
+        self.make(
+            privatedns.VirtualNetworkLink,
             f"{name}-{service}",
             virtual_network_link_name="nodes",
             private_zone_name=zone.name,
@@ -150,8 +146,6 @@ class Network(Owned):
             location="global",
             registration_enabled=False,
             virtual_network={"id": virtual.id},
-            tags=self.tags_of(privatedns.VirtualNetworkLink, f"{name}-{service}"),
-            opts=self.child(),
         )
         return zone
 

@@ -46,13 +46,11 @@ class GpuScaleSet(Owned):
             **of_capacity(mode),
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
         )
-        identity = managedidentity.UserAssignedIdentity(
+        identity = self.make(
+            managedidentity.UserAssignedIdentity,
             f"{name}-nodes",
-            resource_name_=self.physical(f"{name}-nodes", 128),
             resource_group_name=args["resource_group"],
             location=args["region"],
-            tags=self.tags_of(managedidentity.UserAssignedIdentity, f"{name}-nodes"),
-            opts=self.child(),
         )
         scale_set = self._scale_set(name, args, shape, identity)
         self._metrics_role(name, scale_set, identity)
@@ -86,9 +84,10 @@ class GpuScaleSet(Owned):
             "key_data": args.get("ssh_public_key") or plans.nobody_key(),
             "path": "/home/sizewell/.ssh/authorized_keys",
         }
-        return compute.VirtualMachineScaleSet(
+        return self.make(
+            compute.VirtualMachineScaleSet,
             f"{name}-nodes",
-            vm_scale_set_name=self.physical(name, 64),
+            vm_scale_set_name=self.name_of(compute.VirtualMachineScaleSet, name),
             resource_group_name=args["resource_group"],
             location=args["region"],
             zones=args["zones"] or None,
@@ -103,7 +102,7 @@ class GpuScaleSet(Owned):
                 **market,
                 "security_profile": {"encryption_at_host": True},
                 "os_profile": {
-                    "computer_name_prefix": plans.host_prefix(self.physical(name, 64)),
+                    "computer_name_prefix": plans.host_prefix(self.name_of(compute.VirtualMachineScaleSet, name)),
                     "admin_username": "sizewell",
                     "custom_data": plans.custom_data(
                         start_script=args.get("start_script", ""), rocm=shape.runtime == "rocm"
@@ -142,15 +141,15 @@ class GpuScaleSet(Owned):
                     "terminate_notification_profile": {"enable": True, "not_before_timeout": "PT15M"}
                 },
             },
-            tags=self.tags_of(compute.VirtualMachineScaleSet, f"{name}-nodes"),
-            opts=self.child(ignore_changes=["sku.capacity"]),
+            opts=pulumi.ResourceOptions(ignore_changes=["sku.capacity"]),
         )
 
     def _metrics_role(
         self, name: str, scale_set: compute.VirtualMachineScaleSet, identity: managedidentity.UserAssignedIdentity
     ) -> None:
         """The machines may publish the metric that their guard reads, on their own scale set only."""
-        authorization.RoleAssignment(
+        self.make(
+            authorization.RoleAssignment,
             f"{name}-metrics",
             role_assignment_name=guid("metrics", pulumi.get_stack(), name),
             scope=scale_set.id,
@@ -159,7 +158,6 @@ class GpuScaleSet(Owned):
             role_definition_id=scale_set.id.apply(
                 lambda value: plans.role_id(plans.subscription_of(value), plans.METRICS_PUBLISHER)
             ),
-            opts=self.child(),
         )
 
     def _writer(self, name: str, args: GpuScaleSetArgs, identity: managedidentity.UserAssignedIdentity) -> None:
@@ -180,9 +178,9 @@ class GpuScaleSet(Owned):
         guard, schedule = args.get("guard"), args.get("schedule")
         if guard is None and schedule is None:
             return
-        monitor.AutoscaleSetting(
+        self.make(
+            monitor.AutoscaleSetting,
             f"{name}-size",
-            autoscale_setting_name=self.physical(f"{name}-size", 64),
             resource_group_name=args["resource_group"],
             location=args["region"],
             enabled=True,
@@ -195,6 +193,4 @@ class GpuScaleSet(Owned):
                 schedule=schedule,
                 scale_set_id=scale_set.id,
             ),
-            tags=self.tags_of(monitor.AutoscaleSetting, f"{name}-size"),
-            opts=self.child(),
         )

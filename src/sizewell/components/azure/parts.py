@@ -27,13 +27,12 @@ def tenant(owner: Owned) -> pulumi.Output[str]:
 
 def identity(owner: Owned, name: str, args: Mapping[str, Any], **options: Any) -> managedidentity.UserAssignedIdentity:
     """An identity of its own: it has no rights until somebody gives it one."""
-    return managedidentity.UserAssignedIdentity(
+    return owner.make(
+        managedidentity.UserAssignedIdentity,
         name,
-        resource_name_=owner.physical(name, 128),
         resource_group_name=args["resource_group"],
         location=args["region"],
-        tags=owner.tags_of(managedidentity.UserAssignedIdentity, name),
-        opts=owner.child(**options),
+        opts=pulumi.ResourceOptions(**options),
     )
 
 
@@ -48,7 +47,8 @@ def assign(
     **options: Any,
 ) -> authorization.RoleAssignment:
     """A built-in role, by its GUID, on one resource or group; its name is the same in every run."""
-    return authorization.RoleAssignment(
+    return owner.make(
+        authorization.RoleAssignment,
         name,
         role_assignment_name=guid("role", pulumi.get_stack(), name),
         scope=scope,
@@ -57,7 +57,7 @@ def assign(
         role_definition_id=pulumi.Output.from_input(scope).apply(
             lambda value: plans.role_id(plans.subscription_of(value), role)
         ),
-        opts=owner.child(**options),
+        opts=pulumi.ResourceOptions(**options),
     )
 
 
@@ -73,7 +73,8 @@ def own_role(
 ) -> authorization.RoleAssignment:
     """A role with exactly these actions on one scope; Azure defines roles for resource groups at the narrowest."""
     group = pulumi.Output.from_input(scope).apply(plans.group_of)
-    role = authorization.RoleDefinition(
+    role = owner.make(
+        authorization.RoleDefinition,
         name,
         role_definition_id=guid("definition", pulumi.get_stack(), name),
         role_name=f"{description} ({owner.physical(name, 100)})",
@@ -82,16 +83,17 @@ def own_role(
         scope=group,
         assignable_scopes=[group],
         permissions=[{"actions": list(actions), "not_actions": [], "data_actions": [], "not_data_actions": []}],
-        opts=owner.child(**options),
+        opts=pulumi.ResourceOptions(**options),
     )
-    return authorization.RoleAssignment(
+    return owner.make(
+        authorization.RoleAssignment,
         name,
         role_assignment_name=guid("role", pulumi.get_stack(), name),
         scope=scope,
         principal_id=principal,
         principal_type="ServicePrincipal",
         role_definition_id=role.id,
-        opts=owner.child(**options),
+        opts=pulumi.ResourceOptions(**options),
     )
 
 
@@ -105,24 +107,22 @@ def private_endpoint(
     zones: Mapping[str, pulumi.Input[str]],
 ) -> network.PrivateEndpoint:
     """A private address of a service in the subnet; `zones` are the private DNS zones, by name, that know it."""
-    endpoint = network.PrivateEndpoint(
+    endpoint = owner.make(
+        network.PrivateEndpoint,
         name,
-        private_endpoint_name=owner.physical(name, 80),
         resource_group_name=args["resource_group"],
         location=args["region"],
         subnet={"id": args["subnet_id"]},
         private_link_service_connections=[{"name": group, "private_link_service_id": target, "group_ids": [group]}],
-        tags=owner.tags_of(network.PrivateEndpoint, name),
-        opts=owner.child(),
     )
     if zones:
-        network.PrivateDnsZoneGroup(
+        owner.make(
+            network.PrivateDnsZoneGroup,
             name,
             private_dns_zone_group_name="default",
             private_endpoint_name=endpoint.name,
             resource_group_name=args["resource_group"],
             private_dns_zone_configs=[{"name": key, "private_dns_zone_id": zone} for key, zone in zones.items()],
-            opts=owner.child(),
         )
     return endpoint
 
@@ -140,9 +140,9 @@ def zones_of(args: Mapping[str, Any], *services: str) -> dict[str, pulumi.Input[
 
 def action_group(owner: Owned, name: str, args: Mapping[str, Any], emails: Sequence[str]) -> monitor.ActionGroup:
     """Who hears of an alert: the named addresses; without any it stands in the portal and in whatever reads alerts."""
-    return monitor.ActionGroup(
+    return owner.make(
+        monitor.ActionGroup,
         name,
-        action_group_name=owner.physical(name, 260),
         group_short_name="sizewell",
         resource_group_name=args["resource_group"],
         location="global",
@@ -151,8 +151,6 @@ def action_group(owner: Owned, name: str, args: Mapping[str, Any], emails: Seque
             {"name": f"mail-{number}", "email_address": email, "use_common_alert_schema": True}
             for number, email in enumerate(emails)
         ],
-        tags=owner.tags_of(monitor.ActionGroup, name),
-        opts=owner.child(),
     )
 
 
@@ -178,13 +176,13 @@ def checkpoint_access(
             subscription=value, resource_group=writer["resource_group"], account=writer["account"]
         )
     )
-    authorization.RoleAssignment(
+    owner.make(
+        authorization.RoleAssignment,
         name,
         role_assignment_name=guid("checkpoints", pulumi.get_stack(), name.removesuffix("-checkpoints")),
         scope=account.apply(plans.group_of),
         principal_id=principal,
         principal_type="ServicePrincipal",
         role_definition_id=at.apply(lambda value: plans.role_id(value, writer["role"])),
-        opts=owner.child(),
     )
     private_endpoint(owner, name, args, target=account, group="blob", zones=zones_of(args, "blob"))

@@ -28,18 +28,18 @@ class Network(Owned):
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_network(name, args)
         super().__init__(name, args, opts, kind="network", cloud="")
-        network = compute.Network(
+        network = self.make(
+            compute.Network,
             f"{name}-net",
-            name=self.physical(name, 63),
+            name=self.name_of(compute.Network, name),
             description=f"Private network of {pulumi.get_stack()}",
             auto_create_subnetworks=False,
             routing_mode="REGIONAL",
             mtu=8896,
-            opts=self.child(),
         )
-        subnetwork = compute.Subnetwork(
+        subnetwork = self.make(
+            compute.Subnetwork,
             f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 63),
             network=network.id,
             region=args["region"],
             ip_cidr_range=args.get("cidr", "10.80.0.0/16"),
@@ -49,7 +49,6 @@ class Network(Owned):
                 {"range_name": PODS_RANGE, "ip_cidr_range": args.get("pods_cidr", "10.96.0.0/12")},
                 {"range_name": SERVICES_RANGE, "ip_cidr_range": args.get("services_cidr", "10.112.0.0/20")},
             ],
-            opts=self.child(),
         )
         self._fabric = self._fabric_networks(name, args)
 
@@ -77,35 +76,32 @@ class Network(Owned):
         plain, rdma = plans.FABRIC_NETWORKS.get(args.get("fabric", ""), (0, 0))
         subnetworks = []
         for number in range(plain):
-            network = compute.Network(
+            network = self.make(
+                compute.Network,
                 f"{name}-gpu-{number}",
-                name=self.physical(f"{name}-gpu-{number}", 63),
                 description="Accelerator interface",
                 auto_create_subnetworks=False,
                 mtu=8244 if args["fabric"] != "gpudirect-rdma" else 8896,
-                opts=self.child(),
             )
             cidr = f"192.168.{number + 1}.0/24"
             subnetworks.append(self._fabric_subnetwork(f"{name}-gpu-{number}", args, network, cidr))
-            compute.Firewall(
+            self.make(
+                compute.Firewall,
                 f"{name}-gpu-{number}",
-                name=self.physical(f"{name}-gpu-{number}", 63),
                 description="Everything between the accelerator interfaces of this network",
                 network=network.id,
                 direction="INGRESS",
                 source_ranges=[cidr],
                 allows=[{"protocol": "tcp"}, {"protocol": "udp"}, {"protocol": "icmp"}],
-                opts=self.child(),
             )
         if rdma:
-            network = compute.Network(
+            network = self.make(
+                compute.Network,
                 f"{name}-rdma",
-                name=self.physical(f"{name}-rdma", 63),
                 description="RDMA between the accelerators",
                 auto_create_subnetworks=False,
                 network_profile=f"global/networkProfiles/{args['fabric_zone']}-vpc-roce",
                 mtu=8896,
-                opts=self.child(),
             )
             for number in range(rdma):
                 cidr = f"192.168.{32 + number}.0/24"
@@ -115,12 +111,11 @@ class Network(Owned):
     def _fabric_subnetwork(
         self, name: str, args: NetworkArgs, network: compute.Network, cidr: str
     ) -> compute.Subnetwork:
-        return compute.Subnetwork(
+        return self.make(
+            compute.Subnetwork,
             name,
-            name=self.physical(name, 63),
             network=network.name,
             region=args["region"],
             ip_cidr_range=cidr,
             private_ip_google_access=True,
-            opts=self.child(),
         )

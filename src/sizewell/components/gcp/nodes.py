@@ -82,7 +82,8 @@ class AcceleratorPool(Owned):
         labels = plans.node_labels(args)
         queued: dict[str, Any] = {"queued_provisioning": {"enabled": True}} if mode == "queued" else {}
         surge = {"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1}
-        return container.NodePool(
+        return self.make(
+            container.NodePool,
             f"{name}-nodes",
             name=self.physical_pool(name),
             cluster=args["cluster"],
@@ -116,7 +117,7 @@ class AcceleratorPool(Owned):
                 **plans.capacity(args),
             },
             upgrade_settings=surge,
-            opts=self.child(
+            opts=pulumi.ResourceOptions(
                 ignore_changes=[
                     "initialNodeCount",
                     "nodeCount",
@@ -135,14 +136,13 @@ class AcceleratorPool(Owned):
         placement = plans.placement(args, tpu_slice)
         if not (policy := plans.workload_policy(tpu_slice)):
             return placement
-        made = compute.ResourcePolicy(
+        made = self.make(
+            compute.ResourcePolicy,
             f"{name}-slice",
-            name=self.physical(f"{name}-slice", 63),
             project=args["project"],
             region=args["region"],
             description=f"Slices {policy['accelerator_topology']} of {name}",
             workload_policy=policy,
-            opts=self.child(),
         )
         return {"placement_policy": {**placement["placement_policy"], "policy_name": made.name}}
 
@@ -159,14 +159,14 @@ class AcceleratorPool(Owned):
             return
         subject = f"{writer['namespace']}/{writer['service_account']}"
         project = pulumi.Output.from_input(args["project"])
-        serviceaccount.IAMMember(
+        self.make(
+            serviceaccount.IAMMember,
             f"{name}-writer",
             service_account_id=project.apply(
                 lambda value: f"projects/{value}/serviceAccounts/{writer['account']}@{value}.iam.gserviceaccount.com"
             ),
             role="roles/iam.workloadIdentityUser",
             member=project.apply(lambda value: f"serviceAccount:{value}.svc.id.goog[{subject}]"),
-            opts=self.child(),
         )
 
     def _clocks(
@@ -201,9 +201,9 @@ class AcceleratorPool(Owned):
                 ends=args.get("expires", ""),
             )
         )
-        workflow = workflows.Workflow(
+        workflow = self.make(
+            workflows.Workflow,
             f"{name}-size",
-            name=self.physical(f"{name}-size", 64),
             description=f"Fills and empties {name}: size working, zero, or idle",
             project=args["project"],
             region=args["region"],
@@ -211,14 +211,15 @@ class AcceleratorPool(Owned):
             call_log_level="LOG_ERRORS_ONLY",
             deletion_protection=False,
             source_contents=source,
-            labels=self.tags_of(workflows.Workflow, f"{name}-size"),
-            opts=self.child(depends_on=pools),
+            opts=pulumi.ResourceOptions(depends_on=pools),
         )
-        executions = f"locations/{args['region']}/workflows/{self.physical(f'{name}-size', 64)}/executions"
+        executions = (
+            f"locations/{args['region']}/workflows/{self.name_of(workflows.Workflow, f'{name}-size')}/executions"
+        )
         for clock, settings in clocks.items():
-            cloudscheduler.Job(
+            self.make(
+                cloudscheduler.Job,
                 f"{name}-{clock}",
-                name=self.physical(f"{name}-{clock}", 500),
                 description=f"Asks for {settings['size']}: {name}",
                 project=args["project"],
                 region=args["region"],
@@ -235,7 +236,7 @@ class AcceleratorPool(Owned):
                     "headers": {"Content-Type": "application/json"},
                     "oauth_token": {"service_account_email": starter.email, "scope": SCOPES[0]},
                 },
-                opts=self.child(depends_on=[workflow]),
+                opts=pulumi.ResourceOptions(depends_on=[workflow]),
             )
 
     def _guard(self, name: str, args: AcceleratorPoolArgs, pools: list[container.NodePool]) -> None:
@@ -255,13 +256,12 @@ class AcceleratorPool(Owned):
             ],
             "evaluation_missing_data": "EVALUATION_MISSING_DATA_INACTIVE",  # no data is not idleness
         }
-        monitoring.AlertPolicy(
+        self.make(
+            monitoring.AlertPolicy,
             f"{name}-idle",
             display_name=f"{pulumi.get_stack()} {name} is idle",
             combiner="AND",
             severity="WARNING",
             conditions=[{"display_name": "accelerators idle", "condition_threshold": condition}],
             notification_channels=[parts.notices(self, name, args)],
-            user_labels=self.tags_of(monitoring.AlertPolicy, f"{name}-idle"),
-            opts=self.child(),
         )

@@ -19,24 +19,23 @@ def own_key(
     Google Cloud never deletes a key ring: its name is Pulumi's, with a random end, so that a second `up` after a
     destroy does not meet the first one's.
     """
-    ring = kms.KeyRing(f"{name}-key", location=region, opts=owner.child())
-    key = kms.CryptoKey(
+    ring = owner.make(kms.KeyRing, f"{name}-key", location=region)
+    key = owner.make(
+        kms.CryptoKey,
         f"{name}-key",
         name="own",
         key_ring=ring.id,
         rotation_period="7776000s",
         destroy_scheduled_duration="2592000s",
-        labels=owner.tags_of(kms.CryptoKey, f"{name}-key"),
-        opts=owner.child(),
     )
-    identity = projects.ServiceIdentity(f"{name}-agent", project=project, service=service, opts=owner.child())
+    identity = owner.make(projects.ServiceIdentity, f"{name}-agent", project=project, service=service)
     grants = [
-        kms.CryptoKeyIAMMember(
+        owner.make(
+            kms.CryptoKeyIAMMember,
             f"{name}-{agent}",
             crypto_key_id=key.id,
             role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
             member=identity.email.apply(lambda email, agent=agent: plans.agent_member(email, agent)),
-            opts=owner.child(),
         )
         for agent in agents
     ]
@@ -57,22 +56,16 @@ def account(
     owner: Owned, name: str, args: Mapping[str, Any], title: str, permissions: tuple[str, ...]
 ) -> serviceaccount.Account:
     """An account that may do this and nothing else."""
-    made = serviceaccount.Account(
-        name,
-        account_id=owner.physical(name, 30),
-        project=args["project"],
-        display_name=title,
-        opts=owner.child(),
-    )
-    role = projects.IAMCustomRole(
+    made = owner.make(serviceaccount.Account, name, project=args["project"], display_name=title)
+    role = owner.make(
+        projects.IAMCustomRole,
         name,
         role_id=owner.physical(name, 60).replace("-", "_"),
         project=args["project"],
         title=title,
         permissions=list(permissions),
-        opts=owner.child(),
     )
-    projects.IAMMember(name, project=args["project"], role=role.name, member=made.member, opts=owner.child())
+    owner.make(projects.IAMMember, name, project=args["project"], role=role.name, member=made.member)
     return made
 
 
@@ -81,32 +74,26 @@ def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> pulumi.Output[s
 
     Its agent comes with a project's first channel; all agents of a project begin with the project's number.
     """
-    topic = pubsub.Topic(
-        f"{name}-notices",
-        name=owner.physical(f"{name}-notices", 255),
-        project=args["project"],
-        labels=owner.tags_of(pubsub.Topic, f"{name}-notices"),
-        opts=owner.child(),
-    )
-    channel = monitoring.NotificationChannel(
+    topic = owner.make(pubsub.Topic, f"{name}-notices", project=args["project"])
+    channel = owner.make(
+        monitoring.NotificationChannel,
         f"{name}-notices",
         display_name=f"Notices of {name}",
         project=args["project"],
         type="pubsub",
         labels={"topic": topic.id},
-        user_labels=owner.tags_of(monitoring.NotificationChannel, f"{name}-notices"),
-        opts=owner.child(),
     )
-    known = projects.ServiceIdentity(
-        f"{name}-notices", project=args["project"], service="container.googleapis.com", opts=owner.child()
+    known = owner.make(
+        projects.ServiceIdentity, f"{name}-notices", project=args["project"], service="container.googleapis.com"
     )
-    pubsub.TopicIAMMember(
+    owner.make(
+        pubsub.TopicIAMMember,
         f"{name}-notices",
         topic=topic.name,
         project=args["project"],
         role="roles/pubsub.publisher",
         member=known.email.apply(lambda email: plans.agent_member(email, "gcp-sa-monitoring-notification")),
-        opts=owner.child(depends_on=[channel]),
+        opts=pulumi.ResourceOptions(depends_on=[channel]),
     )
     channel_id: pulumi.Output[str] = channel.id
     return channel_id

@@ -42,7 +42,7 @@ def make(owner: Owned, name: str, args: Mapping[str, Any], found: Sequence[Manif
     """The manifests as resources of `owner` on the cluster of its own provider; what was made, as Kind/name."""
     config = pulumi.Output.secret(args["kubeconfig"])
     kind = type(owner).__name__.lower()
-    provider = kubernetes.Provider(f"{name}-{kind}", kubeconfig=config, opts=owner.child())
+    provider = owner.make(kubernetes.Provider, f"{name}-{kind}", kubeconfig=config)
     before: list[pulumi.Resource] = []
     made: list[pulumi.Resource] = []
     for one in sorted(found, key=lambda one: one["kind"] not in FIRST):
@@ -71,14 +71,18 @@ def _object(
     if kind in IMMUTABLE:
         rest["spec"] = {key: value for key, value in rest["spec"].items() if key != "ttlSecondsAfterFinished"}
         # what ends by itself and goes would be made, and run, again by the next update
-    child = owner.child(**options)
-    cls = CORE.get(kind)
-    if cls is None:
-        resource: pulumi.Resource = kubernetes.apiextensions.CustomResource(
-            name, api_version=manifest["apiVersion"], kind=kind, metadata=metadata, spec=rest["spec"], opts=child
-        )
-        return resource
-    return cls(name, metadata=metadata, opts=child, **{SPELLED.get(key, key): rest[key] for key in rest})
+    inputs: dict[str, Any] = {"metadata": metadata, "opts": pulumi.ResourceOptions(**options)}
+    if kind in CORE:
+        return owner.make(CORE[kind], name, **inputs, **{SPELLED.get(key, key): rest[key] for key in rest})
+    resource: pulumi.Resource = owner.make(
+        kubernetes.apiextensions.CustomResource,
+        name,
+        api_version=manifest["apiVersion"],
+        kind=kind,
+        spec=rest["spec"],
+        **inputs,
+    )
+    return resource
 
 
 CORE: dict[str, Callable[..., pulumi.Resource]] = {

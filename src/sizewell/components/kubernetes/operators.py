@@ -22,7 +22,7 @@ class Operators(Owned):
         check_operators(name, args)
         super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
         registry = args.get("registry", "")
         made = [release(self, name, one, provider, registry=registry) for one in args["operators"]]
         self.releases = pulumi.Output.all(*[one.name for one in made])
@@ -43,7 +43,8 @@ def release(
     source: dict[str, Any] = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
     if registry != "":
         source["values"] = derive(lambda at: objects.mirrored(operator, at), registry)
-    return kubernetes.helm.v3.Release(
+    return owner.make(
+        kubernetes.helm.v3.Release,
         f"{name}-{operator}",
         name=operator,
         namespace=f"{operator}-system",
@@ -51,6 +52,6 @@ def release(
         chart=settings["chart"],
         version=settings["version"],
         atomic=True,
-        opts=owner.child(provider=provider, depends_on=after or []),
+        opts=pulumi.ResourceOptions(provider=provider, depends_on=after or []),
         **source,
     )

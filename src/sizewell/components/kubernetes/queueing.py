@@ -28,20 +28,21 @@ class Queueing(Owned):
         check_queueing(name, args)
         super().__init__(name, args, opts, kind="queue")
         config = pulumi.Output.secret(args["kubeconfig"])
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
         mirror = args.get("registry", "")
         jobs = [release(self, name, one, provider, registry=mirror) for one in args.get("operators", ["jobset"])]
         queue = release(
             self, name, "kueue", provider, after=jobs, registry=mirror
         )  # it looks for the kinds of jobs when it starts
         for priority, value in objects.PRIORITIES.items():
-            kubernetes.scheduling.v1.PriorityClass(
+            self.make(
+                kubernetes.scheduling.v1.PriorityClass,
                 f"{name}-{priority}",
                 metadata={"name": priority},
                 value=value,
                 global_default=False,
                 description="Who goes first in a queue; above 0, the value of jobs without one",
-                opts=self.child(provider=provider),
+                opts=pulumi.ResourceOptions(provider=provider),
             )
         before: list[pulumi.Resource] = [queue]
         for manifest in objects.manifests(args):
@@ -57,11 +58,12 @@ class Queueing(Owned):
     ) -> kubernetes.apiextensions.CustomResource:
         metadata = manifest["metadata"]
         where = f"-{metadata['namespace']}" if "namespace" in metadata else ""
-        return kubernetes.apiextensions.CustomResource(
+        return self.make(
+            kubernetes.apiextensions.CustomResource,
             f"{owner}-{manifest['kind'].lower()}-{metadata['name']}{where}",
             api_version=manifest["apiVersion"],
             kind=manifest["kind"],
             metadata=metadata,
             spec=manifest["spec"],
-            opts=self.child(provider=provider, depends_on=list(after)),
+            opts=pulumi.ResourceOptions(provider=provider, depends_on=list(after)),
         )

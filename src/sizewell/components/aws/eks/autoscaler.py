@@ -34,20 +34,20 @@ class EksAutoscaler(Owned):
             inline={"groups": eks_scaling.role_policy(region=region, cluster=cluster)},
             region=region,
         )
-        identity = eks.PodIdentityAssociation(
+        identity = self.make(
+            eks.PodIdentityAssociation,
             f"{name}-pod",
             cluster_name=cluster,
             namespace=eks_scaling.NAMESPACE,
             service_account=eks_scaling.ACCOUNT,
             role_arn=role.arn,
-            tags=self.tags_of(eks.PodIdentityAssociation, f"{name}-pod"),
-            opts=self.child(),
         )
         config = pulumi.Output.secret(args["kubeconfig"])
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
-        groups = {self.physical(pool, 63): mode for pool, mode in args.get("pools", {}).items()}
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
+        groups = {self.name_of(eks.NodeGroup, pool): mode for pool, mode in args.get("pools", {}).items()}
         settings = eks_scaling.chart(cluster=cluster, region=region, registry=args.get("registry", ""), groups=groups)
-        release = kubernetes.helm.v3.Release(
+        release = self.make(
+            kubernetes.helm.v3.Release,
             f"{name}-release",
             name=settings["chart"],
             namespace=eks_scaling.NAMESPACE,
@@ -56,7 +56,7 @@ class EksAutoscaler(Owned):
             repository_opts={"repo": settings["repository"]},
             values=settings["values"],
             skip_await=True,  # its image may come into the mirror later
-            opts=self.child(provider=provider, depends_on=[identity]),
+            opts=pulumi.ResourceOptions(provider=provider, depends_on=[identity]),
         )
         self.release = release.name
         self.role_arn = role.arn

@@ -74,15 +74,15 @@ class EksCluster(Owned):
 
     def _cluster(self, name: str, args: EksClusterArgs, role: iam.Role, key: pulumi.Input[str]) -> eks.Cluster:
         physical = self.physical(name, 100)
-        logs = cloudwatch.LogGroup(  # else EKS makes one: never encrypted, never ending, left behind
+        logs = self.make(  # else EKS makes one: never encrypted, never ending, left behind
+            cloudwatch.LogGroup,
             f"{name}-control",
             name=f"/aws/eks/{physical}/cluster",
             kms_key_id=key,
             retention_in_days=365,
-            tags=self.tags_of(cloudwatch.LogGroup, f"{name}-control"),
-            opts=self.child(),
         )
-        return eks.Cluster(
+        return self.make(
+            eks.Cluster,
             f"{name}-cluster",
             name=physical,
             version=args.get("version", KUBERNETES),
@@ -102,15 +102,17 @@ class EksCluster(Owned):
             upgrade_policy={"support_type": "STANDARD"},  # extended support costs six times as much
             bootstrap_self_managed_addons=False,
             deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
-            tags=self.tags_of(eks.Cluster, f"{name}-cluster"),
-            opts=self.child(depends_on=[logs], ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"]),
+            opts=pulumi.ResourceOptions(
+                depends_on=[logs], ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"]
+            ),
         )
 
     def _runners(self, name: str, args: EksClusterArgs, cluster: eks.Cluster) -> None:
         """The group that EKS made admits the machines alone; what else uses the private address is named."""
         for number, cidr in enumerate(args.get("api_cidrs", [])):
             group = cluster.vpc_config.apply(lambda found: getattr(found, "cluster_security_group_id", None) or "")
-            vpc.SecurityGroupIngressRule(
+            self.make(
+                vpc.SecurityGroupIngressRule,
                 f"{name}-api-{number}",
                 security_group_id=group,
                 description="Runners and administrators to the API",
@@ -118,27 +120,19 @@ class EksCluster(Owned):
                 from_port=443,
                 to_port=443,
                 cidr_ipv4=cidr,
-                tags=self.tags_of(vpc.SecurityGroupIngressRule, f"{name}-api-{number}"),
-                opts=self.child(),
             )
 
     def _admins(self, name: str, args: EksClusterArgs, cluster: eks.Cluster) -> None:
         policy = f"arn:{plans.partition(args['region'])}:eks::aws:cluster-access-policy/{ADMIN_POLICY}"
         for number, arn in enumerate(args.get("admin_arns", [])):
-            entry = eks.AccessEntry(
-                f"{name}-admin-{number}",
-                cluster_name=cluster.name,
-                principal_arn=arn,
-                tags=self.tags_of(eks.AccessEntry, f"{name}-admin-{number}"),
-                opts=self.child(),
-            )
-            eks.AccessPolicyAssociation(
+            entry = self.make(eks.AccessEntry, f"{name}-admin-{number}", cluster_name=cluster.name, principal_arn=arn)
+            self.make(
+                eks.AccessPolicyAssociation,
                 f"{name}-admin-{number}",
                 cluster_name=cluster.name,
                 principal_arn=entry.principal_arn,
                 policy_arn=policy,
                 access_scope={"type": "cluster"},
-                opts=self.child(),
             )
 
     def _system_pool(
@@ -154,19 +148,15 @@ class EksCluster(Owned):
             region=args["region"],
         )
         tags = {**self.tags_of(eks.NodeGroup, f"{name}-system"), "Name": self.physical(f"{name}-system", 128)}
-        template = ec2.LaunchTemplate(
-            f"{name}-system",
-            name=self.physical(f"{name}-system", 128),
-            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-system"),
-            opts=self.child(),
-            **parts.machine_settings(disk_gib=80, key=key, tags=tags),
+        template = self.make(
+            ec2.LaunchTemplate, f"{name}-system", **parts.machine_settings(disk_gib=80, key=key, tags=tags)
         )
         nodes = args.get("system_nodes", 2)
         first = [self._addon(name, args, cluster, addon) for addon in eks_plans.BEFORE_MACHINES]
-        return eks.NodeGroup(
+        return self.make(
+            eks.NodeGroup,
             f"{name}-system",
             cluster_name=cluster.name,
-            node_group_name=self.physical(f"{name}-system", 63),
             node_role_arn=role.arn,
             subnet_ids=args["subnet_ids"],
             ami_type=eks_plans.IMAGE_TYPES[""],
@@ -177,8 +167,7 @@ class EksCluster(Owned):
             update_config={"max_unavailable": 1},
             node_repair_config={"enabled": True},
             labels={"sizewell/pool": "system"},
-            tags=self.tags_of(eks.NodeGroup, f"{name}-system"),
-            opts=self.child(depends_on=first, ignore_changes=["scalingConfig.desiredSize"]),
+            opts=pulumi.ResourceOptions(depends_on=first, ignore_changes=["scalingConfig.desiredSize"]),
         )
 
     def _addons(self, name: str, args: EksClusterArgs, cluster: eks.Cluster, system: eks.NodeGroup) -> None:
@@ -203,14 +192,14 @@ class EksCluster(Owned):
                 **settings,
                 "pod_identity_associations": [{"role_arn": role.arn, "service_account": account}],
             }
-        return eks.Addon(
+        return self.make(
+            eks.Addon,
             f"{name}-{addon}",
             cluster_name=cluster.name,
             addon_name=addon,
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="PRESERVE",
-            tags=self.tags_of(eks.Addon, f"{name}-{addon}"),
-            opts=self.child(**options),
+            opts=pulumi.ResourceOptions(**options),
             **settings,
         )
 

@@ -50,15 +50,14 @@ class ImageMirror(Owned):
         for image in args["images"]:
             path = image.partition("/")[2].rpartition(":")[0]
             at = f"{name}-{path.replace('/', '-')}"
-            ecr.Repository(
+            self.make(
+                ecr.Repository,
                 at,
                 name=f"{prefix}/{path}",
                 image_tag_mutability="IMMUTABLE",
                 image_scanning_configuration={"scan_on_push": True},
                 encryption_configurations=[key],
                 force_delete=True,  # copies only
-                tags=self.tags_of(ecr.Repository, at),
-                opts=self.child(),
             )
         self.registry = pulumi.Output.from_input(derive(lambda number: registry_of(number, region, prefix), account))
         self.copies = self.registry.apply(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pulumi
-from pulumi_aws import autoscaling, ec2, eks
+from pulumi_aws import autoscaling, cloudwatch, ec2, eks
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.eks import parts as eks_parts
@@ -90,26 +90,18 @@ class EksNodeGroup(Owned):
         elif eks_plans.has_efa(
             shape, gang=gang
         ):  # never with a reservation: its machines stand where they were reserved
-            placement = ec2.PlacementGroup(
-                f"{name}-nodes",
-                name=self.physical(f"{name}-nodes", 255),
-                strategy="cluster",
-                tags=self.tags_of(ec2.PlacementGroup, f"{name}-nodes"),
-                opts=self.child(),
-            )
+            placement = self.make(ec2.PlacementGroup, f"{name}-nodes", strategy="cluster")
             market["placement"] = {"group_name": placement.name}
         if mode != "spot":  # a spot pool may have several types, which stand in the node group
             market["instance_type"] = shape.instance_type
         market["user_data"] = eks_plans.first_boot(shape, efa=eks_plans.has_efa(shape, gang=gang))
         tags = {**self.tags_of(eks.NodeGroup, f"{name}-nodes"), "Name": self.physical(name, 128)}
-        return ec2.LaunchTemplate(
+        return self.make(
+            ec2.LaunchTemplate,
             f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 128),
             network_interfaces=plans.network_interfaces(
                 shape, gang=gang, security_groups=[args["cluster_security_group_id"], own.id]
             ),
-            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-nodes"),
-            opts=self.child(),
             **parts.machine_settings(disk_gib=args["disk_gib"], key=key, tags=tags),
             **market,
         )
@@ -127,10 +119,11 @@ class EksNodeGroup(Owned):
         types: dict[str, Any] = {}
         if mode == "spot":
             types["instance_types"] = [shape.instance_type, *args.get("fallback_types", [])]
-        return eks.NodeGroup(
+        return self.make(
+            eks.NodeGroup,
             f"{name}-nodes",
             cluster_name=args["cluster"],
-            node_group_name=self.physical(name, 63),
+            node_group_name=self.name_of(eks.NodeGroup, name),
             node_role_arn=role_arn,
             subnet_ids=args["subnet_ids"],
             ami_type=eks_plans.image_type(shape),
@@ -145,8 +138,7 @@ class EksNodeGroup(Owned):
             node_repair_config={"enabled": True},
             labels=eks_plans.labels(shape, pool=name, efa=efa),
             taints=eks_plans.taints(shape),
-            tags=self.tags_of(eks.NodeGroup, f"{name}-nodes"),
-            opts=self.child(ignore_changes=["scalingConfig.desiredSize"]),
+            opts=pulumi.ResourceOptions(ignore_changes=["scalingConfig.desiredSize"]),
             **types,
         )
 
@@ -163,11 +155,11 @@ class EksNodeGroup(Owned):
             guard=args.get("guard"),
         )
         for key, value in tags.items():
-            autoscaling.Tag(
+            self.make(
+                autoscaling.Tag,
                 f"{name}-{eks_scaling.tag_name(key)}",
                 autoscaling_group_name=scaled,
                 tag={"key": key, "value": value, "propagate_at_launch": False},
-                opts=self.child(),
             )
 
     def _schedule(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> None:
@@ -175,11 +167,11 @@ class EksNodeGroup(Owned):
             return
         sizes = {key: args[key] for key in ("nodes_min", "nodes_initial", "nodes_max")}
         for action, settings in plans.schedule_actions(args["schedule"], **sizes, closed=True).items():
-            autoscaling.Schedule(
+            self.make(
+                autoscaling.Schedule,
                 f"{name}-{action}",
                 scheduled_action_name=action,
                 autoscaling_group_name=scaled,
-                opts=self.child(),
                 **settings,
             )
 
@@ -221,23 +213,22 @@ class EksNodeGroup(Owned):
                 name,
                 region=args["region"],
                 account=account,
-                alarm=self.physical(f"{name}-idle-stop", 255),
+                alarm=self.name_of(cloudwatch.MetricAlarm, f"{name}-idle-stop"),
                 content=eks_scaling.hold_document(),
-                may={"group": eks_scaling.hold_policy(region=args["region"], group=self.physical(name, 63))},
+                may={"group": eks_scaling.hold_policy(region=args["region"], group=self.name_of(eks.NodeGroup, name))},
                 inputs={"Group": scaled},
             )
 
     def _to_least(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> pulumi.Output[str]:
         """A pool that keeps machines goes down to those; more come as soon as a pod waits for one."""
-        stop = autoscaling.Policy(
+        stop = self.make(
+            autoscaling.Policy,
             f"{name}-stop",
-            name=self.physical(f"{name}-stop", 255),
             autoscaling_group_name=scaled,
             policy_type="SimpleScaling",
             adjustment_type="ExactCapacity",
             scaling_adjustment=args["nodes_min"],
             cooldown=300,
-            opts=self.child(),
         )
         arn: pulumi.Output[str] = stop.arn
         return arn

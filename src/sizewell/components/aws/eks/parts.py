@@ -28,14 +28,13 @@ def pod_writer(owner: Owned, name: str, args: Mapping[str, Any], cluster: pulumi
         inline={"checkpoints": document},
         region=region,
     )
-    eks.PodIdentityAssociation(
+    owner.make(
+        eks.PodIdentityAssociation,
         f"{name}-writer",
         cluster_name=cluster,
         namespace=args.get("namespace", "default"),
         service_account=args.get("service_account", name),
         role_arn=role.arn,
-        tags=owner.tags_of(eks.PodIdentityAssociation, f"{name}-writer"),
-        opts=owner.child(),
     )
     arn: pulumi.Output[str] = role.arn
     return arn
@@ -46,13 +45,7 @@ def notices(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.In
     key = parts.service_key(
         owner, f"{name}-notices", account=account, region=args["region"], services=("cloudwatch.amazonaws.com",)
     )
-    return sns.Topic(
-        f"{name}-notices",
-        name=owner.physical(f"{name}-notices", 256),
-        kms_master_key_id=key.arn,
-        tags=owner.tags_of(sns.Topic, f"{name}-notices"),
-        opts=owner.child(),
-    )
+    return owner.make(sns.Topic, f"{name}-notices", kms_master_key_id=key.arn)
 
 
 def idle_alarm(
@@ -67,12 +60,10 @@ def idle_alarm(
     cluster: pulumi.Input[str],
 ) -> None:
     """An alarm after `seconds` without work on the busiest accelerator of the cluster."""
-    cloudwatch.MetricAlarm(
+    owner.make(
+        cloudwatch.MetricAlarm,
         f"{name}-{alarm}",
-        name=owner.physical(f"{name}-{alarm}", 255),
         alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
         alarm_actions=[action],
-        tags=owner.tags_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
-        opts=owner.child(),
         **eks_plans.idle_alarm(runtime=runtime, guard=guard, cluster=cluster, seconds=seconds),
     )

@@ -22,7 +22,7 @@ class EksDevicePlugins(Owned):
     def __init__(self, name: str, args: EksDevicePluginsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_plugins(name, args)
         super().__init__(name, args, opts, kind="cluster", region="")
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=args["kubeconfig"], opts=self.child())
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=args["kubeconfig"])
         registry, region = args.get("registry", ""), args.get("region", "")
 
         def charts(mirror: str) -> dict[str, dict[str, Any]]:
@@ -48,7 +48,8 @@ class EksDevicePlugins(Owned):
         self, owner: str, name: str, settings: dict[str, Any], *, provider: kubernetes.Provider
     ) -> kubernetes.helm.v3.Release:
         source = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
-        return kubernetes.helm.v3.Release(
+        return self.make(
+            kubernetes.helm.v3.Release,
             f"{owner}-{name}",
             name=name,
             namespace="kube-system",
@@ -56,6 +57,6 @@ class EksDevicePlugins(Owned):
             version=settings["version"],
             values=settings["values"],
             skip_await=True,  # there may be no machine yet; the plug-in starts with each that comes
-            opts=self.child(provider=provider),
+            opts=pulumi.ResourceOptions(provider=provider),
             **source,
         )

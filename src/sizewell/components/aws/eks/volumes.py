@@ -22,11 +22,12 @@ class LustreVolume(Owned):
     def __init__(self, name: str, args: LustreVolumeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_volume(name, args)
         super().__init__(name, args, opts, kind="cluster")
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=args["kubeconfig"], opts=self.child())
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=args["kubeconfig"])
         labels = self.tags_of(kubernetes.core.v1.PersistentVolume, f"{name}-volume")
         capacity, physical = {"storage": f"{args['capacity_gib']}Gi"}, self.physical(name, 63)
         modes = ["ReadOnlyMany" if args.get("read_only") else "ReadWriteMany"]
-        volume = kubernetes.core.v1.PersistentVolume(
+        volume = self.make(
+            kubernetes.core.v1.PersistentVolume,
             f"{name}-volume",
             metadata={"name": physical, "labels": labels},
             spec={
@@ -42,9 +43,10 @@ class LustreVolume(Owned):
                     "volume_attributes": {"dnsname": args["dns_name"], "mountname": args["mount_name"]},
                 },
             },
-            opts=self.child(provider=provider),
+            opts=pulumi.ResourceOptions(provider=provider),
         )
-        claim = kubernetes.core.v1.PersistentVolumeClaim(
+        claim = self.make(
+            kubernetes.core.v1.PersistentVolumeClaim,
             f"{name}-claim",
             metadata={
                 "name": args.get("claim", "data"),
@@ -57,7 +59,7 @@ class LustreVolume(Owned):
                 "volume_name": volume.metadata["name"],
                 "resources": {"requests": capacity},
             },
-            opts=self.child(provider=provider),
+            opts=pulumi.ResourceOptions(provider=provider),
         )
         self.claim_name = claim.metadata["name"]
         self.volume_name = volume.metadata["name"]

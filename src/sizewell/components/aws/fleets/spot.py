@@ -97,21 +97,15 @@ class SpotFleet(Owned):
     def _launch_template(
         self, name: str, args: SpotFleetArgs, shape: Shape, role: iam.Role, account: pulumi.Input[str]
     ) -> ec2.LaunchTemplate:
-        profile = iam.InstanceProfile(
-            f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 128),
-            role=role.name,
-            tags=self.tags_of(iam.InstanceProfile, f"{name}-nodes"),
-            opts=self.child(),
-        )
+        profile = self.make(iam.InstanceProfile, f"{name}-nodes", role=role.name)
         group = parts.closed_group(self, f"{name}-nodes", args, what=f"Machines of {name}")
         tags = {**self.tags_of(ec2.Fleet, f"{name}-fleet"), "Name": self.physical(name, 128)}
         settings = parts.machine_settings(
             disk_gib=args["disk_gib"], key=parts.key_arn(self, name, args, account), tags=tags
         )
-        return ec2.LaunchTemplate(
+        return self.make(
+            ec2.LaunchTemplate,
             f"{name}-nodes",
-            name=self.physical(f"{name}-nodes", 128),
             image_id=args.get("image") or plans.image_for(shape),
             iam_instance_profile={"arn": profile.arn},
             network_interfaces=plans.network_interfaces(shape, gang=False, security_groups=[group.id]),
@@ -122,8 +116,6 @@ class SpotFleet(Owned):
                 fleet=self.physical(name, 128),
                 start_script=args.get("start_script", ""),
             ),
-            tags=self.tags_of(ec2.LaunchTemplate, f"{name}-nodes"),
-            opts=self.child(),
             **settings,
         )
 
@@ -131,7 +123,8 @@ class SpotFleet(Owned):
         subnets = pulumi.Output.from_input(args["subnet_ids"])
         each = [subnets.apply(itemgetter(number)) for number in range(len(args["zones"]))]
         ends: dict[str, Any] = {"valid_until": f"{args['expires']}T00:00:00Z"} if "expires" in args else {}
-        return ec2.Fleet(
+        return self.make(
+            ec2.Fleet,
             f"{name}-fleet",
             type="maintain",
             launch_template_configs=[
@@ -153,64 +146,47 @@ class SpotFleet(Owned):
             terminate_instances=True,  # without it a deleted fleet leaves its machines running
             terminate_instances_with_expiration=True,
             tags={**self.tags_of(ec2.Fleet, f"{name}-fleet"), "Name": self.physical(name, 128)},
-            opts=self.child(ignore_changes=["targetCapacitySpecification.totalTargetCapacity"]),
+            opts=pulumi.ResourceOptions(ignore_changes=["targetCapacitySpecification.totalTargetCapacity"]),
             **ends,
         )
 
     def _queue(self, name: str, region: str, account: pulumi.Input[str], key: kms.Key) -> sqs.Queue:
         """Interruptions and recommendations, kept for a day; what cannot be handled is kept for two weeks."""
         encrypted = {"kms_master_key_id": key.arn, "kms_data_key_reuse_period_seconds": 300}
-        lost = sqs.Queue(
-            f"{name}-interruptions-lost",
-            name=self.physical(f"{name}-interruptions-lost", 80),
-            message_retention_seconds=14 * 86400,
-            tags=self.tags_of(sqs.Queue, f"{name}-interruptions-lost"),
-            opts=self.child(),
-            **encrypted,
-        )
-        queue = sqs.Queue(
+        lost = self.make(sqs.Queue, f"{name}-interruptions-lost", message_retention_seconds=14 * 86400, **encrypted)
+        queue = self.make(
+            sqs.Queue,
             f"{name}-interruptions",
-            name=self.physical(f"{name}-interruptions", 80),
             message_retention_seconds=86400,
             redrive_policy=lost.arn.apply(lambda arn: json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 5})),
-            tags=self.tags_of(sqs.Queue, f"{name}-interruptions"),
-            opts=self.child(),
             **encrypted,
         )
-        rule = cloudwatch.EventRule(
+        rule = self.make(
+            cloudwatch.EventRule,
             f"{name}-interruptions",
-            name=self.physical(f"{name}-interruptions", 64),
             description="Spot machines that are about to be taken away",
             event_pattern=fleet_plans.event_pattern(),
-            tags=self.tags_of(cloudwatch.EventRule, f"{name}-interruptions"),
-            opts=self.child(),
         )
-        rule_arn = parts.arn_of(account, region, "events", f"rule/{self.physical(f'{name}-interruptions', 64)}")
+        rule_arn = parts.arn_of(
+            account, region, "events", f"rule/{self.name_of(cloudwatch.EventRule, f'{name}-interruptions')}"
+        )
         for each, suffix in ((queue, "interruptions"), (lost, "interruptions-lost")):
-            queue_arn = parts.arn_of(account, region, "sqs", self.physical(f"{name}-{suffix}", 80))
+            queue_arn = parts.arn_of(account, region, "sqs", self.name_of(sqs.Queue, f"{name}-{suffix}"))
             document = derive(
                 lambda one, source: parts.queue_policy(queue=one, rule_arns=[source]), queue_arn, rule_arn
             )
-            sqs.QueuePolicy(f"{name}-{suffix}", queue_url=each.url, policy=document, opts=self.child())
-        cloudwatch.EventTarget(
+            self.make(sqs.QueuePolicy, f"{name}-{suffix}", queue_url=each.url, policy=document)
+        self.make(
+            cloudwatch.EventTarget,
             f"{name}-interruptions",
             rule=rule.name,
             arn=queue.arn,
             dead_letter_config={"arn": lost.arn},
-            opts=self.child(),
         )
         return queue
 
     def _document(self, name: str, kind: str, content: str) -> ssm.Document:
-        return ssm.Document(
-            name,
-            name=self.physical(name, 128),
-            document_type=kind,
-            document_format="JSON",
-            content=content,
-            tags=self.tags_of(ssm.Document, name),
-            opts=self.child(),
-        )
+        return self.make(ssm.Document, name, document_type=kind, document_format="JSON", content=content)
 
     def _guard(
         self,
@@ -226,24 +202,16 @@ class SpotFleet(Owned):
         guard, runtime = args.get("guard"), plans.runtime_of(shape)
         if guard is None or runtime not in plans.METRIC:
             return
-        topic = sns.Topic(
-            f"{name}-notices",
-            name=self.physical(f"{name}-notices", 256),
-            kms_master_key_id=key.arn,
-            tags=self.tags_of(sns.Topic, f"{name}-notices"),
-            opts=self.child(),
-        )
+        topic = self.make(sns.Topic, f"{name}-notices", kms_master_key_id=key.arn)
         alarms: dict[str, tuple[int, list[Any]]] = {"idle": (guard["window_s"], [topic.arn])}
         if guard["action"] == "scale-to-zero":
             alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], [topic.arn])
         for alarm, (seconds, actions) in alarms.items():
-            cloudwatch.MetricAlarm(
+            self.make(
+                cloudwatch.MetricAlarm,
                 f"{name}-{alarm}",
-                name=self.physical(f"{name}-{alarm}", 255),
                 alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
                 alarm_actions=actions,
-                tags=self.tags_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
-                opts=self.child(),
                 **fleet_plans.idle_alarm(runtime=runtime, guard=guard, fleet=self.physical(name, 128), seconds=seconds),
             )
             if alarm == "idle-stop":
@@ -252,7 +220,7 @@ class SpotFleet(Owned):
                     name,
                     region=args["region"],
                     account=account,
-                    alarm=self.physical(f"{name}-{alarm}", 255),
+                    alarm=self.name_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
                     content=fleet_plans.stop_document(),
                     may={"fleet": self._may_empty(name, args["region"], account)},
                     inputs={"Fleet": fleet.id},

@@ -22,16 +22,17 @@ class HyperPodAgents(Owned):
         check_agents(name, args)
         super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
         source = {"version": args["version"]} if "version" in args else {}
-        release = kubernetes.helm.v3.Release(
+        release = self.make(
+            kubernetes.helm.v3.Release,
             f"{name}-release",
             name="hyperpod-dependencies",
             namespace="kube-system",
             chart=args["chart"],
             values=hyperpod_plans.agent_values(args["region"]),
             skip_await=True,  # its agents run on machines that come after it
-            opts=self.child(provider=provider),
+            opts=pulumi.ResourceOptions(provider=provider),
             **source,
         )
         self.release = release.name

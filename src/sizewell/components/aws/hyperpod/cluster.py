@@ -60,7 +60,8 @@ class HyperPodCluster(Owned):
         group = parts.closed_group(self, f"{name}-machines", args, what=f"Machines of {name}", lustre=True)
         physical = self.physical(name, 63)
         tags = self.tags_of(cloudcontrol.Resource, f"{name}-cluster")
-        made = cloudcontrol.Resource(
+        made = self.make(
+            cloudcontrol.Resource,
             f"{name}-cluster",
             type_name="AWS::SageMaker::Cluster",
             desired_state=pulumi.Output.all(
@@ -77,7 +78,6 @@ class HyperPodCluster(Owned):
                     tags=tags,
                 )
             ),
-            opts=self.child(),
         )
         eks_cluster = derive(lambda arn: arn.rpartition("/")[2], args["eks_cluster_arn"])
         self._guard(name, args, account, eks_cluster)

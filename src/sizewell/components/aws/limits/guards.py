@@ -25,7 +25,7 @@ File systems, disks, addresses and control planes bill until `pulumi destroy`; i
 import json
 
 import pulumi
-from pulumi_aws import budgets, costexplorer, get_caller_identity_output, scheduler, sns, sqs, ssm
+from pulumi_aws import budgets, costexplorer, get_caller_identity_output, iam, scheduler, sns, sqs, ssm
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.limits import plans as limits_plans
@@ -57,51 +57,41 @@ class BudgetAlarms(Owned):
             region=args["region"],
             services=("budgets.amazonaws.com", "costalerts.amazonaws.com"),
         )
-        topic = sns.Topic(
-            f"{name}-costs",
-            name=self.physical(f"{name}-costs", 256),
-            kms_master_key_id=key.arn,
-            tags=self.tags_of(sns.Topic, f"{name}-costs"),
-            opts=self.child(),
-        )
-        published = sns.TopicPolicy(
+        topic = self.make(sns.Topic, f"{name}-costs", kms_master_key_id=key.arn)
+        published = self.make(
+            sns.TopicPolicy,
             f"{name}-costs",
             arn=topic.arn,
             policy=derive(
                 lambda arn, number: limits_plans.topic_policy(topic=arn, account=number),
-                parts.arn_of(account, args["region"], "sns", self.physical(f"{name}-costs", 256)),
+                parts.arn_of(account, args["region"], "sns", self.name_of(sns.Topic, f"{name}-costs")),
                 account,
             ),
-            opts=self.child(),
         )
         if args.get("activate_tag"):
-            costexplorer.CostAllocationTag(
-                f"{name}-tag", tag_key=limits_plans.STACK_TAG, status="Active", opts=self.child()
-            )
-        budget = budgets.Budget(
+            self.make(costexplorer.CostAllocationTag, f"{name}-tag", tag_key=limits_plans.STACK_TAG, status="Active")
+        budget = self.make(
+            budgets.Budget,
             f"{name}-budget",
-            name=self.physical(name, 100),
+            name=self.name_of(budgets.Budget, name),
             budget_type="COST",
             time_unit="MONTHLY",
             limit_amount=f"{args['monthly_usd']:.2f}",
             limit_unit="USD",
             cost_filters=[{"name": "TagKeyValue", "values": [f"user:{limits_plans.STACK_TAG}${legal(args['stack'])}"]}],
             notifications=limits_plans.notifications(topic.arn, args.get("emails", [])),
-            tags=self.tags_of(budgets.Budget, f"{name}-budget"),
-            opts=self.child(depends_on=[published]),
+            opts=pulumi.ResourceOptions(depends_on=[published]),
         )
-        monitor = costexplorer.AnomalyMonitor(
+        monitor = self.make(
+            costexplorer.AnomalyMonitor,
             f"{name}-anomalies",
-            name=self.physical(f"{name}-anomalies", 100),
             monitor_type="CUSTOM",
             monitor_specification=limits_plans.monitor_specification(args["stack"]),
-            tags=self.tags_of(costexplorer.AnomalyMonitor, f"{name}-anomalies"),
-            opts=self.child(),
         )
         least = args.get("anomaly_usd", max(args["monthly_usd"] / 10, 1))
-        costexplorer.AnomalySubscription(
+        self.make(
+            costexplorer.AnomalySubscription,
             f"{name}-anomalies",
-            name=self.physical(f"{name}-anomalies", 100),
             frequency="IMMEDIATE",
             monitor_arn_lists=[monitor.arn],
             subscribers=[{"type": "SNS", "address": topic.arn}],
@@ -112,8 +102,7 @@ class BudgetAlarms(Owned):
                     "values": [f"{least:.2f}"],
                 }
             },
-            tags=self.tags_of(costexplorer.AnomalySubscription, f"{name}-anomalies"),
-            opts=self.child(depends_on=[published]),
+            opts=pulumi.ResourceOptions(depends_on=[published]),
         )
         self.budget_name = budget.name
         self.topic_arn = topic.arn
@@ -132,14 +121,12 @@ class TtlGuard(Owned):
         check_ttl(name, args, own_stack=pulumi.get_stack())
         region, stack = args["region"], args["stack"]
         super().__init__(name, args, opts, kind="limits")
-        document = ssm.Document(
+        document = self.make(
+            ssm.Document,
             f"{name}-end",
-            name=self.physical(f"{name}-end", 128),
             document_type="Automation",
             document_format="JSON",
             content=limits_plans.end_document(),
-            tags=self.tags_of(ssm.Document, f"{name}-end"),
-            opts=self.child(),
         )
         hand = parts.role(
             self,
@@ -153,19 +140,12 @@ class TtlGuard(Owned):
         key = parts.service_key(
             self, f"{name}-schedule", account=account, region=region, services=("scheduler.amazonaws.com",)
         )
-        lost = sqs.Queue(
-            f"{name}-lost",
-            name=self.physical(f"{name}-lost", 80),
-            kms_master_key_id=key.arn,
-            message_retention_seconds=14 * 86400,
-            tags=self.tags_of(sqs.Queue, f"{name}-lost"),
-            opts=self.child(),
-        )
+        lost = self.make(sqs.Queue, f"{name}-lost", kms_master_key_id=key.arn, message_retention_seconds=14 * 86400)
         definition = parts.arn_of(
-            account, region, "ssm", f"automation-definition/{self.physical(f'{name}-end', 128)}:*"
+            account, region, "ssm", f"automation-definition/{self.name_of(ssm.Document, f'{name}-end')}:*"
         )
-        role_arn = parts.arn_of(account, region, "iam", f"role/{self.physical(f'{name}-end', 64)}")
-        lost_arn = parts.arn_of(account, region, "sqs", self.physical(f"{name}-lost", 80))
+        role_arn = parts.arn_of(account, region, "iam", f"role/{self.name_of(iam.Role, f'{name}-end')}")
+        lost_arn = parts.arn_of(account, region, "sqs", self.name_of(sqs.Queue, f"{name}-lost"))
         starter = parts.role(
             self,
             f"{name}-start",
@@ -177,15 +157,10 @@ class TtlGuard(Owned):
             },
             region=region,
         )
-        group = scheduler.ScheduleGroup(
+        group = self.make(scheduler.ScheduleGroup, f"{name}-end")
+        schedule = self.make(
+            scheduler.Schedule,
             f"{name}-end",
-            name=self.physical(f"{name}-end", 64),
-            tags=self.tags_of(scheduler.ScheduleGroup, f"{name}-end"),
-            opts=self.child(),
-        )
-        schedule = scheduler.Schedule(
-            f"{name}-end",
-            name=self.physical(f"{name}-end", 64),
             group_name=group.name,
             description=f"Ends {stack} on {args['ends']} and every hour after it",
             schedule_expression="rate(1 hours)",
@@ -204,7 +179,6 @@ class TtlGuard(Owned):
                 "retry_policy": {"maximum_event_age_in_seconds": 3600, "maximum_retry_attempts": 20},
                 "dead_letter_config": {"arn": lost.arn},
             },
-            opts=self.child(),
         )
         self.schedule_arn = schedule.arn
         self.document_name = document.name

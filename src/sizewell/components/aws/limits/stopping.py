@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 import pulumi
-from pulumi_aws import cloudwatch, ssm
+from pulumi_aws import cloudwatch, iam, ssm
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.fleets import plans as fleet_plans
@@ -27,14 +27,8 @@ def stop_on_alarm(
 
     `content` takes its role as the parameter Role; `may` are the role's policies by name.
     """
-    document = ssm.Document(
-        f"{name}-stop",
-        name=owner.physical(f"{name}-stop", 128),
-        document_type="Automation",
-        document_format="JSON",
-        content=content,
-        tags=owner.tags_of(ssm.Document, f"{name}-stop"),
-        opts=owner.child(),
+    document = owner.make(
+        ssm.Document, f"{name}-stop", document_type="Automation", document_format="JSON", content=content
     )
     hand = parts.role(
         owner,
@@ -44,9 +38,9 @@ def stop_on_alarm(
         inline=may,
         region=region,
     )
-    stop = owner.physical(f"{name}-stop", 128)
+    stop = owner.name_of(ssm.Document, f"{name}-stop")
     definition = parts.arn_of(account, region, "ssm", f"automation-definition/{stop}:$DEFAULT")
-    role_arn = parts.arn_of(account, region, "iam", f"role/{owner.physical(f'{name}-stop', 64)}")
+    role_arn = parts.arn_of(account, region, "iam", f"role/{owner.name_of(iam.Role, f'{name}-stop')}")
     starter = parts.role(
         owner,
         f"{name}-stop-start",
@@ -55,15 +49,14 @@ def stop_on_alarm(
         inline={"automation": derive(parts.start_policy, definition, role_arn)},
         region=region,
     )
-    rule = cloudwatch.EventRule(
+    rule = owner.make(
+        cloudwatch.EventRule,
         f"{name}-stop",
-        name=owner.physical(f"{name}-stop", 64),
         description=f"{name} was idle for its window and its grace",
         event_pattern=derive(fleet_plans.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")),
-        tags=owner.tags_of(cloudwatch.EventRule, f"{name}-stop"),
-        opts=owner.child(),
     )
-    cloudwatch.EventTarget(
+    owner.make(
+        cloudwatch.EventTarget,
         f"{name}-stop",
         rule=rule.name,
         arn=definition,
@@ -73,5 +66,5 @@ def stop_on_alarm(
                 {**{key: [value] for key, value in zip(inputs, known[1:], strict=True)}, "Role": [known[0]]}
             )
         ),
-        opts=owner.child(depends_on=[document]),
+        opts=pulumi.ResourceOptions(depends_on=[document]),
     )

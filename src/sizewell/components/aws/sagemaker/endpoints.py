@@ -63,7 +63,7 @@ class RealtimeEndpoint(Owned):
         target = _target(
             self,
             name,
-            resource_id=f"endpoint/{self.physical(name, 63)}/variant/{VARIANT}",
+            resource_id=f"endpoint/{self.name_of(sagemaker.Endpoint, name)}/variant/{VARIANT}",
             dimension="sagemaker:variant:DesiredInstanceCount",
             bounds=(args["nodes_min"], args["nodes_max"]),
             after=endpoint,
@@ -74,11 +74,12 @@ class RealtimeEndpoint(Owned):
 
     def _to_zero(self, name: str, args: RealtimeEndpointArgs, shape: Shape, role: iam.Role) -> sagemaker.Endpoint:
         group = parts.closed_group(self, f"{name}-containers", args, what=f"Containers of {name}")
-        physical = self.physical(name, 63)
-        config = self.physical(f"{name}-{sagemaker_plans.content_hash(args)}", 63)
+        physical = self.name_of(sagemaker.Endpoint, name)
+        config = self.name_of(sagemaker.EndpointConfiguration, f"{name}-{sagemaker_plans.content_hash(args)}")
         tags = self.tags_of(sagemaker.EndpointConfiguration, f"{name}-config")
         key = _disk_key(self, name, args, shape, role)
-        made = cloudcontrol.Resource(
+        made = self.make(
+            cloudcontrol.Resource,
             f"{name}-config",
             type_name="AWS::SageMaker::EndpointConfig",
             desired_state=pulumi.Output.all(role.arn, args["subnet_ids"], group.id, key or "").apply(
@@ -92,10 +93,10 @@ class RealtimeEndpoint(Owned):
                     tags=tags,
                 )
             ),
-            opts=self.child(),
         )
         endpoint = _endpoint(self, name, config, after=made)
-        component = cloudcontrol.Resource(
+        component = self.make(
+            cloudcontrol.Resource,
             f"{name}-component",
             type_name="AWS::SageMaker::InferenceComponent",
             desired_state=sagemaker_plans.inference_component(
@@ -105,7 +106,7 @@ class RealtimeEndpoint(Owned):
                 shape=shape,
                 tags=self.tags_of(cloudcontrol.Resource, f"{name}-component"),
             ),
-            opts=self.child(depends_on=[endpoint]),
+            opts=pulumi.ResourceOptions(depends_on=[endpoint]),
         )
         target = _target(
             self,
@@ -156,16 +157,10 @@ class AsyncEndpoint(Owned):
             services=("sagemaker.amazonaws.com",),
         )
         parts.inline_policy(self, f"{name}-containers-key", role, parts.key_use({"region": args["region"]}, key.arn))
-        topic = sns.Topic(
-            f"{name}-notices",
-            name=self.physical(f"{name}-notices", 256),
-            kms_master_key_id=key.arn,
-            tags=self.tags_of(sns.Topic, f"{name}-notices"),
-            opts=self.child(),
-        )
+        topic = self.make(sns.Topic, f"{name}-notices", kms_master_key_id=key.arn)
         publish = derive(
             lambda arn: plans.policy([{"Effect": "Allow", "Action": "sns:Publish", "Resource": arn}]),
-            parts.arn_of(account, args["region"], "sns", self.physical(f"{name}-notices", 256)),
+            parts.arn_of(account, args["region"], "sns", self.name_of(sns.Topic, f"{name}-notices")),
         )
         parts.inline_policy(self, f"{name}-containers-notices", role, publish)
         where = f"s3://{results['bucket']}/{name}"
@@ -184,7 +179,7 @@ class AsyncEndpoint(Owned):
         model = _model(self, name, args, role)
         config = _config(self, name, args, shape, role=role, model=model, variant=variant, async_inference_config=queue)
         endpoint = _endpoint(self, name, config)
-        physical = self.physical(name, 63)
+        physical = self.name_of(sagemaker.Endpoint, name)
         target = _target(
             self,
             name,
@@ -216,17 +211,17 @@ class ServerlessEndpoint(Owned):
         super().__init__(name, args, opts, kind="endpoint")
         role = _role(self, name, args)
         content = sagemaker_plans.content_hash(args)
-        model = sagemaker.Model(
+        model = self.make(
+            sagemaker.Model,
             f"{name}-model",
-            name=self.physical(f"{name}-{content}", 63),
+            name=self.name_of(sagemaker.Model, f"{name}-{content}"),
             execution_role_arn=role.arn,
             primary_container=sagemaker_plans.container(args),  # type: ignore[arg-type]
-            tags=self.tags_of(sagemaker.Model, f"{name}-model"),
-            opts=self.child(),
         )
-        config = sagemaker.EndpointConfiguration(
+        config = self.make(
+            sagemaker.EndpointConfiguration,
             f"{name}-config",
-            name=self.physical(f"{name}-{content}", 63),
+            name=self.name_of(sagemaker.EndpointConfiguration, f"{name}-{content}"),
             production_variants=[
                 {
                     "variant_name": VARIANT,
@@ -237,8 +232,6 @@ class ServerlessEndpoint(Owned):
                     },
                 }
             ],
-            tags=self.tags_of(sagemaker.EndpointConfiguration, f"{name}-config"),
-            opts=self.child(),
         )
         endpoint = _endpoint(self, name, config.name)
         self.endpoint_name = endpoint.name
@@ -266,15 +259,14 @@ def _role(owner: Owned, name: str, args: Any) -> iam.Role:
 def _model(owner: Owned, name: str, args: Any, role: iam.Role) -> sagemaker.Model:
     """In the VPC and without a network of its own: model data comes through SageMaker."""
     group = parts.closed_group(owner, f"{name}-containers", args, what=f"Containers of {name}")
-    return sagemaker.Model(
+    return owner.make(
+        sagemaker.Model,
         f"{name}-model",
-        name=owner.physical(f"{name}-{sagemaker_plans.content_hash(args)}", 63),
+        name=owner.name_of(sagemaker.Model, f"{name}-{sagemaker_plans.content_hash(args)}"),
         execution_role_arn=role.arn,
         primary_container=sagemaker_plans.container(args),
         enable_network_isolation=True,
         vpc_config={"subnets": args["subnet_ids"], "security_group_ids": [group.id]},
-        tags=owner.tags_of(sagemaker.Model, f"{name}-model"),
-        opts=owner.child(),
     )
 
 
@@ -293,9 +285,10 @@ def _config(
     key = _disk_key(owner, name, args, shape, role)
     if key is not None:
         more["kms_key_arn"] = key
-    made = sagemaker.EndpointConfiguration(
+    made = owner.make(
+        sagemaker.EndpointConfiguration,
         f"{name}-config",
-        name=owner.physical(f"{name}-{sagemaker_plans.content_hash(args)}", 63),
+        name=owner.name_of(sagemaker.EndpointConfiguration, f"{name}-{sagemaker_plans.content_hash(args)}"),
         production_variants=[
             {
                 "variant_name": VARIANT,
@@ -304,8 +297,6 @@ def _config(
                 **variant,
             }
         ],
-        tags=owner.tags_of(sagemaker.EndpointConfiguration, f"{name}-config"),
-        opts=owner.child(),
         **more,
     )
     config_name: pulumi.Output[str] = made.name
@@ -324,61 +315,57 @@ def _disk_key(owner: Owned, name: str, args: Any, shape: Shape, role: iam.Role) 
 def _endpoint(
     owner: Owned, name: str, config: pulumi.Input[str], *, after: pulumi.Resource | None = None
 ) -> sagemaker.Endpoint:
-    return sagemaker.Endpoint(
+    return owner.make(
+        sagemaker.Endpoint,
         f"{name}-endpoint",
-        name=owner.physical(name, 63),
+        name=owner.name_of(sagemaker.Endpoint, name),
         endpoint_config_name=config,
-        tags=owner.tags_of(sagemaker.Endpoint, f"{name}-endpoint"),
-        opts=owner.child(depends_on=[after] if after else []),
+        opts=pulumi.ResourceOptions(depends_on=[after] if after else []),
     )
 
 
 def _target(
     owner: Owned, name: str, *, resource_id: str, dimension: str, bounds: tuple[int, int], after: pulumi.Resource
 ) -> appautoscaling.Target:
-    return appautoscaling.Target(
+    return owner.make(
+        appautoscaling.Target,
         f"{name}-scaling",
         service_namespace="sagemaker",
         resource_id=resource_id,
         scalable_dimension=dimension,
         min_capacity=bounds[0],
         max_capacity=bounds[1],
-        tags=owner.tags_of(appautoscaling.Target, f"{name}-scaling"),
-        opts=owner.child(depends_on=[after]),
+        opts=pulumi.ResourceOptions(depends_on=[after]),
     )
 
 
 def _follow(owner: Owned, name: str, target: appautoscaling.Target, tracking: dict[str, Any]) -> None:
-    appautoscaling.Policy(
+    owner.make(
+        appautoscaling.Policy,
         f"{name}-follow",
-        name=owner.physical(f"{name}-follow", 255),
         policy_type="TargetTrackingScaling",
         service_namespace=target.service_namespace,
         resource_id=target.resource_id,
         scalable_dimension=target.scalable_dimension,
         target_tracking_scaling_policy_configuration=tracking,
-        opts=owner.child(),
     )
 
 
 def _wake(owner: Owned, name: str, target: appautoscaling.Target, metric: str, dimensions: dict[str, str]) -> None:
     """From zero to one: no metric by machine exists at zero, so an alarm on vain requests adds the first."""
-    step = appautoscaling.Policy(
+    step = owner.make(
+        appautoscaling.Policy,
         f"{name}-wake",
-        name=owner.physical(f"{name}-wake", 255),
         policy_type="StepScaling",
         service_namespace=target.service_namespace,
         resource_id=target.resource_id,
         scalable_dimension=target.scalable_dimension,
         step_scaling_policy_configuration=sagemaker_plans.WAKE,
-        opts=owner.child(),
     )
-    cloudwatch.MetricAlarm(
+    owner.make(
+        cloudwatch.MetricAlarm,
         f"{name}-wake",
-        name=owner.physical(f"{name}-wake", 255),
         alarm_description=f"{name}: requests find no machine",
         alarm_actions=[step.arn],
-        tags=owner.tags_of(cloudwatch.MetricAlarm, f"{name}-wake"),
-        opts=owner.child(),
         **sagemaker_plans.wake_alarm(metric, dimensions),
     )

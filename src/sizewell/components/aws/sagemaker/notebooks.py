@@ -68,14 +68,13 @@ class Notebook(Owned):
         key = parts.key_arn(self, name, args, account)
         parts.inline_policy(self, f"{name}-notebook-key", role, parts.key_use(args, key))
         group = parts.closed_group(self, f"{name}-notebook", args, what=f"Notebook {name}")
-        script = sagemaker.NotebookInstanceLifecycleConfiguration(
+        script = self.make(
+            sagemaker.NotebookInstanceLifecycleConfiguration,
             f"{name}-auto-stop",
-            name=self.physical(f"{name}-auto-stop", 63),
             on_start=sagemaker_plans.auto_stop(guard=guard, region=region),
-            tags=self.tags_of(sagemaker.NotebookInstanceLifecycleConfiguration, f"{name}-auto-stop"),
-            opts=self.child(),
         )
-        notebook = sagemaker.NotebookInstance(
+        notebook = self.make(
+            sagemaker.NotebookInstance,
             f"{name}-notebook",
             name=physical,
             instance_type=sagemaker_plans.ml(shape.instance_type),
@@ -89,8 +88,6 @@ class Notebook(Owned):
             volume_size=args["disk_gib"],
             instance_metadata_service_configuration={"minimum_instance_metadata_service_version": "2"},
             lifecycle_config_name=script.name,
-            tags=self.tags_of(sagemaker.NotebookInstance, f"{name}-notebook"),
-            opts=self.child(),
         )
         self.notebook_name = notebook.name
         self.role_arn = role.arn
@@ -129,9 +126,10 @@ class StudioDomain(Owned):
         parts.inline_policy(self, f"{name}-users-key", role, parts.key_use(args, key))
         group = parts.closed_group(self, f"{name}-users", args, what=f"Apps of {name}")
         apps = sagemaker_plans.studio_apps(args.get("idle_minutes", 60))
-        domain = sagemaker.Domain(
+        domain = self.make(
+            sagemaker.Domain,
             f"{name}-domain",
-            domain_name=self.physical(name, 63),
+            domain_name=self.name_of(sagemaker.Domain, name),
             auth_mode="IAM",
             app_network_access_type="VpcOnly",
             vpc_id=args["vpc_id"],
@@ -158,17 +156,9 @@ class StudioDomain(Owned):
             },
             domain_settings={"docker_settings": {"enable_docker_access": "DISABLED"}},
             retention_policy={"home_efs_file_system": "Retain" if args["environment"] == "prod" else "Delete"},
-            tags=self.tags_of(sagemaker.Domain, f"{name}-domain"),
-            opts=self.child(),
         )
         for user in args.get("users", []):
-            sagemaker.UserProfile(
-                f"{name}-{user}",
-                domain_id=domain.id,
-                user_profile_name=user,
-                tags=self.tags_of(sagemaker.UserProfile, f"{name}-{user}"),
-                opts=self.child(),
-            )
+            self.make(sagemaker.UserProfile, f"{name}-{user}", domain_id=domain.id, user_profile_name=user)
         self.domain_id = domain.id
         self.role_arn = role.arn
         self.register_outputs({"domainId": self.domain_id, "roleArn": self.role_arn})

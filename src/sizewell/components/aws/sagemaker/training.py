@@ -1,7 +1,7 @@
 """Training on SageMaker: a pipeline whose runs end, resume and stay inside of the network."""
 
 import pulumi
-from pulumi_aws import sagemaker
+from pulumi_aws import iam, sagemaker
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
@@ -70,7 +70,7 @@ class TrainingPipeline(Owned):
                         region=region, account=number, job_role_arn=role_arn
                     ),
                     account,
-                    parts.arn_of(account, region, "iam", f"role/{self.physical(f'{name}-job', 64)}"),
+                    parts.arn_of(account, region, "iam", f"role/{self.name_of(iam.Role, f'{name}-job')}"),
                 )
             },
             region=region,
@@ -90,7 +90,8 @@ class TrainingPipeline(Owned):
             )
         )
         physical = self.physical(name, 63)
-        pipeline = sagemaker.Pipeline(
+        pipeline = self.make(
+            sagemaker.Pipeline,
             f"{name}-pipeline",
             pipeline_name=physical,
             pipeline_display_name=physical,
@@ -98,8 +99,6 @@ class TrainingPipeline(Owned):
             role_arn=hand.arn,
             parallelism_configuration={"max_parallel_execution_steps": 1},
             pipeline_definition=definition,
-            tags=self.tags_of(sagemaker.Pipeline, f"{name}-pipeline"),
-            opts=self.child(),
         )
         self.pipeline_name = pipeline.pipeline_name
         self.pipeline_arn = pipeline.arn

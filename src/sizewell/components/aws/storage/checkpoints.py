@@ -1,14 +1,12 @@
 """The checkpoint bucket of one workload on AWS; stands in a stack of its own."""
 
-from typing import Any
-
 import pulumi
 from pulumi_aws import iam, kms, s3
 
 from sizewell.components.aws import plans
 from sizewell.components.aws.args import CheckpointStoreArgs
 from sizewell.components.aws.checks import check_checkpoint_store
-from sizewell.components.owned import Owned
+from sizewell.components.owned import Owned, kept
 
 
 class CheckpointStore(Owned):
@@ -30,13 +28,15 @@ class CheckpointStore(Owned):
         logs = self._bucket(f"{name}-logs", logs_name, locked=False)
         statements = plans.bucket_policy(region=args["region"], bucket=logs_name, logs_of=args["bucket"])
         self._private(f"{name}-logs", logs, statements)
-        s3.BucketServerSideEncryptionConfiguration(
+        self.make(
+            s3.BucketServerSideEncryptionConfiguration,
             f"{name}-logs",
             bucket=logs.id,
             rules=[{"apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"}}],
-            opts=self._kept(),
+            opts=kept(),
         )
-        s3.BucketLifecycleConfiguration(
+        self.make(
+            s3.BucketLifecycleConfiguration,
             f"{name}-logs",
             bucket=logs.id,
             rules=[
@@ -49,13 +49,14 @@ class CheckpointStore(Owned):
                     "abort_incomplete_multipart_upload": {"days_after_initiation": 7},
                 }
             ],
-            opts=self._kept(),
+            opts=kept(),
         )
 
         bucket = self._bucket(name, args["bucket"], locked=True)
         self._private(name, bucket, plans.bucket_policy(region=args["region"], bucket=args["bucket"]))
         retention = args.get("retention_days", 30 if production else 7)
-        s3.BucketServerSideEncryptionConfiguration(
+        self.make(
+            s3.BucketServerSideEncryptionConfiguration,
             name,
             bucket=bucket.id,
             rules=[
@@ -67,15 +68,17 @@ class CheckpointStore(Owned):
                     "bucket_key_enabled": True,
                 }
             ],
-            opts=self._kept(),
+            opts=kept(),
         )
-        s3.BucketObjectLockConfiguration(
+        self.make(
+            s3.BucketObjectLockConfiguration,
             name,
             bucket=bucket.id,
             rule={"default_retention": {"mode": "GOVERNANCE", "days": retention}},
-            opts=self._kept(),
+            opts=kept(),
         )
-        s3.BucketLifecycleConfiguration(  # no expiration of current objects: a checkpoint ends by a person's hand
+        self.make(  # no expiration of current objects: a checkpoint ends by a person's hand
+            s3.BucketLifecycleConfiguration,
             name,
             bucket=bucket.id,
             rules=[
@@ -87,19 +90,19 @@ class CheckpointStore(Owned):
                     "abort_incomplete_multipart_upload": {"days_after_initiation": 7},
                 }
             ],
-            opts=self._kept(),
+            opts=kept(),
         )
-        s3.BucketLogging(name, bucket=bucket.id, target_bucket=logs.id, target_prefix="checkpoints/", opts=self._kept())
-        s3.BucketNotification(name, bucket=bucket.id, eventbridge=True, opts=self._kept())
-        writer = iam.Policy(
+        self.make(
+            s3.BucketLogging, name, bucket=bucket.id, target_bucket=logs.id, target_prefix="checkpoints/", opts=kept()
+        )
+        self.make(s3.BucketNotification, name, bucket=bucket.id, eventbridge=True, opts=kept())
+        writer = self.make(
+            iam.Policy,
             f"{name}-writer",
-            name=self.physical(f"{name}-writer", 128),
             description=f"Writes checkpoints to {args['bucket']}; cannot delete",
             policy=plans.writer_policy(
                 region=args["region"], bucket=args["bucket"], key_alias=f"alias/{args['bucket']}"
             ),
-            tags=self.tags_of(iam.Policy, f"{name}-writer"),
-            opts=self.child(),
         )
         self.bucket = bucket.id
         self.bucket_arn = bucket.arn
@@ -112,45 +115,41 @@ class CheckpointStore(Owned):
             }
         )
 
-    def _kept(self, **options: Any) -> pulumi.ResourceOptions:
-        """Protected and retained: the bucket, and everything without which it would be public or short-lived."""
-        return self.child(protect=True, retain_on_delete=True, **options)
-
     def _key(self, name: str, args: CheckpointStoreArgs) -> kms.Key:
-        key = kms.Key(
+        key = self.make(
+            kms.Key,
             f"{name}-key",
             description=f"Checkpoints in {args['bucket']}",
             enable_key_rotation=True,
             deletion_window_in_days=30,
-            tags=self.tags_of(kms.Key, f"{name}-key"),
-            opts=self._kept(),
+            opts=kept(),
         )
-        kms.Alias(f"{name}-key", name=f"alias/{args['bucket']}", target_key_id=key.key_id, opts=self._kept())
+        self.make(kms.Alias, f"{name}-key", name=f"alias/{args['bucket']}", target_key_id=key.key_id, opts=kept())
         return key
 
     def _bucket(self, name: str, bucket: str, *, locked: bool) -> s3.Bucket:
-        made = s3.Bucket(
-            name,
-            bucket=bucket,
-            force_destroy=False,
-            object_lock_enabled=locked,
-            tags=self.tags_of(s3.Bucket, name),
-            opts=self._kept(),
+        made = self.make(s3.Bucket, name, bucket=bucket, force_destroy=False, object_lock_enabled=locked, opts=kept())
+        self.make(
+            s3.BucketVersioning, name, bucket=made.id, versioning_configuration={"status": "Enabled"}, opts=kept()
         )
-        s3.BucketVersioning(name, bucket=made.id, versioning_configuration={"status": "Enabled"}, opts=self._kept())
         return made
 
     def _private(self, name: str, bucket: s3.Bucket, statements: str) -> None:
-        s3.BucketOwnershipControls(
-            name, bucket=bucket.id, rule={"object_ownership": "BucketOwnerEnforced"}, opts=self._kept()
+        self.make(
+            s3.BucketOwnershipControls,
+            name,
+            bucket=bucket.id,
+            rule={"object_ownership": "BucketOwnerEnforced"},
+            opts=kept(),
         )
-        block = s3.BucketPublicAccessBlock(
+        block = self.make(
+            s3.BucketPublicAccessBlock,
             name,
             bucket=bucket.id,
             block_public_acls=True,
             block_public_policy=True,
             ignore_public_acls=True,
             restrict_public_buckets=True,
-            opts=self._kept(),
+            opts=kept(),
         )
-        s3.BucketPolicy(name, bucket=bucket.id, policy=statements, opts=self._kept(depends_on=[block]))
+        self.make(s3.BucketPolicy, name, bucket=bucket.id, policy=statements, opts=kept(depends_on=[block]))

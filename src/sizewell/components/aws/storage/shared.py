@@ -37,13 +37,12 @@ class SharedStorage(Owned):
         production, cached = args["environment"] == "prod", "data_location" in args
         group = self._security_group(name, args)
         key = parts.key_arn(self, name, args, args.get("account") or group.owner_id)
-        logs = cloudwatch.LogGroup(
+        logs = self.make(
+            cloudwatch.LogGroup,
             f"{name}-files",
             name=f"/aws/fsx/{self.physical(name, 100)}",
             kms_key_id=key,
             retention_in_days=365,
-            tags=self.tags_of(cloudwatch.LogGroup, f"{name}-files"),
-            opts=self.child(),
         )
         backups: dict[str, Any] = {"skip_final_backup": True, "automatic_backup_retention_days": 0}
         if production and not cached:  # with an S3 association FSx refuses backups
@@ -52,7 +51,8 @@ class SharedStorage(Owned):
                 "automatic_backup_retention_days": 7,
                 "copy_tags_to_backups": True,
             }
-        files = fsx.LustreFileSystem(
+        files = self.make(
+            fsx.LustreFileSystem,
             f"{name}-files",
             subnet_ids=args["subnet_id"],
             security_group_ids=[group.id],
@@ -66,7 +66,6 @@ class SharedStorage(Owned):
             kms_key_id=key,
             log_configuration={"level": "WARN_ERROR", "destination": logs.arn},
             tags={**self.tags_of(fsx.LustreFileSystem, f"{name}-files"), "Name": self.physical(name, 128)},
-            opts=self.child(),
             **backups,
         )
         if cached:
@@ -86,13 +85,11 @@ class SharedStorage(Owned):
 
     def _security_group(self, name: str, args: SharedStorageArgs) -> ec2.SecurityGroup:
         """Lustre's ports, between the servers themselves and with machines in the VPC."""
-        group = ec2.SecurityGroup(
+        group = self.make(
+            ec2.SecurityGroup,
             f"{name}-files",
-            name=self.physical(f"{name}-files", 255),
             description=f"File system {name}: Lustre with machines in the VPC",
             vpc_id=args["vpc_id"],
-            tags=self.tags_of(ec2.SecurityGroup, f"{name}-files"),
-            opts=self.child(),
         )
         for first, last in parts.LUSTRE_PORTS:
             for out in (False, True):
@@ -106,7 +103,8 @@ class SharedStorage(Owned):
                     ports=(first, last),
                 )
             for client, client_group in args.get("client_groups", {}).items():
-                rules.SecurityGroupEgressRule(
+                self.make(
+                    rules.SecurityGroupEgressRule,
                     f"{name}-{client}-to-files-{first}",
                     security_group_id=client_group,
                     referenced_security_group_id=group.id,
@@ -114,8 +112,6 @@ class SharedStorage(Owned):
                     from_port=first,
                     to_port=last,
                     description=f"Lustre to the file system {name}",
-                    tags=self.tags_of(rules.SecurityGroupEgressRule, f"{name}-{client}-to-files-{first}"),
-                    opts=self.child(),
                 )
         return group
 
@@ -124,13 +120,12 @@ class SharedStorage(Owned):
         policy: dict[str, Any] = {"auto_import_policy": {"events": changes}}
         if args.get("write_back"):
             policy["auto_export_policy"] = {"events": changes}
-        fsx.DataRepositoryAssociation(
+        self.make(
+            fsx.DataRepositoryAssociation,
             f"{name}-data",
             file_system_id=files.id,
             data_repository_path=args["data_location"],
             file_system_path="/data",
             batch_import_meta_data_on_create=True,
             s3=policy,
-            tags=self.tags_of(fsx.DataRepositoryAssociation, f"{name}-data"),
-            opts=self.child(),
         )

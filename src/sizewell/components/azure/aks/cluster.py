@@ -134,16 +134,14 @@ class AksCluster(Owned):
         return held
 
     def _logs(self, name: str, args: AksClusterArgs) -> operationalinsights.Workspace:
-        return operationalinsights.Workspace(
+        return self.make(
+            operationalinsights.Workspace,
             f"{name}-logs",
-            workspace_name=self.physical(f"{name}-logs", 63),
             resource_group_name=args["resource_group"],
             location=args["region"],
             sku={"name": "PerGB2018"},
             retention_in_days=args.get("log_days", 90),
             features={"disable_local_auth": True},
-            tags=self.tags_of(operationalinsights.Workspace, f"{name}-logs"),
-            opts=self.child(),
         )
 
     def _cluster(
@@ -158,9 +156,10 @@ class AksCluster(Owned):
         optional: dict[str, Any] = {}
         if "disk_encryption_set_id" in args:
             optional["disk_encryption_set_id"] = args["disk_encryption_set_id"]
-        return containerservice.ManagedCluster(
+        return self.make(
+            containerservice.ManagedCluster,
             f"{name}-cluster",
-            resource_name_=self.physical(name, 63),
+            resource_name_=self.name_of(containerservice.ManagedCluster, name),
             resource_group_name=args["resource_group"],
             location=args["region"],
             kubernetes_version=args.get("version", KUBERNETES),
@@ -233,8 +232,7 @@ class AksCluster(Owned):
                     "tags": self.tags_of(containerservice.AgentPool, f"{name}-system"),
                 }
             ],
-            tags=self.tags_of(containerservice.ManagedCluster, f"{name}-cluster"),
-            opts=self.child(depends_on=rights, ignore_changes=["agentPoolProfiles[0].count"]),
+            opts=pulumi.ResourceOptions(depends_on=rights, ignore_changes=["agentPoolProfiles[0].count"]),
             **optional,
         )
 
@@ -286,26 +284,26 @@ class AksCluster(Owned):
                 principal_type=None,  # a person at a desk, a service principal in CI
                 role=aks_plans.CLUSTER_ADMIN,
             )
-        monitor.DiagnosticSetting(
+        self.make(
+            monitor.DiagnosticSetting,
             f"{name}-logs",
             name="control-plane",
             resource_uri=cluster.id,
             workspace_id=logs.id,
             log_analytics_destination_type="Dedicated",
             logs=[{"category": category, "enabled": True} for category in aks_plans.LOGS],
-            opts=self.child(),
         )
         window = aks_plans.maintenance(
             day=args.get("maintenance_day", "Sunday"), start=args.get("maintenance_start", "02:00")
         )
         for config in ("aksManagedAutoUpgradeSchedule", "aksManagedNodeOSUpgradeSchedule"):
-            containerservice.MaintenanceConfiguration(
+            self.make(
+                containerservice.MaintenanceConfiguration,
                 f"{name}-{config}",
                 config_name=config,
                 resource_group_name=args["resource_group"],
                 resource_name_=cluster.name,
                 maintenance_window=window,
-                opts=self.child(),
             )
 
     def _metrics(
@@ -313,33 +311,23 @@ class AksCluster(Owned):
     ) -> monitor.AzureMonitorWorkspace:
         """Managed Prometheus, DCGM's metrics with it: what tells working GPUs from idle ones."""
         place: dict[str, Any] = {"resource_group_name": args["resource_group"], "location": args["region"]}
-        workspace = monitor.AzureMonitorWorkspace(
+        workspace = self.make(monitor.AzureMonitorWorkspace, f"{name}-metrics", **place)
+        endpoint = self.make(
+            monitor.DataCollectionEndpoint,
             f"{name}-metrics",
-            azure_monitor_workspace_name=self.physical(f"{name}-metrics", 44),
-            tags=self.tags_of(monitor.AzureMonitorWorkspace, f"{name}-metrics"),
-            opts=self.child(),
-            **place,
-        )
-        endpoint = monitor.DataCollectionEndpoint(
-            f"{name}-metrics",
-            data_collection_endpoint_name=self.physical(f"{name}-metrics", 44),
             kind="Linux",
             network_acls={"public_network_access": "Enabled"},  # of Azure's backbone; Entra says who may write
-            tags=self.tags_of(monitor.DataCollectionEndpoint, f"{name}-metrics"),
-            opts=self.child(),
             **place,
         )
         streams = ["Microsoft-PrometheusMetrics"]
-        rule = monitor.DataCollectionRule(
+        rule = self.make(
+            monitor.DataCollectionRule,
             f"{name}-metrics",
-            data_collection_rule_name=self.physical(f"{name}-metrics", 64),
             kind="Linux",
             data_collection_endpoint_id=endpoint.id,
             data_sources={"prometheus_forwarder": [{"name": "prometheus", "streams": streams}]},
             destinations={"monitoring_accounts": [{"name": "workspace", "account_resource_id": workspace.id}]},
             data_flows=[{"streams": streams, "destinations": ["workspace"]}],
-            tags=self.tags_of(monitor.DataCollectionRule, f"{name}-metrics"),
-            opts=self.child(),
             **place,
         )
         for what, target in (
@@ -349,7 +337,7 @@ class AksCluster(Owned):
                 {"association_name": "configurationAccessEndpoint", "data_collection_endpoint_id": endpoint.id},
             ),
         ):
-            monitor.DataCollectionRuleAssociation(
-                f"{name}-metrics-{what}", resource_uri=cluster.id, opts=self.child(), **target
+            self.make(
+                monitor.DataCollectionRuleAssociation, f"{name}-metrics-{what}", resource_uri=cluster.id, **target
             )
         return workspace

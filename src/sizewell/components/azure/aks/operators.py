@@ -24,7 +24,7 @@ class AksOperators(Owned):
         check_operators(name, args)
         super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
         registry, infiniband = args.get("registry", "nvcr.io"), args.get("infiniband", False)
         charts = aks_plans.charts(
             runtimes=args["runtimes"],
@@ -59,12 +59,14 @@ class AksOperators(Owned):
         after: list[pulumi.Resource],
     ) -> kubernetes.helm.v3.Release:
         """A chart in a namespace of its own that lets it reach the machine: drivers are loaded from there."""
-        namespace = kubernetes.core.v1.Namespace(
+        namespace = self.make(
+            kubernetes.core.v1.Namespace,
             f"{owner}-{name}",
             metadata={"name": name, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
-            opts=self.child(provider=provider),
+            opts=pulumi.ResourceOptions(provider=provider),
         )
-        return kubernetes.helm.v3.Release(
+        return self.make(
+            kubernetes.helm.v3.Release,
             f"{owner}-{name}",
             name=name,
             namespace=name,
@@ -74,18 +76,19 @@ class AksOperators(Owned):
             values=settings["values"],
             atomic=True,
             timeout=1800,
-            opts=self.child(provider=provider, depends_on=[namespace, *after]),
+            opts=pulumi.ResourceOptions(provider=provider, depends_on=[namespace, *after]),
         )
 
     def _object(
         self, owner: str, name: str, wanted: dict[str, Any], *, provider: kubernetes.Provider, after: pulumi.Resource
     ) -> kubernetes.apiextensions.CustomResource:
         metadata = {"name": name, **({"namespace": wanted["namespace"]} if wanted["namespace"] else {})}
-        return kubernetes.apiextensions.CustomResource(
+        return self.make(
+            kubernetes.apiextensions.CustomResource,
             f"{owner}-{name}",
             api_version=wanted["api_version"],
             kind=wanted["kind"],
             metadata=metadata,
             spec=wanted["spec"],
-            opts=self.child(provider=provider, depends_on=[after]),
+            opts=pulumi.ResourceOptions(provider=provider, depends_on=[after]),
         )

@@ -57,7 +57,8 @@ class AksGpuPool(Owned):
     def _pool(self, name: str, args: AksGpuPoolArgs, shape: Shape) -> containerservice.AgentPool:
         mode = args["capacity_mode"]
         owned_by_aks = args.get("driver", aks_plans.driver_of(shape)) == "aks"
-        return containerservice.AgentPool(
+        return self.make(
+            containerservice.AgentPool,
             f"{name}-nodes",
             agent_pool_name=aks_plans.agent_pool_name(name),
             resource_group_name=args["resource_group"],
@@ -82,8 +83,7 @@ class AksGpuPool(Owned):
             enable_node_public_ip=False,
             security_profile={"ssh_access": "Disabled"},
             upgrade_settings=self._upgrades(mode),
-            tags=self.tags_of(containerservice.AgentPool, f"{name}-nodes"),
-            opts=self.child(ignore_changes=["count"]),
+            opts=pulumi.ResourceOptions(ignore_changes=["count"]),
             **aks_plans.os_disk(shape, disk_gib=args["disk_gib"]),
             **aks_plans.market(mode, reservation=args.get("reservation", "")),
         )
@@ -135,9 +135,9 @@ class AksGpuPool(Owned):
         within = {"pool": aks_plans.agent_pool_name(name), "runtime": self._runtime}
         seconds = guard["window_s"]
         told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
-        alertsmanagement.PrometheusRuleGroup(
+        self.make(
+            alertsmanagement.PrometheusRuleGroup,
             f"{name}-idle",
-            rule_group_name=self.physical(f"{name}-idle", 260),
             resource_group_name=args["resource_group"],
             location=args["region"],
             cluster_name=args["cluster"],
@@ -159,8 +159,6 @@ class AksGpuPool(Owned):
                     "actions": [{"action_group_id": told.id}],
                 }
             ],
-            tags=self.tags_of(alertsmanagement.PrometheusRuleGroup, f"{name}-idle"),
-            opts=self.child(),
         )
         if guard["action"] != "scale-to-zero":
             return
@@ -191,16 +189,15 @@ class AksGpuPool(Owned):
         rights: list[authorization.RoleAssignment],
         content: Any,
     ) -> None:
-        logic.Workflow(
+        self.make(
+            logic.Workflow,
             name,
-            workflow_name=self.physical(name, 80),
             resource_group_name=args["resource_group"],
             location=args["region"],
             state="Enabled",
             identity={"type": "UserAssigned", "user_assigned_identities": [hand.id]},
             definition=content,
-            tags=self.tags_of(logic.Workflow, name),
-            opts=self.child(depends_on=rights),
+            opts=pulumi.ResourceOptions(depends_on=rights),
         )
 
     def _writer(self, name: str, args: AksGpuPoolArgs) -> pulumi.Output[str]:
@@ -209,7 +206,8 @@ class AksGpuPool(Owned):
         if writer is None:
             return pulumi.Output.from_input("")
         who = parts.identity(self, f"{name}-writer", args)
-        managedidentity.FederatedIdentityCredential(
+        self.make(
+            managedidentity.FederatedIdentityCredential,
             f"{name}-writer",
             federated_identity_credential_resource_name="pods",
             resource_group_name=args["resource_group"],
@@ -217,7 +215,6 @@ class AksGpuPool(Owned):
             issuer=args["oidc_issuer_url"],
             subject=f"system:serviceaccount:{args.get('namespace', 'default')}:{args.get('service_account', name)}",
             audiences=["api://AzureADTokenExchange"],
-            opts=self.child(),
         )
         parts.checkpoint_access(
             self, f"{name}-checkpoints", args, writer=writer, principal=who.principal_id, told_by=who.id

@@ -21,7 +21,8 @@ def vault(
     opts: pulumi.ResourceOptions,
 ) -> keyvault.Vault:
     """A vault that nobody reaches from the internet and nobody can empty before 90 days have passed."""
-    return keyvault.Vault(
+    return owner.make(
+        keyvault.Vault,
         name,
         vault_name=vault_name,
         resource_group_name=group,
@@ -37,7 +38,6 @@ def vault(
             "public_network_access": "Disabled",
             "network_acls": {"default_action": "Deny", "bypass": "AzureServices"},
         },
-        tags=owner.tags_of(keyvault.Vault, name),
         opts=opts,
     )
 
@@ -52,7 +52,8 @@ def key(
     opts: pulumi.ResourceOptions,
 ) -> keyvault.Key:
     """A key that only wraps other keys and changes itself every year; old versions stay."""
-    return keyvault.Key(
+    return owner.make(
+        keyvault.Key,
         name,
         key_name=key_name,
         vault_name=vault.name,
@@ -70,7 +71,6 @@ def key(
                 ],
             },
         },
-        tags=owner.tags_of(keyvault.Key, name),
         opts=opts,
     )
 
@@ -97,21 +97,23 @@ class CustomerKeys(Owned):
     def __init__(self, name: str, args: CustomerKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_keys(name, args)
         super().__init__(name, args, opts, kind="keys")
-        kept = args.get("protected", True)
-        stays = self.child(protect=kept)
-        group = resources.ResourceGroup(
+        protected = args.get("protected", True)
+        options = pulumi.ResourceOptions(protect=protected)
+        group = self.make(
+            resources.ResourceGroup,
             f"{name}-group",
-            resource_group_name=self.physical(name, 80),
+            resource_group_name=self.name_of(resources.ResourceGroup, name),
             location=args["region"],
-            tags=self.tags_of(resources.ResourceGroup, f"{name}-group"),
-            opts=stays,
+            opts=options,
         )
         vault_name = store_name(stack=pulumi.get_stack(), workload=name, salt=args["salt"], limit=24, hyphens=False)
-        store = vault(self, f"{name}-vault", vault_name=vault_name, group=group.name, region=args["region"], opts=stays)
-        disks = key(self, f"{name}-disks", key_name="disks", vault=store, group=group.name, opts=stays)
-        secrets = key(self, f"{name}-secrets", key_name="secrets", vault=store, group=group.name, opts=stays)
+        store = vault(
+            self, f"{name}-vault", vault_name=vault_name, group=group.name, region=args["region"], opts=options
+        )
+        disks = key(self, f"{name}-disks", key_name="disks", vault=store, group=group.name, opts=options)
+        secrets = key(self, f"{name}-secrets", key_name="secrets", vault=store, group=group.name, opts=options)
         user = parts.identity(
-            self, f"{name}-disks", {"resource_group": group.name, "region": args["region"]}, protect=kept
+            self, f"{name}-disks", {"resource_group": group.name, "region": args["region"]}, protect=protected
         )
         held = parts.assign(
             self,
@@ -119,19 +121,18 @@ class CustomerKeys(Owned):
             scope=disks.id,
             principal=user.principal_id,
             role=CRYPTO_USER,
-            protect=kept,
+            protect=protected,
         )
-        disk_set = compute.DiskEncryptionSet(
+        disk_set = self.make(
+            compute.DiskEncryptionSet,
             f"{name}-disks",
-            disk_encryption_set_name=self.physical(f"{name}-disks", 80),
             resource_group_name=group.name,
             location=args["region"],
             identity={"type": "UserAssigned", "user_assigned_identities": [user.id]},
             encryption_type="EncryptionAtRestWithCustomerKey",
             active_key={"key_url": disks.key_uri_with_version, "source_vault": {"id": store.id}},
             rotation_to_latest_key_version_enabled=True,
-            tags=self.tags_of(compute.DiskEncryptionSet, f"{name}-disks"),
-            opts=self.child(protect=kept, depends_on=[held]),
+            opts=pulumi.ResourceOptions(protect=protected, depends_on=[held]),
         )
         self.disk_encryption_set_id = disk_set.id
         self.vault_id = store.id

@@ -56,18 +56,13 @@ class BudgetAlarms(Owned):
     def __init__(self, name: str, args: BudgetAlarmsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_budget(name, args)
         super().__init__(name, args, opts, kind="limits")
-        group = resources.ResourceGroup(
-            f"{name}-costs",
-            resource_group_name=self.physical(f"{name}-costs", 80),
-            location=args["region"],
-            tags=self.tags_of(resources.ResourceGroup, f"{name}-costs"),
-            opts=self.child(),
-        )
+        group = self.make(resources.ResourceGroup, f"{name}-costs", location=args["region"])
         told = parts.action_group(self, f"{name}-costs", {"resource_group": group.name}, args.get("emails", []))
         subscription: pulumi.Input[str] = args.get("subscription") or parts.subscription(self)
-        budget = consumption.Budget(
+        budget = self.make(
+            consumption.Budget,
             f"{name}-month",
-            budget_name=self.physical(name, 63),
+            budget_name=self.name_of(consumption.Budget, name),
             scope=pulumi.Output.concat("/subscriptions/", subscription),
             amount=float(args["monthly_usd"]),
             category="Cost",
@@ -75,7 +70,9 @@ class BudgetAlarms(Owned):
             time_period={"start_date": limits_plans.month_start(args["starts"])},
             filter={"tags": {"name": "sizewell-stack", "operator": "In", "values": [legal(args["stack"])]}},
             notifications=limits_plans.notifications(emails=args.get("emails", []), group=told.id),
-            opts=self.child(ignore_changes=["timePeriod"]),  # Azure keeps the months of a budget that stands
+            opts=pulumi.ResourceOptions(
+                ignore_changes=["timePeriod"]
+            ),  # Azure keeps the months of a budget that stands
         )
         self.budget_name = budget.name
         self.action_group_id = told.id
@@ -93,12 +90,11 @@ class TtlGuard(Owned):
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
         super().__init__(name, args, opts, kind="limits")
-        group = resources.ResourceGroup(
+        group = self.make(
+            resources.ResourceGroup,
             f"{name}-group",
-            resource_group_name=self.physical(name, 80),
+            resource_group_name=self.name_of(resources.ResourceGroup, name),
             location=args["region"],
-            tags=self.tags_of(resources.ResourceGroup, f"{name}-group"),
-            opts=self.child(),
         )
         place = {"resource_group": group.name, "region": args["region"]}
         hand = parts.identity(self, f"{name}-hand", place)
@@ -109,9 +105,9 @@ class TtlGuard(Owned):
             "startTime": f"{args['ends']}T00:00:00Z",
             "timeZone": "UTC",
         }
-        workflow = logic.Workflow(
+        workflow = self.make(
+            logic.Workflow,
             f"{name}-end",
-            workflow_name=self.physical(f"{name}-end", 80),
             resource_group_name=group.name,
             location=args["region"],
             state="Enabled",
@@ -126,8 +122,6 @@ class TtlGuard(Owned):
                     ),
                 )
             ),
-            tags=self.tags_of(logic.Workflow, f"{name}-end"),
-            opts=self.child(),
         )
         self._alarm(name, args, place, workflow)
         self.workflow_id = workflow.id
@@ -146,9 +140,9 @@ class TtlGuard(Owned):
             "threshold": 0.0,
             "timeAggregation": "Total",
         }
-        monitor.MetricAlert(
+        self.make(
+            monitor.MetricAlert,
             f"{name}-failed",
-            rule_name=self.physical(f"{name}-failed", 260),
             resource_group_name=place["resource_group"],
             location="global",
             description=f"The end of {args['stack']} fails; its machines bill on",
@@ -164,8 +158,6 @@ class TtlGuard(Owned):
             },
             actions=[{"action_group_id": told.id}],
             auto_mitigate=True,
-            tags=self.tags_of(monitor.MetricAlert, f"{name}-failed"),
-            opts=self.child(),
         )
 
 

@@ -38,7 +38,8 @@ class AmlComputeCluster(Owned):
         )
         identity = parts.identity(self, f"{name}-nodes", args)
         self._rights(name, args, identity)
-        compute = machinelearningservices.Compute(
+        compute = self.make(
+            machinelearningservices.Compute,
             f"{name}-nodes",
             compute_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
             resource_group_name=args["resource_group"],
@@ -63,8 +64,6 @@ class AmlComputeCluster(Owned):
                     },
                 },
             },
-            tags=self.tags_of(machinelearningservices.Compute, f"{name}-nodes"),
-            opts=self.child(),
         )
         self.compute_name = compute.name
         self.identity_id = identity.id
@@ -113,7 +112,8 @@ class AmlComputeInstance(Owned):
             optional["compute_instance_authorization_type"] = "personal"
         if "schedule" in args:
             optional["schedules"] = {"compute_start_stop": ml_plans.stops(args["schedule"])}
-        instance = machinelearningservices.Compute(
+        instance = self.make(
+            machinelearningservices.Compute,
             f"{name}-notebook",
             compute_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
             resource_group_name=args["resource_group"],
@@ -134,8 +134,6 @@ class AmlComputeInstance(Owned):
                     **optional,
                 },
             },
-            tags=self.tags_of(machinelearningservices.Compute, f"{name}-notebook"),
-            opts=self.child(),
         )
         self.instance_name = instance.name
         self.register_outputs({"instanceName": self.instance_name})

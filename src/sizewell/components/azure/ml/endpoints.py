@@ -51,15 +51,14 @@ class AmlOnlineEndpoint(Owned):
         }
         if args.get("live"):
             properties["traffic"] = {DEPLOYMENT: 100}
-        endpoint = machinelearningservices.OnlineEndpoint(
+        endpoint = self.make(
+            machinelearningservices.OnlineEndpoint,
             f"{name}-endpoint",
             endpoint_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
             kind="Managed",
             location=args["region"],
             identity={"type": "SystemAssigned"},
             properties=properties,
-            tags=self.tags_of(machinelearningservices.OnlineEndpoint, f"{name}-endpoint"),
-            opts=self.child(),
             **self._place(args),
         )
         deployment = self._deployment(name, args, shape, endpoint, self._environment(name, args))
@@ -75,23 +74,23 @@ class AmlOnlineEndpoint(Owned):
 
     def _environment(self, name: str, args: AmlOnlineEndpointArgs) -> machinelearningservices.EnvironmentVersion:
         """The container as Azure ML knows it: a version for each image, since a version never changes."""
-        container = machinelearningservices.EnvironmentContainer(
+        container = self.make(
+            machinelearningservices.EnvironmentContainer,
             f"{name}-image",
-            name=self.physical(name, 255),
+            name=self.name_of(machinelearningservices.EnvironmentContainer, name),
             properties={"description": f"Container of {name}"},
-            opts=self.child(),
             **self._place(args),
         )
         port = args.get("port", 8000)
         health = {"path": args.get("health_path", "/health"), "port": port}
         scoring = {"path": args.get("scoring_path", "/v1/chat/completions"), "port": port}
         inference = {"liveness_route": health, "readiness_route": health, "scoring_route": scoring}
-        return machinelearningservices.EnvironmentVersion(
+        return self.make(
+            machinelearningservices.EnvironmentVersion,
             f"{name}-image",
             name=container.name,
             version=short_hash(args["image"], str(inference)),
             properties={"image": args["image"], "os_type": "Linux", "inference_config": inference},
-            opts=self.child(),
             **self._place(args),
         )
 
@@ -105,7 +104,8 @@ class AmlOnlineEndpoint(Owned):
     ) -> machinelearningservices.OnlineDeployment:
         probe = {"period": "PT10S", "timeout": "PT5S", "failure_threshold": 30}
         optional = {"model": args["model"], "model_mount_path": "/model"} if "model" in args else {}
-        return machinelearningservices.OnlineDeployment(
+        return self.make(
+            machinelearningservices.OnlineDeployment,
             f"{name}-deployment",
             deployment_name=DEPLOYMENT,
             endpoint_name=endpoint.name,
@@ -130,17 +130,16 @@ class AmlOnlineEndpoint(Owned):
                 readiness_probe={**probe, "initial_delay": "PT10S", "failure_threshold": 180},
                 **optional,
             ),
-            tags=self.tags_of(machinelearningservices.OnlineDeployment, f"{name}-deployment"),
-            opts=self.child(ignore_changes=["sku.capacity"]),
+            opts=pulumi.ResourceOptions(ignore_changes=["sku.capacity"]),
             **self._place(args),
         )
 
     def _autoscale(
         self, name: str, args: AmlOnlineEndpointArgs, deployment: machinelearningservices.OnlineDeployment
     ) -> None:
-        monitor.AutoscaleSetting(
+        self.make(
+            monitor.AutoscaleSetting,
             f"{name}-size",
-            autoscale_setting_name=self.physical(f"{name}-size", 64),
             resource_group_name=args["resource_group"],
             location=args["region"],
             enabled=True,
@@ -152,8 +151,6 @@ class AmlOnlineEndpoint(Owned):
                 nodes_max=args["nodes_max"],
                 schedule=args.get("schedule"),
             ),
-            tags=self.tags_of(monitor.AutoscaleSetting, f"{name}-size"),
-            opts=self.child(),
         )
 
     def _guard(self, name: str, args: AmlOnlineEndpointArgs, endpoint: machinelearningservices.OnlineEndpoint) -> None:
@@ -161,9 +158,9 @@ class AmlOnlineEndpoint(Owned):
         if guard is None:
             return
         told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
-        monitor.MetricAlert(
+        self.make(
+            monitor.MetricAlert,
             f"{name}-idle",
-            rule_name=self.physical(f"{name}-idle", 260),
             resource_group_name=args["resource_group"],
             location="global",
             description=f"{name}: no request for {ml_plans.alert_window(guard['window_s'])}; machines bill",
@@ -175,6 +172,4 @@ class AmlOnlineEndpoint(Owned):
             criteria=ml_plans.idle_criteria(),
             actions=[{"action_group_id": told.id}],
             auto_mitigate=True,
-            tags=self.tags_of(monitor.MetricAlert, f"{name}-idle"),
-            opts=self.child(),
         )

@@ -81,7 +81,8 @@ class AmlWorkspace(Owned):
         return {"resource_group_name": args["resource_group"], "location": args["region"]}
 
     def _storage(self, name: str, args: AmlWorkspaceArgs) -> storage.StorageAccount:
-        account = storage.StorageAccount(
+        account = self.make(
+            storage.StorageAccount,
             f"{name}-files",
             account_name=self._unique(name, 24),
             kind="StorageV2",
@@ -103,23 +104,22 @@ class AmlWorkspace(Owned):
                     "file": {"enabled": True, "key_type": "Account"},
                 },
             },
-            tags=self.tags_of(storage.StorageAccount, f"{name}-files"),
-            opts=self.child(),
             **self._place(args),
         )
-        storage.BlobServiceProperties(
+        self.make(
+            storage.BlobServiceProperties,
             f"{name}-files",
             account_name=account.name,
             blob_services_name="default",
             resource_group_name=args["resource_group"],
             delete_retention_policy={"enabled": True, "days": 7},
             container_delete_retention_policy={"enabled": True, "days": 7},
-            opts=self.child(),
         )
         return account
 
     def _vault(self, name: str, args: AmlWorkspaceArgs) -> keyvault.Vault:
-        return keyvault.Vault(
+        return self.make(
+            keyvault.Vault,
             f"{name}-secrets",
             vault_name=self._unique(name, 24),
             properties={
@@ -132,13 +132,12 @@ class AmlWorkspace(Owned):
                 "public_network_access": "Disabled",
                 "network_acls": {"default_action": "Deny", "bypass": "AzureServices"},
             },
-            tags=self.tags_of(keyvault.Vault, f"{name}-secrets"),
-            opts=self.child(),
             **self._place(args),
         )
 
     def _registry(self, name: str, args: AmlWorkspaceArgs) -> containerregistry.Registry:
-        return containerregistry.Registry(
+        return self.make(
+            containerregistry.Registry,
             f"{name}-images",
             registry_name=self._unique(name, 50),
             sku={"name": "Premium"},  # the only one with private endpoints
@@ -150,32 +149,26 @@ class AmlWorkspace(Owned):
             data_endpoint_enabled=True,
             zone_redundancy="Enabled",  # costs nothing beside Premium
             policies={"retention_policy": {"status": "enabled", "days": 30}},
-            tags=self.tags_of(containerregistry.Registry, f"{name}-images"),
-            opts=self.child(),
             **self._place(args),
         )
 
     def _insights(self, name: str, args: AmlWorkspaceArgs) -> applicationinsights.Component:
-        logs = operationalinsights.Workspace(
+        logs = self.make(
+            operationalinsights.Workspace,
             f"{name}-logs",
-            workspace_name=self.physical(f"{name}-logs", 63),
             sku={"name": "PerGB2018"},
             retention_in_days=args.get("log_days", 90),
             features={"disable_local_auth": True},
-            tags=self.tags_of(operationalinsights.Workspace, f"{name}-logs"),
-            opts=self.child(),
             **self._place(args),
         )
-        return applicationinsights.Component(
+        return self.make(
+            applicationinsights.Component,
             f"{name}-insights",
-            resource_name_=self.physical(f"{name}-insights", 255),
             kind="web",
             application_type="web",
             ingestion_mode="LogAnalytics",
             workspace_resource_id=logs.id,
             retention_in_days=args.get("log_days", 90),
-            tags=self.tags_of(applicationinsights.Component, f"{name}-insights"),
-            opts=self.child(),
             **self._place(args),
         )
 
@@ -200,9 +193,10 @@ class AmlWorkspace(Owned):
                 },
                 "enable_service_side_cmk_encryption": True,
             }
-        return machinelearningservices.Workspace(
+        return self.make(
+            machinelearningservices.Workspace,
             f"{name}-workspace",
-            workspace_name=self.physical(name, 33),
+            workspace_name=self.name_of(machinelearningservices.Workspace, name),
             kind="Default",
             sku={"name": "Basic", "tier": "Basic"},
             public_network_access="Disabled",
@@ -211,8 +205,6 @@ class AmlWorkspace(Owned):
             system_datastores_auth_mode="Identity",
             v1_legacy_mode=False,
             hbi_workspace=False,
-            tags=self.tags_of(machinelearningservices.Workspace, f"{name}-workspace"),
-            opts=self.child(),
             **self._place(args),
             **stands_on,
             **optional,

@@ -39,7 +39,8 @@ class OpenAiAccount(Owned):
             if "client_id" in key:
                 named["identity_client_id"] = key["client_id"]
             encryption = {"encryption": {"key_source": "Microsoft.KeyVault", "key_vault_properties": named}}
-        account = cognitiveservices.Account(
+        account = self.make(
+            cognitiveservices.Account,
             f"{name}-account",
             account_name=args["account"],
             resource_group_name=args["resource_group"],
@@ -57,15 +58,14 @@ class OpenAiAccount(Owned):
                 "dynamic_throttling_enabled": False,
                 **encryption,
             },
-            tags=self.tags_of(cognitiveservices.Account, f"{name}-account"),
-            opts=self.child(),
         )
         parts.private_endpoint(
             self, f"{name}-account", args, target=account.id, group="account", zones=parts.zones_of(args, "openai")
         )
         before: list[pulumi.Resource] = []
         for wanted in args["deployments"]:
-            made = cognitiveservices.Deployment(
+            made = self.make(
+                cognitiveservices.Deployment,
                 f"{name}-{wanted['name']}",
                 deployment_name=wanted["name"],
                 account_name=account.name,
@@ -75,8 +75,7 @@ class OpenAiAccount(Owned):
                     "model": {"format": "OpenAI", "name": wanted["model"], "version": wanted["version"]},
                     "version_upgrade_option": "NoAutoUpgrade",
                 },
-                tags=self.tags_of(cognitiveservices.Deployment, f"{name}-{wanted['name']}"),
-                opts=self.child(depends_on=list(before)),  # an account takes one change at a time
+                opts=pulumi.ResourceOptions(depends_on=list(before)),  # an account takes one change at a time
             )
             before = [made]
         for number, user in enumerate(args.get("users", [])):

@@ -1,7 +1,5 @@
 """The checkpoint storage account of one workload on Azure; stands in a stack of its own."""
 
-from typing import Any
-
 import pulumi
 from pulumi_azure_native import authorization, managedidentity, resources, storage
 
@@ -9,7 +7,7 @@ from sizewell.components.azure import parts, plans
 from sizewell.components.azure.args import CheckpointStoreArgs
 from sizewell.components.azure.checks import check_checkpoint_store
 from sizewell.components.azure.keys import vault as keys
-from sizewell.components.owned import Owned
+from sizewell.components.owned import Owned, kept
 
 KEY = "checkpoints"
 
@@ -31,17 +29,18 @@ class CheckpointStore(Owned):
         check_checkpoint_store(name, args)
         super().__init__(name, args, opts, kind="checkpoints")
         production = args["environment"] == "prod"
-        group = resources.ResourceGroup(
+        group = self.make(
+            resources.ResourceGroup,
             f"{name}-group",
             resource_group_name=args["resource_group"],
             location=args["region"],
-            tags=self.tags_of(resources.ResourceGroup, f"{name}-group"),
-            opts=self._kept(),
+            opts=kept(),
         )
         user, held = self._key(name, args, group)
         account = self._account(name, args, group, user=user, held=held)
         soft_delete = {"enabled": True, "days": args.get("soft_delete_days", 30 if production else 14)}
-        storage.BlobServiceProperties(
+        self.make(
+            storage.BlobServiceProperties,
             f"{name}-blobs",
             account_name=account.name,
             blob_services_name="default",
@@ -50,9 +49,10 @@ class CheckpointStore(Owned):
             delete_retention_policy=soft_delete,
             container_delete_retention_policy=soft_delete,
             change_feed={"enabled": True, "retention_in_days": 90},
-            opts=self._kept(),
+            opts=kept(),
         )
-        storage.ManagementPolicy(  # old versions only: a checkpoint ends by a person's hand
+        self.make(  # old versions only: a checkpoint ends by a person's hand
+            storage.ManagementPolicy,
             f"{name}-old-versions",
             account_name=account.name,
             management_policy_name="default",
@@ -74,26 +74,29 @@ class CheckpointStore(Owned):
                     }
                 ]
             },
-            opts=self._kept(),
+            opts=kept(),
         )
-        container = storage.BlobContainer(
+        container = self.make(
+            storage.BlobContainer,
             f"{name}-{plans.CONTAINER}",
             container_name=plans.CONTAINER,
             account_name=account.name,
             resource_group_name=group.name,
             public_access="None",
-            opts=self._kept(),
+            opts=kept(),
         )
         # on the account and not on its group: below a lock Azure takes no role back, and writers come and go
-        authorization.ManagementLockByScope(
+        self.make(
+            authorization.ManagementLockByScope,
             f"{name}-lock",
             lock_name="checkpoints",
             scope=account.id,
             level="CanNotDelete",
             notes="Checkpoints outlive their cluster",
-            opts=self._kept(),
+            opts=kept(),
         )
-        role = authorization.RoleDefinition(
+        role = self.make(
+            authorization.RoleDefinition,
             f"{name}-writer",
             role_definition_id=args["role"],
             role_name=f"Writes checkpoints to {args['account']}",
@@ -102,7 +105,6 @@ class CheckpointStore(Owned):
             scope=group.id,
             assignable_scopes=[group.id],
             permissions=plans.writer_permissions(),
-            opts=self.child(),
         )
         self.account_name = account.name
         self.container = container.name
@@ -115,9 +117,6 @@ class CheckpointStore(Owned):
             }
         )
 
-    def _kept(self, **options: Any) -> pulumi.ResourceOptions:
-        return self.child(protect=True, retain_on_delete=True, **options)
-
     def _key(
         self, name: str, args: CheckpointStoreArgs, group: resources.ResourceGroup
     ) -> tuple[managedidentity.UserAssignedIdentity, authorization.RoleAssignment]:
@@ -129,9 +128,9 @@ class CheckpointStore(Owned):
             vault_name=args["account"],
             group=group.name,
             region=args["region"],
-            opts=self._kept(),
+            opts=kept(),
         )
-        key = keys.key(self, f"{name}-key", key_name=KEY, vault=vault, group=group.name, opts=self._kept())
+        key = keys.key(self, f"{name}-key", key_name=KEY, vault=vault, group=group.name, opts=kept())
         user = parts.identity(self, f"{name}-key", place, protect=True, retain_on_delete=True)
         held = parts.assign(
             self,
@@ -153,7 +152,8 @@ class CheckpointStore(Owned):
         user: managedidentity.UserAssignedIdentity,
         held: authorization.RoleAssignment,
     ) -> storage.StorageAccount:
-        return storage.StorageAccount(
+        return self.make(
+            storage.StorageAccount,
             name,
             account_name=args["account"],
             resource_group_name=group.name,
@@ -190,6 +190,5 @@ class CheckpointStore(Owned):
                 },
             },
             identity={"type": "UserAssigned", "user_assigned_identities": [user.id]},
-            tags=self.tags_of(storage.StorageAccount, name),
-            opts=self._kept(depends_on=[held]),
+            opts=kept(depends_on=[held]),
         )

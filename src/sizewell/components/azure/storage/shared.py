@@ -47,9 +47,10 @@ class SharedStorage(Owned):
                     "import_prefix": args.get("import_prefix", "/"),
                 }
             }
-        files = storagecache.AmlFilesystem(
+        files = self.make(
+            storagecache.AmlFilesystem,
             f"{name}-files",
-            aml_filesystem_name=self.physical(name, 80),
+            aml_filesystem_name=self.name_of(storagecache.AmlFilesystem, name),
             resource_group_name=args["resource_group"],
             location=args["region"],
             zones=[args["zone"]],
@@ -58,8 +59,6 @@ class SharedStorage(Owned):
             filesystem_subnet=args["subnet_id"],
             maintenance_window={"day_of_week": args.get("maintenance_day", "Sunday"), "time_of_day_utc": "22:00"},
             root_squash_settings={"mode": "None"},
-            tags=self.tags_of(storagecache.AmlFilesystem, f"{name}-files"),
-            opts=self.child(),
             **optional,
         )
         self.file_system_id = files.id

@@ -33,19 +33,14 @@ class GkeCluster(Owned):
         check_cluster(name, args)
         super().__init__(name, args, opts, kind="cluster")
         project = pulumi.Output.from_input(args["project"])
-        account = serviceaccount.Account(
-            f"{name}-nodes",
-            account_id=self.physical(f"{name}-nodes", 30),
-            display_name=f"Nodes of {pulumi.get_stack()}",
-            opts=self.child(),
-        )
+        account = self.make(serviceaccount.Account, f"{name}-nodes", display_name=f"Nodes of {pulumi.get_stack()}")
         grants = [
-            projects.IAMMember(
+            self.make(
+                projects.IAMMember,
                 f"{name}-{role.rsplit('.', 1)[-1].removeprefix('roles/')}",
                 project=project,
                 role=role,
                 member=account.member,
-                opts=self.child(),
             )
             for role in NODE_ROLES
         ]
@@ -89,9 +84,10 @@ class GkeCluster(Owned):
         if day := args.get("maintenance_from"):
             behavior = {"scope": "NO_MINOR_OR_NODE_UPGRADES", "end_time_behavior": "UNTIL_END_OF_SUPPORT"}
             exclusions = [{"exclusion_name": "jobs", "start_time": f"{day}T00:00:00Z", "exclusion_options": behavior}]
-        return container.Cluster(
+        return self.make(
+            container.Cluster,
             f"{name}-cluster",
-            name=self.physical(name, 40),
+            name=self.name_of(container.Cluster, name),
             description=f"Accelerator cluster of {pulumi.get_stack()}",
             location=args["region"],
             node_locations=args["zones"],
@@ -146,8 +142,7 @@ class GkeCluster(Owned):
                 "gce_persistent_disk_csi_driver_config": {"enabled": True},
             },
             cost_management_config={"enabled": True},
-            resource_labels=self.tags_of(container.Cluster, f"{name}-cluster"),
-            opts=self.child(ignore_changes=["nodeConfig", "initialNodeCount"], depends_on=after),
+            opts=pulumi.ResourceOptions(ignore_changes=["nodeConfig", "initialNodeCount"], depends_on=after),
         )
 
     def _system_pool(
@@ -161,7 +156,8 @@ class GkeCluster(Owned):
         after: Sequence[pulumi.Resource],
     ) -> container.NodePool:
         """Where the cluster's own pods run, so that accelerator machines can all go: on demand, without a taint."""
-        return container.NodePool(
+        return self.make(
+            container.NodePool,
             f"{name}-system",
             name="system",
             cluster=cluster.name,
@@ -185,7 +181,7 @@ class GkeCluster(Owned):
                 "boot_disk_kms_key": key,
                 "resource_labels": self.tags_of(container.NodePool, f"{name}-system"),
             },
-            opts=self.child(ignore_changes=["initialNodeCount"], depends_on=after),
+            opts=pulumi.ResourceOptions(ignore_changes=["initialNodeCount"], depends_on=after),
         )
 
 

@@ -26,7 +26,7 @@ class GpuDirect(Owned):
         check_gpudirect(name, args)
         super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
         networks = [pulumi.Output.from_input(one).apply(gpudirect_plans.last_part) for one in args["networks"]]
         made: dict[str, list[Any]] = {"GKENetworkParamSet": [], "Network": [], "DaemonSet": []}
         for one in gpudirect_plans.manifests(args["fabric"], networks, args["subnetworks"]):
@@ -40,13 +40,19 @@ class GpuDirect(Owned):
         self, owner: str, manifest: dict[str, Any], provider: kubernetes.Provider, after: list[Any]
     ) -> pulumi.Resource:
         kind, metadata = manifest["kind"], dict(manifest["metadata"])
-        name, options = f"{owner}-{kind.lower()}-{metadata['name']}", self.child(provider=provider, depends_on=after)
+        name, options = (
+            f"{owner}-{kind.lower()}-{metadata['name']}",
+            pulumi.ResourceOptions(provider=provider, depends_on=after),
+        )
         resource: pulumi.Resource
         if kind == "DaemonSet":  # without machines nothing of it ever becomes ready
             metadata["annotations"] = {"pulumi.com/skipAwait": "true"}
-            resource = kubernetes.apps.v1.DaemonSet(name, metadata=metadata, spec=manifest["spec"], opts=options)
+            resource = self.make(
+                kubernetes.apps.v1.DaemonSet, name, metadata=metadata, spec=manifest["spec"], opts=options
+            )
         else:
-            resource = kubernetes.apiextensions.CustomResource(
+            resource = self.make(
+                kubernetes.apiextensions.CustomResource,
                 name,
                 api_version=manifest["apiVersion"],
                 kind=kind,

@@ -33,22 +33,15 @@ class BudgetAlarms(Owned):
     def __init__(self, name: str, args: BudgetAlarmsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_budget(name, args)
         super().__init__(name, args, opts, kind="limits")
-        topic = pubsub.Topic(
-            f"{name}-notices",
-            name=self.physical(f"{name}-notices", 255),
-            project=args["project"],
-            labels=self.tags_of(pubsub.Topic, f"{name}-notices"),
-            opts=self.child(),
-        )
+        topic = self.make(pubsub.Topic, f"{name}-notices", project=args["project"])
         channels = [
-            monitoring.NotificationChannel(
+            self.make(
+                monitoring.NotificationChannel,
                 f"{name}-mail-{number}",
                 display_name=f"Costs of {args['stack']}",
                 project=args["project"],
                 type="email",
                 labels={"email_address": email},
-                user_labels=self.tags_of(monitoring.NotificationChannel, f"{name}-mail-{number}"),
-                opts=self.child(),
             ).id
             for number, email in enumerate(args.get("emails", []))
         ]
@@ -56,10 +49,11 @@ class BudgetAlarms(Owned):
         if channels:
             told["monitoring_notification_channels"] = channels
         actual = [{"threshold_percent": share / 100, "spend_basis": "CURRENT_SPEND"} for share in service_plans.SHARES]
-        budget = billing.Budget(
+        budget = self.make(
+            billing.Budget,
             f"{name}-month",
             billing_account=args["billing_account"],
-            display_name=self.physical(name, 60),
+            display_name=self.name_of(billing.Budget, name),
             amount={"specified_amount": {"currency_code": "USD", "units": str(int(args["monthly_usd"]))}},
             budget_filter={
                 "projects": [f"projects/{args['project']}"],
@@ -69,7 +63,6 @@ class BudgetAlarms(Owned):
             },
             threshold_rules=[*actual, {"threshold_percent": 1.0, "spend_basis": "FORECASTED_SPEND"}],
             all_updates_rule=told,
-            opts=self.child(),
         )
         self.budget_name = budget.name
         self.topic = topic.id
@@ -92,9 +85,9 @@ class TtlGuard(Owned):
         hand = parts.account(
             self, f"{name}-end", args, f"Takes the machines of {stack} to zero", limits_plans.PERMISSIONS
         )
-        workflow = workflows.Workflow(
+        workflow = self.make(
+            workflows.Workflow,
             f"{name}-end",
-            name=self.physical(f"{name}-end", 64),
             description=f"Ends {stack} from {args['ends']} on: machines to zero, data kept",
             project=args["project"],
             region=region,
@@ -104,16 +97,14 @@ class TtlGuard(Owned):
             source_contents=project.apply(
                 lambda known: limits_plans.end_workflow(project=known, region=region, stack=stack, ends=args["ends"])
             ),
-            labels=self.tags_of(workflows.Workflow, f"{name}-end"),
-            opts=self.child(),
         )
         starter = parts.account(
             self, f"{name}-start", args, f"Starts the workflow that ends {stack}", START_PERMISSIONS
         )
-        executions = f"locations/{region}/workflows/{self.physical(f'{name}-end', 64)}/executions"
-        job = cloudscheduler.Job(
+        executions = f"locations/{region}/workflows/{self.name_of(workflows.Workflow, f'{name}-end')}/executions"
+        job = self.make(
+            cloudscheduler.Job,
             f"{name}-end",
-            name=self.physical(f"{name}-end", 500),
             description=f"Every hour; before {args['ends']} nothing happens",
             project=args["project"],
             region=region,
@@ -131,7 +122,7 @@ class TtlGuard(Owned):
                     "scope": "https://www.googleapis.com/auth/cloud-platform",
                 },
             },
-            opts=self.child(depends_on=[workflow]),
+            opts=pulumi.ResourceOptions(depends_on=[workflow]),
         )
         self._alarm(name, args)
         self.workflow_name = workflow.name
@@ -141,7 +132,7 @@ class TtlGuard(Owned):
     def _alarm(self, name: str, args: TtlGuardArgs) -> None:
         """An end that fails has to be heard of: the machines bill on."""
         failed = {
-            "filter": limits_plans.failures(self.physical(f"{name}-end", 64)),
+            "filter": limits_plans.failures(self.name_of(workflows.Workflow, f"{name}-end")),
             "comparison": "COMPARISON_GT",
             "threshold_value": 0.0,
             "duration": "0s",
@@ -149,7 +140,8 @@ class TtlGuard(Owned):
                 {"alignment_period": "3600s", "per_series_aligner": "ALIGN_SUM", "cross_series_reducer": "REDUCE_SUM"}
             ],
         }
-        monitoring.AlertPolicy(
+        self.make(
+            monitoring.AlertPolicy,
             f"{name}-failed",
             display_name=f"The end of {args['stack']} fails; its machines bill on",
             project=args["project"],
@@ -157,6 +149,4 @@ class TtlGuard(Owned):
             severity="CRITICAL",
             conditions=[{"display_name": "runs failed", "condition_threshold": failed}],
             notification_channels=[parts.notices(self, name, args)],
-            user_labels=self.tags_of(monitoring.AlertPolicy, f"{name}-failed"),
-            opts=self.child(),
         )

@@ -35,23 +35,18 @@ class CloudRunGpu(Owned):
             market="on-demand",
             **of_sizes(least, least, args["instances_max"]),
         )
-        account = serviceaccount.Account(
-            f"{name}-run",
-            account_id=self.physical(f"{name}-run", 30),
-            display_name=f"Service {name}",
-            opts=self.child(),
-        )
+        account = self.make(serviceaccount.Account, f"{name}-run", display_name=f"Service {name}")
         key, users = parts.key_of(self, name, args, service="run.googleapis.com", agents=("serverless-robot-prod",))
         service = self._service(name, args, account, key=key, after=users)
         for number, member in enumerate(args.get("invokers", [])):
-            cloudrunv2.ServiceIamMember(
+            self.make(
+                cloudrunv2.ServiceIamMember,
                 f"{name}-invoker-{number}",
                 name=service.name,
                 location=args["region"],
                 project=args["project"],
                 role="roles/run.invoker",
                 member=member,
-                opts=self.child(),
             )
         self.service_name = service.name
         self.uri = service.uri
@@ -80,15 +75,15 @@ class CloudRunGpu(Owned):
         if "subnetwork" in args:
             interface = {"subnetwork": args["subnetwork"]}
             network["vpc_access"] = {"egress": "ALL_TRAFFIC", "network_interfaces": [interface]}
-        return cloudrunv2.Service(
+        return self.make(
+            cloudrunv2.Service,
             f"{name}-service",
-            name=self.physical(name, 49),
+            name=self.name_of(cloudrunv2.Service, name),
             location=args["region"],
             project=args["project"],
             ingress="INGRESS_TRAFFIC_INTERNAL_ONLY",
             deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
             binary_authorization={"use_default": True},
-            labels=self.tags_of(cloudrunv2.Service, f"{name}-service"),
             template={
                 "service_account": account.email,
                 "encryption_key": key,
@@ -113,5 +108,5 @@ class CloudRunGpu(Owned):
                 "labels": self.tags_of(cloudrunv2.Service, f"{name}-service"),
                 **network,
             },
-            opts=self.child(depends_on=after),
+            opts=pulumi.ResourceOptions(depends_on=after),
         )

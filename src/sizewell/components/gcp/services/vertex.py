@@ -44,14 +44,13 @@ class VertexTraining(Owned):
         launcher = self._launcher(name, args)
         attachment: pulumi.Input[str] = ""
         if "subnetwork" in args:
-            attachment = compute.NetworkAttachment(
+            attachment = self.make(
+                compute.NetworkAttachment,
                 f"{name}-job",
-                name=self.physical(f"{name}-job", 63),
                 project=args["project"],
                 region=args["region"],
                 connection_preference="ACCEPT_AUTOMATIC",
                 subnetworks=[args["subnetwork"]],
-                opts=self.child(),
             ).id
         labels = self.tags_of(workflows.Workflow, f"{name}-start")
         source = pulumi.Output.all(args["project"], key, attachment).apply(
@@ -69,9 +68,10 @@ class VertexTraining(Owned):
                 region=args["region"],
             )
         )
-        workflow = workflows.Workflow(
+        workflow = self.make(
+            workflows.Workflow,
             f"{name}-start",
-            name=self.physical(name, 64),
+            name=self.name_of(workflows.Workflow, name),
             description=f"Starts training jobs of {name}",
             project=args["project"],
             region=args["region"],
@@ -80,7 +80,7 @@ class VertexTraining(Owned):
             deletion_protection=False,
             source_contents=source,
             labels=labels,
-            opts=self.child(depends_on=users),
+            opts=pulumi.ResourceOptions(depends_on=users),
         )
         self.workflow_name = workflow.name
         self.launcher = launcher.email
@@ -88,35 +88,32 @@ class VertexTraining(Owned):
 
     def _launcher(self, name: str, args: VertexTrainingArgs) -> serviceaccount.Account:
         """Who starts jobs: may create and read them, and act as the checkpoints' writer; nothing else."""
-        account = serviceaccount.Account(
+        account = self.make(
+            serviceaccount.Account,
             f"{name}-start",
-            account_id=self.physical(f"{name}-start", 30),
             project=args["project"],
             display_name=f"Starts training jobs of {name}",
-            opts=self.child(),
         )
-        role = projects.IAMCustomRole(
+        role = self.make(
+            projects.IAMCustomRole,
             f"{name}-start",
             role_id=self.physical(f"{name}-start", 60).replace("-", "_"),
             project=args["project"],
             title=f"Starts training jobs of {name}",
             permissions=["aiplatform.customJobs.create", "aiplatform.customJobs.get", "aiplatform.customJobs.cancel"],
-            opts=self.child(),
         )
-        projects.IAMMember(
-            f"{name}-start", project=args["project"], role=role.name, member=account.member, opts=self.child()
-        )
+        self.make(projects.IAMMember, f"{name}-start", project=args["project"], role=role.name, member=account.member)
         writer = pulumi.Output.from_input(args["project"]).apply(
             lambda project: (
                 f"projects/{project}/serviceAccounts/{args['writer_account']}@{project}.iam.gserviceaccount.com"
             )
         )
-        serviceaccount.IAMMember(
+        self.make(
+            serviceaccount.IAMMember,
             f"{name}-start",
             service_account_id=writer,
             role="roles/iam.serviceAccountUser",
             member=account.member,
-            opts=self.child(),
         )
         return account
 
@@ -151,7 +148,8 @@ class VertexEndpoint(Owned):
             "metric_name": "aiplatform.googleapis.com/prediction/online/accelerator/duty_cycle",
             "target": args.get("target_utilization_percent", 60),
         }
-        made = vertex.AiEndpointWithModelGardenDeployment(
+        made = self.make(
+            vertex.AiEndpointWithModelGardenDeployment,
             f"{name}-endpoint",
             location=args["region"],
             project=args["project"],
@@ -183,7 +181,6 @@ class VertexEndpoint(Owned):
                     "autoscaling_metric_specs": [busy],
                 },
             },
-            opts=self.child(),
             **which,
         )
         self.endpoint = made.endpoint

@@ -7,7 +7,7 @@ from pulumi_gcp import kms, projects, serviceaccount, storage
 
 from sizewell.components.gcp.args import CheckpointStoreArgs
 from sizewell.components.gcp.checks import check_checkpoint_store
-from sizewell.components.owned import Owned
+from sizewell.components.owned import Owned, kept
 
 DAY_S = 86400
 
@@ -49,54 +49,50 @@ class CheckpointStore(Owned):
             lifecycle_rules=_rests(args.get("versions_days", 30)),  # a checkpoint ends by a person's hand
             enable_object_retention=True,  # the bucket's own retention period cannot stand beside versions
         )
-        writer = serviceaccount.Account(
+        writer = self.make(
+            serviceaccount.Account,
             f"{name}-writer",
             account_id=args["writer_account"],
             display_name=f"Writes checkpoints of {name}; cannot delete",
-            opts=self.child(),
         )
-        retain = projects.IAMCustomRole(  # whoever has it can lock an object for longer, never for less
+        retain = self.make(  # whoever has it can lock an object for longer, never for less
+            projects.IAMCustomRole,
             f"{name}-writer",
             role_id=self.physical(f"{name}-writer", 60).replace("-", "_"),
             title=f"Locks checkpoints of {name}",
             permissions=["storage.objects.setRetention"],
-            opts=self.child(),
         )
         roles = {"objectCreator": "roles/storage.objectCreator", "objectViewer": "roles/storage.objectViewer"}
         for label, role in {**roles, "objectRetainer": retain.name}.items():
-            storage.BucketIAMMember(
-                f"{name}-{label}", bucket=bucket.name, role=role, member=writer.member, opts=self.child()
-            )
+            self.make(storage.BucketIAMMember, f"{name}-{label}", bucket=bucket.name, role=role, member=writer.member)
         self.bucket = bucket.name
         self.writer_email = writer.email
         self.register_outputs({"bucket": self.bucket, "writerEmail": self.writer_email})
 
-    def _kept(self, **options: Any) -> pulumi.ResourceOptions:
-        return self.child(protect=True, retain_on_delete=True, **options)
-
     def _key(
         self, name: str, args: CheckpointStoreArgs, logs: storage.Bucket
     ) -> tuple[kms.CryptoKey, kms.CryptoKeyIAMMember]:
-        ring = kms.KeyRing(f"{name}-key", name=args["bucket"], location=args["region"], opts=self._kept())
-        key = kms.CryptoKey(
+        ring = self.make(kms.KeyRing, f"{name}-key", name=args["bucket"], location=args["region"], opts=kept())
+        key = self.make(
+            kms.CryptoKey,
             f"{name}-key",
             name="checkpoints",
             key_ring=ring.id,
             rotation_period="7776000s",
             destroy_scheduled_duration="2592000s",
-            labels=self.tags_of(kms.CryptoKey, f"{name}-key"),
-            opts=self._kept(),
+            opts=kept(),
         )
         agent = storage.get_project_service_account_output(  # of the project that the buckets are in
             project=logs.project, opts=pulumi.InvokeOptions(parent=self)
         )
         member = pulumi.Output.all(agent.member, logs.id).apply(lambda known: str(known[0]))
-        grant = kms.CryptoKeyIAMMember(
+        grant = self.make(
+            kms.CryptoKeyIAMMember,
             f"{name}-key",
             crypto_key_id=key.id,
             role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
             member=member,
-            opts=self._kept(),
+            opts=kept(),
         )
         return key, grant
 
@@ -109,7 +105,8 @@ class CheckpointStore(Owned):
         after: list[pulumi.Resource] | None = None,
         **settings: Any,
     ) -> storage.Bucket:
-        return storage.Bucket(
+        return self.make(
+            storage.Bucket,
             name,
             name=bucket,
             location=args["region"].upper(),
@@ -119,8 +116,7 @@ class CheckpointStore(Owned):
             force_destroy=False,
             deletion_policy="PREVENT",
             versioning={"enabled": True},
-            labels=self.tags_of(storage.Bucket, name),
-            opts=self._kept(depends_on=after or []),
+            opts=kept(depends_on=after or []),
             **settings,
         )
 

@@ -37,9 +37,10 @@ class SharedStorage(Owned):
         exports: list[dict[str, Any]] = [{**export, "anon_uid": 65534, "anon_gid": 65534}]
         if admins := args.get("admins"):
             exports.append({"ip_ranges": admins, "access_mode": "READ_WRITE", "squash_mode": "NO_ROOT_SQUASH"})
-        made = filestore.Instance(
+        made = self.make(
+            filestore.Instance,
             f"{name}-files",
-            name=self.physical(name, 63),
+            name=self.name_of(filestore.Instance, name),
             description=f"Data of {pulumi.get_stack()}",
             project=args["project"],
             location=args["zone"],
@@ -53,8 +54,7 @@ class SharedStorage(Owned):
             networks=[{"network": args["network"], "modes": ["MODE_IPV4"], "connect_mode": "DIRECT_PEERING"}],
             kms_key_name=key,
             deletion_protection_enabled=args.get("deletion_protection", args["environment"] == "prod"),
-            labels=self.tags_of(filestore.Instance, f"{name}-files"),
-            opts=self.child(depends_on=users),
+            opts=pulumi.ResourceOptions(depends_on=users),
         )
         self.instance_name = made.name
         self.address = made.networks.apply(lambda networks: ((networks[0].ip_addresses or [""])[0]) if networks else "")

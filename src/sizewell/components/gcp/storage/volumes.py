@@ -26,10 +26,11 @@ class FilesVolume(Owned):
         check_volume(name, args)
         super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
-        provider = kubernetes.Provider(f"{name}-cluster", kubeconfig=config, opts=self.child())
+        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
         capacity, physical = {"storage": f"{args['capacity_gib']}Gi"}, self.physical(name, 63)
         modes = ["ReadOnlyMany" if args.get("read_only") else "ReadWriteMany"]
-        volume = kubernetes.core.v1.PersistentVolume(
+        volume = self.make(
+            kubernetes.core.v1.PersistentVolume,
             f"{name}-volume",
             metadata={"name": physical, "labels": self.tags_of(kubernetes.core.v1.PersistentVolume, f"{name}-volume")},
             spec={
@@ -41,9 +42,10 @@ class FilesVolume(Owned):
                 "mount_options": service_plans.mount_options(args["capacity_gib"]),
                 "nfs": {"server": args["address"], "path": f"/{SHARE}", "read_only": args.get("read_only", False)},
             },
-            opts=self.child(provider=provider),
+            opts=pulumi.ResourceOptions(provider=provider),
         )
-        claim = kubernetes.core.v1.PersistentVolumeClaim(
+        claim = self.make(
+            kubernetes.core.v1.PersistentVolumeClaim,
             f"{name}-claim",
             metadata={
                 "name": args.get("claim", "data"),
@@ -56,7 +58,7 @@ class FilesVolume(Owned):
                 "volume_name": volume.metadata["name"],
                 "resources": {"requests": capacity},
             },
-            opts=self.child(provider=provider),
+            opts=pulumi.ResourceOptions(provider=provider),
         )
         self.claim_name = claim.metadata["name"]
         self.volume_name = volume.metadata["name"]
