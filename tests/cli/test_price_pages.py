@@ -34,6 +34,20 @@ def test_the_commands_of_own_rates_run(project, capsys):
     assert "0.61" in capsys.readouterr().out
 
 
+def test_the_commands_of_refresh_prices_run(project, capsys, monkeypatch):
+    from tests.clouds.price_standin import serve, truth
+    from tests.clouds.rest_server import serving
+
+    with serving() as server:
+        serve(server)
+        monkeypatch.setenv("AZURE_ENDPOINT_URL_PRICES", server.url)
+        for line in "".join(blocks("refresh-prices.md", "sh")).splitlines():
+            program, *words = shlex.split(line)
+            assert (program, main(words)) == ("sizewell", 0), line
+    usd = truth("westeurope")["Standard_NC24ads_A100_v4", "on-demand"]
+    assert f"{usd.normalize():f}" in capsys.readouterr().out
+
+
 def test_the_rates_and_the_table_of_own_rates_are_read(project):
     from sizewell.sizing import catalog
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sizewell.cli import output, project
+from sizewell.cli import output, project, refresh
 from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import UsageError
 
@@ -29,8 +29,9 @@ EXAMPLES = """examples:
   sizewell prices diff --since 2026-07-01               what moved since
   sizewell prices import rates.csv                      negotiated rates, into catalog/rates/
   sizewell prices import focus-export.csv --dry-run     what a bill says you pay
+  sizewell prices refresh --cloud azure --region westeurope
 
-exit code: 0 fine, 3 a price is not known, 4 old prices with --max-age, 64 bad input
+exit code: 0 fine, 3 a price is not known, 64 bad input, 69 a seller did not answer (run refresh again)
 """
 MANY: Final = 40
 
@@ -49,13 +50,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = actions.add_parser("import", help="rates of your own, into catalog/rates/", allow_abbrev=False)
     add.add_argument("file", type=Path, metavar="FILE", help="a rates file, a table of rates, or a FOCUS export")
     add.add_argument("--dry-run", action="store_true", help="print the rates and write nothing")
+    ask = actions.add_parser("refresh", help="new prices from the sellers, into catalog/offers/", allow_abbrev=False)
+    refresh.arguments(ask)
     for action in (show, diff):
         action.add_argument("--on", type=iso_date, metavar="DATE", help="the day (default: today)")
         action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    actions = {"show": _show, "diff": _diff, "import": _import}
+    actions = {"show": _show, "diff": _diff, "import": _import, "refresh": refresh.run}
     return actions[args.action](args)
 
 

@@ -1,0 +1,251 @@
+"""`sizewell prices refresh`: ask the sellers, check what they list, append what is new to the project's catalog."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sizewell.cli import output, project
+from sizewell.cli.answers import iso_date
+from sizewell.sizing.errors import UsageError
+
+if TYPE_CHECKING:
+    from sizewell.clouds.calls import Deadline
+    from sizewell.clouds.prices.asking import Readings
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.refresh import Accepted, Listed, Place
+
+    Question = Callable[[], Iterator[Listed]]
+
+KINDS: Final = {
+    "on-demand": ("aws", "azure"),
+    "spot": ("aws", "azure"),
+    "savings-plans": ("aws", "azure"),
+    "capacity-blocks": ("aws",),
+}
+MARKETS: Final = {"savings-plans": ("reserved-1y", "reserved-3y"), "capacity-blocks": ("capacity-block",)}
+WORK: Final = ".sizewell-refresh"  # beside catalog/: what was answered, until all of it is written
+DEADLINE_S: Final = 3600.0
+EXAMPLES_MAX: Final = 3
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cloud", default="aws,azure", metavar="NAMES", help="aws, azure (default: both)")
+    parser.add_argument("--kind", default=",".join(KINDS), metavar="KINDS", help=f"{', '.join(KINDS)} (default: all)")
+    parser.add_argument("--region", default="", metavar="NAMES", help="only these regions, separated by commas")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="the date of the rows (default: today)")
+    parser.add_argument("--dry-run", action="store_true", help="ask and check, write no rows")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from sizewell.cli.prices import write_whole
+    from sizewell.clouds.calls import Deadline
+    from sizewell.clouds.prices.asking import Journal, ask
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog.overlay import FOLDER, current
+    from sizewell.sizing.catalog.refresh import accept
+
+    clouds = _chosen("--cloud", args.cloud, ("aws", "azure"))
+    kinds = _chosen("--kind", args.kind, tuple(KINDS))
+    on: date = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    folder = current() or project.root() / FOLDER
+    catalog = load()
+    regions = tuple(word for word in args.region.split(",") if word)
+    journal = Journal(folder.parent / WORK, on.isoformat())
+    scope = Scope(catalog=catalog, kinds=kinds, on=on, deadline=Deadline(DEADLINE_S), downloads=folder.parent / WORK)
+    with output.progress("asking the sellers") as tell:
+        readings = ask(questions(clouds, regions, scope), journal, told=tell)
+    accepted = accept(catalog, readings.rows, on)
+    files = _files(accepted, on)
+    if not args.dry_run:
+        for name, text in files.items():
+            write_whole(folder / "offers" / name, text)
+        if not readings.failed:
+            journal.close()
+    written = [] if args.dry_run else [folder / "offers" / name for name in files]
+    _report(args, accepted, readings, written)
+    if written and not args.json:
+        _consequences(catalog, on)
+    return 69 if readings.failed else 0
+
+
+def _consequences(before: Catalog, on: date) -> None:
+    """What moved, and which committed decisions would come out otherwise at the new prices."""
+    from sizewell.cli.answers import is_decision, read_all, size_all
+    from sizewell.cli.changes import changes
+    from sizewell.cli.prices import print_moves
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog.history import moves
+
+    after = load()
+    found = moves(after, on, on, earlier=before)
+    print()
+    print_moves(found, every=False)
+    root = project.root()
+    for path in project.decisions(root):
+        specs = read_all(project.spec_paths(root, path.stem), after)
+        was, now = (size_all(specs, catalog, stack=path.stem, on=on)[0] for catalog in (before, after))
+        if is_decision(was) and is_decision(now):
+            said = changes(was, now)
+            if said:
+                print(f"{path.stem} would change: {said[0]}" + (f", and {len(said) - 1} more" if len(said) > 1 else ""))
+        elif is_decision(was) != is_decision(now):
+            print(f"{path.stem}: {'nothing fits any more' if is_decision(was) else 'fits now'}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What every question of one refresh shares."""
+
+    catalog: Catalog
+    kinds: tuple[str, ...]
+    on: date
+    deadline: Deadline
+    downloads: Path
+
+
+def questions(clouds: tuple[str, ...], regions: tuple[str, ...], scope: Scope) -> dict[Place, Question]:
+    """What to ask: a reading for each cloud, region and kind of price; without regions, all that are open."""
+    facts = scope.catalog.region_facts
+    found: dict[Place, Question] = {}
+    for region in regions:
+        if not any((cloud, region) in facts for cloud in clouds):
+            known = ", ".join(sorted(name for cloud, name in facts if cloud in clouds)[:3])
+            raise UsageError(f"--region: {' and '.join(clouds)} have no {region}\n  fix: name one such as {known}")
+    for cloud in clouds:
+        build = _azure if cloud == "azure" else _aws
+        for where, region in sorted(facts):
+            if where == cloud and (region in regions if regions else facts[where, region].access == "open"):
+                found |= build(region, scope)
+    return found
+
+
+def _azure(region: str, scope: Scope) -> dict[Place, Question]:
+    """One list has all markets of a region: it is read once, and each market takes its rows."""
+    from sizewell.clouds.prices import azure
+    from sizewell.sizing.catalog.refresh import Place
+
+    reader = azure.reader(scope.deadline)
+    lock = threading.Lock()
+    read: list[list[Listed]] = []
+
+    def rows(market: str) -> Question:
+        def take() -> Iterator[Listed]:
+            with lock:
+                if not read:
+                    read.append(list(azure.machines(reader, region)))
+            return (row for row in read[0] if row.market == market)
+
+        return take
+
+    markets = [m for kind in scope.kinds if "azure" in KINDS[kind] for m in MARKETS.get(kind, (kind,))]
+    return {Place(cloud="azure", market=m, region=region, whole=m == "on-demand"): rows(m) for m in markets}
+
+
+def _aws(region: str, scope: Scope) -> dict[Place, Question]:
+    from sizewell.clouds.prices import aws
+    from sizewell.sizing.catalog.refresh import Place
+
+    machines = [shape for shape in scope.catalog.shapes if shape.cloud == "aws"]
+
+    def sold(market: str) -> list[str]:
+        return sorted(shape.instance_type for shape in machines if market in shape.markets)
+
+    def listed() -> Iterator[Listed]:
+        from sizewell.clouds.download import download, lines
+        from sizewell.clouds.rest import base_url
+
+        path = scope.downloads / f"aws-{region}.csv"
+        if not path.exists():
+            base = base_url("aws", "price_list", "https://pricing.us-east-1.amazonaws.com").rstrip("/")
+            download("aws price list", f"{base}/{aws.BULK.format(region=region)}", path, scope.deadline)
+        try:
+            yield from aws.machines(lines("aws price list", path), frozenset(sold("on-demand")))
+        finally:
+            path.unlink(missing_ok=True)
+
+    def client() -> Any:
+        from sizewell.clouds.aws import Aws
+
+        return Aws(scope.deadline)
+
+    found: dict[Place, Question] = {}
+    if "on-demand" in scope.kinds:
+        found[Place(cloud="aws", market="on-demand", region=region)] = listed
+    if "spot" in scope.kinds:
+        place = Place(cloud="aws", market="spot", region=region, whole=False)
+        found[place] = lambda: aws.spot(client(), region, sold("spot"), scope.on)
+    if "savings-plans" in scope.kinds:
+        for market in MARKETS["savings-plans"]:
+            place = Place(cloud="aws", market=market, region=region, whole=False)
+            found[place] = partial(_plans, client, region, sold(market), market)
+    if "capacity-blocks" in scope.kinds:
+        place = Place(cloud="aws", market="capacity-block", region=region, whole=False)
+        found[place] = lambda: aws.capacity_blocks(client(), region, sold("capacity-block"))
+    return found
+
+
+def _plans(client: Callable[[], Any], region: str, types: list[str], market: str) -> Iterator[Listed]:
+    from sizewell.clouds.prices import aws
+
+    return (row for row in aws.savings_plans(client(), region, types) if row.market == market)
+
+
+def _files(accepted: Accepted, on: date) -> dict[str, str]:
+    """A file of rows for each cloud, of this day alone: what was there before is not touched."""
+    import csv
+    import io
+
+    from sizewell.sizing.catalog.rows import OFFERS, cells_of
+
+    files: dict[str, str] = {}
+    for cloud in sorted({offer.cloud for offer in accepted.offers}):
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(OFFERS)
+        writer.writerows(cells_of(offer, OFFERS) for offer in accepted.offers if offer.cloud == cloud)
+        files[f"{cloud}-{on.isoformat()}.csv"] = text.getvalue()
+    return files
+
+
+def _report(args: argparse.Namespace, accepted: Accepted, readings: Readings, written: list[Path]) -> None:
+    if args.json:
+        output.print_json(
+            {
+                "accepted": len(accepted.offers),
+                "unchanged": accepted.unchanged,
+                "refused": {reason: len(rows) for reason, rows in accepted.refused.items()},
+                "gone": accepted.gone,
+                "failed": {name: str(error) for name, error in readings.failed.items()},
+                "written": [project.shown(path) for path in written],
+            }
+        )
+        return
+    print(f"{len(accepted.offers):,} prices accepted, {accepted.unchanged:,} stand as they are")
+    for reason, rows in sorted(accepted.refused.items()):
+        print(f"refused, {reason}: {len(rows):,}")
+        for row in rows[:EXAMPLES_MAX]:
+            print(f"  {row}")
+    if accepted.gone:
+        print(f"no longer listed: {len(accepted.gone):,}, such as {accepted.gone[0]}")
+    for path in written:
+        print(f"wrote {project.shown(path)}: review and commit it")
+    for name, error in readings.failed.items():
+        output.note(f"{name}: no answer, its prices are as before: {error}")
+    if readings.failed:
+        output.note("run the same command again: what was answered is not asked twice")
+
+
+def _chosen(flag: str, text: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    words = tuple(word for word in text.split(",") if word)
+    wrong = [word for word in words if word not in allowed]
+    if wrong or not words:
+        raise UsageError(f"{flag}: must be of {', '.join(allowed)}, got {wrong[0] if wrong else text!r}")
+    return words

@@ -1,0 +1,208 @@
+"""AWS's prices: the price list's bulk files line by line, spot price history, savings plans and capacity blocks.
+
+Bulk files are hundreds of megabytes: they are read as a stream, and of a line only what the line before all parsing
+says to be a machine on demand is parsed.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.clouds.aws import Aws
+from sizewell.clouds.calls import CloudError
+from sizewell.sizing.catalog.refresh import Listed
+from sizewell.sizing.catalog.spot import WINDOW_DAYS
+
+BULK: Final = "offers/v1.0/aws/AmazonEC2/current/{region}/index.csv"
+SOURCE: Final = "AWS Price List, AmazonEC2"
+COLUMNS: Final = (
+    *("TermType", "EffectiveDate", "Unit", "PricePerUnit", "Currency", "Instance Type", "Tenancy"),
+    *("Operating System", "CapacityStatus", "Pre Installed S/W", "Region Code"),
+)
+_MARKS: Final = ('"OnDemand"', '"Shared"', '"Linux"', '"Used"')  # every line of a machine on demand has all of them
+_PLAN_TERMS: Final = {31_536_000: "reserved-1y", 94_608_000: "reserved-3y"}  # seconds
+_REGIONAL: Final = "us-east-1"  # savings plans answer for all regions from here
+
+
+def machines(lines: Iterable[str], types: frozenset[str]) -> Iterator[Listed]:
+    """Linux machines on demand of a bulk file's lines. CloudError where it is no price list, or ends too early.
+
+    `types` limits which machine types are read.
+    """
+    stream = iter(lines)
+    header = _header(stream)
+    at = {name: header.index(name) for name in COLUMNS}
+    width = len(header)
+    linux, used, shared = at["Operating System"], at["CapacityStatus"], at["Tenancy"]
+    kind, term, software, option = at["Instance Type"], at["TermType"], at["Pre Installed S/W"], -1
+    if "MarketOption" in header:
+        option = header.index("MarketOption")
+    seen = 0
+    line = ""
+    for line in stream:
+        if _MARKS[0] not in line or _MARKS[1] not in line or _MARKS[2] not in line or _MARKS[3] not in line:
+            continue
+        cells = next(csv.reader((line,)))
+        if len(cells) != width:
+            raise CloudError("aws price list", "unanswered", f"a line of {len(cells)} cells, the header has {width}")
+        if (
+            cells[kind] not in types
+            or (cells[term], cells[linux], cells[used], cells[shared]) != ("OnDemand", "Linux", "Used", "Shared")
+            or cells[software] not in ("", "NA")
+            or (option >= 0 and cells[option] not in ("", "OnDemand"))
+        ):
+            continue
+        seen += 1
+        yield Listed(
+            cloud="aws",
+            instance_type=cells[kind],
+            region=cells[at["Region Code"]],
+            market="on-demand",
+            usd=cells[at["PricePerUnit"]],
+            currency=cells[at["Currency"]],
+            unit=cells[at["Unit"]],
+            since=cells[at["EffectiveDate"]][:10],
+            basis="list",
+            source=SOURCE,
+        )
+    if line and not line.endswith("\n"):
+        raise CloudError("aws price list", "unanswered", "the file ends in the middle of a line")
+    if not seen:
+        raise CloudError("aws price list", "unanswered", "lists none of the machine types that are known")
+
+
+def _header(stream: Iterator[str]) -> list[str]:
+    """The names of the columns, which stand after a few lines about the file."""
+    for _ in range(10):
+        line = next(stream, "")
+        if line.startswith('"SKU"'):
+            header = next(csv.reader((line,)))
+            missing = [name for name in COLUMNS if name not in header]
+            if missing:
+                raise CloudError("aws price list", "unanswered", f"has no column {', '.join(missing)}")
+            return header
+        if line.lstrip().startswith("<"):
+            break
+    raise CloudError("aws price list", "unanswered", "is no price list: no line of column names")
+
+
+def spot(aws: Aws, region: str, types: Sequence[str], on: date) -> Iterator[Listed]:
+    """The newest spot quote of each type and zone up to the end of a day, by zone id."""
+    zones = {
+        row["ZoneName"]: row["ZoneId"]
+        for row in aws.call("ec2", region, "describe_availability_zones").get("AvailabilityZones", [])
+    }
+    end = datetime.combine(on + timedelta(days=1), time(), UTC)
+    newest: dict[tuple[str, str], tuple[datetime, dict[str, Any]]] = {}
+    rows = aws.pages(
+        "ec2",
+        region,
+        "describe_spot_price_history",
+        "SpotPriceHistory",
+        InstanceTypes=list(types),
+        ProductDescriptions=["Linux/UNIX"],
+        StartTime=end - timedelta(days=WINDOW_DAYS),
+        EndTime=end,
+    )
+    for row in rows:
+        zone = zones.get(row["AvailabilityZone"], row["AvailabilityZone"])
+        key, when = (row["InstanceType"], zone), row["Timestamp"]
+        if key not in newest or when > newest[key][0]:
+            newest[key] = (when, row)
+    for (name, zone), (when, row) in sorted(newest.items()):
+        yield Listed(
+            cloud="aws",
+            instance_type=name,
+            region=region,
+            zone=zone,
+            market="spot",
+            usd=str(row["SpotPrice"]),
+            currency="USD",
+            unit="Hrs",
+            since=when.date().isoformat(),
+            basis="observed",
+            source="EC2 DescribeSpotPriceHistory",
+        )
+
+
+def savings_plans(aws: Aws, region: str, types: Sequence[str]) -> Iterator[Listed]:
+    """Rates of compute savings plans without upfront payment, of one and three years."""
+    token = ""
+    while True:
+        answer = aws.call(
+            "savingsplans",
+            _REGIONAL,
+            "describe_savings_plans_offering_rates",
+            savingsPlanPaymentOptions=["No Upfront"],
+            savingsPlanTypes=["EC2Instance"],
+            products=["EC2"],
+            filters=[
+                {"name": "region", "values": [region]},
+                {"name": "instanceType", "values": list(types)},
+                {"name": "productDescription", "values": ["Linux/UNIX"]},
+                {"name": "tenancy", "values": ["shared"]},
+            ],
+            **({"nextToken": token} if token else {}),
+        )
+        for rate in answer.get("searchResults", []):
+            offering = rate.get("savingsPlanOffering", {})
+            facts = {entry.get("name"): entry.get("value") for entry in rate.get("properties", [])}
+            market = _PLAN_TERMS.get(offering.get("durationSeconds", 0))
+            if market and facts.get("instanceType"):
+                yield Listed(
+                    cloud="aws",
+                    instance_type=str(facts["instanceType"]),
+                    region=str(facts.get("region", "")),
+                    market=market,
+                    usd=str(rate.get("rate", "")),
+                    currency=str(offering.get("currency", "")),
+                    unit=str(rate.get("unit", "")),
+                    since="",
+                    basis="list; no upfront, EC2 instance savings plan",
+                    source="DescribeSavingsPlansOfferingRates",
+                )
+        following = str(answer.get("nextToken") or "")
+        if not following:
+            return
+        if following == token:
+            raise CloudError("savingsplans", "unanswered", "sent the same page again")
+        token = following
+
+
+def capacity_blocks(aws: Aws, region: str, types: Sequence[str], *, hours: int = 24) -> Iterator[Listed]:
+    """What a block of one machine for a day costs by the hour, the cheapest that is offered for each type."""
+    for name in types:
+        offers = aws.call(
+            "ec2",
+            region,
+            "describe_capacity_block_offerings",
+            InstanceType=name,
+            InstanceCount=1,
+            CapacityDurationHours=hours,
+        ).get("CapacityBlockOfferings", [])
+        hourly = [
+            (
+                Decimal(offer["UpfrontFee"]) / Decimal(offer["CapacityBlockDurationHours"] * offer["InstanceCount"]),
+                offer,
+            )
+            for offer in offers
+            if offer.get("CapacityBlockDurationHours") and offer.get("InstanceCount")
+        ]
+        if hourly:
+            usd, offer = min(hourly, key=lambda pair: pair[0])
+            yield Listed(
+                cloud="aws",
+                instance_type=name,
+                region=region,
+                market="capacity-block",
+                usd=str(usd.quantize(Decimal("0.0001"))),
+                currency=str(offer.get("CurrencyCode", "")),
+                unit="Hrs",
+                since="",
+                basis="list",
+                source="EC2 DescribeCapacityBlockOfferings",
+            )

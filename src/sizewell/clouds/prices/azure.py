@@ -1,0 +1,76 @@
+"""Azure's retail prices: one question for each region, all pages of it.
+
+The format is that of learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import urllib3
+
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.rest import Reader, base_url
+from sizewell.sizing.catalog.refresh import Listed
+
+VERSION: Final = "2023-01-01-preview"  # the first with savings plans
+SOURCE: Final = "Azure Retail Prices API"
+TERMS: Final = {"1 Year": "reserved-1y", "3 Years": "reserved-3y"}
+UNPROVEN: Final = "list; a listed price does not prove that the region can deploy it"
+
+
+def reader(deadline: Deadline, timeouts: Timeouts | None = None) -> Reader:
+    """The price list, which asks for no login; `AZURE_ENDPOINT_URL_PRICES` is another address of it."""
+    return Reader(
+        service="azure prices",
+        base=base_url("azure", "prices", "https://prices.azure.com"),
+        deadline=deadline,
+        timeouts=timeouts or Timeouts(),
+        pool=urllib3.PoolManager(maxsize=4),
+    )
+
+
+def machines(prices: Reader, region: str) -> Iterator[Listed]:
+    """Linux machines of a region: on demand, spot, and savings plans of one and three years. CloudError otherwise."""
+    wanted = (
+        "serviceName eq 'Virtual Machines'",
+        "priceType eq 'Consumption'",
+        f"armRegionName eq '{region}'",
+        "contains(productName, 'Windows') eq false",
+    )
+    parameters = {
+        "api-version": VERSION,
+        "currencyCode": "'USD'",
+        "meterRegion": "'primary'",
+        "$filter": " and ".join(wanted),
+    }
+    for item in prices.pages("api/retail/prices", items="Items", link="NextPageLink", **parameters):
+        yield from _rows(item)
+
+
+def _rows(item: dict[str, Any]) -> Iterator[Listed]:
+    name, sku = str(item.get("armSkuName") or ""), str(item.get("skuName") or "")
+    product = str(item.get("productName") or "")
+    if not name or "Low Priority" in sku or "Windows" in product or "Dedicated" in product:
+        return
+    if item.get("type") != "Consumption" or item.get("tierMinimumUnits"):
+        return
+    if "retailPrice" not in item or "currencyCode" not in item:
+        raise CloudError("azure prices", "unanswered", f"an item without price or currency: {sku or name}")
+    common: dict[str, str] = {
+        "cloud": "azure",
+        "instance_type": name,
+        "region": str(item.get("armRegionName") or ""),
+        "currency": str(item["currencyCode"]),
+        "unit": str(item.get("unitOfMeasure") or ""),
+        "since": str(item.get("effectiveStartDate") or "")[:10],
+        "source": SOURCE,
+    }
+    spot = sku.endswith(" Spot")
+    basis = "list" if spot else UNPROVEN
+    yield Listed(market="spot" if spot else "on-demand", usd=str(item["retailPrice"]), basis=basis, **common)
+    for plan in item.get("savingsPlan") or ():
+        market = TERMS.get(str(plan.get("term")))
+        if market and not spot:
+            yield Listed(market=market, usd=str(plan.get("retailPrice")), basis="list; savings plan", **common)
