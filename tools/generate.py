@@ -81,6 +81,12 @@ def component_reference() -> Files:
     return reference()
 
 
+def decisions_page() -> Files:
+    from decisions_page import page
+
+    return {"docs/reference/decisions.md": page()}
+
+
 def markdown_outputs() -> Files:
     """What the commands in Markdown print, put back where it stands."""
     files: Files = {}
@@ -116,6 +122,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     policy_reference,
     accuracy,
     component_reference,
+    decisions_page,
     markdown_outputs,
 )
 

@@ -88,7 +88,7 @@ def test_alternatives_of_a_run_say_what_differs_of_the_run_and_what_of_the_rest(
     said = 0
     for other in workload.alternatives:
         for amount, word in re.findall(
-            r"([\d,.]+) USD a run(?: and [\d,.]+ USD for what stands beside it)? (\w+)", other.why_not
+            r"([\d,.]+) USD a run(?: and [\d,.]+ USD for supporting resources)? (\w+)", other.why_not
         ):
             said += 1
             sign = {"more": 1, "cheaper": -1}[word]

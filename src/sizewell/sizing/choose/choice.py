@@ -235,7 +235,7 @@ def _differences(option: Option, chosen: Option, need: Requirements) -> list[tup
         return [(option.total_usd - chosen.total_usd, "a month")]
     run = float(option.run_usd - chosen.run_usd)
     beside = option.total_usd - float(option.run_usd) - chosen.total_usd + float(chosen.run_usd)
-    return [(run, "a run"), *([(beside, "for what stands beside it")] if abs(beside) >= 0.5 else [])]
+    return [(run, "a run"), *([(beside, "for supporting resources")] if abs(beside) >= 0.5 else [])]
 
 
 def _way_reason(option: Option, need: Requirements) -> str:
@@ -406,7 +406,11 @@ def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
     priced = any(usd_per_hour(candidate, deal, way, setting) is not None for deal, way in ways)
     fleet = min(candidate.fleets, key=lambda f: f.run_s or 0.0)
     allowed = need.deadline_s or need.block_s
-    if not priced or allowed is None:
+    if {deal.market for deal, _ in ways} == {"spot"} and need.market_open and fleet.nodes > 1:
+        cause, relax = Cause.MARKET, "use spot_policy: spot to run for weeks on machines that are taken away"
+        days = (fleet.run_s or 0.0) / 86_400
+        reason = f"only spot is priced, and {fleet.nodes} machines would be needed for {days:.1f} days"
+    elif not priced or allowed is None:
         title = TITLES.get(need.team.managed, "the service")
         cause, relax = Cause.MANAGED, "use managed: auto"
         reason = f"{title} has no price for {shape.instance_type}, or not so many of them"

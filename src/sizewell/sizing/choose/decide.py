@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from sizewell.sizing.spec.read import WorkloadSpec
 
 NEAREST = 5
+ELSEWHERE = {  # places that no component builds in, and what people do who have machines there
+    "on-premises": "give your own machines a rate and name their cluster: docs/howto/adopt-a-cluster.md",
+    "edge": "edge devices are sized and never provisioned: install the model yourself, or name a cloud in infra",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +135,9 @@ def size_one(
 
 def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     """The nearest rejections of one workload, one for each reason, and how to make them fit."""
-    pool = [r for r in sizing.rejections if r.cloud in PROVISIONABLE and r.cause is not Cause.ACCELERATOR]
+    asked = {place for place, _, _ in sizing.need.places}
+    clouds = asked if asked and not asked & set(PROVISIONABLE) else set(PROVISIONABLE)
+    pool = [r for r in sizing.rejections if r.cloud in clouds and r.cause is not Cause.ACCELERATOR]
     if cloud is not None:
         pool = [r for r in pool if r.cloud == cloud] or pool
     ranked = sorted(pool, key=nearness)
@@ -145,6 +151,7 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     ways = {r.cause: r.relax for r in reversed(allowed) if r.relax}  # of each cause the nearest's
     named = Cause.TOO_SLOW if sizing.need.training else Cause.MEMORY
     others = [way for cause, way in reversed(ways.items()) if not beyond or cause is not named]
+    others += [way for place, way in ELSEWHERE.items() if place in clouds]
     relax = list(dict.fromkeys([*(wish.relax for wish in beyond), *others]))
     elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
     if elsewhere is not None:

@@ -31,6 +31,9 @@ from sizewell.sizing.predict.spot import Interruptions, interruptions
 
 ALWAYS_ON = (("vertex", "inference"), ("azureml", "inference"))  # endpoints that keep one machine at the least
 BLOCK_DAY_S = 86_400.0
+SPOT_GANG_S = (
+    3 * 86_400.0
+)  # estimate: how long several machines of a type in a zone are kept on spot without being told to
 PREPAID = ("capacity-block", "purchase")
 COMMITTED = ("reserved-1y", "reserved-3y")  # bill around the clock, used or not
 UNKNOWN_MARGIN = 1.25  # by which an option has to be cheaper before a line without a price is put up with
@@ -192,6 +195,8 @@ def make_option(
         return None
     counts = node_counts(fleet, setting, managed)
     run_s, broken, bytes_each = fleet.run_s, None, 0
+    if deal.market == "spot" and _too_long_for_spot(need, fleet):
+        return None
     if need.training is not None and run_s is not None:
         bytes_each = setting.checkpoint_bytes
         broken = interruptions(
@@ -247,6 +252,14 @@ def make_option(
     )
     scheduler = _scheduler(option) if candidate.buildable else option.scheduler
     return option if scheduler == option.scheduler else replace(option, scheduler=scheduler)
+
+
+def _too_long_for_spot(need: Requirements, fleet: Fleet) -> bool:
+    """Whether spot is not ours to choose: several machines of one type in one zone, for longer than spot lasts.
+
+    `spot_policy: spot` takes it all the same.
+    """
+    return need.market_open and need.training is not None and fleet.nodes > 1 and (fleet.run_s or 0.0) > SPOT_GANG_S
 
 
 def _scheduler(option: Option) -> str:

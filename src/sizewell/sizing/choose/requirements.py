@@ -103,6 +103,7 @@ class Requirements:
     team: Team = field(default_factory=Team)
     scheduler: str = "auto"
     windows: int = 0  # of working hours in a week's schedule
+    market_open: bool = False  # whether spot or on-demand is ours to choose
     warm: bool = False  # an answer is promised sooner than a machine starts: one is up, but for development
     stops: bool = True  # an idle pool is taken to zero; else somebody is told
     reserved: bool = False  # capacity that is paid for already: stopping it saves nothing
@@ -156,6 +157,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         team=Team(managed=spec.managed, platform_engineers=spec.team.platform_engineers if spec.team else 1),
         scheduler=spec.scheduler,
         windows=len(spec.schedule.on.windows) if spec.schedule else 0,
+        market_open=interruptible and spec.spot_policy == "auto" and spec.capacity is None,
         warm=_promised(spec),
         stops=spec.idle is None or spec.idle.action == "scale-to-zero",
         reserved=spec.capacity is not None and spec.capacity.reservation is not None,

@@ -452,6 +452,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
             said.append("the spot price is an estimate, not an observed one")
+    said += scarce(chosen)
     if chosen.deal.estimate:
         said.append(
             f"nobody has the price of {chosen.instance_type} in {chosen.deal.region}: it was chosen by an estimate, "
@@ -462,6 +463,36 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     if chosen.run_s is not None:
         said.append(f"{START_UP_S / 60:.0f} minutes to start a machine and load the weights (estimate)")
     return tuple(dict.fromkeys(said))
+
+
+SCARCE_DEVICES = 16  # estimate: two machines of eight; fewer are often handed out when they are asked for
+RESERVED_BY = {
+    "aws": "a capacity block, or an on-demand capacity reservation",
+    "gcp": "flex-start, a calendar reservation, or a reservation",
+    "azure": "an on-demand capacity reservation",
+}
+
+
+def scarce(chosen: Option) -> list[str]:
+    """What people do who need many large machines: no seller hands them out when they are asked for.
+
+    With the quota to ask for, and how often a run of this length is interrupted.
+    """
+    shape, market, nodes = chosen.candidate.shape, chosen.deal.market, chosen.fleet.nodes
+    if shape.accelerators < 8 or nodes * shape.accelerators < SCARCE_DEVICES or market not in ("on-demand", "spot"):
+        return []
+    code = shape.quota.get(market, "")
+    unit = next((quota.unit for quota in chosen.setting.catalog.quotas if quota.code == code), "")
+    amount = nodes * ((shape.vcpus or 0) if unit == "vCPU" else shape.accelerators)
+    asked = f"; the quota to ask for is {amount:,} {unit} of {code}" if code and unit and amount else ""
+    instead = RESERVED_BY.get(shape.cloud, "a reservation")
+    said = [f"scarce: {nodes} x {shape.instance_type} are seldom handed out {market}; people take {instead}{asked}"]
+    if chosen.interruptions is not None and chosen.run_s is not None and chosen.interruptions.expected >= 0.1:
+        said.append(
+            f"a run of {chosen.run_s / 86_400:.1f} days is interrupted about {chosen.interruptions.expected:.1f} times "
+            "(estimate)"
+        )
+    return said
 
 
 def choices(chosen: Option) -> list[str]:

@@ -1,0 +1,58 @@
+"""What can be bought: machines that nobody hands out when asked, and weeks on spot that nobody asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from sizewell.sizing.choose.decide import decide, size_one
+from sizewell.sizing.records.decision import Decision
+
+from .conftest import ON, spec, tune
+
+WEEKS = {
+    "kind": "training",
+    "model": "meta-llama/Llama-3.1-8B",
+    "training": {"tokens": "1T", "sequence_length": 8192},
+    "deadline": "21d",
+}
+
+
+def workload_of(one, facts):
+    decision = decide([one], facts, stack="", on=ON)
+    assert isinstance(decision, Decision), decision
+    return decision.workloads[0]
+
+
+def test_weeks_on_spot_machines_of_one_type_are_not_the_default(facts):
+    open_market = workload_of(spec(**WEEKS), facts)
+    assert open_market.pools[0].nodes_initial > 1
+    assert open_market.pools[0].market == "on-demand"
+    told = workload_of(spec(**WEEKS, spot_policy="spot"), facts)
+    assert told.pools[0].market == "spot"
+    short = workload_of(tune(), facts)
+    assert short.pools[0].market == "spot"
+
+
+def test_no_gang_runs_for_longer_than_three_days_on_spot_unless_the_spec_says_so(facts):
+    for given in (WEEKS, {**WEEKS, "training": {"tokens": "200B", "sequence_length": 8192}}):
+        sizing = size_one(spec(**given), facts, stack="", on=ON)
+        gangs = [o for o in sizing.options if o.deal.market == "spot" and o.fleet.nodes > 1]
+        assert all(o.fleet.run_s <= 3 * 86_400 for o in gangs)
+
+
+def test_many_large_machines_are_said_to_be_scarce_with_quota_and_interruptions(facts):
+    workload = workload_of(spec(**WEEKS, infra=["aws"], resources={"accelerators": ["H100"]}), facts)
+    pool = workload.pools[0]
+    said = [note for note in workload.assumptions if note.startswith("scarce")]
+    vcpus = pool.nodes_initial * facts.shape("aws", pool.instance_type).vcpus
+    assert said == [
+        f"scarce: {pool.nodes_initial} x {pool.instance_type} are seldom handed out on-demand; people take a capacity block, or an on-demand capacity reservation; the quota to ask for is {vcpus:,} vCPU of L-417A185B"
+    ]
+    assert any("is interrupted about" in note for note in workload.assumptions)
+
+
+@pytest.mark.parametrize(
+    "small", [tune(), spec(kind="notebook", resources={"gpu": "24GB.."})], ids=["tune", "notebook"]
+)
+def test_one_machine_is_not_called_scarce(facts, small):
+    assert not any(note.startswith("scarce") for note in workload_of(small, facts).assumptions)
