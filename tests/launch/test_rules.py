@@ -122,17 +122,70 @@ def test_what_a_run_survives():
     actions = {rule["name"]: rule["action"] for rule in policy["failurePolicy"]["rules"]}
     assert actions == {
         "wrongInput": "FailJobSet",
-        "tooLate": "FailJobSet",
+        "timeIsUp": "FailJobSet",
+        "waitedTooLong": "FailJobSet",
         "reclaimed": "RestartJobSetAndIgnoreMaxRestarts",
     }
     rules = policy["replicatedJobs"][0]["template"]["spec"]["podFailurePolicy"]["rules"]
-    codes = [rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule]
-    assert codes == [[64]], "the stack ends on a day, so an end that was asked for is counted"
-    endless = dataclasses.replace(cases.eks_spot(), decision=decision("prod-aws", cases.eks_spot().workload))
-    rules = one(manifests(endless), "JobSet")["spec"]["replicatedJobs"][0]["template"]["spec"]["podFailurePolicy"][
-        "rules"
-    ]
-    assert [rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule] == [[64], [75]]
+    assert [rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule] == [[64, 76], [75]]
+
+
+def test_a_deadline_counts_running_and_waiting_has_a_limit_of_its_own():
+    found = one(manifests(cases.eks_training()), "JobSet")
+    assert env_of(pod_of(found))["SIZEWELL_TIME_LIMIT_S"] == "259200"
+    job = found["spec"]["replicatedJobs"][0]["template"]["spec"]
+    assert job["activeDeadlineSeconds"] == 259200 + 86400, "Kubernetes counts from when pods are made, machines or not"
+
+
+def ingress(manifest_list, port):
+    """Who may reach a port beside the pods of the job, as the policy has it."""
+    rules = one(manifest_list, "NetworkPolicy")["spec"]["ingress"]
+    return [rule["from"] for rule in rules if any(one["port"] == port for one in rule.get("ports", []))]
+
+
+def test_the_operator_of_ray_reaches_the_dashboard_and_nothing_else():
+    policy = manifests(cases.ray())
+    operator = {"app.kubernetes.io/name": "kuberay-operator"}
+    assert ingress(policy, 8265) == [[{"namespaceSelector": {}, "podSelector": {"matchLabels": operator}}]]
+    assert ingress(policy, 6379) == []
+
+
+@pytest.mark.parametrize(("case", "port"), [(cases.serve_hours, 8000), (cases.serve_pictures, 8002)])
+def test_a_metric_that_scales_is_scraped_and_its_absence_is_no_zero(case, port):
+    """A port that is annotated, declared nowhere else and closed to Prometheus would be a metric that never comes."""
+    found = manifests(case())
+    said = one(found, "Deployment")["spec"]["template"]["metadata"]["annotations"]
+    assert said["prometheus.io/scrape"] == "true"
+    assert said["prometheus.io/port"] == str(port)
+    names = [rule[0]["namespaceSelector"]["matchExpressions"][0]["values"] for rule in ingress(found, port)[-1:]]
+    assert names == [["monitoring"]]
+    for trigger in one(found, "ScaledObject")["spec"]["triggers"]:
+        assert trigger["metadata"].get("ignoreNullValues", "false") == "false"
+
+
+def test_a_gateway_s_namespace_is_admitted_where_it_is_named():
+    of = cases.serve_hours()
+    called = dataclasses.replace(of, run=cases.run(cases.VLLM, callers=("gateway",)))
+    values = ingress(manifests(called), 8000)[-1][0]["namespaceSelector"]["matchExpressions"][0]["values"]
+    assert values == ["gateway", "monitoring"]
+    assert "gateway" not in str(one(manifests(of), "NetworkPolicy"))
+
+
+def test_kserve_s_form_is_a_plain_deployment_that_we_scale():
+    """Knative refuses grace periods and its probes name ports that are not there; the plain form takes our pod whole."""
+    found = manifests(cases.serve_kserve())
+    service = one(found, "InferenceService")
+    said = service["metadata"]["annotations"]
+    assert said["serving.kserve.io/deploymentMode"] == "RawDeployment"
+    assert said["serving.kserve.io/autoscalerClass"] == "external"
+    container = service["spec"]["predictor"]["containers"][0]
+    ports = {port["name"] for port in container["ports"]}
+    probes = [container[key]["httpGet"]["port"] for key in container if key.endswith("Probe")]
+    assert len(probes) == 3
+    assert set(probes) <= ports
+    assert "scaleMetric" not in service["spec"]["predictor"], "KServe refuses concurrency in this form"
+    target = one(found, "ScaledObject")["spec"]["scaleTargetRef"]
+    assert target == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat-predictor"}
 
 
 def test_a_command_of_one_s_own_brings_its_own_settings():
@@ -203,8 +256,6 @@ def test_zero_replicas_only_where_something_wakes_them():
     scaled = one(manifests(called), "ScaledObject")["spec"]
     assert scaled["minReplicaCount"] == 0
     assert scaled["triggers"][1]["metadata"]["query"] == "sum(gateway_waiting)"
-    gate = one(manifests(cases.serve_kserve()), "InferenceService")["spec"]["predictor"]
-    assert gate["minReplicas"] == 0
 
 
 def test_hours_to_midnight_end_on_the_same_day():

@@ -2,8 +2,11 @@
 
 A pod that loses its machine, or is told to end (exit code 75), ends its Job by a rule of the pod failure policy; the
 JobSet then starts again without counting it, since a reclaimed machine is nobody's fault. A failure of its own counts,
-up to `Run.restarts`; a wrong input (exit code 64) ends it at once, since no repetition mends it. State comes back from
-the checkpoint store.
+up to `Run.restarts`; a wrong input (exit code 64) ends it at once, since no repetition mends it, and so does the end of
+its time (76). State comes back from the checkpoint store.
+
+Time counts while it runs: the entry script adds up what it ran over all its starts. Kubernetes' own limit counts from
+the making of pods on, machines or not; it stands `WAITS_S` later and says DeadlineExceeded of a run that waited.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ PORT: Final = 29500
 WRONG_INPUT: Final = 64
 TOLD_TO_END: Final = 75
 OVER: Final = 76  # the run's time is up: saved, and not to be started again
+WAITS_S: Final = 86400  # for machines, since the pods were made: a day beside the run itself
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
 INDEX: Final = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
@@ -54,11 +58,10 @@ def jobset(
     deadline_s: int = 0,
     pieces: int = 0,
     keep_s: int = 86400,
-    ends: bool = False,
 ) -> Manifest:
     """`pods` pods that work on one thing, or on `pieces` that are done one by one; on TPU slices a Job for each.
 
-    `ends`: the run knows its last moment and ends with 75 at it; starting again would then not help, so it counts.
+    `deadline_s` is of the running; waiting for machines may take `WAITS_S` more.
     """
     run, target, machine = of.run, of.target, of.machine
     slices = max(1, pods // machine.hosts) if machine.hosts > 1 else 1
@@ -73,9 +76,9 @@ def jobset(
             "rules": [
                 {
                     "action": "FailJob",
-                    "onExitCodes": {"containerName": "main", "operator": "In", "values": [WRONG_INPUT]},
+                    "onExitCodes": {"containerName": "main", "operator": "In", "values": [WRONG_INPUT, OVER]},
                 },
-                *([] if ends else [told]),
+                told,
                 {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
             ]
         },
@@ -88,7 +91,7 @@ def jobset(
         for other in others:
             other["action"] = "Ignore"
     if deadline_s:
-        job["activeDeadlineSeconds"] = deadline_s
+        job["activeDeadlineSeconds"] = deadline_s + WAITS_S
     alone = {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}
     made = of.metadata(annotations=alone if machine.hosts > 1 else None)
     return {
@@ -112,7 +115,13 @@ RULES: Final = [
         "onJobFailureReasons": ["PodFailurePolicy"],
         "onJobFailureMessagePatterns": [f".*exit code {WRONG_INPUT}.*"],
     },
-    {"name": "tooLate", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]},
+    {
+        "name": "timeIsUp",
+        "action": "FailJobSet",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+        "onJobFailureMessagePatterns": [f".*exit code {OVER}.*"],
+    },
+    {"name": "waitedTooLong", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]},
     {
         "name": "reclaimed",
         "action": "RestartJobSetAndIgnoreMaxRestarts",

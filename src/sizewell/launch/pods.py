@@ -53,12 +53,29 @@ def scripts_name(name: str, files: Mapping[str, str]) -> str:
     return f"{short(name, 44)}-scripts-{digest[:8]}"
 
 
-def among_themselves(of: Setting, ports: Sequence[int] = ()) -> Manifest:
-    """Only the pods of one job reach each other; `ports` are open to the namespace."""
+def among_themselves(
+    of: Setting,
+    ports: Sequence[int] = (),
+    *,
+    from_pods: Mapping[int, Mapping[str, str]] | None = None,
+    from_namespaces: Mapping[int, Sequence[str]] | None = None,
+) -> Manifest:
+    """Only the pods of one job reach each other; `ports` are open to the namespace.
+
+    `from_pods` opens a port to pods with these labels wherever they stand, `from_namespaces` to all pods of namespaces.
+    """
     same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
     ingress: list[Manifest] = [{"from": [{"podSelector": same}]}]
     if ports:
         ingress.append({"from": [{"podSelector": {}}], "ports": [{"port": port, "protocol": "TCP"} for port in ports]})
+    for port, labels in (from_pods or {}).items():
+        who = {"namespaceSelector": {}, "podSelector": {"matchLabels": dict(labels)}}
+        ingress.append({"from": [who], "ports": [{"port": port, "protocol": "TCP"}]})
+    for port, names in (from_namespaces or {}).items():
+        chosen = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(set(names))}
+        if names:
+            who = {"namespaceSelector": {"matchExpressions": [chosen]}}
+            ingress.append({"from": [who], "ports": [{"port": port, "protocol": "TCP"}]})
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

@@ -10,13 +10,14 @@ import json
 from typing import Any, Final
 
 from sizewell.launch import files, gpudirect, pods
-from sizewell.launch.jobs import PORT, queued
+from sizewell.launch.jobs import PORT, WAITS_S, queued
 from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
 from sizewell.launch.training import command, deadline_s, variables
 
 HEAD: Final = {"cpu": "4", "memory": "16384Mi"}
 SUBMITTER: Final = {"cpu": "1", "memory": "1024Mi"}
+OPERATOR: Final = {"app.kubernetes.io/name": "kuberay-operator"}  # labels of its pod, as its chart sets them
 PORTS: Final = {"gcs": 6379, "dashboard": 8265, "client": 10001}
 
 
@@ -24,7 +25,12 @@ def manifests(of: Setting) -> list[Manifest]:
     """The RayJob and what it refers to."""
     mine = {**files.training(), "ray_start.py": files.script("ray_start.py")}
     name = pods.scripts_name(of.name, mine)
-    return [pods.account(of), pods.scripts(of, mine), pods.among_themselves(of), job(of, name)]
+    return [pods.account(of), pods.scripts(of, mine), _reached(of), job(of, name)]
+
+
+def _reached(of: Setting) -> Manifest:
+    """KubeRay's operator asks the head's dashboard how the job does; without an answer a job that runs has failed."""
+    return pods.among_themselves(of, from_pods={PORTS["dashboard"]: OPERATOR})
 
 
 def job(of: Setting, scripts: str) -> Manifest:
@@ -60,7 +66,7 @@ def job(of: Setting, scripts: str) -> Manifest:
         "shutdownAfterJobFinishes": True,
         "ttlSecondsAfterFinished": 3600,
         "backoffLimit": min(of.run.restarts, 10),
-        **({"activeDeadlineSeconds": deadline_s(of)} if deadline_s(of) else {}),
+        **({"activeDeadlineSeconds": deadline_s(of) + WAITS_S} if deadline_s(of) else {}),
         **({"suspend": True} if of.run.suspend else {}),
         "rayClusterSpec": {
             "enableInTreeAutoscaling": False,

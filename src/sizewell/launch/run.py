@@ -17,6 +17,7 @@ IMAGE: Final = re.compile(
 )
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PREFIX: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+LISTS: Final = ("command", "args", "secrets", "callers")
 FORMS: Final = ("deployment", "kserve")
 
 
@@ -34,6 +35,7 @@ class Run:
     engine: str = ""  # one of `ENGINES`; "": by the model's family
     form: str = "deployment"  # deployment | kserve, for inference
     metrics: str = "http://prometheus-server.monitoring.svc"  # Prometheus that the autoscaler asks
+    callers: tuple[str, ...] = ()  # namespaces, as a gateway's, whose pods may ask a served model; its own always may
     wake: str = ""  # a query that counts waiting requests while nothing runs; without it one replica stays up
     prefix: str = "main"  # below the checkpoint store: the same resumes, another begins anew
     output: str = ""  # where a batch's answers go: s3://, gs:// or az://
@@ -64,7 +66,7 @@ def read_run(data: object, at: str) -> Run:
     wrong += _faults(data, at)
     if wrong:
         raise ConfigError(wrong, subject=f"run {at}")
-    lists = {key: tuple(map(str, data[key])) for key in ("command", "args", "secrets") if key in data}
+    lists = {key: tuple(map(str, data[key])) for key in LISTS if key in data}
     pairs = {k: tuple((str(key), str(v)) for key, v in data[k].items()) for k in ("env", "claims") if k in data}
     return Run(**{**data, **lists, **pairs})
 
@@ -80,10 +82,12 @@ def _faults(data: Mapping[str, Any], at: str) -> list[Fault]:
     if not isinstance(image, str) or not IMAGE.fullmatch(image) or not pinned(image):
         what = "an image with a tag other than latest, or with a digest, as vllm/vllm-openai:v0.11.0"
         wrong.append(Fault(path=f"{at}.image", found=image, allowed=what))
-    for key in ("command", "args", "secrets"):
+    for key in LISTS:
         must(isinstance(data.get(key, []), list | tuple), key, "a list")
     for number, name in enumerate(data.get("secrets") or ()):
         must(bool(NAME.fullmatch(str(name))), "secrets", f"names of Secrets in the namespace (number {number} is not)")
+    for number, name in enumerate(data.get("callers") or ()):
+        must(bool(NAME.fullmatch(str(name))), "callers", f"names of namespaces (number {number} is not)")
     env = data.get("env", {})
     must(isinstance(env, Mapping) and all(VARIABLE.fullmatch(str(key)) for key in env), "env", "variables by name")
     if isinstance(env, Mapping) and (secret := next((k for k in env if _secret(str(k))), None)):

@@ -2,13 +2,14 @@
 
 What the decision says becomes the engine's flags: tensor and pipeline parallelism from the devices of a replica, the
 batch from its concurrency, quantization from the precision of the weights. Scaling to zero happens only where
-something wakes the model up again: working hours, a query that counts waiting requests, or KServe's own gate.
+something wakes the model up again: working hours, or a query that counts waiting requests.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from sizewell.launch import pods
 from sizewell.launch.jobs import packed, queued
@@ -31,11 +32,13 @@ def manifests(of: Setting) -> list[Manifest]:
     engine = engine_of(of)
     groups = nodes_per_replica(of)
     _possible(of, engine, groups)
-    found = [pods.account(of), pods.among_themselves(of, ports=(PORT,))]
+    found = [pods.account(of), _reached(of, engine)]
     if of.run.form == "kserve":
-        return [found[0], inference_service(of, engine)]
+        made = inference_service(of, engine)
+        return [*found, made, *_scaling(of, engine, ("apps/v1", "Deployment", f"{of.name}-predictor"))]
     workload = leader_worker_set(of, engine, groups) if groups > 1 else deployment(of, engine)
-    return [*found, service(of, leader=groups > 1), workload, budget(of), *_scaling(of, engine, workload)]
+    scaled = _scaling(of, engine, (workload["apiVersion"], workload["kind"], of.name))
+    return [*found, service(of, leader=groups > 1), workload, budget(of), *scaled]
 
 
 def engine_of(of: Setting) -> Engine:
@@ -131,29 +134,29 @@ def leader_worker_set(of: Setting, engine: Engine, nodes: int) -> Manifest:
 
 
 def inference_service(of: Setting, engine: Engine) -> Manifest:
-    """KServe with Knative: its gate holds requests while the first replica starts, so zero replicas work."""
-    low, _, high = _replicas(of)
-    pod = _pod(of, engine, command(of, engine), devices=_devices(of), main="kserve-container")["spec"]
-    container = pod["containers"][0]
-    for key in ("startupProbe", "lifecycle"):  # Knative has its own way with both
-        container.pop(key, None)
-    container["ports"] = [{"name": "http1", "containerPort": PORT, "protocol": "TCP"}]
-    concurrency = _concurrency(of)
-    predictor = {
-        "minReplicas": low,
-        "maxReplicas": high,
-        "scaleMetric": "concurrency",
-        "scaleTarget": max(1, int(concurrency * FULL)),
-        "containerConcurrency": concurrency * 2,
-        "timeout": max(60, cold_start_s(of)),
-        **pod,
+    """KServe over a plain Deployment (its RawDeployment, called Standard from v0.16 on), scaled as our own is.
+
+    Its other mode, Knative, refuses grace periods, named ports other than its own, and node selectors and tolerations
+    without feature flags, and gives up a model that loads longer than ten minutes.
+    """
+    low, now, high = _replicas(of)
+    pod = _pod(of, engine, command(of, engine), devices=_devices(of), main="kserve-container")
+    predictor = {"minReplicas": max(1, low, now), "maxReplicas": max(high, 1, now), **pod["spec"]}
+    mode = {
+        "deploymentMode": "RawDeployment",
+        "autoscalerClass": "external",
+    }  # the latter: KServe itself scales nothing
+    annotations = {
+        **{f"serving.kserve.io/{key}": value for key, value in mode.items()},
+        **pod["metadata"]["annotations"],  # KServe hands them on to its pods
     }
-    wait = {"serving.knative.dev/progress-deadline": f"{cold_start_s(of) * 2}s"}
-    annotations = {"serving.kserve.io/deploymentMode": "Knative", **wait}
     return {
         "apiVersion": "serving.kserve.io/v1beta1",
         "kind": "InferenceService",
-        "metadata": {**of.metadata(annotations=annotations), "labels": queued(of.labels, of.target)},
+        "metadata": {
+            **of.metadata(annotations=annotations),
+            "labels": {**queued(of.labels, of.target), **of.target.pod_labels},
+        },
         "spec": {"predictor": predictor},
     }
 
@@ -242,6 +245,35 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
         raise ConfigError(wrong, subject=f"run {of.workload.spec.name}")
 
 
+def _reached(of: Setting, engine: Engine) -> Manifest:
+    """The namespace and the callers that the run names reach the port, Prometheus the metrics."""
+    port = metrics_port(engine)
+    from_namespaces = {PORT: [*of.run.callers, *(scrapers(of.run.metrics) if port == PORT else ())]}
+    if port != PORT:
+        from_namespaces[port] = list(scrapers(of.run.metrics))
+    return pods.among_themselves(of, ports=(PORT,), from_namespaces=from_namespaces)
+
+
+def metrics_port(engine: Engine) -> int:
+    """Where the engine says how many requests it has: a port of its own, or the one that it answers at.
+
+    >>> metrics_port(ENGINES["triton"]), metrics_port(ENGINES["vllm"])
+    (8002, 8000)
+    """
+    words = engine.fixed
+    return int(words[words.index("--metrics-port") + 1]) if "--metrics-port" in words else PORT
+
+
+def scrapers(metrics: str) -> tuple[str, ...]:
+    """Namespaces whose pods collect metrics: that of a Prometheus in the cluster, else those of the clouds' agents.
+
+    >>> scrapers("http://prometheus-server.monitoring.svc"), scrapers("https://prometheus.example.com")
+    (('monitoring',), ('kube-system', 'gmp-system'))
+    """
+    host = (urlsplit(metrics).hostname or "").split(".")
+    return (host[1],) if len(host) > 2 and host[2] == "svc" else ("kube-system", "gmp-system")
+
+
 def _pod(
     of: Setting,
     engine: Engine,
@@ -264,9 +296,15 @@ def _pod(
         probes=_probes(of, engine.ready) if answers else None,
         grace=_drain_s(of),
         restart="Always",
-        annotations=packed(of.target) if several else None,
+        annotations={**(packed(of.target) if several else {}), **(_scraped(engine) if answers else {})},
         main=main,
     )
+
+
+def _scraped(engine: Engine) -> dict[str, str]:
+    """What Prometheus' own chart goes by; without the metrics nothing scales."""
+    said = {"scrape": "true", "port": str(metrics_port(engine)), "path": "/metrics"}
+    return {f"prometheus.io/{key}": value for key, value in said.items()}
 
 
 def _probes(of: Setting, path: str) -> Manifest:
@@ -280,8 +318,12 @@ def _probes(of: Setting, path: str) -> Manifest:
     }
 
 
-def _scaling(of: Setting, engine: Engine, workload: Manifest) -> list[Manifest]:
-    """KEDA between the decision's fewest and most replicas, by requests in flight, and by working hours."""
+def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[Manifest]:
+    """KEDA between the decision's fewest and most replicas, by requests in flight, and by working hours.
+
+    A metric that does not arrive is an error of the scaler, which then changes nothing: as zero load it would end
+    replicas that are busy. `target`: API version, kind and name of what is scaled.
+    """
     if not scales(of):
         return []
     low, now, high = _replicas(of)
@@ -291,7 +333,7 @@ def _scaling(of: Setting, engine: Engine, workload: Manifest) -> list[Manifest]:
         "serverAddress": of.run.metrics,
         "query": engine.in_flight.format(match),
         "threshold": f"{max(1.0, _concurrency(of) * FULL):g}",
-        "ignoreNullValues": "true",  # nothing runs, nothing is reported: no error
+        "ignoreNullValues": "false",
     }
     triggers = [{"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}]
     if of.run.wake:
@@ -299,14 +341,14 @@ def _scaling(of: Setting, engine: Engine, workload: Manifest) -> list[Manifest]:
         triggers.append({"type": "prometheus", "metricType": "AverageValue", "metadata": query})
     triggers += [{"type": "cron", "metadata": one} for one in _hours(of, max(now, 1))]
     guard = of.workload.guard
-    ref = {key: workload[key] for key in ("apiVersion", "kind")}
+    api, kind, name = target
     return [
         {
             "apiVersion": "keda.sh/v1alpha1",
             "kind": "ScaledObject",
             "metadata": of.metadata(),
             "spec": {
-                "scaleTargetRef": {**ref, "name": of.name},
+                "scaleTargetRef": {"apiVersion": api, "kind": kind, "name": name},
                 "pollingInterval": 15,
                 "cooldownPeriod": guard.window_s if guard else 2700,
                 "minReplicaCount": low if wakes else max(1, low),

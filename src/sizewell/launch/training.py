@@ -47,7 +47,7 @@ def job(of: Setting, scripts: str) -> Manifest:
         ports={"rendezvous": PORT} if several else None,
         annotations=packed(of.target) if several else None,
     )
-    return jobset(of, pod, pods=of.nodes, deadline_s=deadline_s(of), ends="SIZEWELL_DEADLINE" in env)
+    return jobset(of, pod, pods=of.nodes, deadline_s=deadline_s(of))
 
 
 def command(of: Setting) -> list[str]:
@@ -82,6 +82,7 @@ def variables(of: Setting) -> dict[str, str]:
         "KEEP": keep.keep if keep else None,
         "GRACE_S": of.grace,
         "DEADLINE": deadline(of),
+        "TIME_LIMIT_S": deadline_s(of) or None,
         "DATA": of.workload.storage.location if of.workload.storage else None,
         "MODEL": of.run.model or task.model,
         "DIMENSIONS": ",".join(f"{key}={value}" for key, value in (task.dimensions or {}).items()),
@@ -119,7 +120,7 @@ def lock_days(of: Setting) -> int:
 
 
 def deadline_s(of: Setting) -> int:
-    """After this long a run has gone wrong: the spec's deadline, else three times the upper end of the prediction."""
+    """Seconds of running after which a run has gone wrong: the spec's deadline, else three times what was predicted."""
     if of.task.deadline_s:
         return int(of.task.deadline_s)
     performance = of.workload.performance

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 from checkpoint import Alone, Block
 from processes import Memory
-from run import AGAIN, DONE, Settings, Stop, WrongInputError, read_settings, train
+from run import AGAIN, DONE, OVER, Settings, Stop, WrongInputError, read_settings, train
 from store import RefusedError, StoreError
 
 PLAIN = Settings(checkpoint_uri="file:///run", checkpoint_steps=2, checkpoint_interval_s=900.0, steps=6)
@@ -142,7 +144,25 @@ def test_a_notice_counts_as_told_to_end(tmp_path: Any) -> None:
 def test_a_deadline_is_met_with_a_save_or_without_time_for_one_not_at_all(left: float) -> None:
     store = Memory()
     moment = "2000-01-01T00:00:00Z" if not left else "2100-01-01T00:00:00Z"
-    assert ran(store, deadline=moment)[0] == (DONE if left else AGAIN)
+    assert ran(store, deadline=moment)[0] == (DONE if left else OVER)
+
+
+class Slow(Count):
+    def step(self, step: int, first_sample: int) -> float:
+        time.sleep(0.05)
+        return super().step(step, first_sample)
+
+
+def test_a_time_limit_counts_the_running_of_all_starts_and_not_the_waiting_between_them() -> None:
+    store = Memory()
+    assert ran(store, Slow(), steps=6, checkpoint_steps=1, time_limit_s=60.0)[0] == DONE
+    used = max(json.loads(store.get(name))["meta"]["ran_s"] for name in store.list("manifests/"))
+    assert 0.3 <= used < 30
+    time.sleep(0.3)  # nobody runs
+    code, job = ran(store, Slow(), steps=1000, checkpoint_steps=1, time_limit_s=used + 0.5)
+    assert code == OVER
+    assert 6 < job.seen[-1][0] < 6 + 15, "what its first start took is part of the limit, the pause is not"
+    assert ran(store, Slow(), steps=1000, time_limit_s=used + 0.5)[0] == OVER, "and it stays over"
 
 
 def test_all_faults_of_settings_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

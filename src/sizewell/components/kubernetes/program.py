@@ -108,7 +108,7 @@ def operators(settings: Any) -> list[str]:
             found.append("kuberay" if of.workload.scheduler == "ray" else "jobset")
         elif kind == "batch-inference":
             found.append("jobset")
-        elif kind == "inference" and of.run.form == "deployment":
+        elif kind == "inference":
             found += ["lws"] if serving.nodes_per_replica(of) > 1 else []
             found += ["keda"] if serving.scales(of) else []
     return list(dict.fromkeys(found))

@@ -8,7 +8,7 @@ import pulumi
 
 from sizewell.components.machines import find_shape, find_slices
 from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
-from sizewell.launch.run import Run
+from sizewell.launch.run import LISTS, Run
 from sizewell.launch.setting import Setting, short
 from sizewell.launch.target import Target, machine_of
 from sizewell.sizing.records.decision import (
@@ -87,6 +87,8 @@ class ContainerArgs(TypedDict):
     """deployment or kserve."""
     metrics: NotRequired[str]
     """Address of the Prometheus that the autoscaler asks."""
+    callers: NotRequired[list[str]]
+    """Namespaces, as a gateway's, whose pods may ask a served model; its own always may."""
     wake: NotRequired[str]
     """Query that counts waiting requests while nothing runs."""
     prefix: NotRequired[str]
@@ -406,7 +408,7 @@ def setting_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Set
 
 def run_of(container: Mapping[str, Any]) -> Run:
     """The run of a container's arguments."""
-    lists = {key: tuple(container[key]) for key in ("command", "args", "secrets") if key in container}
+    lists = {key: tuple(container[key]) for key in LISTS if key in container}
     pairs = {key: tuple(container[key].items()) for key in ("env", "claims") if key in container}
     return Run(**{**container, **lists, **pairs})
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from checkpoint import Block, Comm, Manifest, load, save
 from store import RefusedError, Store, StoreError, connect
 
-DONE, WRONG_INPUT, STORE_DOWN, AGAIN = 0, 64, 69, 75
+DONE, WRONG_INPUT, STORE_DOWN, AGAIN, OVER = 0, 64, 69, 75, 76
 TRIES = 3  # saves that may fail one after another before the run ends
 MARGIN = 1.2  # a save is tried where the last one took less than the time left, with this to spare
 
@@ -41,6 +41,7 @@ class Settings:
     checkpoint_steps: int = _setting(0, "also save every so many steps; 0: by time only")
     grace_s: float = _setting(30.0, "seconds from SIGTERM or notice to the end of the machine")
     deadline: str = _setting("", "ISO time before which the run saves and ends")
+    time_limit_s: float = _setting(0.0, "seconds of running, over all starts, after which it saves and ends; 0: none")
     notice_file: str = _setting("", "a file that counts as SIGTERM once it exists")
     data: str = _setting("synthetic", "folder of token shards (path or URI), or synthetic")
     data_cache: str = _setting("", "where shards of a store are copied to")
@@ -177,8 +178,11 @@ class Stop:
         self._grace_s = settings.grace_s
         self._notice = Path(settings.notice_file) if settings.notice_file else None
         self._deadline = _moment(settings.deadline) if settings.deadline else None
+        self._limit_s = settings.time_limit_s
+        self._began, self._ran_before_s = time.monotonic(), 0.0
         self._ends: float | None = None
         self.why = ""
+        self.over = False  # the time is up: starting again would not help
         self.listen()
 
     def listen(self) -> None:
@@ -192,12 +196,23 @@ class Stop:
         if self._ends is None:
             self._ends, self.why = time.time() + self._grace_s, why
 
+    def resumed(self, ran_s: float) -> None:
+        """So many seconds of this run were used up by its earlier starts, as far as they were saved."""
+        self._ran_before_s = ran_s
+
+    def ran_s(self) -> float:
+        """Seconds that this run has taken over all its starts; waiting for machines is none of them."""
+        return self._ran_before_s + time.monotonic() - self._began
+
     def asked(self, ahead_s: float = 0.0) -> bool:
         """Whether to end now; `ahead_s`: what one more step and a save take, so that a deadline is met."""
         if self._notice is not None and self._notice.exists():
             self._told(f"notice in {self._notice}")
         if self._deadline is not None and self._ends is None and time.time() + ahead_s >= self._deadline:
-            self._ends, self.why = self._deadline, "deadline"
+            self._ends, self.why, self.over = self._deadline, "deadline", True
+        if self._limit_s and self._ends is None and self.ran_s() + ahead_s >= self._limit_s:
+            left_s = max(0.0, self._limit_s - self.ran_s())
+            self._ends, self.why, self.over = time.time() + left_s, f"time limit of {self._limit_s:g} s", True
         return self._ends is not None
 
     def left_s(self) -> float:
@@ -229,6 +244,7 @@ def train(settings: Settings, job: Job, comm: Comm, store: Store, stop: Stop) ->
     manifest = load(store, comm, blocks, say, lambda found: _check(found, identity))
     step, sample = (manifest.meta["step"], manifest.meta["next_sample"]) if manifest else (0, 0)
     job.resumed(step)
+    stop.resumed(manifest.meta.get("ran_s", 0.0) if manifest else 0.0)
     if manifest:
         say(
             f"resumed {manifest.name}: step {step}, sample {sample}, saved by {manifest.world} "
@@ -244,18 +260,19 @@ def train(settings: Settings, job: Job, comm: Comm, store: Store, stop: Stop) ->
     while step < settings.steps:
         if comm.most(int(stop.asked(step_s + save_s * MARGIN))):
             why = stop.why or "another process was told to end"
+            code = OVER if comm.most(int(stop.over)) else AGAIN
             if step == saved:
                 say(f"{why}: ends at step {step}, which is saved")
-                return AGAIN
+                return code
             if comm.most(int(save_s * MARGIN > stop.left_s())):
                 say(
                     f"{why}: a save took {save_s:.0f} s and {stop.left_s():.0f} s are left: "
                     f"ends at step {step}, saved is {saved}"
                 )
-                return AGAIN
-            _save(settings, job, comm, store, step, sample, identity)
+                return code
+            _save(settings, job, comm, store, step, sample, identity, stop.ran_s())
             say(f"{why}: saved step {step}, ends")
-            return AGAIN
+            return code
         now = time.monotonic()
         try:
             loss = job.step(step, sample)
@@ -270,7 +287,7 @@ def train(settings: Settings, job: Job, comm: Comm, store: Store, stop: Stop) ->
         if comm.most(int(due)):
             now = time.monotonic()
             try:
-                manifest = _save(settings, job, comm, store, step, sample, identity)
+                manifest = _save(settings, job, comm, store, step, sample, identity, stop.ran_s())
             except RefusedError:
                 raise
             except StoreError as error:
@@ -288,9 +305,22 @@ def train(settings: Settings, job: Job, comm: Comm, store: Store, stop: Stop) ->
 
 
 def _save(  # noqa: PLR0917
-    settings: Settings, job: Job, comm: Comm, store: Store, step: int, sample: int, identity: dict[str, Any]
+    settings: Settings,
+    job: Job,
+    comm: Comm,
+    store: Store,
+    step: int,
+    sample: int,
+    identity: dict[str, Any],
+    ran_s: float,
 ) -> Manifest:
-    meta = {"step": step, "next_sample": sample, "run": identity, "settings": asdict(settings)}
+    meta = {
+        "step": step,
+        "ran_s": round(ran_s, 1),
+        "next_sample": sample,
+        "run": identity,
+        "settings": asdict(settings),
+    }
     return save(store, comm, step, job.blocks(), meta)
 
 

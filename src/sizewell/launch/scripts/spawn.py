@@ -2,7 +2,8 @@
 
 Sets the variables that torchrun sets. SIGTERM goes on to the processes, which save and end; this waits for them as long
 as the machine allows (SIZEWELL_GRACE_S), where torchrun kills after 30 s. As soon as one process fails, the others are
-ended: they would wait for it for ever. The exit code is that of the first that failed, 75 where any was told to end.
+ended: they would wait for it for ever. The exit code is that of the first that failed, 75 where any was told to end, 76
+where its time is up.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-WRONG_INPUT, AGAIN = 64, 75
+WRONG_INPUT, AGAIN, OVER = 64, 75, 76
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,13 +62,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     ended: list[int] = []
     while len(ended) < len(processes):
         ended = [code for code in (process.poll() for process in processes) if code is not None]
-        if any(code not in (0, AGAIN) for code in ended) or (told and time.monotonic() - told[0] > grace_s):
+        if any(code not in (0, AGAIN, OVER) for code in ended) or (told and time.monotonic() - told[0] > grace_s):
             break
         time.sleep(0.1)
-    failed = next((code for code in ended if code not in (0, AGAIN)), None)
+    failed = next((code for code in ended if code not in (0, AGAIN, OVER)), None)
     _end([process for process in processes if process.poll() is None])
     if failed is not None:
         return failed if failed > 0 else 128 - failed
+    if OVER in ended:
+        return OVER
     return AGAIN if told or AGAIN in ended else 0
 
 
