@@ -69,7 +69,7 @@ def among_themselves(
     if ports:
         ingress.append({"from": [{"podSelector": {}}], "ports": [{"port": port, "protocol": "TCP"} for port in ports]})
     for port, labels in (from_pods or {}).items():
-        who = {"namespaceSelector": {}, "podSelector": {"matchLabels": dict(labels)}}
+        who: Manifest = {"namespaceSelector": {}, "podSelector": {"matchLabels": dict(labels)}}
         ingress.append({"from": [who], "ports": [{"port": port, "protocol": "TCP"}]})
     for port, names in (from_namespaces or {}).items():
         chosen = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(set(names))}
