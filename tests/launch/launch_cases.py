@@ -9,6 +9,8 @@ from sizewell.sizing.records.decision import Capacity, CapacityBlock, Parallelis
 
 IMAGE = "registry.example/train:2.8.0"
 VLLM = "vllm/vllm-openai:v0.11.0"
+SEVERAL_MACHINES = "vllm/vllm-openai:v0.12.0"
+ROCM = "rocm/vllm:v0.11.0"
 BIG = Task(
     model="meta-llama/Llama-3.1-8B",
     family="decoder",
@@ -176,14 +178,14 @@ def serve_shared():
     """Four replicas of two devices on a machine of eight."""
     machines = pool("azure", "Standard_ND96is_MI300X_v5", "mi300x", 8, nodes=(1, 8, 12), role="replicas")
     one, _ = serve(machines=machines, count=replicas(4, 29, 48, 2), task=CHAT)
-    return setting(decision("prod-azure", one), one, machines, run(VLLM), aks_target(one, machines, name="chat"))
+    return setting(decision("prod-azure", one), one, machines, run(ROCM), aks_target(one, machines, name="chat"))
 
 
 def serve_groups():
     """A replica of two machines: tensor parallel inside, pipeline between them."""
     p5 = pool("aws", "p5.48xlarge", "h100-sxm", 8, nodes=(2, 4, 8), role="replicas")
     one, _ = serve(machines=p5, count=replicas(1, 2, 4, 16), task=CHAT)
-    return setting(decision("prod-aws", one), one, p5, run(VLLM), eks_target(one, p5, name="chat"))
+    return setting(decision("prod-aws", one), one, p5, run(SEVERAL_MACHINES), eks_target(one, p5, name="chat"))
 
 
 def serve_kserve():

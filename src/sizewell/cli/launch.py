@@ -31,7 +31,7 @@ EXAMPLES = """examples:
   sizewell launch dev-gcp resnet50 --image tritonserver:25.10-py3 --model gs://bucket/models
   sizewell launch staging-aws --image train:2.8 --burn-in     try the machines first
   sizewell launch staging-aws --image train:2.8 --format slurm | sbatch
-  sizewell launch prod-azure chat-70b --image vllm/vllm-openai:v0.11.0 --writer CLIENT_ID
+  sizewell launch prod-azure chat-70b --image rocm/vllm:TAG --writer CLIENT_ID
 
 exit code: 0 printed, 64 there is no such decision, or the run does not fit it
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from sizewell.launch import files, pods
+from sizewell.launch import files, images, pods
 from sizewell.launch.jobs import jobset
 from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
@@ -78,10 +78,12 @@ def _replicas(of: Setting) -> tuple[int, int]:
 
 
 def _possible(of: Setting) -> None:
+    if wrong := images.faults(of, engine=ENGINE):
+        raise ConfigError(wrong, subject=f"run {of.workload.spec.name}")
     if of.run.command:
         return
     name = of.workload.spec.name
-    wrong: list[Fault] = []
+    wrong = []
     data = of.workload.storage.location if of.workload.storage else None
     if not data or "://" not in data:
         fix = f"add data: {{location: s3://..., size: ...}} to the spec and decide anew, or set run.{name}.command"

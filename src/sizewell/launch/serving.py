@@ -11,7 +11,7 @@ import math
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from sizewell.launch import pods
+from sizewell.launch import images, pods
 from sizewell.launch.jobs import packed, queued
 from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
@@ -202,6 +202,8 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
             wrong.append(Fault(path=f"{at}.{path}", message=message, fix=fix))
 
     own = bool(run.command)
+    words = [] if own else command(of, engine, nodes=nodes)
+    wrong += images.faults(of, engine=None if own else engine, command=words)
     named = run.model or (task.model if engine.hub else "")
     told = f"is missing: {engine.name} has to be told what to load"
     must(own or bool(named), "model", told, f"set {at}.model: {engine.model_example}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sizewell.launch import files, pods
+from sizewell.launch import files, images, pods
 from sizewell.launch.jobs import JOB, PORT, coordinator, jobset, packed
 from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
@@ -142,11 +142,13 @@ def deadline(of: Setting) -> str:
 
 def possible(of: Setting) -> None:
     """ConfigError where the entry scripts cannot do what was decided; a command of one's own can do anything."""
+    if wrong := images.faults(of):
+        raise ConfigError(wrong, subject=f"run {of.workload.spec.name}")
     if of.run.command:
         return
     task, layout, name = of.task, of.workload.parallelism, of.workload.spec.name
     fix = f"set run.{name}.command and an image that trains it"
-    wrong: list[Fault] = []
+    wrong = []
 
     def must(holds: bool, path: str, message: str, way_out: str = fix) -> None:
         if not holds:

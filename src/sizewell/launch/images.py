@@ -1,0 +1,88 @@
+"""Whether an image runs on the accelerators that it lands on, and knows the flags that it gets. Pure.
+
+Judged by the image's name alone: an engine's own images are named in its record, vendors' repositories below. An image
+of another name is the user's own, and is taken as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from sizewell.launch.setting import Setting
+from sizewell.sizing.catalog.engine import Engine
+from sizewell.sizing.catalog.engines import ENGINES
+from sizewell.sizing.errors import Fault
+
+# Repositories whose images are made for one kind of accelerator (catalog.ngc.nvidia.com, hub.docker.com/u/rocm,
+# gallery.ecr.aws/neuron).
+VENDORS: Final = {"nvcr.io/nvidia": "cuda", "rocm": "rocm", "public.ecr.aws/neuron": "neuron"}
+RELEASE: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")
+
+
+def made_for(image: str) -> frozenset[str]:
+    """Runtimes of accelerators that an image is known to be made for; empty where its name does not say so.
+
+    >>> sorted(made_for("vllm/vllm-openai:v0.11.0")), sorted(made_for("mirror.example/rocm/vllm:v0.11.0"))
+    (['cuda'], ['rocm'])
+    >>> made_for("registry.example/train:2.8")
+    frozenset()
+    """
+    path = _repository(image)
+    engines = {runtime for engine in ENGINES.values() for runtime, name in engine.images.items() if _is(path, name)}
+    vendors = {runtime for name, runtime in VENDORS.items() if path.startswith(f"{name}/")}
+    return frozenset(engines or vendors)
+
+
+def release(image: str) -> tuple[int, ...]:
+    """The release that a tag names; () where it names none.
+
+    >>> release("vllm/vllm-openai:v0.11.0"), release("a.b:5000/train@sha256:" + "0" * 64)
+    ((0, 11, 0), ())
+    """
+    tag = image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
+    match = RELEASE.match(tag)
+    return tuple(int(part or 0) for part in match.groups()) if match else ()
+
+
+def faults(of: Setting, *, engine: Engine | None = None, command: Sequence[str] = ()) -> list[Fault]:
+    """Why the run's image cannot be: made for other accelerators, or of a release without the command's flags."""
+    at, image, runtime = f"run.{of.workload.spec.name}.image", of.run.image, of.machine.runtime
+    known = made_for(image)
+    if known and runtime not in known:
+        there = f"is made for {' and '.join(sorted(known))}, the machines have {of.machine.accelerator} ({runtime})"
+        own = engine.images.get(runtime) if engine else None
+        fix = f"set {at} to a release of {own}" if own else f"set {at} to an image for {runtime}"
+        return [Fault(path=at, message=f"{image}: {there}", fix=fix)]
+    own = engine.images.get(runtime) if engine else None
+    version = release(image)
+    if engine is None or own is None or not version or not _is(_repository(image), own):
+        return []
+    wrong = []
+    for flag in {flag.name: flag for flag in engine.flags.values() if flag.name and flag.name in command}.values():
+        if flag.since and version < _numbers(flag.since):
+            message, other = f"is of a release without {flag.name}", f"{flag.since} or later"
+        elif flag.until and version > _numbers(flag.until):
+            message, other = f"is of a release that has {flag.name} no more", f"{flag.until} or earlier"
+        else:
+            continue
+        wrong.append(Fault(path=at, message=f"{image} {message} ({flag.source})", fix=f"name release {other}"))
+    return wrong
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _repository(image: str) -> str:
+    """The image without digest, tag, and the host of the default registry."""
+    path = image.partition("@")[0]
+    head, _, last = path.rpartition("/")
+    path = f"{head}/{last.partition(':')[0]}" if head else last.partition(":")[0]
+    return path.removeprefix("docker.io/")
+
+
+def _is(path: str, name: str) -> bool:
+    """Whether a repository is that one, or its copy in a mirror."""
+    return path == name or path.endswith(f"/{name}")

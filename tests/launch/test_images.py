@@ -1,0 +1,62 @@
+"""Images by accelerator and release: what is refused before anything is submitted, and what is left alone."""
+
+import dataclasses
+
+import launch_cases as cases
+import pytest
+
+from sizewell.launch import images, slurm
+from sizewell.launch.manifests import manifests
+from sizewell.sizing.errors import ConfigError
+
+DIGEST = "@sha256:" + "0" * 64
+
+
+def with_image(case, image):
+    of = case()
+    return dataclasses.replace(of, run=dataclasses.replace(of.run, image=image))
+
+
+@pytest.mark.parametrize(
+    ("case", "image", "words"),
+    [
+        (cases.serve_shared, "vllm/vllm-openai:v0.11.0", "made for cuda, the machines have mi300x (rocm)"),
+        (cases.serve_shared, "mirror.example/vllm/vllm-openai:v0.11.0", "a release of rocm/vllm"),
+        (cases.serve_hours, "rocm/vllm:v0.11.0", "made for rocm, the machines have l4 (cuda)"),
+        (cases.gke_slice, "nvcr.io/nvidia/pytorch:25.10-py3", "made for cuda, the machines have tpu-v6e (tpu)"),
+        (cases.eks_neuron, "vllm/vllm-openai:v0.11.0", "(neuron)"),
+        (cases.batch, "rocm/vllm:v0.11.0", "(cuda)"),
+        (cases.serve_groups, "vllm/vllm-openai:v0.11.0", "is of a release without --nnodes"),
+    ],
+)
+def test_what_cannot_run_there_is_refused_with_the_way_out(case, image, words):
+    with pytest.raises(ConfigError) as error:
+        manifests(with_image(case, image))
+    assert words in str(error.value)
+    assert ".image" in str(error.value)
+
+
+def test_slurm_refuses_it_too():
+    with pytest.raises(ConfigError, match="made for rocm"):
+        slurm.script(with_image(cases.eks_training, "rocm/pytorch:rocm7.0"))
+
+
+@pytest.mark.parametrize(
+    ("case", "image"),
+    [
+        (cases.serve_groups, "vllm/vllm-openai:v0.12.0"),
+        (cases.serve_groups, f"vllm/vllm-openai{DIGEST}"),  # no release is named
+        (cases.serve_groups, "registry.example/chat:1.0"),  # a version of somebody else's
+        (cases.serve_hours, "vllm/vllm-openai:v0.11.0"),  # one machine: none of the flags in question
+        (cases.serve_shared, "rocm/vllm:v0.11.0"),
+        (cases.gke_slice, "registry.example/train:2.8.0"),
+    ],
+)
+def test_what_may_run_there_is_taken(case, image):
+    assert manifests(with_image(case, image))
+
+
+def test_a_release_is_read_from_tags_alone():
+    assert images.release("vllm/vllm-openai:v0.11.2-cu130") == (0, 11, 2)
+    assert images.release("nvcr.io/nvidia/tritonserver:25.10-py3") == (25, 10, 0)
+    assert images.release("registry.example/train:nightly") == ()
