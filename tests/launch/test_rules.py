@@ -305,6 +305,7 @@ def test_loading_may_take_twice_what_was_expected():
         (cases.PICTURES, {}, "triton has to be told what to load"),
         (cases.CHAT.model_copy(update={"model": None}), {}, "vllm has to be told what to load"),
         (cases.CHAT.model_copy(update={"weights": "int8"}), {}, "weights in int8 have to be made beforehand"),
+        (cases.CHAT.model_copy(update={"engine": "sglang"}), {}, "sglang is what the decision was sized for"),
         (cases.CHAT.model_copy(update={"family": "diffusion"}), {"engine": "vllm"}, "serves no diffusion models"),
     ],
 )

@@ -229,3 +229,17 @@ def test_plots_have_the_same_bytes_each_time(memory_rows):
     assert plot.count("<circle") == 2 * 44  # each case in both panels
     assert ">nvidia-ampere (" in plot
     assert plot == scatter("training memory", [row for row in memory_rows if row.area == "training memory"])
+
+
+def test_without_engine_no_case_says_which_software_ran():
+    """As users ask: neither the words of a case nor its repository names an engine, and the prediction is another."""
+    cases = [case for case in read() if case.gradeable and engine_of(case) == "tensorrt-llm"][:5]
+    assert cases
+    for case in cases:
+        asked = case.without_engine()
+        assert engine_of(asked) == ""
+        assert (asked.id, asked.value, asked.model) == (case.id, case.value, case.model)
+    named, asked = (
+        sum(abs(grade(c).error_pct or 0.0) for c in some) for some in (cases, [c.without_engine() for c in cases])
+    )
+    assert named != asked

@@ -18,6 +18,7 @@ Without a path the cases that the project carries are graded.
 """
 EXAMPLES = """examples:
   sizewell validate
+  sizewell validate --no-engine                   as a spec asks that names no engine
   sizewell validate cases/ --json rows.json       one row a case, with prediction, error and band
   sizewell validate cases/memory.json --json -    the same on standard output
 
@@ -29,6 +30,9 @@ ROOM: Final = 44  # columns of a group's name
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="*", type=Path, metavar="PATH", help="case files or folders of them")
+    parser.add_argument(
+        "--no-engine", action="store_true", help="predict as users ask: without the name of the software that ran"
+    )
     parser.add_argument("--json", metavar="OUT", nargs="?", const="-", help="write the rows as JSON; - prints them")
 
 
@@ -39,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
     from sizewell.sizing.validation import validate
 
     with output.progress("reading the cases") as tell:
-        report = validate(args.path, progress=lambda done, of: tell(f"predicting case {done} of {of}"))
+        tell_done = lambda done, of: tell(f"predicting case {done} of {of}")  # noqa: E731
+        report = validate(args.path, progress=tell_done, engines=not args.no_engine)
     if args.json == "-":
         output.print_json(report.to_json())
         return 0

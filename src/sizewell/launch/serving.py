@@ -42,8 +42,9 @@ def manifests(of: Setting) -> list[Manifest]:
 
 
 def engine_of(of: Setting) -> Engine:
-    """The engine that the run names, else the one for the model's family."""
-    return ENGINES[of.run.engine] if of.run.engine else engine_for(of.task.family)
+    """The engine that the run names, else that of the spec, else the one for the model's family."""
+    named = of.run.engine or of.task.engine or ""
+    return ENGINES[named] if named in ENGINES else engine_for(of.task.family)
 
 
 def nodes_per_replica(of: Setting) -> int:
@@ -204,6 +205,12 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
     own = bool(run.command)
     words = [] if own else command(of, engine, nodes=nodes)
     wrong += images.faults(of, engine=None if own else engine, command=words)
+    must(
+        own or bool(run.engine) or not task.engine or task.engine in ENGINES,
+        "command",
+        f"{task.engine} is what the decision was sized for, and there is no template for it",
+        f"give {at}.command and an image with {task.engine}, or name one of {', '.join(ENGINES)} in the spec",
+    )
     named = run.model or (task.model if engine.hub else "")
     told = f"is missing: {engine.name} has to be told what to load"
     must(own or bool(named), "model", told, f"set {at}.model: {engine.model_example}")

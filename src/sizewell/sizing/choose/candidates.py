@@ -25,6 +25,7 @@ from sizewell.sizing.choose.fleets import fleets_for
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.money import Priced
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
+from sizewell.sizing.spec.software import SOFTWARE
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -366,7 +367,10 @@ def _runtime(accelerator: Accelerator, need: Requirements) -> str:
         return f"{accelerator.name} runs none of the frameworks' released builds ({runtime})"
     if runtime != "cuda" and need.framework not in accelerator.frameworks:
         return f"{need.framework} does not run on {accelerator.name} ({', '.join(accelerator.frameworks) or runtime})"
-    if runtime in _PORTED and not need.names_hardware and not (runtime == "tpu" and need.framework != "pytorch"):
+    if need.engine and runtime not in SOFTWARE[need.engine].runtimes:
+        return f"{need.engine} has no release for {accelerator.name} ({runtime})"
+    named = need.names_hardware or need.engine in ("jetstream", "maxtext", "neuron")
+    if runtime in _PORTED and not named and not (runtime == "tpu" and need.framework != "pytorch"):
         return (
             f"a model has to be ported to {accelerator.name} ({_PORTED[runtime]}); name it in resources to allow that"
         )

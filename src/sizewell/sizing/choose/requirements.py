@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from sizewell.sizing.catalog.engines import engine_for
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
@@ -17,10 +18,12 @@ from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.records.jobs import ServingJob, TrainingJob
 from sizewell.sizing.spec.precision import known_model
+from sizewell.sizing.spec.software import SOFTWARE, work_of
 from sizewell.sizing.units import Range
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.spec.model import Engine
     from sizewell.sizing.spec.read import WorkloadSpec
 
 # Where a spec is silent about its requests: a chat turn, and what a reader finds prompt and fluent.
@@ -103,6 +106,7 @@ class Requirements:
     team: Team = field(default_factory=Team)
     scheduler: str = "auto"
     windows: int = 0  # of working hours in a week's schedule
+    engine: str = ""  # software that the spec names
     market_open: bool = False  # whether spot or on-demand is ours to choose
     warm: bool = False  # an answer is promised sooner than a machine starts: one is up, but for development
     stops: bool = True  # an idle pool is taken to zero; else somebody is told
@@ -157,6 +161,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         team=Team(managed=spec.managed, platform_engineers=spec.team.platform_engineers if spec.team else 1),
         scheduler=spec.scheduler,
         windows=len(spec.schedule.on.windows) if spec.schedule else 0,
+        engine=spec.engine.name if spec.engine else "",
         market_open=interruptible and spec.spot_policy == "auto" and spec.capacity is None,
         warm=_promised(spec),
         stops=spec.idle is None or spec.idle.action == "scale-to-zero",
@@ -169,6 +174,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     if architecture is not None:
         notes += model_assumptions(architecture)
         notes += _as_published(spec)
+        notes += _software(spec, architecture)
         if architecture.kind == "diffusion" and spec.kind in ("inference", "batch-inference"):
             way = _denoising(spec, architecture)
             each = "once" if way.evaluations_per_step == 1 else "with and without the prompt"
@@ -293,6 +299,7 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         lora_rank=run.lora.rank if run.lora else 0,
         lora_targets=run.lora.targets if run.lora else (),
         framework=spec.framework,
+        engine=SOFTWARE[spec.engine.name].predicted_as if spec.engine else "",
     )
 
 
@@ -379,6 +386,25 @@ def _as_published(spec: WorkloadSpec) -> list[str]:
     return [f"weights in {model.weights}, as in {where} (model.weights is not stated)"]
 
 
+def _serving_engine(engine: Engine) -> str:
+    """As what a named engine is predicted: vLLM before 0.9 profiled a whole prompt."""
+    name = SOFTWARE[engine.name].predicted_as
+    parts = (engine.version or "").split(".")
+    old = len(parts) > 1 and parts[0] == "0" and parts[1].isdigit() and int(parts[1]) < 9
+    return "vllm-v0" if name == "vllm" and old else name
+
+
+def _software(spec: WorkloadSpec, architecture: Architecture) -> list[str]:
+    """Which software the figures are for, where the spec names none: that which is launched."""
+    work = work_of(spec.kind)
+    if spec.engine is not None or work is None:
+        return []
+    launched = engine_for(architecture.kind).name if work == "serving" else "PyTorch with FSDP"
+    if work == "training" and spec.framework != "pytorch":
+        launched = {"jax": "JAX", "tensorflow": "TensorFlow"}[spec.framework]
+    return [f"run by {launched}, which is launched (engine is not stated)"]
+
+
 def _denoising(spec: WorkloadSpec, architecture: Architecture) -> Denoising:
     """Steps and guidance of a diffusion model: as the spec says, else the model's own."""
     images = (spec.traffic and spec.traffic.images) or (spec.batch and spec.batch.images)
@@ -397,6 +423,7 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         input_tokens=prompt,
         output_tokens=answer,
         passes_per_sample=float(passes),
+        engine=_serving_engine(spec.engine) if spec.engine else "vllm",
     )
 
 

@@ -324,6 +324,8 @@ def _task(sizing: Sizing) -> Task | None:
         "family": made.kind,
         "resolution": made.resolution or None,
         "deadline_s": need.deadline_s,
+        "engine": sizing.spec.engine.name if sizing.spec.engine else None,
+        "engine_version": sizing.spec.engine.version if sizing.spec.engine else None,
     }
     if run is not None:
         said |= {

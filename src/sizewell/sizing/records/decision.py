@@ -199,6 +199,8 @@ class Task(_Record):
 
     model: str | None = None  # a name of the catalog, or the path of a config.json; None: by its dimensions
     dimensions: dict[str, int] | None = None  # where no name says them: layers, hidden, heads, ...
+    engine: str | None = None  # software that the spec names; None: what is launched by default
+    engine_version: str | None = None
     family: str | None = None  # decoder | encoder | vision | diffusion
     resolution: int | None = None  # of images: pixels along a side
     precision: str | None = None  # of the computation

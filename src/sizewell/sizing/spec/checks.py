@@ -9,6 +9,7 @@ from sizewell.sizing.catalog import load, residency
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import Dimensions, WorkloadSpec
+from sizewell.sizing.spec.software import SOFTWARE, named_for, work_of
 from sizewell.sizing.units import show_count, show_duration
 
 CLOUD_OF_MANAGED: Final = {
@@ -72,6 +73,12 @@ def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
         spec.model or limits.accelerators or limits.instance_types or limits.gpu_memory or limits.tpu
     ):
         faults.append(_fault("resources", "says nothing to size a notebook by", "add resources: {gpu: 24GB..}"))
+    if spec.engine is not None and SOFTWARE[spec.engine.name].work != work_of(spec.kind):
+        work = work_of(spec.kind)
+        other = f"use one of {', '.join(named_for(work))}" if work else "remove it"
+        faults.append(
+            _fault("engine.name", f"{spec.engine.name} is software for {SOFTWARE[spec.engine.name].work}", other)
+        )
     if spec.spot_policy == "spot" and spec.kind == "inference":
         found = "spot contradicts kind: inference: an interruption takes requests of users with it"
         faults.append(_fault("spot_policy", found, "use auto or on-demand; for offline work kind: batch-inference"))

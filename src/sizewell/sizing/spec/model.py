@@ -328,6 +328,17 @@ def _managed(value: object) -> object:
     return value
 
 
+class Engine(Section):
+    """The software that runs the model."""
+
+    name: Literal[
+        "vllm", "tensorrt-llm", "sglang", "jetstream", "llama.cpp", "fsdp", "megatron", "deepspeed", "maxtext", "neuron"
+    ]
+    version: Annotated[str, Text(r"\d+(?:\.\d+){0,3}[a-z0-9.]*", "a version such as 0.11.0")] | None = default(
+        None, "the newest that is known"
+    )
+
+
 class Team(Section):
     """Who runs it; with `utilization`, what `managed: auto` goes by."""
 
@@ -343,6 +354,9 @@ class WorkloadSpec(Section):
     kind: Kind
     model: Annotated[Model, BeforeValidator(model_form)] | None = None
     framework: Literal["pytorch", "jax", "tensorflow"] = default("pytorch", "runs on every GPU in the catalog")
+    engine: Annotated[Engine | None, BeforeValidator(lambda v: {"name": v} if isinstance(v, str) else v)] = default(
+        None, "vllm or triton for serving, PyTorch's FSDP or JAX for training: what is launched"
+    )
     traffic: Traffic | None = None
     slo: Slo | None = None
     training: Training | None = None

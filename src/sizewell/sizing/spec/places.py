@@ -27,19 +27,19 @@ def placed(faults: list[Fault], text: str) -> list[Fault]:
     return sorted(found, key=lambda fault: fault.at or (1 << 30, 0))
 
 
-def _at(fault: Fault, marks: Mapping[str, tuple[Mark, Mark]]) -> Mark | None:
+def _at(fault: Fault, marks: Mapping[str, tuple[Mark, Mark, bool]]) -> Mark | None:
     path = fault.path
     while path and path not in marks:
         path = path.rpartition("[")[0] if path.endswith("]") else path.rpartition(".")[0]
     if not path:
         return None
-    key, value = marks[path]
-    whole = path == fault.path.removesuffix("[0]") and not fault.message.startswith("unknown key")
-    return value if whole else key
+    key, value, scalar = marks[path]
+    whole = scalar or path == fault.path.removesuffix("[0]")
+    return value if whole and not fault.message.startswith("unknown key") else key
 
 
-def _marks(text: str) -> dict[str, tuple[Mark, Mark]]:
-    """Dotted path -> (where its key stands, where its value begins)."""
+def _marks(text: str) -> dict[str, tuple[Mark, Mark, bool]]:
+    """Dotted path -> (where its key stands, where its value begins, whether that is a plain value)."""
     loader = SpecLoader(text)
     try:
         node = loader.get_single_node()
@@ -50,17 +50,18 @@ def _marks(text: str) -> dict[str, tuple[Mark, Mark]]:
     return dict(_walk(node, "")) if node is not None else {}
 
 
-def _walk(node: yaml.Node, prefix: str) -> Iterator[tuple[str, tuple[Mark, Mark]]]:
+def _walk(node: yaml.Node, prefix: str) -> Iterator[tuple[str, tuple[Mark, Mark, bool]]]:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             path = f"{prefix}.{key.value}" if prefix else str(key.value)
-            inline = isinstance(value, yaml.ScalarNode) or getattr(value, "flow_style", False)
-            yield path, (_mark(key), _mark(value) if inline else _mark(key))
+            scalar = isinstance(value, yaml.ScalarNode)
+            inline = scalar or getattr(value, "flow_style", False)
+            yield path, (_mark(key), _mark(value) if inline else _mark(key), scalar)
             yield from _walk(value, path)
     elif isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             path = f"{prefix}[{index}]"
-            yield path, (_mark(item), _mark(item))
+            yield path, (_mark(item), _mark(item), isinstance(item, yaml.ScalarNode))
             yield from _walk(item, path)
 
 

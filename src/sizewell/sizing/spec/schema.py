@@ -6,6 +6,7 @@ from typing import Any
 
 from sizewell.sizing.spec.docs import sentence
 from sizewell.sizing.spec.model import WorkloadSpec
+from sizewell.sizing.spec.software import SOFTWARE
 from sizewell.sizing.units import show_duration, show_share
 
 
@@ -26,6 +27,7 @@ def schema() -> dict[str, Any]:
         "anyOf": [{"type": "string"}, {"$ref": "#/$defs/Model"}],
     }
     defs.pop("Place", None)
+    document["properties"]["engine"] = {"anyOf": [{"enum": list(SOFTWARE)}, {"$ref": "#/$defs/Engine"}]}
     capacity = defs["Capacity"]["properties"]
     capacity["flex_start"] = {"anyOf": [{"const": True}, {"$ref": "#/$defs/FlexStart"}]}
     capacity["savings_plan"] = {"anyOf": [{"enum": ["1y", "3y"]}, {"$ref": "#/$defs/SavingsPlan"}]}

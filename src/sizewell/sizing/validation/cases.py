@@ -88,6 +88,14 @@ class Case:
             }
         object.__setattr__(self, "raw", {"also": {}, **self.raw, **parts})
 
+    def without_engine(self) -> Case:
+        """The same case as a user asks it: nobody says which software ran, neither in words nor by its repository."""
+        workload = {key: value for key, value in self.workload.items() if key not in ("engine", "framework")}
+        source = {
+            k: v for k, v in dict(self.raw.get("source") or {}).items() if k not in ("repo", "title", "path", "url")
+        }
+        return Case(raw={**self.raw, "workload": workload, "source": source})
+
     @property
     def id(self) -> str:
         return str(self.raw["id"])

@@ -118,8 +118,15 @@ class Report:
         return [row.to_json() for row in self.rows]
 
 
-def validate(paths: Iterable[str | Path] = (), *, progress: Callable[[int, int], None] | None = None) -> Report:
+def validate(
+    paths: Iterable[str | Path] = (),
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    engines: bool = True,
+) -> Report:
     """Predict every gradeable case of the files (the carried ones without a path); `progress(done, of)` is told.
+
+    Without `engines` no case says which software ran, as in a spec that names none.
 
     Raises UsageError or SpecError for files that are not lists of cases.
     """
@@ -127,7 +134,7 @@ def validate(paths: Iterable[str | Path] = (), *, progress: Callable[[int, int],
     gradeable = [case for case in cases if case.gradeable]
     rows = []
     for done, case in enumerate(gradeable, start=1):
-        rows.append(grade(case))
+        rows.append(grade(case if engines else case.without_engine()))
         if progress is not None:
             progress(done, len(gradeable))
     return Report(rows=tuple(rows), ungraded=len(cases) - len(gradeable))

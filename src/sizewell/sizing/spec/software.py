@@ -1,0 +1,50 @@
+"""The software that a spec may name (`engine`): for which work, on which accelerators, and as what it is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Work = Literal["serving", "training"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Software:
+    """One engine: `runtimes` it is released for (from the projects' own installation pages, from memory)."""
+
+    work: Work
+    runtimes: frozenset[str]
+    predicted_as: str  # whose fitted constants predict it; "" for plain PyTorch
+
+
+SOFTWARE: Final[Mapping[str, Software]] = {
+    "vllm": Software(
+        work="serving", runtimes=frozenset({"cuda", "rocm", "tpu", "neuron", "gaudi"}), predicted_as="vllm"
+    ),
+    "tensorrt-llm": Software(work="serving", runtimes=frozenset({"cuda"}), predicted_as="tensorrt-llm"),
+    "sglang": Software(work="serving", runtimes=frozenset({"cuda", "rocm", "tpu"}), predicted_as="sglang"),
+    "jetstream": Software(work="serving", runtimes=frozenset({"tpu"}), predicted_as="jetstream"),
+    "llama.cpp": Software(work="serving", runtimes=frozenset({"cuda", "rocm"}), predicted_as="llama.cpp"),
+    "fsdp": Software(work="training", runtimes=frozenset({"cuda", "rocm", "tpu", "gaudi"}), predicted_as=""),
+    "megatron": Software(work="training", runtimes=frozenset({"cuda", "rocm"}), predicted_as="megatron"),
+    "deepspeed": Software(work="training", runtimes=frozenset({"cuda", "rocm", "gaudi"}), predicted_as="deepspeed"),
+    "maxtext": Software(work="training", runtimes=frozenset({"tpu", "cuda"}), predicted_as="maxtext"),
+    "neuron": Software(work="training", runtimes=frozenset({"neuron"}), predicted_as="neuron"),
+}
+
+
+def work_of(kind: str) -> Work | None:
+    """Which software a kind of workload runs; None for a notebook.
+
+    >>> work_of("fine-tuning"), work_of("batch-inference"), work_of("notebook")
+    ('training', 'serving', None)
+    """
+    if kind in ("training", "fine-tuning"):
+        return "training"
+    return "serving" if kind in ("inference", "batch-inference") else None
+
+
+def named_for(work: Work) -> tuple[str, ...]:
+    """Names of the engines for such work."""
+    return tuple(name for name, software in SOFTWARE.items() if software.work == work)
