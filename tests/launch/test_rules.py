@@ -511,3 +511,13 @@ def test_a_name_that_is_too_long_is_cut_everywhere():
             host = f"{item['metadata']['name']}-workers-0-0"
             assert len(f"{host}-xxxxx") <= 63
             assert env_of(pod_of(item))["SIZEWELL_COORDINATOR"].startswith(f"{host}.")
+
+
+@pytest.mark.parametrize("case", [cases.aks_training, cases.coreweave])
+def test_infiniband_may_lock_memory(case):
+    """A capability added to another user than root has no effect: the pod is root, with that one capability."""
+    pod = pod_of(one(manifests(case()), "JobSet"))
+    assert pod["securityContext"]["runAsUser"] == 0
+    assert "runAsNonRoot" not in pod["securityContext"]
+    assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["IPC_LOCK"]}
+    assert pod["containers"][0]["securityContext"]["allowPrivilegeEscalation"] is False

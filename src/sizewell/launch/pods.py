@@ -1,8 +1,9 @@
 """One pod: its share of a machine, its security, its folders, its network's variables. Pure.
 
 Pods keep to Kubernetes' restricted standard: no root, no privilege, the runtime's seccomp profile, a root file system
-that cannot be written. Two exceptions: InfiniBand pins memory, which takes IPC_LOCK (`security`); GPUDirect on GKE
-takes root, folders of the machine and a daemon that sets its interfaces (`launch/gpudirect.py`).
+that cannot be written. Two exceptions: InfiniBand pins memory, which takes root with IPC_LOCK and nothing else
+(`security`); GPUDirect on GKE takes root, folders of the machine and a daemon that sets its interfaces
+(`launch/gpudirect.py`).
 """
 
 from __future__ import annotations
@@ -107,11 +108,14 @@ def resources(machine: Machine, target: Target, devices: int) -> Manifest:
 def security(run: Run, target: Target, *, rdma: bool) -> tuple[Manifest, Manifest]:
     """(of the pod, of the container)."""
     pod: Manifest = {"seccompProfile": {"type": "RuntimeDefault"}, "fsGroup": USER}
-    if not run.root:
-        pod |= {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER}
     capabilities: Manifest = {"drop": ["ALL"]}
     if rdma and target.rdma[0].startswith("rdma/"):
-        capabilities["add"] = ["IPC_LOCK"]  # InfiniBand registers memory beyond the usual limit
+        # InfiniBand registers memory beyond the runtime's limit; a capability that is added to a user other than root
+        # has no effect (github.com/kubernetes/kubernetes/issues/56374), so this pod is root with that one capability.
+        capabilities["add"] = ["IPC_LOCK"]
+        pod |= {"runAsUser": 0, "runAsGroup": 0}
+    elif not run.root:
+        pod |= {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER}
     container = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": capabilities}
     return pod, container
 
