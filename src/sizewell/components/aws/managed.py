@@ -35,7 +35,7 @@ def endpoint_services(pools: Sequence[Pair]) -> list[str]:
 
 
 def network_zones(region: str, zones: Sequence[str], pools: Sequence[Pair]) -> list[str]:
-    """The pools' zones, and a second one where Kubernetes or SageMaker wants two.
+    """The pools' zones, and more where Kubernetes or SageMaker wants two that are no Local Zones.
 
     >>> network_zones("us-east-1", ["us-east-1b"], [])
     ['us-east-1b']
@@ -43,12 +43,21 @@ def network_zones(region: str, zones: Sequence[str], pools: Sequence[Pair]) -> l
     found = list(dict.fromkeys(zones))
     if not {target_of(workload, pool) for workload, pool in pools} & {*standing.ON_EKS, "sagemaker"}:
         return found
-    by_id = any("-az" in zone for zone in found)
+    regular = control_zones(found)
     spare = [f"{region}{letter}" for letter in "abc"]
-    if by_id:  # a zone's id and name are not told apart without asking AWS: stay with ids
-        head = next(zone for zone in found if "-az" in zone).partition("-az")[0]
+    if by_id := [zone for zone in regular if "-az" in zone]:  # ids and names are not told apart without asking AWS
+        head = by_id[0].partition("-az")[0]
         spare = [f"{head}-az{number}" for number in (1, 2, 4)]
-    return [*found, *[zone for zone in spare if zone not in found][: max(0, 2 - len(found))]]
+    return [*found, *[zone for zone in spare if zone not in found][: max(0, 2 - len(regular))]]
+
+
+def control_zones(zones: Sequence[str]) -> list[str]:
+    """Where a control plane can stand: every zone that is no Local Zone.
+
+    >>> control_zones(["us-east-1a", "use1-atl2-az1", "us-east-1-dfw-2a", "us-east-1b"])
+    ['us-east-1a', 'us-east-1b']
+    """
+    return [zone for zone in zones if not standing.is_local_zone(zone)]
 
 
 def build_sagemaker(
@@ -175,7 +184,7 @@ def build_kubernetes(
     from sizewell.components.aws.launching import target
     from sizewell.components.kubernetes.program import build_runs, queues_of
 
-    name, two = f"cluster-{region}", list(zones[:2])
+    name, two = f"cluster-{region}", control_zones(zones)[:2]
     args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs], settings.access)
     args["deletion_protection"] = decision.environment == "prod" and settings.deletion_protection
     cluster = EksCluster(name, {**args, **place, **subnets(two)}, options)  # type: ignore[typeddict-item]

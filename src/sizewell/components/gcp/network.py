@@ -95,27 +95,33 @@ class Network(Owned):
                 allows=[{"protocol": "tcp"}, {"protocol": "udp"}, {"protocol": "icmp"}],
             )
         if rdma:
+            # The API answers with a URL of the project, which the provider takes for another profile: it would replace
+            # the network, and all in it, at every second update (terraform-provider-google#23160). So the profile is
+            # ignored once it is set, and the zone stands in the names: a network of another zone is another network.
+            zonal = f"{name}-rdma-{args['fabric_zone']}"
             network = self.make(
                 compute.Network,
-                f"{name}-rdma",
+                zonal,
                 description="RDMA between the accelerators",
                 auto_create_subnetworks=False,
                 network_profile=f"global/networkProfiles/{args['fabric_zone']}-vpc-roce",
                 mtu=8896,
+                opts=pulumi.ResourceOptions(ignore_changes=["networkProfile"]),
             )
             for number in range(rdma):
                 cidr = f"192.168.{32 + number}.0/24"
-                subnetworks.append(self._fabric_subnetwork(f"{name}-rdma-{number}", args, network, cidr))
+                subnetworks.append(self._fabric_subnetwork(f"{zonal}-{number}", args, network, cidr, google=False))
         return subnetworks
 
     def _fabric_subnetwork(
-        self, name: str, args: NetworkArgs, network: compute.Network, cidr: str
+        self, name: str, args: NetworkArgs, network: compute.Network, cidr: str, *, google: bool = True
     ) -> compute.Subnetwork:
+        """`google`: whether Google's services are reached through it; a network of an RDMA profile reaches none."""
         return self.make(
             compute.Subnetwork,
             name,
             network=network.name,
             region=args["region"],
             ip_cidr_range=cidr,
-            private_ip_google_access=True,
+            private_ip_google_access=google,
         )

@@ -194,8 +194,10 @@ def aws_zones(footings: Sequence[Footing]) -> tuple[str, ...]:
         found += footing.zones or tuple(f"{region}{letter}" for letter in letters)
     zones = list(dict.fromkeys(found))
     spread = {footing.target for footing in footings} & {*ON_EKS, "sagemaker"}
-    if spread and len(zones) < 2:
-        zones.append(f"{region}b" if zones[0].endswith("a") else f"{region}a")
+    if spread:  # neither a control plane nor SageMaker stands in a Local Zone
+        regular = sum(not is_local_zone(zone) for zone in zones)
+        spare = [f"{region}{letter}" for letter in "abc" if f"{region}{letter}" not in zones]
+        zones += spare[: max(0, 2 - regular)]
     return tuple(zones)
 
 
