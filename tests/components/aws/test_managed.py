@@ -245,3 +245,19 @@ def test_plain_machines_pay_for_no_endpoint_of_others():
 @pytest.mark.parametrize(("name", "what"), [("kubernetes-staging", KUBERNETES), ("sagemaker-dev", SAGEMAKER)])
 def test_the_stack_is_written_down(name, what):
     golden(f"stack-{name}", [one for one in built(what) if not one.custom])
+
+
+@pytest.mark.parametrize(
+    ("zones", "network"),
+    [
+        (["us-east-1a", "use1-atl2-az1"], ["us-east-1a", "use1-atl2-az1", "us-east-1b"]),
+        (["us-east-1-dfw-2a"], ["us-east-1-dfw-2a", "us-east-1a", "us-east-1b"]),
+        (["use1-az2", "use1-atl2-az1"], ["use1-az2", "use1-atl2-az1", "use1-az1"]),
+        (["us-east-1a", "us-east-1c"], ["us-east-1a", "us-east-1c"]),
+    ],
+)
+def test_a_control_plane_has_two_zones_that_are_no_local_zones(zones, network, monkeypatch):
+    monkeypatch.setattr(managed, "target_of", lambda *_: "kubernetes")
+    wide = managed.network_zones("us-east-1", zones, [(None, None)])
+    assert wide == network
+    assert len(managed.control_zones(wide)) >= 2

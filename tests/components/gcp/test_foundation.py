@@ -79,3 +79,17 @@ def test_the_api_has_a_name_that_asks_iam_and_no_address_of_its_own():
     assert "masterAuthorizedNetworksConfig" not in inputs  # even an empty one switches the address on again
     server = json.loads(plans.kubeconfig(cluster="c", endpoint="uid.us-central1.gke.goog"))["clusters"][0]["cluster"]
     assert server == {"server": "https://uid.us-central1.gke.goog"}
+
+
+def test_the_network_of_rdma_stays_at_the_next_update_and_another_zone_is_another_network():
+    recorded = made(Network, "network", PROD_NETWORK, "prod-gcp")
+    (rdma,) = [one for one in recorded if (one.inputs.get("networkProfile") or "").endswith("-vpc-roce")]
+    assert rdma.ignore_changes == ("networkProfile",)
+    moved = made(Network, "network", {**PROD_NETWORK, "fabric_zone": "us-central1-b"}, "prod-gcp")
+    (other,) = [one for one in moved if (one.inputs.get("networkProfile") or "").endswith("-vpc-roce")]
+    assert other.urn != rdma.urn
+    assert other.inputs["name"] != rdma.inputs["name"]
+    subnets = [one.inputs for one in recorded if one.type == "gcp:compute/subnetwork:Subnetwork"]
+    through_it = [one["privateIpGoogleAccess"] for one in subnets if one["network"] == rdma.inputs["name"]]
+    assert through_it == [False] * 8
+    assert any(one["privateIpGoogleAccess"] for one in subnets)
