@@ -110,18 +110,17 @@ class Network(Owned):
             )
             for number in range(rdma):
                 cidr = f"192.168.{32 + number}.0/24"
-                subnetworks.append(self._fabric_subnetwork(f"{zonal}-{number}", args, network, cidr, google=False))
+                subnetworks.append(self._fabric_subnetwork(f"{zonal}-{number}", args, network, cidr))
         return subnetworks
 
     def _fabric_subnetwork(
-        self, name: str, args: NetworkArgs, network: compute.Network, cidr: str, *, google: bool = True
+        self, name: str, args: NetworkArgs, network: compute.Network, cidr: str
     ) -> compute.Subnetwork:
-        """`google`: whether Google's services are reached through it; a network of an RDMA profile reaches none."""
         return self.make(
             compute.Subnetwork,
             name,
             network=network.name,
             region=args["region"],
             ip_cidr_range=cidr,
-            private_ip_google_access=google,
+            private_ip_google_access=True,
         )
