@@ -388,7 +388,7 @@ PLACED = ("account", "vpc_id", "vpc_cidr", "kms_key_arn")
 
 def build_budget(decision: Decision, region: str, account: dict[str, str], options: pulumi.ResourceOptions) -> None:
     """The budget of the stack, where every workload has one."""
-    from sizewell.components.aws.limits.plans import budget_args
+    from sizewell.components.limits import budget_args
 
     args = budget_args(decision, region)
     if args is not None:

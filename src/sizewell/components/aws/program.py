@@ -103,7 +103,7 @@ def _build_here(
 def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
     from sizewell.components.aws.limits.guards import TtlGuard
-    from sizewell.components.aws.limits.plans import ttl_args
+    from sizewell.components.limits import ttl_args
 
     outputs: dict[str, Any] = {}
     regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "aws"]

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_gcp import serviceaccount
 
-from sizewell.components import containers
+from sizewell.components import containers, limits
 from sizewell.components.facts import owned_args, pool_facts
 from sizewell.components.gcp.args import bucket_name, protection, writer_account
 from sizewell.components.gcp.limits import plans as limits_plans
@@ -78,7 +78,7 @@ def build_budget(decision: Decision, region: str, settings: Settings, *, options
 
     Budgets belong to a billing account, which no decision knows and not everybody who builds a stack may write to.
     """
-    account, args = pulumi.Config("sizewell").get("billingAccount"), limits_plans.budget_args(decision, region)
+    account, args = pulumi.Config("sizewell").get("billingAccount"), limits.budget_args(decision, region)
     if account is None or args is None:
         return
     from sizewell.components.gcp.limits.guards import BudgetAlarms

@@ -1,22 +1,18 @@
 """Budgets and the hard end of a stack: arguments, refusals, documents. Pure."""
 
 import json
-import re
 from collections.abc import Sequence
-from datetime import date
 from typing import Any, NotRequired
 
 from sizewell.components.aws import plans
 from sizewell.components.aws.checks import check_region
-from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults, check_owned
+from sizewell.components.limits import check_date, check_emails, check_ended, check_usd
 from sizewell.components.owned import OwnedArgs
 from sizewell.components.tags import legal
-from sizewell.sizing.records.decision import Decision
 
 STACK_TAG = "sizewell-stack"
 SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 class BudgetAlarmsArgs(OwnedArgs):
@@ -58,19 +54,11 @@ def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
     check_region(faults, args)
     faults.must(bool(args.get("stack")), "stack", "is empty; name the stack whose costs count")
     for key in ("monthly_usd", "anomaly_usd"):
-        value = args.get(key)
         if key in args:
-            faults.must(
-                isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
-                key,
-                f"must be over 0, got {value!r}",
-            )
+            check_usd(faults, args, key)
     emails = args.get("emails") or []
     faults.must(len(emails) <= 10, "emails", f"are {len(emails)}; AWS Budgets takes 10")
-    for number, email in enumerate(emails):
-        faults.must(
-            bool(_EMAIL.fullmatch(str(email))), f"emails[{number}]", f"must be an e-mail address, got {email!r}"
-        )
+    check_emails(faults, args)
     faults.done()
 
 
@@ -80,40 +68,9 @@ def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     faults.unknown_keys(args, TtlGuardArgs)
     check_owned(faults, args)
     check_region(faults, args)
-    faults.must(
-        "expires" not in args,
-        "expires",
-        "must not be set: the guard outlives what it ends",
-        fix="say ends; take the guard's own stack down last",
-    )
-    faults.must(
-        bool(args.get("stack")) and args.get("stack") != own_stack,
-        "stack",
-        f"must be another stack than the guard's own ({own_stack}), got {args.get('stack')!r}: "
-        "whatever breaks the one must not disarm the other",
-        fix=f"build it in ttl-{args.get('stack')}",
-    )
-    try:
-        date.fromisoformat(str(args.get("ends")))
-    except ValueError:
-        faults.add("ends", f"must be an ISO date (2026-12-31), got {args.get('ends')!r}")
+    check_ended(faults, args, own_stack=own_stack)
+    check_date(faults, args, "ends")
     faults.done()
-
-
-def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
-    """The budget of a decision: the sum of its workloads'; None where no workload has one."""
-    monthly = [one for w in decision.workloads if (one := w.budget.get("usd_per_month")) is not None]
-    if not monthly or len(monthly) < len(decision.workloads):
-        return None  # a sum that leaves workloads out would raise false alarms
-    return {**owned_args(decision), "region": region, "stack": decision.stack, "monthly_usd": float(sum(monthly))}
-
-
-def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
-    """The hard end of a decision's stack in one region; None for a stack without an end."""
-    if decision.expires_at is None:
-        return None
-    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}
-    return {**owned, "region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
 
 
 def notifications(topic: Any, emails: Sequence[str]) -> list[dict[str, Any]]:

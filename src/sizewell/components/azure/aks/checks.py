@@ -26,13 +26,13 @@ from sizewell.components.faults import (
     check_owned,
     check_schedule,
 )
+from sizewell.components.limits import check_emails
 from sizewell.components.machines import offered_elsewhere
 from sizewell.sizing.catalog.records import Shape
 
 DRIVERS = ("operator", "aks")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9.-]*\.[a-z]{2,}(/[a-z0-9._-]+)*")
 
 
@@ -201,11 +201,6 @@ def _check_pods(faults: Faults, args: Mapping[str, Any]) -> None:
         fix="take AksCluster.metrics_workspace_id and metrics_query_url, or drop the guard",
     )
     check_emails(faults, args, "notify")
-
-
-def check_emails(faults: Faults, args: Mapping[str, Any], key: str) -> None:
-    for number, email in enumerate(args.get(key) or []):
-        faults.must(bool(_EMAIL.fullmatch(str(email))), f"{key}[{number}]", f"must be an e-mail address, got {email!r}")
 
 
 def check_operators(name: str, args: AksOperatorsArgs) -> None:

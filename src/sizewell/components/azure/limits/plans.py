@@ -6,10 +6,10 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.azure.aks.checks import check_emails
+from sizewell.components import limits
 from sizewell.components.azure.checks import check_region, is_guid
-from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults, check_owned
+from sizewell.components.limits import check_date, check_emails, check_ended, check_usd
 from sizewell.components.owned import OwnedArgs
 from sizewell.components.tags import physical_name
 from sizewell.sizing.records.decision import Decision
@@ -75,19 +75,14 @@ def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
     check_owned(faults, args)
     check_region(faults, args)
     faults.must(bool(args.get("stack")), "stack", "is empty; name the stack whose costs count")
-    usd: Any = args.get("monthly_usd")
-    faults.must(
-        isinstance(usd, int | float) and not isinstance(usd, bool) and usd > 0,
-        "monthly_usd",
-        f"must be over 0, got {usd!r}",
-    )
+    check_usd(faults, args, "monthly_usd")
     subscription = args.get("subscription")
     faults.must(
         subscription is None or is_guid(subscription),
         "subscription",
         f"must be a subscription's GUID, got {subscription!r}",
     )
-    _check_date(faults, args.get("starts"), "starts")
+    check_date(faults, args, "starts")
     emails = args.get("emails") or []
     faults.must(len(emails) <= 50, "emails", f"are {len(emails)}; a budget takes 50")
     check_emails(faults, args, "emails")
@@ -100,21 +95,9 @@ def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     faults.unknown_keys(args, TtlGuardArgs)
     check_owned(faults, args)
     check_region(faults, args)
-    faults.must(
-        "expires" not in args,
-        "expires",
-        "must not be set: the guard outlives what it ends",
-        fix="say ends; take the guard's own stack down last",
-    )
-    faults.must(
-        bool(args.get("stack")) and args.get("stack") != own_stack,
-        "stack",
-        f"must be another stack than the guard's own ({own_stack}), got {args.get('stack')!r}: "
-        "whatever breaks the one must not disarm the other",
-        fix=f"build it in ttl-{args.get('stack')}",
-    )
+    check_ended(faults, args, own_stack=own_stack)
     faults.must(bool(args.get("target")), "target", "is empty; name the resource group of the stack's machines")
-    _check_date(faults, args.get("ends"), "ends")
+    check_date(faults, args, "ends")
     check_emails(faults, args, "emails")
     faults.done()
 
@@ -128,13 +111,6 @@ def check_rights(name: str, args: EndRightsArgs) -> None:
     for key in ("resource_group", "identity"):
         faults.must(bool(ender.get(key)), f"ender.{key}", "is empty; take the names of the TtlGuard")
     faults.done()
-
-
-def _check_date(faults: Faults, value: object, path: str) -> None:
-    try:
-        date.fromisoformat(str(value))
-    except ValueError:
-        faults.add(path, f"must be an ISO date (2026-12-31), got {value!r}")
 
 
 def month_start(day: str) -> str:
@@ -187,28 +163,12 @@ def network_group(stack: str, region: str) -> str:
 
 
 def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
-    """The budget of a decision: the sum of its workloads'; None where a workload has none."""
-    monthly = [one for w in decision.workloads if (one := w.budget.get("usd_per_month")) is not None]
-    if not monthly or len(monthly) < len(decision.workloads):
-        return None  # a sum that leaves workloads out would raise false alarms
-    return {
-        **owned_args(decision),
-        "region": region,
-        "stack": decision.stack,
-        "monthly_usd": float(sum(monthly)),
-        "starts": decision.decided_on.isoformat(),
-    }
+    """The budget of a decision, from its first day on; None where a workload has none."""
+    args = limits.budget_args(decision, region)
+    return args and {**args, "starts": decision.decided_on.isoformat()}
 
 
 def ttl_args(decision: Decision, region: str, target: str) -> dict[str, Any] | None:
-    """The hard end of a decision's stack in one region; None for a stack without an end."""
-    if decision.expires_at is None:
-        return None
-    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}
-    return {
-        **owned,
-        "region": region,
-        "stack": decision.stack,
-        "target": target,
-        "ends": decision.expires_at.isoformat(),
-    }
+    """The hard end of a decision's stack : machines in group `target`; None without an end."""
+    args = limits.ttl_args(decision, region)
+    return args and {**args, "target": target}

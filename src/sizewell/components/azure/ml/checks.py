@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sizewell.components.azure.aks.checks import check_emails
 from sizewell.components.azure.checks import SECRET, check_region, check_windows_zone, is_guid
 from sizewell.components.azure.ml.args import (
     IDLE_S,
@@ -15,6 +14,7 @@ from sizewell.components.azure.ml.args import (
     AmlWorkspaceArgs,
 )
 from sizewell.components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from sizewell.components.limits import check_emails
 from sizewell.sizing.catalog.records import Shape
 
 _HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+")

@@ -1,17 +1,15 @@
 """The hard end of a stack on Google Cloud: arguments, refusals, the workflow that ends it. Pure."""
 
-from datetime import date
 from typing import Any
 
 import pulumi
 
-from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults, check_owned
 from sizewell.components.gcp.checks import check_region
 from sizewell.components.gcp.limits.workflows import attempt, call, each, source
+from sizewell.components.limits import check_date, check_ended
 from sizewell.components.owned import OwnedArgs
 from sizewell.components.tags import legal, physical_name
-from sizewell.sizing.records.decision import Decision
 
 LABEL = "sizewell-stack"
 HOURLY = "7 * * * *"  # past the hour, when schedulers are busiest
@@ -50,40 +48,9 @@ def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     faults.unknown_keys(args, TtlGuardArgs)
     check_owned(faults, args)
     check_region(faults, args)
-    faults.must(
-        "expires" not in args,
-        "expires",
-        "must not be set: the guard outlives what it ends",
-        fix="say ends; take the guard's own stack down last",
-    )
-    faults.must(
-        bool(args.get("stack")) and args.get("stack") != own_stack,
-        "stack",
-        f"must be another stack than the guard's own ({own_stack}), got {args.get('stack')!r}: "
-        "whatever breaks the one must not disarm the other",
-        fix=f"build it in ttl-{args.get('stack')}",
-    )
-    try:
-        date.fromisoformat(str(args.get("ends")))
-    except ValueError:
-        faults.add("ends", f"must be an ISO date (2026-12-31), got {args.get('ends')!r}")
+    check_ended(faults, args, own_stack=own_stack)
+    check_date(faults, args, "ends")
     faults.done()
-
-
-def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
-    """The budget of a decision: the sum of its workloads'; None where a workload has none."""
-    monthly = [one for w in decision.workloads if (one := w.budget.get("usd_per_month")) is not None]
-    if not monthly or len(monthly) < len(decision.workloads):
-        return None  # a sum that leaves workloads out would raise false alarms
-    return {**owned_args(decision), "region": region, "stack": decision.stack, "monthly_usd": float(sum(monthly))}
-
-
-def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
-    """The hard end of a decision's stack in one region; None for a stack without an end."""
-    if decision.expires_at is None:
-        return None
-    owned = {key: value for key, value in owned_args(decision).items() if key != "expires"}
-    return {**owned, "region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
 
 
 def guard_name(region: str) -> str:

@@ -16,11 +16,11 @@ from sizewell.components.gcp.services.args import (
     VertexEndpointArgs,
     VertexTrainingArgs,
 )
+from sizewell.components.limits import check_emails
 from sizewell.sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
 _DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\"private_key\"|AIza[\w-]{30,}|hf_[A-Za-z0-9]{30,}")
 _SECRET_NAME = re.compile(r"(?i)(password|secret|token|api_?key)$")
 
@@ -196,10 +196,7 @@ def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
     )
     emails = args.get("emails", [])
     faults.must(len(emails) <= 5, "emails", f"are {len(emails)}; a budget takes 5 notification channels")
-    for number, email in enumerate(emails):
-        faults.must(
-            bool(_EMAIL.fullmatch(str(email))), f"emails[{number}]", f"must be an e-mail address, got {email!r}"
-        )
+    check_emails(faults, args)
     faults.done()
 
 

@@ -1,0 +1,66 @@
+"""What the budget and the end of a stack are on every cloud: their arguments, and what is refused. Pure."""
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from sizewell.components.facts import lasting_args, owned_args
+from sizewell.components.faults import Faults
+from sizewell.sizing.records.decision import Decision
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+
+
+def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
+    """The budget of a decision: the sum of its workloads'; None where a workload has none."""
+    monthly = [usd for workload in decision.workloads if (usd := workload.budget.get("usd_per_month")) is not None]
+    if not monthly or len(monthly) < len(decision.workloads):
+        return None  # a sum that leaves workloads out would raise false alarms
+    return {**owned_args(decision), "region": region, "stack": decision.stack, "monthly_usd": float(sum(monthly))}
+
+
+def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
+    """The hard end of a decision's stack in one region; None for a stack without an end."""
+    if decision.expires_at is None:
+        return None
+    ends = decision.expires_at.isoformat()
+    return {**lasting_args(decision), "region": region, "stack": decision.stack, "ends": ends}
+
+
+def check_ended(faults: Faults, args: Mapping[str, Any], *, own_stack: str) -> None:
+    """What a guard ends is another stack than its own, and it outlives that."""
+    faults.must(
+        "expires" not in args,
+        "expires",
+        "must not be set: the guard outlives what it ends",
+        fix="say ends; take the guard's own stack down last",
+    )
+    faults.must(
+        bool(args.get("stack")) and args.get("stack") != own_stack,
+        "stack",
+        f"must be another stack than the guard's own ({own_stack}), got {args.get('stack')!r}: "
+        "whatever breaks the one must not disarm the other",
+        fix=f"build it in ttl-{args.get('stack')}",
+    )
+
+
+def check_usd(faults: Faults, args: Mapping[str, Any], key: str) -> None:
+    """An amount of money over zero."""
+    usd = args.get(key)
+    right = isinstance(usd, int | float) and not isinstance(usd, bool) and usd > 0
+    faults.must(right, key, f"must be over 0, got {usd!r}")
+
+
+def check_date(faults: Faults, args: Mapping[str, Any], key: str) -> None:
+    """An ISO date."""
+    try:
+        date.fromisoformat(str(args.get(key)))
+    except ValueError:
+        faults.add(key, f"must be an ISO date (2026-12-31), got {args.get(key)!r}")
+
+
+def check_emails(faults: Faults, args: Mapping[str, Any], key: str = "emails") -> None:
+    """Addresses that can be written to."""
+    for number, email in enumerate(args.get(key) or []):
+        faults.must(bool(_EMAIL.fullmatch(str(email))), f"{key}[{number}]", f"must be an e-mail address, got {email!r}")
