@@ -58,14 +58,14 @@ def say_when_nothing_is_to_do(decision: Decision, kind: str, made: Mapping[str, 
 
 
 def _unknown(stated: Mapping[str, Any]) -> list[Fault]:
-    found = []
+    faults = []
     for key in sorted(stated):
         space, _, name = key.partition(":")
         if space == "sizewell" and name not in KEYS:
             near = difflib.get_close_matches(name, KEYS, n=1)
             fix = f"did you mean sizewell:{near[0]}?" if near else f"one of {', '.join(KEYS)}"
-            found.append(Fault(path=key, message="is read by nothing", fix=fix))
-    return found
+            faults.append(Fault(path=key, message="is read by nothing", fix=fix))
+    return faults
 
 
 def _unnamed(decision: Decision) -> list[Fault]:
@@ -131,9 +131,9 @@ def _accounts(decision: Decision, settings: Settings, stated: Mapping[str, Any])
     ]
     key = ONE_ACCOUNT.get(cloud, "")
     if key and len(settings.accounts) > 1:
-        found, one = ", ".join(settings.accounts), words.removesuffix("s")
-        message = f"names {found}: a stack works, and bills, in exactly one"
-        faults.append(Fault(path="sizewell:accounts", message=message, fix=f"leave the one {one} of this stack"))
+        accounts, word = ", ".join(settings.accounts), words.removesuffix("s")
+        message = f"names {accounts}: a stack works, and bills, in exactly one"
+        faults.append(Fault(path="sizewell:accounts", message=message, fix=f"leave the one {word} of this stack"))
     if key and (account := stated.get(key)) and account not in settings.accounts[:1]:
         message = f"is {account}, sizewell:accounts says {', '.join(settings.accounts) or 'none'}: nothing else is read"
         fix = f"pulumi config rm {key}; pulumi config set --path 'sizewell:accounts[0]' with the right one"

@@ -20,14 +20,14 @@ def container_of(
     """`sizewell:<section>` in the stack's configuration, by the pool's name; `needs` must be there, `why` says why."""
     at = f"sizewell:{section}.{name}"
     stated = pulumi.Config("sizewell").get_object(section) or {}
-    found = stated.get(name, None if needs else {})
+    container = stated.get(name, None if needs else {})
     subject = f"configuration of {pulumi.get_stack()}"
-    if not isinstance(found, dict) or (needs and not found.get(needs)):
+    if not isinstance(container, dict) or (needs and not container.get(needs)):
         fix = f"pulumi config set --path '{at}.{needs}' {example}"
         fault = Fault(path=f"{at}.{needs}", message=f"is missing: {why}", fix=fix)
         raise ConfigError([fault], subject=subject)
-    wrong = [key for key in found if key not in allowed]
+    wrong = [key for key in container if key not in allowed]
     if wrong:
         words = f"one of {', '.join(allowed)}"
         raise ConfigError([Fault(path=f"{at}.{key}", found=key, allowed=words) for key in wrong], subject=subject)
-    return dict(found)
+    return dict(container)

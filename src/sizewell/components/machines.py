@@ -30,7 +30,7 @@ def find_slices(machine_type: object) -> tuple[Slice, ...]:
     """All legal TPU slices on a machine type; none where it is no TPU machine."""
     from sizewell.sizing import catalog
 
-    return tuple(one for one in catalog.load().slices if one.machine_type == machine_type)
+    return tuple(piece for piece in catalog.load().slices if piece.machine_type == machine_type)
 
 
 def offered_elsewhere(cloud: str, instance_type: object, region: object) -> tuple[str, ...]:
@@ -47,4 +47,4 @@ def offered_elsewhere(cloud: str, instance_type: object, region: object) -> tupl
     sold = {place.region for place in known.sold.get((cloud, str(instance_type)), ())}
     if region in sold or known.offers(cloud, str(instance_type), region=str(region)):
         return ()
-    return tuple(sorted(({one.region for one in known.offers(cloud, str(instance_type))} | sold) - {"all"}))
+    return tuple(sorted(({offer.region for offer in known.offers(cloud, str(instance_type))} | sold) - {"all"}))

@@ -61,7 +61,7 @@ def read_settings() -> Settings:
         faults.append(Fault(path="sizewell:deletionProtection", found=protection, allowed="true or false"))
     if not isinstance(network, dict):
         faults.append(Fault(path="sizewell:network", found=network, allowed="a mapping of an existing network's ids"))
-    if not isinstance(images, dict) or not all(isinstance(one, str) for one in images.values()):
+    if not isinstance(images, dict) or not all(isinstance(image, str) for image in images.values()):
         faults.append(Fault(path="sizewell:images", found=images, allowed="a mapping of pools to machine images"))
     access = None if (stated := config.get("access")) is None else read_access(_plain(config, stated))
     if isinstance(access, list):

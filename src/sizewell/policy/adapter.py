@@ -201,13 +201,13 @@ def servicer(opening: Opening, proto: Any, services: Any, plugin: Any) -> Any:
 
         def Analyze(self, request: Any, context: Any) -> Any:  # noqa: N802
             with judging(context) as session:
-                found = [diagnostic(result) for result in session.one(request) if result.level != "disabled"]
-                return proto.AnalyzeResponse(diagnostics=found)
+                diagnostics = [diagnostic(result) for result in session.one(request) if result.level != "disabled"]
+                return proto.AnalyzeResponse(diagnostics=diagnostics)
 
         def AnalyzeStack(self, request: Any, context: Any) -> Any:  # noqa: N802
             with judging(context) as session:
                 report = session.whole(request.resources)
-                found = [diagnostic(result) for result in report.results if result.outcome != "waived"]
+                diagnostics = [diagnostic(result) for result in report.results if result.outcome != "waived"]
                 if session.total:
                     waived = [f"waived: {r.rule} for {r.resource or 'the stack'}: {r.reason}" for r in report.waived]
                     line = proto.AnalyzeDiagnostic(
@@ -218,8 +218,8 @@ def servicer(opening: Opening, proto: Any, services: Any, plugin: Any) -> Any:
                         message="\n".join([session.bill, *waived]),
                         enforcementLevel=proto.ADVISORY,
                     )
-                    found.append(line)
-                return proto.AnalyzeResponse(diagnostics=found)
+                    diagnostics.append(line)
+                return proto.AnalyzeResponse(diagnostics=diagnostics)
 
         def Remediate(self, request: Any, context: Any) -> Any:  # noqa: N802
             with judging(context) as session:

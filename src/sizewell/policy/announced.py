@@ -46,8 +46,8 @@ def _entry(rule: Announcement) -> dict[str, Any]:
         entry["levels"] = dict(rule.levels)
     if rule.parameters:
         entry["parameters"] = {
-            name: {"default": one.default, "schema": dict(one.schema), "meaning": one.meaning}
-            for name, one in rule.parameters.items()
+            name: {"default": parameter.default, "schema": dict(parameter.schema), "meaning": parameter.meaning}
+            for name, parameter in rule.parameters.items()
         }
     if rule.evaluator_only:
         entry["evaluator_only"] = True

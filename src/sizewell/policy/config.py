@@ -98,10 +98,10 @@ def parse_config(
 def _levels(
     section: str, data: Any, rules: Mapping[str, Announcement], faults: list[Fault]
 ) -> dict[str, dict[str, Level]]:
-    found: dict[str, dict[str, Level]] = {}
+    levels: dict[str, dict[str, Level]] = {}
     if not isinstance(data, Mapping):
         faults.append(Fault(path=section, found=data, allowed="a mapping of rules to levels"))
-        return found
+        return levels
     for rule, stated in data.items():
         path = f"{section}.{rule}"
         if rule not in rules:
@@ -115,15 +115,15 @@ def _levels(
             elif level not in LEVELS:
                 faults.append(Fault(path=where, found=level, allowed=" | ".join(LEVELS)))
             else:
-                found.setdefault(str(rule), {})[str(environment)] = level
-    return found
+                levels.setdefault(str(rule), {})[str(environment)] = level
+    return levels
 
 
 def _settings(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    parameters: dict[str, dict[str, Any]] = {}
     if not isinstance(data, Mapping):
         faults.append(Fault(path="parameters", found=data, allowed="a mapping of rules to their parameters"))
-        return found
+        return parameters
     for rule, stated in data.items():
         if rule not in rules:
             faults.append(_unknown("parameters", str(rule), rules, "rule"))
@@ -139,8 +139,8 @@ def _settings(data: Any, rules: Mapping[str, Announcement], faults: list[Fault])
             elif wrong := mismatch(value, known[name].schema):
                 faults.append(Fault(path=path, found=value, allowed=wrong))
             else:
-                found.setdefault(str(rule), {})[str(name)] = value
-    return found
+                parameters.setdefault(str(rule), {})[str(name)] = value
+    return parameters
 
 
 def unknown_rules(names: Iterable[str], rules: Sequence[Announcement]) -> list[Fault]:
@@ -186,7 +186,7 @@ def mismatch(value: Any, schema: Mapping[str, Any]) -> str:
 
 
 def _waivers(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) -> tuple[Waiver, ...]:
-    found: list[Waiver] = []
+    waivers: list[Waiver] = []
     if not isinstance(data, Sequence) or isinstance(data, str):
         faults.append(Fault(path="waivers", found=data, allowed="a list"))
         return ()
@@ -208,7 +208,7 @@ def _waivers(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) 
         if expires is None:
             faults.append(Fault(path=f"{path}.expires", found=entry.get("expires"), allowed="a date, YYYY-MM-DD"))
         if len(faults) == before and expires is not None:
-            found.append(
+            waivers.append(
                 Waiver(
                     rule=entry["rule"],
                     resource=entry["resource"],
@@ -217,7 +217,7 @@ def _waivers(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) 
                     stack=str(entry.get("stack", "")),
                 )
             )
-    return tuple(found)
+    return tuple(waivers)
 
 
 def _date(value: Any) -> date | None:

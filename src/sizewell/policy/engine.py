@@ -89,9 +89,9 @@ def evaluate(
         try:
             verdicts = _verdicts(rule, facts, parameters)
             unsure = config.level_undetermined(rule, facts.environment)
-            found, fine = _results(rule, level, unsure, facts, verdicts)
+            judged, fine = _results(rule, level, unsure, facts, verdicts)
         except Exception as error:  # noqa: BLE001  (a broken rule must fail, not pass and not stop the others)
-            found = [
+            judged = [
                 Result(
                     rule=rule.id,
                     outcome="error",
@@ -105,7 +105,7 @@ def evaluate(
             ]
             fine = 0
         passed += fine
-        results.extend(waivers.applied(result) for result in found)
+        results.extend(waivers.applied(result) for result in judged)
     results.extend(waivers.faults())
     return Report(results=tuple(results), passed=passed, rules=ran)
 
@@ -129,7 +129,7 @@ def _verdicts(rule: Rule, facts: StackFacts, parameters: dict[str, object]) -> I
 def _results(
     rule: Rule, level: Level, unsure: Level, facts: StackFacts, verdicts: Iterable[tuple[str, Verdict]]
 ) -> tuple[list[Result], int]:
-    found: list[Result] = []
+    results: list[Result] = []
     fine = 0
     for urn, verdict in verdicts:
         if verdict is None:
@@ -139,7 +139,7 @@ def _results(
             raise TypeError(f"returned {verdict!r}, not a Violation, Undetermined or None")
         resource = facts.graph.by_urn.get(urn)
         unknown = isinstance(verdict, Undetermined)
-        found.append(
+        results.append(
             Result(
                 rule=rule.id,
                 outcome="undetermined" if unknown else "violation",
@@ -153,7 +153,7 @@ def _results(
                 prevents=rule.prevents,
             )
         )
-    return found, fine
+    return results, fine
 
 
 class _Waivers:

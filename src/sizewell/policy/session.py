@@ -105,9 +105,9 @@ class Session:
         config = replace(self._config, waivers=_applicable(self._config.waivers, known, today))
         stated = facts(self._plan(known), None, on=today, retention_visible=False)
         report = evaluate(stated, config, on=today, rules=self._alone, evaluator=False)
-        found = tuple(r for r in report.results if r.outcome == "violation" and r.urn == resource.urn)
-        self._told.update((result.rule, result.urn, result.message) for result in found)
-        return found
+        violations = tuple(r for r in report.results if r.outcome == "violation" and r.urn == resource.urn)
+        self._told.update((result.rule, result.urn, result.message) for result in violations)
+        return violations
 
     def whole(self, messages: Any) -> Report:
         """Everything else, over all resources; inputs that were seen before replace the engine's outputs."""
@@ -149,12 +149,12 @@ _LEVELS: Final = ("advisory", "mandatory", "disabled", "remediate")  # as the pr
 
 def _own_prices() -> dict[str, Any]:
     """What the files that the environment names say beside the list."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if usage := os.environ.get("SIZEWELL_USAGE"):
-        found["usage"] = read_usage(Path(usage))
+        options["usage"] = read_usage(Path(usage))
     if discounts := os.environ.get("SIZEWELL_DISCOUNTS"):
-        found["discounts"] = read_discounts(Path(discounts))
-    return found
+        options["discounts"] = read_discounts(Path(discounts))
+    return options
 
 
 def _today() -> Any:

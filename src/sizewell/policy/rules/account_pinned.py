@@ -19,15 +19,15 @@ def account_pinned(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> account_pinned(stack(resource("pulumi:providers:aws", "prod", {"region": "us-east-1"})), {})[0][1].fix
     'set allowedAccountIds on the provider'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for resource in facts.graph.plan.resources:
         pins = _PINS.get(resource.type)
         if pins is None or resource.name.startswith("default"):
             continue
         stated = any(resource.inputs.get(pin) is not None for pin in pins)
         message = "with somebody else's credentials at hand the stack is built, and billed, in the wrong account"
-        found.append((resource.urn, None if stated else Violation(message, f"set {pins[0]} on the provider")))
-    return found
+        verdicts.append((resource.urn, None if stated else Violation(message, f"set {pins[0]} on the provider")))
+    return verdicts
 
 
 RULE = Rule(

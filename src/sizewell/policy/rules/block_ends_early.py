@@ -15,7 +15,7 @@ def block_ends_early(facts: StackFacts, parameters: Parameters) -> StackVerdicts
     >>> block_ends_early(stack(decision=late), {"drain_minutes": 40})[0][1].message
     'the block ends after 24 h, 40 minutes of them to drain, but the run may take 27.8 h: the work is cut off'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for workload in (facts.decision or {}).get("workloads", ()):
         performance = workload.get("performance") or {}
         if performance.get("metric") != "run_time_s":
@@ -31,8 +31,8 @@ def block_ends_early(facts: StackFacts, parameters: Parameters) -> StackVerdicts
                     f"the block ends after {float(hours):g} h, {parameters['drain_minutes']} minutes of them to drain, "
                     f"but the run may take {needed:.1f} h: the work is cut off"
                 )
-                found.append(("", Violation(message, "buy a longer block, or more machines for the run")))
-    return found or [("", None)]
+                verdicts.append(("", Violation(message, "buy a longer block, or more machines for the run")))
+    return verdicts or [("", None)]
 
 
 RULE = Rule(

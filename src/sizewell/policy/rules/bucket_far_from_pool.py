@@ -18,30 +18,30 @@ def bucket_far_from_pool(facts: StackFacts, _: Parameters) -> StackVerdicts:
     unsure = any(isinstance(pool.region, Unknown) or pool.accelerated is UNKNOWN for pool in machines)
     regions = {pool.region for pool in machines if isinstance(pool.region, str) and pool.region}
     clouds = {pool.cloud for pool in machines}
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for store in facts.stores:
         declared = get(store.registration, "region")
         if isinstance(declared, Unknown) or (declared and isinstance(store.region, Unknown)):
-            found.append((store.urn, Undetermined("its region, as declared and as built")))
+            verdicts.append((store.urn, Undetermined("its region, as declared and as built")))
             continue
         if isinstance(declared, str) and isinstance(store.region, str) and store.region not in ("", declared):
             message = f"it stands in {store.region} where its component says {declared}: every read crosses regions"
-            found.append((store.urn, Violation(message, f"create the bucket in {declared}")))
+            verdicts.append((store.urn, Violation(message, f"create the bucket in {declared}")))
             continue
         if not (regions or unsure) or store.cloud not in clouds or store.logs or store.region == "":
             continue
         if isinstance(store.region, Unknown):
-            found.append((store.urn, Undetermined("its region")))
+            verdicts.append((store.urn, Undetermined("its region")))
         elif store.region in regions or store.region in {"us", "eu", "asia"}:
-            found.append((store.urn, None))
+            verdicts.append((store.urn, None))
         elif unsure:
-            found.append((store.urn, Undetermined("where its readers are")))
+            verdicts.append((store.urn, Undetermined("where its readers are")))
         else:
             message = (
                 f"data in {store.region} is read by machines in {', '.join(sorted(regions))}: egress on every epoch"
             )
-            found.append((store.urn, Violation(message, f"create the bucket in {min(regions)}")))
-    return found
+            verdicts.append((store.urn, Violation(message, f"create the bucket in {min(regions)}")))
+    return verdicts
 
 
 RULE = Rule(

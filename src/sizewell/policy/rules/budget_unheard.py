@@ -36,8 +36,14 @@ def budget_unheard(thing: Thing, _: Parameters) -> Verdict:
                 "contactGroups",
                 "contactRoles",
             )
-            heard = [one for one in listed if any(get(one, key) for key in keys if get(one, key) is not UNKNOWN)]
-            heard = heard or [one for one in listed if any(get(one, key) is UNKNOWN for key in keys)]
+            heard = [
+                notification
+                for notification in listed
+                if any(get(notification, key) for key in keys if get(notification, key) is not UNKNOWN)
+            ]
+            heard = heard or [
+                notification for notification in listed if any(get(notification, key) is UNKNOWN for key in keys)
+            ]
     if UNKNOWN in (heard, steps):
         return Undetermined("whom the budget tells")
     if heard and steps:

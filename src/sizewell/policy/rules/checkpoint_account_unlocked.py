@@ -19,19 +19,19 @@ def checkpoint_account_unlocked(facts: StackFacts, _: Parameters) -> StackVerdic
     >>> checkpoint_account_unlocked(stack(stores=(bare,)), {})[0][1].fix
     'add a ManagementLock of level CanNotDelete'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for store in facts.stores:
         if store.type != "azure-native:storage:StorageAccount" or store.checkpoints is not True:
             continue
         locks = [facts.graph.referring(store.resource, kind, prop) for kind, prop in _LOCKS]
         if any(not isinstance(lock, Unknown) and lock for lock in locks):
-            found.append((store.urn, None))
+            verdicts.append((store.urn, None))
         elif any(isinstance(lock, Unknown) for lock in locks):
-            found.append((store.urn, Undetermined("what the locks are on")))
+            verdicts.append((store.urn, Undetermined("what the locks are on")))
         else:
             message = "one call deletes the account with every checkpoint: nothing locks it"
-            found.append((store.urn, Violation(message, "add a ManagementLock of level CanNotDelete")))
-    return found
+            verdicts.append((store.urn, Violation(message, "add a ManagementLock of level CanNotDelete")))
+    return verdicts
 
 
 RULE = Rule(

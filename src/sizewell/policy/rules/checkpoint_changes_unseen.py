@@ -12,7 +12,7 @@ def checkpoint_changes_unseen(facts: StackFacts, _: Parameters) -> StackVerdicts
     >>> checkpoint_changes_unseen(stack(stores=(store(checkpoints=True, environment="prod"),)), {})[0][1].fix
     'add a BucketNotification with eventbridge: true'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for store in facts.stores:
         if store.type != "aws:s3/bucket:Bucket" or store.environment != "prod":
             continue
@@ -20,13 +20,13 @@ def checkpoint_changes_unseen(facts: StackFacts, _: Parameters) -> StackVerdicts
             continue
         told = facts.graph.referring(store.resource, "aws:s3/bucketNotification:BucketNotification", "bucket")
         if isinstance(told, Unknown):
-            found.append((store.urn, Undetermined("whom it tells of changes")))
+            verdicts.append((store.urn, Undetermined("whom it tells of changes")))
         elif told:
-            found.append((store.urn, None))
+            verdicts.append((store.urn, None))
         else:
             message = "nobody is told when checkpoints are deleted: the days in which it can be undone pass unused"
-            found.append((store.urn, Violation(message, "add a BucketNotification with eventbridge: true")))
-    return found
+            verdicts.append((store.urn, Violation(message, "add a BucketNotification with eventbridge: true")))
+    return verdicts
 
 
 RULE = Rule(

@@ -25,22 +25,22 @@ def decision_out_of_date(facts: StackFacts, parameters: Parameters) -> StackVerd
     fix = "run `sizewell size --check`, then `sizewell size SPEC... --stack NAME`, and commit the decision"
     if facts.decision is None:
         return [(urn, Undetermined("the committed decision")) for urn in registered] or [("", None)]
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     if not facts.decision.get("sealed"):
-        found.append(("", Violation("the decision was edited by hand: nobody sized what it says", fix)))
+        verdicts.append(("", Violation("the decision was edited by hand: nobody sized what it says", fix)))
     digest = facts.decision.get("digest")
     for urn, stated in registered.items():
         if stated is UNKNOWN:
-            found.append((urn, Undetermined("the decision's digest")))
+            verdicts.append((urn, Undetermined("the decision's digest")))
         elif stated != digest:
-            found.append((urn, Violation("built from another decision than the committed one", fix)))
+            verdicts.append((urn, Violation("built from another decision than the committed one", fix)))
     decided = facts.decision.get("decided_on")
     if facts.on is not None and decided:
         age = (facts.on - date.fromisoformat(str(decided))).days
         if age > parameters["days"]:
             message = f"the decision is {age} days old, over {parameters['days']}: prices and capacity have moved since"
-            found.append(("", Violation(message, fix)))
-    return found or [("", None)]
+            verdicts.append(("", Violation(message, fix)))
+    return verdicts or [("", None)]
 
 
 RULE = Rule(

@@ -13,13 +13,13 @@ def efa_security_group(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> efa_security_group(stack(pools=(pool(gang=True),)), {})[0][1].fix
     'allow all protocols from and to the security group itself'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     own = [o for o in facts.openings if o.cloud == "aws" and o.self_reference is not False]
     for pool in facts.pools:
         if pool.cloud != "aws" or pool.gang is False:
             continue
         if pool.gang is UNKNOWN:
-            found.append((pool.urn, Undetermined("the network interfaces")))
+            verdicts.append((pool.urn, Undetermined("the network interfaces")))
             continue
         ways = [
             either(*(o.self_reference for o in own if o.direction == way and o.ports in ("all", UNKNOWN)), False)
@@ -31,8 +31,8 @@ def efa_security_group(facts: StackFacts, _: Parameters) -> StackVerdicts:
             fix="allow all protocols from and to the security group itself",
             unknown="the security group's rules",
         )
-        found.append((pool.urn, verdict))
-    return found
+        verdicts.append((pool.urn, verdict))
+    return verdicts
 
 
 RULE = Rule(

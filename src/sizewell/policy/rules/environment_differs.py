@@ -20,7 +20,7 @@ def environment_differs(facts: StackFacts, _: Parameters) -> StackVerdicts:
     expected = plan_environment(plan) or decided
     if not expected:
         return [("", None)]
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     wrong = "deletion protection, redundancy and retention follow the wrong environment"
     if decided and decided != expected:
         message = f"the decision was sized for {decided}, but the stack {plan.stack} is {expected}: {wrong}"
@@ -28,15 +28,15 @@ def environment_differs(facts: StackFacts, _: Parameters) -> StackVerdicts:
             f"run `sizewell size --stack {cluster_of(plan.stack)}` and commit the decision, "
             "or state sizewell:environment in its configuration"
         )
-        found.append(("", Violation(message, fix)))
+        verdicts.append(("", Violation(message, fix)))
     for resource in plan.resources:
         built = get(resource.inputs, "sizewell", "environment")
         if isinstance(built, Unknown):
-            found.append((resource.urn, Undetermined("the environment")))
+            verdicts.append((resource.urn, Undetermined("the environment")))
         elif isinstance(built, str) and built not in ("", expected, decided):
             message = f"{resource.name} is built for {built}, but the stack {plan.stack} is {expected}: {wrong}"
-            found.append((resource.urn, Violation(message, f"set environment to {expected}")))
-    return found or [("", None)]
+            verdicts.append((resource.urn, Violation(message, f"set environment to {expected}")))
+    return verdicts or [("", None)]
 
 
 RULE = Rule(

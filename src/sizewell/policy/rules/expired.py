@@ -19,10 +19,10 @@ def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> expired(stack(pools=(old,), on=date(2026, 2, 1)), {})[0][1].fix
     'take the stack down, or give it a new ttl and decide again'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for urn, expires in _ends(facts).items():
         if isinstance(expires, Unknown):
-            found.append((urn, Undetermined("its end")))
+            verdicts.append((urn, Undetermined("its end")))
             continue
         if not expires or facts.on is None:
             continue
@@ -30,14 +30,14 @@ def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
             end = date.fromisoformat(expires[:10])
         except ValueError:
             message = f"{expires!r} is no date: no sweep will ever take it down"
-            found.append((urn, Violation(message, "write the end as YYYY-MM-DD")))
+            verdicts.append((urn, Violation(message, "write the end as YYYY-MM-DD")))
             continue
         if end < facts.on:
             message = f"its end was {end.isoformat()}: an update brings back what should have been taken down"
-            found.append((urn, Violation(message, "take the stack down, or give it a new ttl and decide again")))
+            verdicts.append((urn, Violation(message, "take the stack down, or give it a new ttl and decide again")))
         else:
-            found.append((urn, None))
-    return found
+            verdicts.append((urn, None))
+    return verdicts
 
 
 def _ends(facts: StackFacts) -> dict[str, Text]:

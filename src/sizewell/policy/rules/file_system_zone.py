@@ -25,22 +25,22 @@ def file_system_zone(facts: StackFacts, _: Parameters) -> StackVerdicts:
         places += [UNKNOWN] if isinstance(listed, Unknown) else listed
         zones.update(place for place in places if isinstance(place, str) and place.count("-") == 2)
         unsure |= UNKNOWN in places or pool.accelerated is UNKNOWN
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for disk in facts.disks:
         if disk.kind != "file-system" or not (zones or unsure):
             continue
         if isinstance(disk.zone, Unknown) or (unsure and disk.zone not in zones):
-            found.append((disk.urn, Undetermined("the zones of the file system and its readers")))
+            verdicts.append((disk.urn, Undetermined("the zones of the file system and its readers")))
         elif disk.zone.count("-") != 2:
             continue
         elif disk.zone in zones:
-            found.append((disk.urn, None))
+            verdicts.append((disk.urn, None))
         else:
             message = (
                 f"it stands in {disk.zone}, its readers in {', '.join(sorted(zones))}: slow reads and zone traffic"
             )
-            found.append((disk.urn, Violation(message, f"create the file system in {min(zones)}")))
-    return found
+            verdicts.append((disk.urn, Violation(message, f"create the file system in {min(zones)}")))
+    return verdicts
 
 
 RULE = Rule(

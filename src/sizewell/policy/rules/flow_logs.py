@@ -19,7 +19,7 @@ def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
     """
     if facts.environment != "prod":
         return []
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for vpc in facts.graph.of("aws:ec2/vpc:Vpc"):
         logs = facts.graph.referring(vpc, "aws:ec2/flowLog:FlowLog", "vpcId")
         verdict = require(
@@ -30,14 +30,14 @@ def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
             fix="add a flow log to the network",
             unknown="what the flow log records",
         )
-        found.append((vpc.urn, verdict))
+        verdicts.append((vpc.urn, verdict))
     for subnet in facts.graph.of("gcp:compute/subnetwork:Subnetwork"):
         if _between_accelerators(subnet, facts.graph):
             continue
         logged = subnet.inputs.get("logConfig") is not None
         message = "after a leak nobody can tell where the data went: the subnetwork is not logged"
-        found.append((subnet.urn, None if logged else Violation(message, "set logConfig on the subnetwork")))
-    return found
+        verdicts.append((subnet.urn, None if logged else Violation(message, "set logConfig on the subnetwork")))
+    return verdicts
 
 
 def _accepted(traffic: Any) -> Flag:
@@ -54,7 +54,7 @@ def _between_accelerators(subnet: RecordedResource, graph: Graph) -> bool:
         further = items(get(pool.inputs, "networkConfig", "additionalNodeNetworkConfigs"))
         if not isinstance(further, tuple) or not further:
             continue
-        names = [get(one, "subnetwork") for one in further]
+        names = [get(network, "subnetwork") for network in further]
         if subnet.inputs.get("name", subnet.name) in names or (
             UNKNOWN in names and subnet.urn in pool.property_dependencies.get("networkConfig", ())
         ):

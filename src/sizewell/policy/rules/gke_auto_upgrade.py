@@ -20,26 +20,26 @@ def gke_auto_upgrade(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> gke_auto_upgrade(stack(on, resource("gcp:container/nodePool:NodePool", "gpu", off)), {})[0][1].fix
     'set management.autoUpgrade to true; a maintenance exclusion keeps upgrades away from a long job'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     nameless = any(cluster.inputs.get("name") is UNKNOWN for cluster in facts.graph.of(CLUSTER))
     for pool in facts.graph.of(NODE_POOL):
         upgraded = get(pool.inputs, "management", "autoUpgrade")
         clusters = facts.graph.referenced(pool, "cluster", CLUSTER)
         if upgraded is not False and upgraded is not UNKNOWN:
-            found.append((pool.urn, None))
+            verdicts.append((pool.urn, None))
         elif isinstance(clusters, Unknown) or (nameless and not clusters):
-            found.append((pool.urn, Undetermined("its cluster")))
+            verdicts.append((pool.urn, Undetermined("its cluster")))
         else:
             channels = [get(cluster.inputs, "releaseChannel", "channel") for cluster in clusters]
             if not any(channel is UNKNOWN or channel not in _FREE for channel in channels):
-                found.append((pool.urn, None))
+                verdicts.append((pool.urn, None))
             elif upgraded is UNKNOWN or UNKNOWN in channels:
-                found.append((pool.urn, Undetermined("auto-upgrade and the release channel")))
+                verdicts.append((pool.urn, Undetermined("auto-upgrade and the release channel")))
             else:
                 message = f"a cluster on channel {channels[0]} refuses a pool without upgrades: it is never built"
                 fix = "set management.autoUpgrade to true; a maintenance exclusion keeps upgrades away from a long job"
-                found.append((pool.urn, Violation(message, fix)))
-    return found
+                verdicts.append((pool.urn, Violation(message, fix)))
+    return verdicts
 
 
 RULE = Rule(

@@ -33,19 +33,21 @@ def guard_disarmed(facts: StackFacts, _: Parameters) -> StackVerdicts:
     'set actionsEnabled to true'
     """
     switches = [(thing.urn, _judged(thing, facts.graph)) for thing in facts.things if thing.type in _SWITCHES]
-    return switches + [(one.urn, verdict) for one in facts.graph.of(_EVENTS) if (verdict := _starts(one, facts.graph))]
+    return switches + [
+        (event.urn, verdict) for event in facts.graph.of(_EVENTS) if (verdict := _starts(event, facts.graph))
+    ]
 
 
 def _starts(event: RecordedResource, graph: Graph) -> Verdict:
     """A rule of EventBridge that starts something in a role's name, beside the alarms of a guarded component."""
-    alarms = [one for one in graph.of(_ALARM) if one.parent == event.parent and graph.registration(one)]
+    alarms = [alarm for alarm in graph.of(_ALARM) if alarm.parent == event.parent and graph.registration(alarm)]
     targets = graph.referring(event, "aws:cloudwatch/eventTarget:EventTarget", "rule")
-    if not alarms or isinstance(targets, Unknown) or not any("roleArn" in one.inputs for one in targets):
+    if not alarms or isinstance(targets, Unknown) or not any("roleArn" in target.inputs for target in targets):
         return None
     if event.inputs.get("state") in ("DISABLED", UNKNOWN):
         return Violation("what starts the guard is switched off: what it should stop bills on", "set state to ENABLED")
     pattern = event.inputs.get("eventPattern")
-    if isinstance(pattern, str) and not any(str(one.inputs.get("name")) in pattern for one in alarms):
+    if isinstance(pattern, str) and not any(str(alarm.inputs.get("name")) in pattern for alarm in alarms):
         return Violation("what starts the guard waits for no alarm of it", "name the alarm in eventPattern")
     return None
 
@@ -63,13 +65,13 @@ def _judged(thing: Thing, graph: Graph) -> Verdict:
         alerts = items(stated)
         if isinstance(alerts, Unknown):
             return Undetermined("its rules")
-        if UNKNOWN in [get(one, key) for one in alerts for key in ("alert", "enabled", "actions")]:
+        if UNKNOWN in [get(alert, key) for alert in alerts for key in ("alert", "enabled", "actions")]:
             return Undetermined("what its rules do")
-        off = [one for one in alerts if get(one, "alert") and get(one, "enabled", default=True) is False]
+        off = [alert for alert in alerts if get(alert, "alert") and get(alert, "enabled", default=True) is False]
         if off:
             message = "an alert of the guard is switched off: what it should see bills on, and nobody is told"
             return Violation(message, "set enabled to true on its rules")
-        stated = [one for one in alerts if not get(one, "alert") or get(one, "actions")]
+        stated = [alert for alert in alerts if not get(alert, "alert") or get(alert, "actions")]
     if stated in (None, []):
         waited = _waited_for(thing, graph) if thing.type == _ALARM else False
         if waited is UNKNOWN:
@@ -84,15 +86,15 @@ def _judged(thing: Thing, graph: Graph) -> Verdict:
 def _waited_for(alarm: Thing, graph: Graph) -> Flag:
     """Whether an event rule or a composite alarm names the alarm."""
     names = [name for name in (alarm.inputs.get("name"), alarm.name) if isinstance(name, str)]
-    found: list[Flag] = []
+    waiting: list[Flag] = []
     for kind, key in _WAITING.items():
-        for one in graph.of(kind):
-            said, sources = one.inputs.get(key), one.property_dependencies.get(key, ())
+        for watcher in graph.of(kind):
+            said, sources = watcher.inputs.get(key), watcher.property_dependencies.get(key, ())
             named = isinstance(said, str) and any(name in said for name in names)
-            found.append(
+            waiting.append(
                 True if named or alarm.urn in sources else UNKNOWN if said is UNKNOWN and not sources else False
             )
-    return either(*found)
+    return either(*waiting)
 
 
 RULE = Rule(

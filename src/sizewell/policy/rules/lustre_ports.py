@@ -19,26 +19,28 @@ def lustre_ports(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> lustre_ports(stack(group, disk, openings=(only,)), {})[0][1].message
     'clients cannot reach the file system on 6 ports: mounts hang while their machines bill'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for disk in facts.graph.of("aws:fsx/lustreFileSystem:LustreFileSystem"):
         groups = facts.graph.referenced(disk, "securityGroupIds", "aws:ec2/securityGroup:SecurityGroup")
         if isinstance(groups, Unknown):
-            found.append((disk.urn, Undetermined("its security groups")))
+            verdicts.append((disk.urn, Undetermined("its security groups")))
             continue
         if not groups:
             continue
         urns = {group.urn for group in groups}
-        ways = [one for one in facts.openings if one.direction == "ingress" and one.group in urns]
-        open_ports = frozenset().union(*(_ports(one) for one in ways if one.ports is not UNKNOWN))
+        inward = [opening for opening in facts.openings if opening.direction == "ingress" and opening.group in urns]
+        open_ports = frozenset().union(*(_ports(opening) for opening in inward if opening.ports is not UNKNOWN))
         missing = len(_WANTED - open_ports)
         if not missing:
-            found.append((disk.urn, None))
-        elif any(one.ports is UNKNOWN for one in ways) or any(one.group == str(UNKNOWN) for one in facts.openings):
-            found.append((disk.urn, Undetermined("the ports that its security group opens")))
+            verdicts.append((disk.urn, None))
+        elif any(opening.ports is UNKNOWN for opening in inward) or any(
+            opening.group == str(UNKNOWN) for opening in facts.openings
+        ):
+            verdicts.append((disk.urn, Undetermined("the ports that its security group opens")))
         else:
             message = f"clients cannot reach the file system on {missing} ports: mounts hang while their machines bill"
-            found.append((disk.urn, Violation(message, "open 988 and 1018-1023 to the machines that mount it")))
-    return found
+            verdicts.append((disk.urn, Violation(message, "open 988 and 1018-1023 to the machines that mount it")))
+    return verdicts
 
 
 def _ports(opening: Opening) -> frozenset[int]:

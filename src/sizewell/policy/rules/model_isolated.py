@@ -19,7 +19,7 @@ def model_isolated(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> model_isolated(stack(resource("aws:sagemaker/model:Model", "chat")), {})[0][1].fix
     'set vpcConfig, or enableNetworkIsolation'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for model in facts.graph.of("aws:sagemaker/model:Model"):
         isolated = flag(model.inputs.get("enableNetworkIsolation"))
         private: Flag = model.inputs.get("vpcConfig") is not None
@@ -29,14 +29,16 @@ def model_isolated(facts: StackFacts, _: Parameters) -> StackVerdicts:
             fix="set vpcConfig, or enableNetworkIsolation",
             unknown="the network isolation",
         )
-        found.append((model.urn, verdict))
-    return found
+        verdicts.append((model.urn, verdict))
+    return verdicts
 
 
 def _serverless(facts: StackFacts, model: RecordedResource) -> bool:
     """Whether every endpoint configuration that surely serves the model is serverless, and one does."""
     configs = facts.graph.referring(model, _CONFIG, "productionVariants")
-    variants = () if isinstance(configs, Unknown) else [items(one.inputs.get("productionVariants")) for one in configs]
+    variants = (
+        () if isinstance(configs, Unknown) else [items(config.inputs.get("productionVariants")) for config in configs]
+    )
     known = [entry for listed in variants if isinstance(listed, tuple) for entry in listed]
     return bool(known) and all(isinstance(get(entry, "serverlessConfig"), dict) for entry in known)
 

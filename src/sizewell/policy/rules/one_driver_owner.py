@@ -17,7 +17,7 @@ def one_driver_owner(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> one_driver_owner(stack(chart, pools=(node_pool,)), {})[0][1].fix
     'set driver.enabled: false in the chart, or gpuProfile.driver: None on the pools'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     operators = [
         resource
         for resource in facts.graph.plan.resources
@@ -27,16 +27,16 @@ def one_driver_owner(facts: StackFacts, _: Parameters) -> StackVerdicts:
         enabled = flag(get(operator.inputs, "values", "driver", "enabled"), default=True)
         owners = [pool for pool in facts.pools if pool.accelerated is not False and _managed(pool)]
         if enabled is False or not owners:
-            found.append((operator.urn, None))
+            verdicts.append((operator.urn, None))
         elif UNKNOWN in (enabled, operator.inputs.get("chart")):
-            found.append((operator.urn, Undetermined("driver.enabled of the chart")))
+            verdicts.append((operator.urn, Undetermined("driver.enabled of the chart")))
         else:
             message = (
                 f"two drivers on the nodes of {owners[0].name}: the cloud's and the operator's; the GPUs do not come up"
             )
             fix = "set driver.enabled: false in the chart, or gpuProfile.driver: None on the pools"
-            found.append((operator.urn, Violation(message, fix)))
-    return found
+            verdicts.append((operator.urn, Violation(message, fix)))
+    return verdicts
 
 
 def _may_be_the_operator(chart: Any) -> bool:

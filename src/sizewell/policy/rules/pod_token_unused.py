@@ -19,19 +19,19 @@ def pod_token_unused(facts: StackFacts, _: Parameters) -> StackVerdicts:
         if binding.type.rsplit(":", 1)[-1] not in {"RoleBinding", "ClusterRoleBinding"}:
             continue
         subjects = items(binding.inputs.get("subjects"))
-        names = [get(one, "name") for one in subjects] if isinstance(subjects, tuple) else [UNKNOWN]
+        names = [get(subject, "name") for subject in subjects] if isinstance(subjects, tuple) else [UNKNOWN]
         unsure |= UNKNOWN in names
         bound.update(str(name) for name in names)
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for pods in facts.pods:
         if pods.token is False or pods.service_account in bound:
-            found.append((pods.urn, None))
+            verdicts.append((pods.urn, None))
         elif UNKNOWN in (pods.token, pods.service_account) or unsure:
-            found.append((pods.urn, Undetermined("its account and what is bound to it")))
+            verdicts.append((pods.urn, Undetermined("its account and what is bound to it")))
         else:
             message = "whoever takes the container may ask the cluster's API as its account, which needs nothing there"
-            found.append((pods.urn, Violation(message, "set automountServiceAccountToken to false")))
-    return found
+            verdicts.append((pods.urn, Violation(message, "set automountServiceAccountToken to false")))
+    return verdicts
 
 
 RULE = Rule(

@@ -19,20 +19,20 @@ def pubsub_own_key(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> pubsub_own_key(stack(resource("gcp:pubsub/topic:Topic", "prompts")), {})[0][1].fix
     'set kmsKeyName'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for topic in facts.graph.of("gcp:pubsub/topic:Topic"):
         if topic.inputs.get("kmsKeyName") is not None:
-            found.append((topic.urn, None))
+            verdicts.append((topic.urn, None))
             continue
         senders = [facts.graph.referring(topic, kind, prop) for kind, prop in _NOTICES]
         if any(not isinstance(sender, Unknown) and sender for sender in senders):
-            found.append((topic.urn, None))
+            verdicts.append((topic.urn, None))
         elif any(isinstance(sender, Unknown) for sender in senders):
-            found.append((topic.urn, Undetermined("what is sent to the topic")))
+            verdicts.append((topic.urn, Undetermined("what is sent to the topic")))
         else:
             message = "prompts and names in its messages lie under a key that nobody here can refuse"
-            found.append((topic.urn, Violation(message, "set kmsKeyName")))
-    return found
+            verdicts.append((topic.urn, Violation(message, "set kmsKeyName")))
+    return verdicts
 
 
 RULE = Rule(

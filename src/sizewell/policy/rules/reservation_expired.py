@@ -16,19 +16,21 @@ def reservation_expired(facts: StackFacts, parameters: Parameters) -> StackVerdi
     >>> reservation_expired(stack(purchases=(ended,), on=date(2026, 2, 1)), {"days": 1})[0][1].fix
     'renew the reservation, or start the pool without it'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for purchase in facts.purchases:
         end = purchase.inputs.get("endDate")
         if end is UNKNOWN:
-            found.append((purchase.urn, Undetermined("the end date")))
+            verdicts.append((purchase.urn, Undetermined("the end date")))
         elif isinstance(end, str) and facts.on is not None:
             last = date.fromisoformat(end[:10])
             if (last - facts.on).days < parameters["days"]:
                 message = f"the reservation ends on {last.isoformat()}: its pool would try to start machines for ever"
-                found.append((purchase.urn, Violation(message, "renew the reservation, or start the pool without it")))
+                verdicts.append(
+                    (purchase.urn, Violation(message, "renew the reservation, or start the pool without it"))
+                )
             else:
-                found.append((purchase.urn, None))
-    return found
+                verdicts.append((purchase.urn, None))
+    return verdicts
 
 
 RULE = Rule(

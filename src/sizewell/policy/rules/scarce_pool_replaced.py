@@ -21,14 +21,14 @@ def scarce_pool_replaced(facts: StackFacts, parameters: Parameters) -> StackVerd
     >>> scarce_pool_replaced(changed, {"accelerators": ["h100"]})[0][1].fix
     'keep the property that forces the replacement, or build the new pool beside the old one first'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for pool in facts.pools:
         if pool.accelerated is False:
             continue
         replaced = facts.changes.get(pool.urn) == "replace"
         name = pool.accelerator
         scarce = isinstance(name, Unknown) or pool.reserved != "" or load().named_by(name, parameters["accelerators"])
-        found.append(
+        verdicts.append(
             (
                 pool.urn,
                 Violation(
@@ -42,8 +42,8 @@ def scarce_pool_replaced(facts: StackFacts, parameters: Parameters) -> StackVerd
     for purchase in facts.purchases:
         if facts.changes.get(purchase.urn) in ("replace", "delete"):
             message = "this change gives up capacity that is paid for: a purchase is never replaced"
-            found.append((purchase.urn, Violation(message, "keep the purchase as it is, or adopt it by its id")))
-    return found
+            verdicts.append((purchase.urn, Violation(message, "keep the purchase as it is, or adopt it by its id")))
+    return verdicts
 
 
 RULE = Rule(

@@ -26,28 +26,28 @@ def security_group_unused(facts: StackFacts, _: Parameters) -> StackVerdicts:
     groups = facts.graph.of(_GROUP)
     if not groups:
         return []
-    users = [one for one in facts.graph.plan.resources if one.custom and one.type not in _RULES]
-    used = {urn for one in users for urns in one.property_dependencies.values() for urn in urns}
+    users = [user for user in facts.graph.plan.resources if user.custom and user.type not in _RULES]
+    used = {urn for user in users for urns in user.property_dependencies.values() for urn in urns}
     named: set[str] = set()
     open_ends = False
-    for one in users:
-        for place in (one.inputs, get(one.inputs, "vpcConfig"), get(one.inputs, "networkInterfaces", 0)):
+    for user in users:
+        for place in (user.inputs, get(user.inputs, "vpcConfig"), get(user.inputs, "networkInterfaces", 0)):
             for key in ("securityGroups", "securityGroupIds", "vpcSecurityGroupIds", "securityGroup"):
                 listed = items(get(place, key))
                 stated: tuple[Any, ...] = (UNKNOWN,) if isinstance(listed, Unknown) else listed
-                open_ends |= UNKNOWN in stated and not one.property_dependencies
+                open_ends |= UNKNOWN in stated and not user.property_dependencies
                 named.update(str(entry) for entry in stated)
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for group in groups:
         if group.urn in used or group.name in named or group.inputs.get("name") in named:
-            found.append((group.urn, None))
+            verdicts.append((group.urn, None))
         elif open_ends:
-            found.append((group.urn, Undetermined("which groups the machines use")))
+            verdicts.append((group.urn, Undetermined("which groups the machines use")))
         else:
             message = "nothing uses this security group: what it was written for stands behind another, or none"
             fix = "name the group where the machines, endpoints or jobs are made, or delete it"
-            found.append((group.urn, Violation(message, fix)))
-    return found
+            verdicts.append((group.urn, Violation(message, fix)))
+    return verdicts
 
 
 RULE = Rule(

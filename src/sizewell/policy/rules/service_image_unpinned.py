@@ -39,8 +39,8 @@ def _images(thing: Thing) -> list[Any]:
         return [get(inputs, "modelConfig", "containerSpec", "imageUri")]
     several = get(inputs, "template", "containers") if thing.type == _RUN else inputs.get("containers")
     listed = items(several)
-    found = [UNKNOWN] if isinstance(listed, Unknown) else [get(one, "image") for one in listed]
-    return [*found, get(inputs, "primaryContainer", "image")]
+    images = [UNKNOWN] if isinstance(listed, Unknown) else [get(container, "image") for container in listed]
+    return [*images, get(inputs, "primaryContainer", "image")]
 
 
 RULE = Rule(

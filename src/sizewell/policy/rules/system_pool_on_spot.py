@@ -23,12 +23,12 @@ def system_pool_on_spot(facts: StackFacts, _: Parameters) -> StackVerdicts:
     """
     if not any(pool.accelerated is not False for pool in facts.pools):
         return []
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for pool in facts.pools:
         if pool.type not in _POOLS or pool.accelerated is True:
             continue
         if pool.accelerated is UNKNOWN and pool.market in ("spot", UNKNOWN):
-            found.append((pool.urn, Undetermined("its machine type")))
+            verdicts.append((pool.urn, Undetermined("its machine type")))
             continue
         verdict = forbid(
             UNKNOWN if pool.market is UNKNOWN else pool.market == "spot",
@@ -36,8 +36,8 @@ def system_pool_on_spot(facts: StackFacts, _: Parameters) -> StackVerdicts:
             fix="run the system pool on demand",
             unknown="the market",
         )
-        found.append((pool.urn, verdict))
-    return found
+        verdicts.append((pool.urn, verdict))
+    return verdicts
 
 
 RULE = Rule(

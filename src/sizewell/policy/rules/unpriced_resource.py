@@ -13,9 +13,9 @@ def unpriced_resource(facts: StackFacts, _: Parameters) -> StackVerdicts:
     """
     if facts.pricing is None:
         return [("", Undetermined("the price of the stack"))]
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for urn, kind, reason in (*facts.pricing.unpriced, *facts.pricing.unknown):
-        found.append(
+        verdicts.append(
             (
                 urn,
                 Violation(
@@ -24,7 +24,7 @@ def unpriced_resource(facts: StackFacts, _: Parameters) -> StackVerdicts:
                 ),
             )
         )
-    return found or [("", None)]
+    return verdicts or [("", None)]
 
 
 RULE = Rule(

@@ -33,7 +33,7 @@ def unused_address(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> unused_address(stack(alone, things=(thing(type="aws:ec2/eip:Eip"),)), {})[0][1].fix
     'use it or delete it'
     """
-    found: list[tuple[str, Verdict]] = []
+    verdicts: list[tuple[str, Verdict]] = []
     for thing in facts.things:
         props = _ADDRESSES.get(thing.type)
         if props is None or thing.inputs.get("addressType") == "INTERNAL":
@@ -47,8 +47,8 @@ def unused_address(facts: StackFacts, _: Parameters) -> StackVerdicts:
             fix="use it or delete it",
             unknown="what uses the address",
         )
-        found.append((thing.urn, verdict))
-    return found
+        verdicts.append((thing.urn, verdict))
+    return verdicts
 
 
 RULE = Rule(
