@@ -518,3 +518,10 @@ def test_the_summary_says_what_moved_and_which_committed_decisions_would_change(
     out = capsys.readouterr().out
     assert "azure on-demand: 28 up" in out
     assert "dev-azure would change: lab: " in out
+
+
+@pytest.mark.soak
+def test_a_bulk_file_of_half_a_gigabyte_is_read_in_little_memory():
+    from benchmarks import price_list
+
+    assert price_list.main() == 0

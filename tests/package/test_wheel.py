@@ -137,3 +137,30 @@ def test_data_files_and_types_are_in_the_wheel(installed: Installed) -> None:
     assert schemas >= {f"{name}.schema.json" for name in names}
     top = {path.name for path in installed.site.iterdir() if not path.name.endswith(".dist-info")}
     assert top == {"sizewell"}
+
+
+def test_prices_are_refreshed_into_the_project_s_own_catalog(
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the scheduled workflow does it: refresh, then the decision rests on the new price; the package is untouched."""
+    from tests.clouds.price_standin import serve, truth
+    from tests.clouds.rest_server import serving
+
+    before = {path: path.read_bytes() for path in installed.site.rglob("*.csv")}
+    asked = ("prices", "refresh", "--cloud", "azure", "--region", "westeurope", "--on", "2026-11-22")
+    try:
+        with serving() as server:
+            serve(server)
+            monkeypatch.setenv("AZURE_ENDPOINT_URL_PRICES", server.url)
+            done = installed.sizewell(*asked)
+        assert done.returncode == 0, done.stderr
+        assert "wrote catalog/offers/azure-2026-11-22.csv" in done.stdout
+        shown = installed.sizewell(
+            "prices", "show", "Standard_NC24ads_A100_v4", "--region", "westeurope", "--on", "2026-11-22", "--json"
+        )
+        quotes = {quote["market"]: quote for quote in json.loads(shown.stdout)}
+        usd = truth("westeurope")["Standard_NC24ads_A100_v4", "on-demand"]
+        assert quotes["on-demand"]["usd_per_hour"] == f"{usd.normalize():f}"
+        assert {path: path.read_bytes() for path in installed.site.rglob("*.csv")} == before
+    finally:
+        shutil.rmtree(installed.project / "catalog", ignore_errors=True)

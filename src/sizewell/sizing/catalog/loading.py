@@ -7,9 +7,11 @@ bytes in order of their names.
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -59,6 +61,17 @@ def _with_overlay(folder: Path, _stamp: object) -> Catalog:
 
 
 def _read(directory: Path, overlay: Path | None) -> Catalog:
+    """Thousands of records that all stay: the garbage collector would only look at them again and again."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _read_all(directory, overlay)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     texts, digest = _files(directory)
     faults: list[Fault] = []
     own_texts: dict[str, str] = {}
@@ -130,7 +143,7 @@ def _read(directory: Path, overlay: Path | None) -> Catalog:
     if faults:
         raise CatalogError(list(dict.fromkeys(faults)), subject="catalog")
 
-    offers.sort(key=lambda o: (o.cloud, o.instance_type, o.region, o.market, o.zone, o.effective_from))
+    offers.sort(key=attrgetter("cloud", "instance_type", "region", "market", "zone", "effective_from"))
     by_type: dict[tuple[str, str], list[Offer]] = {}
     for offer in offers:
         by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)

@@ -56,7 +56,7 @@ class Row:
         return float(self._number(column, self.required(column), float))
 
     def real_or_none(self, column: str) -> float | None:
-        text = self.text(column)
+        text = self.cells[column]
         return float(self._number(column, text, float)) if text else None
 
     def money(self, column: str) -> Decimal:
@@ -79,18 +79,21 @@ class Row:
         return text == "yes"
 
     def one_of(self, column: str, allowed: Sequence[str]) -> Any:
-        text = self.text(column)
+        text = self.cells[column]
         if text not in allowed:
             raise CellError(column, f"must be one of {', '.join(a or '(empty)' for a in allowed)}, got {text!r}")
         return text
 
     def day(self, column: str) -> str:
-        text = self.text(column)
+        text = self.cells[column]
         if not is_iso_day(text):
             raise CellError(column, f"not a date (YYYY-MM-DD): {text!r}")
         return text
 
     def source(self) -> str:
+        text = self.cells["source"]
+        if text and text[0] != "@":
+            return text
         return resolve_source(self.required("source"), self.sources)
 
     def span(self, low: str, high: str) -> tuple[int, int] | None:
