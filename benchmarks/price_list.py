@@ -30,8 +30,12 @@ COLUMNS = (
     *("Operating System", "CapacityStatus", "Pre Installed S/W", "Region Code", "GPU", "MarketOption"),
     *(f"Attribute {n}" for n in range(66)),
 )
+PEAK = """
+def peak_mb():  # of this program alone: ru_maxrss would still count the one that started it
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
+"""
 OURS = """
-import resource, sys, time
+import sys, time
 from pathlib import Path
 from sizewell.clouds.download import lines
 from sizewell.clouds.prices import aws
@@ -39,10 +43,10 @@ from sizewell.sizing import catalog
 types = frozenset(s.instance_type for s in catalog.load().shapes if s.cloud == "aws")
 started = time.process_time()
 rows = sum(1 for _ in aws.machines(lines("aws", Path(sys.argv[1])), types))
-print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, rows)
+print(time.process_time() - started, peak_mb(), rows)
 """
 THEIRS = """
-import csv, resource, sys, time
+import csv, sys, time
 from gpuhunt.providers import aws
 provider = aws.AWSProvider.__new__(aws.AWSProvider)
 started = time.process_time()
@@ -50,7 +54,7 @@ with open(sys.argv[1], newline="") as file:
     for _ in range(aws.DISCLAIMER_ROWS_SKIP):
         file.readline()
     rows = sum(not provider._skip(row) for row in csv.DictReader(aws._prefilter_rows(file)))
-print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, rows)
+print(time.process_time() - started, peak_mb(), rows)
 """
 
 
@@ -102,7 +106,7 @@ def write(path: Path, size: int = FILE_BYTES) -> None:
 
 
 def measured(code: str, path: Path) -> tuple[float, float, float] | None:
-    done = subprocess.run([PYTHON, "-c", code, str(path)], cwd=ROOT, check=False, capture_output=True, text=True)
+    done = subprocess.run([PYTHON, "-c", PEAK + code, str(path)], cwd=ROOT, check=False, capture_output=True, text=True)
     if done.returncode:
         if "No module named 'gpuhunt'" in done.stderr:
             return None
