@@ -298,6 +298,16 @@ def test_explain_says_why_not_that_machine(project: Path, sizewell: Sizewell) ->
     assert "did you mean g6.xlarge" in wrong.err
 
 
+@pytest.mark.parametrize("name", ["scale", "deploy"])
+def test_explain_fills_in_a_checklist(project: Path, sizewell: Sizewell, name: str) -> None:
+    done = sizewell("explain", spec(project, CHAT), "--checklist", name, *ON)
+    assert done.code == 0, done.err
+    assert max(map(len, done.out.splitlines())) <= 100
+    data = json.loads(sizewell("explain", spec(project, CHAT), "--checklist", name, "--json", *ON).out)
+    assert data["checklist"] == name
+    assert all(line["answer"] and line["source"] for line in data["lines"])
+
+
 def test_explain_what_does_not_fit(project: Path, sizewell: Sizewell) -> None:
     path = spec(project, CHAT + "resources: {gpu: 900GB..}\n")
     done = sizewell("explain", path, *ON)

@@ -30,6 +30,7 @@ EXAMPLES = """examples:
   sizewell explain examples/petsnap-vlm-finetune.yaml
   sizewell explain --stack dev-aws                a stack, on the day of its decision
   sizewell explain examples/chat.yaml --why h100  what became of the machines with an H100
+  sizewell explain examples/chat.yaml --checklist deploy
   sizewell explain examples/chat.yaml --json
 
 exit code: 0 explained, 5 nothing fits, 64 a spec or the command line is wrong
@@ -41,6 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", metavar="NAME", help="explain the specs of this stack")
     parser.add_argument(
         "--why", metavar="NAME", help="what became of this machine type, or of all types with this accelerator"
+    )
+    parser.add_argument(
+        "--checklist", choices=("scale", "deploy"), help="fill in a checklist from the decision's own records"
     )
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -69,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
 
     catalog = load()
     specs = read_all(paths, catalog)
+    if args.checklist:
+        return _checklist(specs, catalog, args, on=on, cloud=cloud, environment=stated)
     if args.why:
         return _why(specs, catalog, args, on=on, cloud=cloud, environment=stated)
     with output.progress("trying") as tell:
@@ -113,6 +119,49 @@ def _why(
             cause = f"{verdict.outcome}: {verdict.cause}" if verdict.cause else verdict.outcome
             made.add_row(f"{verdict.cloud} {verdict.instance_type}", devices, cause, verdict.reason)
         console.print(f"{spec.name}: {_number_of_types(number)}")
+        console.print(made)
+    if args.json:
+        output.print_json(documents[0] if len(documents) == 1 else documents)
+    return 0 if fits else 5
+
+
+def _checklist(
+    specs: list[WorkloadSpec],
+    catalog: Catalog,
+    args: argparse.Namespace,
+    *,
+    on: date,
+    cloud: str | None,
+    environment: str,
+) -> int:
+    """A checklist for each spec, or what came nearest where nothing fits."""
+    from sizewell.cli import card
+    from sizewell.sizing.choose.checklist import checklist
+    from sizewell.sizing.choose.decide import nothing_fits
+    from sizewell.sizing.choose.explain import sized
+
+    console, documents, fits = output.console(), [], True
+    for spec in specs:
+        sizing, chosen = sized(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=environment)
+        if chosen is None:
+            fits = False
+            answer = nothing_fits(sizing, cloud)
+            documents.append(document(answer))
+            if not args.json:
+                card.nothing_fits(console, answer)
+            continue
+        lines = checklist(args.checklist, sizing, chosen)
+        documents.append(
+            {"workload": spec.name, "checklist": args.checklist, "lines": [dataclasses.asdict(line) for line in lines]}
+        )
+        if args.json:
+            continue
+        made = output.table(args.checklist, "answer", "from")
+        before = ""
+        for line in lines:
+            made.add_row(line.point if line.point != before else "", line.answer, line.source)
+            before = line.point
+        console.print(spec.name, style="bold")
         console.print(made)
     if args.json:
         output.print_json(documents[0] if len(documents) == 1 else documents)
