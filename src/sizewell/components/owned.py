@@ -9,6 +9,7 @@ import pulumi
 from sizewell.components.names import NAMES
 from sizewell.components.tags import physical_name, tags
 from sizewell.sizing.records.registration import REGISTRATION_KEY, Registration
+from sizewell.sizing.records.versions import schema_of
 
 
 class OwnedArgs(TypedDict):
@@ -169,6 +170,7 @@ def _tag_argument(kind: Callable[..., pulumi.Resource]) -> str:
 def registration(args: OwnedArgs, statement: Mapping[str, Any]) -> Registration:
     """The component's record: what it says itself, then what its caller knows beyond that; empty values left out."""
     record: dict[str, Any] = {
+        "schema": schema_of("registration"),
         **statement,
         "environment": args["environment"],
         "owner": args["owner"],

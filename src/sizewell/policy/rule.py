@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sizewell.policy.announcement import LEVELS, Announcement, Level, Parameter
-from sizewell.resources.recorded import Unknown
+from sizewell.resources.recorded import Inapplicable, Unknown
 from sizewell.resources.stackfacts import StackFacts
 from sizewell.resources.values import Flag
 
@@ -64,15 +64,15 @@ class Rule(Announcement):
     types: tuple[str, ...] = ()  # canonical type tokens, where only these are judged
 
 
-def require(condition: Flag, *, message: str, fix: str, unknown: str) -> Verdict:
-    """Fine where `condition` is True, a violation where it is False, undetermined where nobody knows yet.
+def require(condition: Flag | Inapplicable, *, message: str, fix: str, unknown: str) -> Verdict:
+    """Fine where `condition` is True or does not apply, a violation where it is False, undetermined where unknown.
 
     >>> require(True, message="", fix="", unknown="") is None
     True
     """
     if isinstance(condition, Unknown):
         return Undetermined(unknown)
-    return None if condition else Violation(message, fix)
+    return None if isinstance(condition, Inapplicable) or condition else Violation(message, fix)
 
 
 def forbid(condition: Flag, *, message: str, fix: str, unknown: str) -> Verdict:

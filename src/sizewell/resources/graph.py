@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.values import Flag, Text, canonical, cloud_of, get
+from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.registration import REGISTRATION_KEY
+from sizewell.sizing.records.versions import refusal
 
 _NAMES: Final = ("id", "arn", "name", "bucket", "selfLink", "email", "accountName", "resourceName", "endpointName")
 
@@ -148,6 +150,7 @@ class Graph:
                     found = UNDISCLOSED
                     break
                 if isinstance(stated, Mapping):
+                    _must_be_read(candidate.urn, stated.get("schema"))
                     found = stated
                     break
             self._registrations[resource.urn] = found
@@ -200,6 +203,13 @@ class Graph:
             if value := self.plan.config.get(key):
                 return normal_region(cloud, value)
         return ""
+
+
+def _must_be_read(urn: str, schema: object) -> None:
+    """UsageError for a registration of a version that this release does not know."""
+    wrong, fix = ("", "") if isinstance(schema, Unknown) else refusal("registration", schema)
+    if wrong:
+        raise UsageError(f"{urn}: the schema of its registration {wrong}\n  fix: {fix}")
 
 
 def _stated_region(cloud: str, inputs: Mapping[str, Any]) -> Text:

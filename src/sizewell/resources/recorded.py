@@ -10,6 +10,23 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 
+class Inapplicable:
+    """A question that makes no sense for a resource: the answer is neither yes nor no. One instance: `INAPPLICABLE`."""
+
+    _instance: Inapplicable | None = None
+
+    def __new__(cls) -> Inapplicable:  # noqa: PYI034  (there is one instance)
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        return "INAPPLICABLE"
+
+    def __bool__(self) -> bool:
+        raise TypeError("what does not apply is neither true nor false; test `value is INAPPLICABLE` first")
+
+
 class Unknown:
     """The value of an input that is known only after the cloud has answered. One instance: `UNKNOWN`."""
 
@@ -34,6 +51,7 @@ class Unknown:
 
 
 UNKNOWN: Final = Unknown()
+INAPPLICABLE: Final = Inapplicable()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.recorded import Inapplicable, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, canonical
 
 if TYPE_CHECKING:
@@ -201,9 +201,9 @@ class Cluster(Fact):
     public_endpoint: Flag = True
     secrets_encrypted: Flag = False
     logged: Flag = False
-    workload_identity: Flag = False
+    workload_identity: Flag | Inapplicable = False
     local_accounts: Flag = False
-    deletion_protection: Flag = False
+    deletion_protection: Flag | Inapplicable = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,9 +233,9 @@ class Job(Fact):
     run_seconds_max: Count = None
     wait_seconds_max: Count = None
     spot: Flag = False
-    checkpoint: Flag = False
-    isolated: Flag = False
-    own_key: Flag = False
+    checkpoint: Flag | Inapplicable = False  # a place that it resumes from; of managed training
+    isolated: Flag | Inapplicable = False  # no way to the internet; of services that offer it on the job itself
+    own_key: Flag | Inapplicable = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation, require
-from sizewell.resources.recorded import Unknown
+from sizewell.resources.recorded import Inapplicable, Unknown
 from sizewell.resources.stackfacts import Job
 
 
@@ -14,7 +14,7 @@ def job_isolated(job: Job, _: Parameters) -> Verdict:
     """
     if isinstance(job.isolated, Unknown):
         return Undetermined("the network isolation")
-    if not job.isolated:
+    if not isinstance(job.isolated, Inapplicable) and not job.isolated:
         message = "a dependency in the training container can send the data anywhere"
         return Violation(message, "set enableNetworkIsolation to true")
     return require(

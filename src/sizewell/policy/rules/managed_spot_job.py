@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from sizewell.resources.recorded import Unknown
+from sizewell.resources.recorded import Inapplicable, Unknown
 from sizewell.resources.stackfacts import Job
 
 
@@ -18,7 +18,7 @@ def managed_spot_job(job: Job, _: Parameters) -> Verdict:
         return None
     if isinstance(job.spot, Unknown):
         return Undetermined("whether it runs on spot")
-    if job.checkpoint is not True:
+    if job.checkpoint is not True and not isinstance(job.checkpoint, Inapplicable):
         message = "an interruption throws the whole run away: managed spot training without a checkpoint location"
         return Violation(message, "set checkpointConfig.s3Uri")
     run, wait = job.run_seconds_max, job.wait_seconds_max

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import base
-from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Job, Pods
 from sizewell.resources.values import (
     Count,
@@ -57,9 +57,9 @@ def jobs(graph: Graph) -> tuple[Job, ...]:
                     **base(graph, resource),
                     accelerated=UNKNOWN if UNKNOWN in wanted or not wanted else any(wanted),
                     run_seconds_max=limit,
-                    checkpoint=True,
-                    isolated=True,
-                    own_key=True,
+                    checkpoint=INAPPLICABLE,
+                    isolated=INAPPLICABLE,
+                    own_key=INAPPLICABLE,
                 )
             )
     return tuple(found)

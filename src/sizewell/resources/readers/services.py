@@ -10,7 +10,7 @@ from sizewell.resources import azure_nodes
 from sizewell.resources.gcp_nodes import CLUSTER, last_part
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import base, is_accelerated_name
-from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Cluster, Endpoint, Fact, Job, Notebook
 from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, negated, text
 
@@ -308,7 +308,7 @@ def _eks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
         ),
         "secrets_encrypted": UNKNOWN if isinstance(listed, Unknown) else "secrets" in listed,
         "logged": UNKNOWN if isinstance(logs, Unknown) else {"api", "audit", "authenticator"} <= set(logs),
-        "workload_identity": True,  # Pod Identity and IRSA need no switch on the cluster
+        "workload_identity": INAPPLICABLE,  # Pod Identity and IRSA need no switch on the cluster
         "local_accounts": False,
         "deletion_protection": flag(resource.inputs.get("deletionProtection")),
     }
@@ -368,7 +368,7 @@ def _aks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
         "logged": either(omsagent, UNKNOWN if isinstance(settings, Unknown) else bool(settings)),
         "workload_identity": flag(get(inputs, "securityProfile", "workloadIdentity", "enabled")),
         "local_accounts": negated(flag(inputs.get("disableLocalAccounts"))),
-        "deletion_protection": True,  # Azure has none on the cluster; locks are resources of their own
+        "deletion_protection": INAPPLICABLE,  # Azure has none on the cluster; locks are resources of their own
     }
 
 
@@ -427,9 +427,9 @@ def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
     return {
         "accelerated": get(owner.inputs, "sizewell", "accelerator") is not None,
         "run_seconds_max": seconds,
-        "checkpoint": True,
-        "isolated": True,
-        "own_key": True,
+        "checkpoint": INAPPLICABLE,
+        "isolated": INAPPLICABLE,
+        "own_key": INAPPLICABLE,
     }
 
 
@@ -440,9 +440,9 @@ def _batch_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
     return {
         "accelerated": gpu,
         "run_seconds_max": count(get(resource.inputs, "timeout", "attemptDurationSeconds")),
-        "isolated": True,
-        "checkpoint": True,
-        "own_key": True,
+        "isolated": INAPPLICABLE,
+        "checkpoint": INAPPLICABLE,
+        "own_key": INAPPLICABLE,
     }
 
 
@@ -453,9 +453,9 @@ def _azure_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
     return {
         "accelerated": True,
         "run_seconds_max": UNKNOWN if limit is UNKNOWN else (None if limit is None else duration_seconds(str(limit))),
-        "isolated": True,
-        "checkpoint": True,
-        "own_key": True,
+        "isolated": INAPPLICABLE,
+        "checkpoint": INAPPLICABLE,
+        "own_key": INAPPLICABLE,
     }
 
 

@@ -19,8 +19,21 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sizewell.sizing.errors import DecisionError
 from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.records.versions import refusal
 
 SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
+
+
+def _version_refused(text: str) -> tuple[str, str] | None:
+    """Why this release does not read a decision's version, and the way out; None where it does, or nobody can tell."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(data, dict) or "schema" not in data:
+        return None
+    wrong = refusal("decision", data["schema"])
+    return wrong if wrong[0] else None
 
 
 class _Record(BaseModel):
@@ -384,6 +397,8 @@ class Decision(_Record):
             raise DecisionError(f"{path}: no such decision\n  fix: {way_out}") from None
         except (OSError, UnicodeDecodeError) as error:
             raise DecisionError(f"{path}: cannot be read: {error}\n  fix: {way_out}") from None
+        if wrong := _version_refused(text):
+            raise DecisionError(f"{path}: schema: {wrong[0]}\n  fix: {wrong[1]}, or {way_out}")
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:

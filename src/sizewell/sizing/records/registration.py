@@ -23,6 +23,7 @@ class Hours(TypedDict):
 class Registration(TypedDict):
     """One component's statement about itself. Absent keys mean "does not apply"."""
 
+    schema: NotRequired[str]  # sizewell.registration/1; absent in states of before there were versions
     kind: str  # "pool" | "checkpoints" | "network" | "storage" | "cluster" | "endpoint" | "notebook"
     name: str  # as the reader knows it: the workload's or store's name
     environment: str  # dev | staging | prod

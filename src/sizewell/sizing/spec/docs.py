@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 SENTENCES: Final[dict[str, str]] = {
+    "schema": "Version of the form; may be left out",
     "name": "What the workload is called; part of the names of what is built for it",
     "kind": "What is done: it decides which other sections are needed",
     "model": "Which model: a name of the catalog, a path to a Hugging Face config.json, or a mapping",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.records.versions import refusal
 from sizewell.sizing.spec.checks import contradictions
 from sizewell.sizing.spec.model import WorkloadSpec, model_form
 from sizewell.sizing.spec.precision import published_weights
@@ -44,6 +45,9 @@ def parse_spec(
 ) -> WorkloadSpec:
     """As `read_spec`, from text; a `config.json` that `model` names is looked up beside the spec, in `folder`."""
     raw = _without_nulls(load_mapping(text, origin))
+    wrong, fix = refusal("spec", raw.pop("schema", None))
+    if wrong:
+        raise SpecError([Fault(path="schema", message=wrong, fix=fix)], subject=origin)
     given = frozenset(_leaf_paths(raw))
     faults = [] if folder is None else _read_config(raw, folder)
     spec, found = _validate(raw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sizewell.sizing.records.versions import schema_of
 from sizewell.sizing.spec.docs import sentence
 from sizewell.sizing.spec.model import WorkloadSpec
 from sizewell.sizing.spec.software import SOFTWARE
@@ -31,6 +32,7 @@ def schema() -> dict[str, Any]:
     capacity = defs["Capacity"]["properties"]
     capacity["flex_start"] = {"anyOf": [{"const": True}, {"$ref": "#/$defs/FlexStart"}]}
     capacity["savings_plan"] = {"anyOf": [{"enum": ["1y", "3y"]}, {"$ref": "#/$defs/SavingsPlan"}]}
+    document["properties"] = {"schema": {"const": schema_of("spec")}, **document["properties"]}
     _describe(document, document, "")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
 
