@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, Final, NotRequired, ParamSpec, TypedDict, TypeVar, cast
+from typing import Any, Concatenate, Final, NotRequired, ParamSpec, Self, TypedDict, TypeVar, cast
 
 import pulumi
 
@@ -105,6 +105,14 @@ class Owned(pulumi.ComponentResource):
             {**inputs, REGISTRATION_KEY: registration(args, {**own, **statement})},
             opts,
         )
+
+    @classmethod
+    def of(cls, name: str, *parts: Mapping[str, Any], opts: pulumi.ResourceOptions | None = None) -> Self:
+        """The component, its arguments out of what several know of them; of two values for a key the later counts.
+
+        No type checker follows keys through mappings: the component's own check refuses what is unknown or missing.
+        """
+        return cast("Callable[..., Self]", cls)(name, assemble(dict, *parts), opts)
 
     @classmethod
     def token(cls) -> str:

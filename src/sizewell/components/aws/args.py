@@ -143,7 +143,8 @@ def is_gang(workload: Workload, pool: Pool) -> bool:
 
 
 def network_args(decision: Decision, region: str, zones: Sequence[str]) -> NetworkArgs:
-    return {**owned_args(decision), "region": region, "zones": list(dict.fromkeys(zones))}  # type: ignore[typeddict-item]
+    place = {"region": region, "zones": list(dict.fromkeys(zones))}
+    return assemble(NetworkArgs, owned_args(decision), place)
 
 
 def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def build_sagemaker(
 
         args = to.notebook_args(decision, workload, pool)
         one = list(zones[:1])
-        notebook = Notebook(name, {**args, **place, "zones": one, **subnets(one)}, options)  # type: ignore[typeddict-item]
+        notebook = Notebook.of(name, args, place, {"zones": one}, subnets(one), opts=options)
         return {"notebook": notebook.notebook_name, "role": notebook.role_arn}
     container = container_of(name)
     if workload.kind in ("training", "fine-tuning"):
@@ -90,19 +90,19 @@ def build_sagemaker(
         args = to.training_args(decision, workload, pool, settings, container["image"])
         args |= {key: value for key, value in container.items() if key != "model_data"}
         one = pool_args(decision, workload, pool, settings)["zones"][:1]
-        pipeline = TrainingPipeline(name, {**args, **place, "zones": one, **subnets(one)}, options)  # type: ignore[typeddict-item]
+        pipeline = TrainingPipeline.of(name, args, place, {"zones": one}, subnets(one), opts=options)
         return {"pipeline": pipeline.pipeline_name, "role": pipeline.role_arn}
     two = list(zones[:2])
     if pool.served == "async":
         from sizewell.components.aws.sagemaker.endpoints import AsyncEndpoint
 
         args = async_args(decision, workload, pool, container["image"]) | container
-        waiting = AsyncEndpoint(name, {**args, **place, "zones": two, **subnets(two)}, options)  # type: ignore[typeddict-item]
+        waiting = AsyncEndpoint.of(name, args, place, {"zones": two}, subnets(two), opts=options)
         return {"endpoint": waiting.endpoint_name, "role": waiting.role_arn}
     from sizewell.components.aws.sagemaker.endpoints import RealtimeEndpoint
 
     args = to.endpoint_args(decision, workload, pool, container["image"]) | container
-    endpoint = RealtimeEndpoint(name, {**args, **place, "zones": two, **subnets(two)}, options)  # type: ignore[typeddict-item]
+    endpoint = RealtimeEndpoint.of(name, args, place, {"zones": two}, subnets(two), opts=options)
     return {"endpoint": endpoint.endpoint_name, "role": endpoint.role_arn}
 
 
@@ -127,7 +127,7 @@ def build_fleet(
 
     args = fleet_args(decision, *pair, settings)
     name = pool_name(*pair)
-    fleet = SpotFleet(name, {**args, **place, **subnets(args["zones"])}, options)  # type: ignore[typeddict-item]
+    fleet = SpotFleet.of(name, args, place, subnets(args["zones"]), opts=options)
     return {"fleet": fleet.fleet_id, "role": fleet.role_arn, "queue": fleet.queue_url}
 
 
@@ -187,7 +187,7 @@ def build_kubernetes(
     name, two = f"cluster-{region}", control_zones(zones)[:2]
     args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs], settings.access)
     args["deletion_protection"] = decision.environment == "prod" and settings.deletion_protection
-    cluster = EksCluster(name, {**args, **place, **subnets(two)}, options)  # type: ignore[typeddict-item]
+    cluster = EksCluster.of(name, args, place, subnets(two), opts=options)
     outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
     modes: dict[str, str] = {}
     resilient = [pair for pair in pairs if target_of(*pair) == "hyperpod"]
@@ -202,7 +202,7 @@ def build_kubernetes(
         pool_here |= {**place, **subnets(pool_here["zones"]), "cluster": cluster.cluster_name}
         pool_here["cluster_security_group_id"] = cluster.cluster_security_group_id
         modes[pool_name(workload, pool)] = pool_here["capacity_mode"]
-        group = EksNodeGroup(pool_name(workload, pool), pool_here, options)  # type: ignore[arg-type]
+        group = EksNodeGroup.of(pool_name(workload, pool), pool_here, opts=options)
         outputs[pool_name(workload, pool)] = {"nodeGroup": group.node_group_name, "role": group.role_arn}
     movable = {pool: mode for pool, mode in modes.items() if mode != "capacity-block"}
     registry = registry_here(decision, region, settings, options)
@@ -355,7 +355,7 @@ def _build_hyperpod(
         args["cluster_security_group_id"] = cluster.cluster_security_group_id
         if scripts := told[name].get("scripts"):
             args["lifecycle_scripts"] = scripts
-        made = HyperPodCluster(name, args, after)  # type: ignore[arg-type]
+        made = HyperPodCluster.of(name, args, opts=after)
         outputs[name] = {"hyperpod": made.cluster_name, "role": made.role_arn}
     return outputs
 
@@ -379,7 +379,7 @@ def build_storage(
     args["subnet_id"] = pulumi.Output.from_input(ids).apply(lambda found: found[0])
     if clients:
         args["client_groups"] = clients
-    made = SharedStorage(f"{workload.spec.name}-data", args, options)  # type: ignore[arg-type]
+    made = SharedStorage.of(f"{workload.spec.name}-data", args, opts=options)
     return {"files": made.dns_name, "mount": made.mount_name}
 
 
@@ -394,4 +394,4 @@ def build_budget(decision: Decision, region: str, account: dict[str, str], optio
     if args is not None:
         from sizewell.components.aws.limits.guards import BudgetAlarms
 
-        BudgetAlarms("budget", {**args, **account}, options)  # type: ignore[typeddict-item]
+        BudgetAlarms.of("budget", args, account, opts=options)

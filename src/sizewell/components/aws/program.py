@@ -33,7 +33,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             services = managed.endpoint_services(here)
             if services != list(standing.MACHINE_ENDPOINTS):
                 wanted["endpoint_services"] = services
-            network = Network(f"network-{region}", wanted, options)  # type: ignore[arg-type]
+            network = Network.of(f"network-{region}", wanted, opts=options)
             place |= {
                 "vpc_id": network.vpc_id,
                 "vpc_cidr": wanted.get("cidr", "10.40.0.0/16"),
@@ -72,7 +72,7 @@ def _build_here(
 
             args = pool_args(decision, workload, pool, settings)
             args |= launching.boot(decision, workload, pool, settings)
-            group = GpuNodeGroup(name, {**args, **place, **subnets(args["zones"])}, options)  # type: ignore[typeddict-item]
+            group = GpuNodeGroup.of(name, args, place, subnets(args["zones"]), opts=options)
             outputs[name] = {"group": group.group_name, "role": group.role_arn}
             clients.setdefault(workload.spec.name, {})[name] = group.security_group_id
         elif target == "fleet":
@@ -111,7 +111,7 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
         args = ttl_args(decision, region)
         if args is not None:
             options = pulumi.ResourceOptions(provider=provider(region, settings))
-            guard = TtlGuard(f"end-{region}", {**args, **account(settings)}, options)  # type: ignore[typeddict-item]
+            guard = TtlGuard.of(f"end-{region}", args, account(settings), opts=options)
             outputs[f"end-{region}"] = {"document": guard.document_name}
     return outputs
 

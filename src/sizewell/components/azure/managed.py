@@ -57,7 +57,7 @@ def build_keys(decision: Decision, region: str, settings: Settings, options: pul
 
     owned = lasting_args(decision)  # they outlive the machines
     args = {**owned, "region": region, "salt": settings.salt, "protected": settings.deletion_protection}
-    keys = CustomerKeys(f"keys-{region}", args, options)  # type: ignore[arg-type]
+    keys = CustomerKeys.of(f"keys-{region}", args, opts=options)
     return {
         "disks": {"disk_encryption_set_id": keys.disk_encryption_set_id},
         "secrets": {"secrets_key": {"key_url": keys.secrets_key_url, "vault_id": keys.vault_id}},
@@ -78,7 +78,7 @@ def armed(
 
     ender = limits_plans.ender(decision.stack, region)
     args = {**owned_args(decision), "region": region, "resource_group": group, "ender": ender}
-    return EndRights(f"end-rights-{region}", args, options).resource_group  # type: ignore[arg-type]
+    return EndRights.of(f"end-rights-{region}", args, opts=options).resource_group
 
 
 def build_kubernetes(
@@ -105,7 +105,7 @@ def build_kubernetes(
     args |= keys.get("disks", {})
     if place.get("api_subnet_id"):
         args |= {"api_subnet_id": place["api_subnet_id"], **keys.get("secrets", {})}
-    cluster = AksCluster(name, args, options)  # type: ignore[arg-type]
+    cluster = AksCluster.of(name, args, opts=options)
     outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
     metrics = {"workspace_id": cluster.metrics_workspace_id, "query_url": cluster.metrics_query_url}
     named = cluster.cluster_name
@@ -117,14 +117,14 @@ def build_kubernetes(
         wanted |= {"metrics": metrics} if "guard" in wanted else {}
         if zones := zones_of(place):
             wanted["private_dns_zone_ids"] = zones
-        made = AksGpuPool(one, wanted, options)  # type: ignore[arg-type]
+        made = AksGpuPool.of(one, wanted, opts=options)
         # a cluster takes one change of its pools at a time: the next one hears its name after this one stands
         named = pulumi.Output.all(cluster.cluster_name, made.pool_name).apply(lambda known: known[0])
         outputs[one] = {"nodePool": agent_pool_name(one), "writer": made.writer_client_id}
         writers[one] = made.writer_client_id if workload.checkpoint else ""
     operators = {**operators_args(decision, pairs), **mirrors(), "kubeconfig": cluster.kubeconfig}
     if operators["runtimes"]:
-        AksOperators(f"operators-{region}", operators)  # type: ignore[arg-type]
+        AksOperators.of(f"operators-{region}", operators)
     queues = build_queues(decision, region, pairs, settings, kubeconfig=cluster.kubeconfig)
 
     def target(workload: Workload, pool: Pool) -> Target:
@@ -201,24 +201,24 @@ def build_ml(
     if zones := zones_of(place):
         there["private_dns_zone_ids"] = zones
     name = f"ml-{region}"
-    workspace = AmlWorkspace(name, {**to.workspace_args(decision, region, settings), **there}, options)  # type: ignore[typeddict-item]
+    workspace = AmlWorkspace.of(name, to.workspace_args(decision, region, settings), there, opts=options)
     outputs: dict[str, Any] = {name: {"workspace": workspace.workspace_name}}
     inside = {"resource_group": place["resource_group"], "workspace": workspace.workspace_name}
     for workload, pool in pairs:
         one = pool_name(workload, pool)
         if workload.kind == "notebook":
             args = {**to.instance_args(decision, workload, pool), **inside}
-            notebook = AmlComputeInstance(one, args, options)  # type: ignore[arg-type]
+            notebook = AmlComputeInstance.of(one, args, opts=options)
             outputs[one] = {"notebook": notebook.instance_name}
         elif workload.kind == "inference":
             container = containers.container_of("azureml", one, allowed=ENDPOINT_KEYS, example=EXAMPLE)
             args = {**to.endpoint_args(decision, workload, pool, container), **inside}
-            endpoint = AmlOnlineEndpoint(one, args, options)  # type: ignore[arg-type]
+            endpoint = AmlOnlineEndpoint.of(one, args, opts=options)
             outputs[one] = {"endpoint": endpoint.endpoint_name}
         else:
             args = {**to.compute_args(decision, workload, pool, settings), **there, **inside}
             args |= {"storage_id": workspace.storage_id, "registry_id": workspace.registry_id}
-            compute = AmlComputeCluster(one, args, options)  # type: ignore[arg-type]
+            compute = AmlComputeCluster.of(one, args, opts=options)
             outputs[one] = {"compute": compute.compute_name, "identity": compute.identity_id}
     return outputs
 
@@ -243,7 +243,7 @@ def build_storage(
             continue
         there = {"resource_group": place["resource_group"], "subnet_id": place["files_subnet_id"]}
         args = {**storage_args(decision, workload, settings), **there, **keys.get("files", {})}
-        files = SharedStorage(name, args, options)  # type: ignore[arg-type]
+        files = SharedStorage.of(name, args, opts=options)
         outputs[name] = {"address": files.address}
     return outputs
 
@@ -260,4 +260,4 @@ def build_budget(decision: Decision, region: str, settings: Settings, options: p
         starts = pulumi.Config("sizewell").get("budgetStarts")
         args |= {"starts": starts} if starts else {}
         args |= {"subscription": settings.accounts[0]} if len(settings.accounts) == 1 else {}
-        BudgetAlarms("budget", args, options)  # type: ignore[arg-type]
+        BudgetAlarms.of("budget", args, opts=options)

@@ -28,7 +28,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         place = dict(settings.network)
         if not place:
             wanted = {**network_args(decision, region), **managed.network_extras(here)}
-            network = Network(f"network-{region}", wanted, options)  # type: ignore[arg-type]
+            network = Network.of(f"network-{region}", wanted, opts=options)
             place = {
                 "resource_group": network.resource_group,
                 "subnet_id": network.subnet_id,
@@ -71,7 +71,7 @@ def _build_here(
         args |= launching.boot(decision, workload, pool, settings)
         if name in settings.images:
             args["image"] = settings.images[name]
-        made = GpuScaleSet(name, args, options)  # type: ignore[arg-type]
+        made = GpuScaleSet.of(name, args, opts=options)
         outputs[name] = {"scaleSet": made.scale_set_name, "identity": made.identity_id}
     if found := by_target.get("kubernetes"):
         outputs |= managed.build_kubernetes(decision, region, found, settings, place=place, keys=keys, options=options)
@@ -92,7 +92,7 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
         if args is not None:
             options = pulumi.ResourceOptions(provider=provider(region, settings))
             name = limits_plans.guard_name(region)
-            outputs[name] = {"workflow": TtlGuard(name, args, options).workflow_id}  # type: ignore[arg-type]
+            outputs[name] = {"workflow": TtlGuard.of(name, args, opts=options).workflow_id}
     return outputs
 
 

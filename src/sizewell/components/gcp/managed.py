@@ -40,18 +40,20 @@ def build_managed(
         if target_of(workload, pool) == "cloud-run":
             from sizewell.components.gcp.services.run import CloudRunGpu
 
-            run = CloudRunGpu(name, {**run_args(decision, workload, pool, settings), "project": project}, options)  # type: ignore[typeddict-item]
+            run = CloudRunGpu.of(name, run_args(decision, workload, pool, settings), {"project": project}, opts=options)
             outputs[name] = {"service": run.service_name, "uri": run.uri, "account": run.service_account}
         elif workload.kind == "inference":
             from sizewell.components.gcp.services.vertex import VertexEndpoint
 
-            endpoint = VertexEndpoint(name, {**endpoint_args(decision, workload, pool), "project": project}, options)  # type: ignore[typeddict-item]
+            endpoint = VertexEndpoint.of(
+                name, endpoint_args(decision, workload, pool), {"project": project}, opts=options
+            )
             outputs[name] = {"endpoint": endpoint.endpoint}
         else:
             from sizewell.components.gcp.services.vertex import VertexTraining
 
             args = {**training_args(decision, workload, pool, settings), "project": project}
-            training = VertexTraining(name, args, options)  # type: ignore[arg-type]
+            training = VertexTraining.of(name, args, opts=options)
             outputs[name] = {"workflow": training.workflow_name, "launcher": training.launcher}
     return outputs
 
@@ -83,7 +85,7 @@ def build_budget(decision: Decision, region: str, settings: Settings, *, options
         return
     from sizewell.components.gcp.limits.guards import BudgetAlarms
 
-    BudgetAlarms("budget", {**args, "project": project_of(settings), "billing_account": account}, options)  # type: ignore[typeddict-item]
+    BudgetAlarms.of("budget", args, {"project": project_of(settings), "billing_account": account}, opts=options)
 
 
 def project_of(settings: Settings) -> str:

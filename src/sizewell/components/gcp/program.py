@@ -69,7 +69,7 @@ def _build_cluster(
     nodes_cidr = place.pop("cidr", NODES_CIDR)
     if not place:
         args = network_args(decision, region, fabric, fabric_zone)
-        network = Network(f"network-{region}", args, options)  # type: ignore[arg-type]
+        network = Network.of(f"network-{region}", args, opts=options)
         fabric_networks, fabric_subnetworks = network.interfaces()
         place = {
             "project": settings.accounts[0] if settings.accounts else network.project,
@@ -80,10 +80,8 @@ def _build_cluster(
         }
     place["project"] = managed.armed(decision, region, place["project"], options)
     cluster_place = {**place, "multi_networking": bool(fabric_networks)}
-    cluster = GkeCluster(
-        f"cluster-{region}",
-        {**cluster_args(decision, region, zones, settings), **cluster_place},  # type: ignore[typeddict-item]
-        options,
+    cluster = GkeCluster.of(
+        f"cluster-{region}", cluster_args(decision, region, zones, settings), cluster_place, opts=options
     )
     inside_first: list[pulumi.Resource] = []
     if fabric_networks:
@@ -91,7 +89,7 @@ def _build_cluster(
 
         inside = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "fabric": fabric}
         inside |= {"networks": fabric_networks, "subnetworks": fabric_subnetworks}
-        direct = GpuDirect(f"gpudirect-{region}", inside, options)  # type: ignore[arg-type]
+        direct = GpuDirect.of(f"gpudirect-{region}", inside, opts=options)
         inside_first.append(direct)
         outputs[f"gpudirect-{region}"] = {"networks": direct.networks, "installers": direct.installers}
     mirror = {"registry": found} if (found := pulumi.Config("sizewell").get("registry")) else {}
@@ -104,7 +102,7 @@ def _build_cluster(
         args |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
         if pool_fabric(workload, pool) and fabric_networks:
             args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
-        made = AcceleratorPool(name, args, options)  # type: ignore[arg-type]
+        made = AcceleratorPool.of(name, args, opts=options)
         # a cluster takes one change of its pools at a time: the next one hears its name after this one stands
         named = pulumi.Output.all(cluster.cluster_name, made.pool_names).apply(lambda known: known[0])
         outputs[name] = {"cluster": cluster.cluster_name, "pools": made.pool_names}
@@ -121,7 +119,7 @@ def _build_cluster(
         queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors, **mirror}
         if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(here, settings)}):
             queueing["namespaces"] = spaces
-        queues = Queueing(f"queues-{region}", queueing)  # type: ignore[arg-type]
+        queues = Queueing.of(f"queues-{region}", queueing)
         outputs[f"queues-{region}"] = {"queues": queues.queues}
     project, queued = place["project"], f"queues-{region}" in outputs
 
@@ -192,12 +190,12 @@ def _build_storage(
         wanted = {**storage_args(decision, workload, zone), **place}
         if admins := pulumi.Config("sizewell").get_object("fileAdmins"):
             wanted["admins"] = admins
-        files = SharedStorage(name, wanted, options)  # type: ignore[arg-type]
+        files = SharedStorage.of(name, wanted, opts=options)
         claim = {"kubeconfig": kubeconfig, "address": files.address, "claim": physical_name(name, limit=63)}
         claim["capacity_gib"] = capacity_gib(wanted["bytes_needed"])
         if run := settings.runs.get(workload.spec.name):
             claim["namespace"] = run.namespace
-        made = FilesVolume(name, {**owned_args(decision), **claim}, options)  # type: ignore[typeddict-item]
+        made = FilesVolume.of(name, owned_args(decision), claim, opts=options)
         outputs[name] = {"address": files.address, "claim": made.claim_name}
     return outputs
 
@@ -216,7 +214,7 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
             options = pulumi.ResourceOptions(provider=provider(region, settings))
             project = managed.project_of(settings)
             name = guard_name(region)
-            guard = TtlGuard(name, {**args, "project": project}, options)  # type: ignore[typeddict-item]
+            guard = TtlGuard.of(name, args, {"project": project}, opts=options)
             outputs[name] = {"workflow": guard.workflow_name, "job": guard.job_name}
     return outputs
 
