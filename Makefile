@@ -52,7 +52,7 @@ test: setup checkov training ## all tests, at most 12 minutes on two cores
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not soak"
 
 soak: setup checkov training ## the long runs
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m soak
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs -m soak
 
 engine: setup ## only the tests under the real Pulumi engine
 	@$(BIN)/python -m pytest -q -m engine

@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="Slurm's daemons need root on Linux"),
     pytest.mark.skipif(bool(ABSENT), reason=f"Slurm's own daemons judge nothing: {', '.join(ABSENT)} are absent"),
 ]
-BRIDGE = "sizewell-slurm"
+BRIDGE = f"szb{os.getpid()}"  # a name of an interface has 15 characters
 GRACE_S = 20
 AWS = """#!/bin/bash
 verb=$2; shift 2
@@ -82,35 +82,51 @@ def boot(nodes, devices):
 
 
 class Machine:
-    def __init__(self, folder, number, devices):
-        self.number = number
+    def __init__(self, folder, number):
+        self.number, self.process, self.link = number, None, f"sz{os.getpid()}-{number}"
+        self.log = (folder / f"machine-{number}.log").open("w")
+
+    def start(self, folder, devices):
+        number = self.number
         env = {**os.environ, "FOLDER": str(folder), "IP": f"10.77.0.{number}", "NUMBER": str(number)}
         env |= {"DEVICES": str(devices), "PAUSE": "1", "PATIENCE": "4"}
-        self.log = (folder / f"machine-{number}.log").open("w")
         self.process = subprocess.Popen(
-            ["unshare", "-n", "-m", "-u", "-p", "-f", "--kill-child", "bash", str(folder / "machine.sh")],
+            [
+                "setpriv",
+                "--pdeathsig",
+                "KILL",
+                "unshare",
+                "-n",
+                "-m",
+                "-u",
+                "-p",
+                "-f",
+                "--kill-child",
+                "bash",
+                str(folder / "machine.sh"),
+            ],
             env=env,
             stdout=self.log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         self.inside = until(lambda: children(self.process.pid))[0]
-        link = f"szs{number}"
-        ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", self.inside)
-        ip("link", "set", link, "master", BRIDGE, "up")
+        ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.inside)
+        ip("link", "set", self.link, "master", BRIDGE, "up")
 
     def run(self, *command, check=True):
         """What a command says on this machine."""
-        inside = ["nsenter", "-t", self.inside, "-n", "-m", "-u", "-p", f"--wd={'/mnt'}"]
+        inside = ["nsenter", "-t", self.inside, "-n", "-m", "-u", "-p", "--wd=/mnt"]
         made = subprocess.run([*inside, *command], check=False, capture_output=True, text=True, timeout=60)
         assert not check or made.returncode == 0, made.stderr + made.stdout
         return made.stdout
 
     def gone(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        subprocess.run(["ip", "link", "del", f"szs{self.number}"], check=False, capture_output=True)  # else it lingers
+        if self.process is not None:
+            if self.process.poll() is None:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        subprocess.run(["ip", "link", "del", self.link], check=False, capture_output=True)  # else it lingers
         self.log.close()
 
 
@@ -144,8 +160,9 @@ class Cluster:
         (folder / "boot.sh").write_text(boot(nodes, devices))
 
     def start(self, number, devices=None):
-        machine = Machine(self.folder, number, self.devices if devices is None else devices)
-        self.machines.append(machine)
+        machine = Machine(self.folder, number)
+        self.machines.append(machine)  # so that it ends with the test, whatever happens from here on
+        machine.start(self.folder, self.devices if devices is None else devices)
         return machine
 
     def logs(self):
