@@ -128,6 +128,10 @@ class TaskArgs(TypedDict):
     """layers, hidden, heads, ... of a model without a name."""
     family: NotRequired[str]
     """decoder, encoder, vision or diffusion."""
+    engine: NotRequired[str]
+    """Software that the spec names, as vllm; the engine of the model's family unless told."""
+    engine_version: NotRequired[str]
+    """Its release, as the spec names it."""
     resolution: NotRequired[int]
     """Of images: pixels along a side."""
     precision: NotRequired[str]

@@ -58,7 +58,10 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
         allowed = [str(option) for option in _literals(_annotation(loc, root))]
         near = difflib.get_close_matches(found.lower(), allowed, 1, 0.5) if isinstance(found, str) else []
         listed = " | ".join(allowed) or str(context.get("expected", "")).replace("'", "")
-        return Fault(path=path, found=found, allowed=listed, fix=f"did you mean {near[0]}?" if near else "")
+        fix = f"did you mean {near[0]}?" if near else ""
+        if path == "kind" and isinstance(found, str):
+            fix = NOT_OURS.get(found.lower().replace("_", "-").replace(" ", "-"), fix)
+        return Fault(path=path, found=found, allowed=listed, fix=fix)
     if kind == "unit":
         return Fault(path=path, found=found, allowed=context["allowed"], fix=_latency(path, found) or context["fix"])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
@@ -74,6 +77,18 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
         return Fault(path=path, found=found, allowed="text", fix=fix)
     return Fault(path=path, found=found, message=f"{str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}")
 
+
+_STEPS: Final = "steps belong to an orchestrator: write a spec for each and have it call `sizewell launch STACK STEP`"
+_SEARCH: Final = "a search is its orchestrator's: write a spec for one trial and have each call `sizewell launch`"
+_DEVICES: Final = (
+    "devices at the edge are sized here and updated elsewhere: leave updates to the software of their fleet"
+)
+# Kinds of work that people bring and that nothing here runs, with the way out.
+NOT_OURS: Final = {
+    **dict.fromkeys(("pipeline", "pipelines", "kubeflow", "kubeflow-pipelines", "workflow", "dag"), _STEPS),
+    **dict.fromkeys(("katib", "tuning", "hyperparameter-tuning", "sweep"), _SEARCH),
+    **dict.fromkeys(("ota", "ota-update", "over-the-air", "edge-update", "edge-deployment"), _DEVICES),
+}
 
 # Latencies of requests, and from which bare number on it is milliseconds that are meant.
 _MILLISECONDS_FROM: Final = {"slo.ttft": 10, "slo.tpot": 1, "slo.latency": 100}
