@@ -28,12 +28,12 @@ $(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-checkov: $(SCANNERS_STAMP) ## make .venv-checkov: Checkov and zizmor, which cannot share an environment with Pulumi
+checkov: $(SCANNERS_STAMP) ## make .venv-checkov: Checkov, zizmor and the data of AWS, which cannot share an environment with Pulumi
 
 $(SCANNERS_STAMP): requirements/checkov.txt $(STAMP)
 	@echo "setting up $(SCANNERS) (once; about half a minute) ..."
 	@test -x $(SCANNERS)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(SCANNERS)
-	@$(BIN)/uv pip install --quiet --python $(SCANNERS)/bin/python --require-hashes -r requirements/checkov.txt
+	@$(BIN)/uv pip install --quiet --no-deps --python $(SCANNERS)/bin/python --require-hashes -r requirements/checkov.txt
 	@touch $@
 
 training: $(TRAINING_STAMP) ## make .venv-train: PyTorch and JAX, in which the entry scripts of training jobs are tested

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 
 from sizewell.components.access import Access, read_access
+from sizewell.components.notify import check_notify
 from sizewell.launch.adopted import Adopted, read_adopted
 from sizewell.launch.run import Run, read_run
 from sizewell.sizing.errors import ConfigError, Fault
@@ -36,6 +37,11 @@ class Settings:
     images: dict[str, str] = field(default_factory=dict)
     access: Access | None = None
 
+    def namespace(self, workload: str) -> str:
+        """The Kubernetes namespace in which a workload's pods run, and whose account writes its checkpoints."""
+        run = self.runs.get(workload)
+        return run.namespace if run else "default"
+
     @property
     def salt(self) -> str:
         """What keeps our bucket names apart from everybody else's; the same for a cluster and its checkpoints."""
@@ -50,7 +56,7 @@ def read_settings() -> Settings:
     zones = config.get_object("zones") or []
     images = config.get_object("images") or {}
     protection = config.get_object("deletionProtection")
-    faults = []
+    faults: list[Fault] = []
     if not isinstance(accounts, list) or not all(isinstance(account, str) and account for account in accounts):
         faults.append(
             Fault(path="sizewell:accounts", found=accounts, allowed="a list of account ids, each quoted as a string")
@@ -61,6 +67,7 @@ def read_settings() -> Settings:
         faults.append(Fault(path="sizewell:deletionProtection", found=protection, allowed="true or false"))
     if not isinstance(network, dict):
         faults.append(Fault(path="sizewell:network", found=network, allowed="a mapping of an existing network's ids"))
+    faults += check_notify(config.get_object("notify") or {})
     if not isinstance(images, dict) or not all(isinstance(image, str) for image in images.values()):
         faults.append(Fault(path="sizewell:images", found=images, allowed="a mapping of pools to machine images"))
     access = None if (stated := config.get("access")) is None else read_access(_plain(config, stated))

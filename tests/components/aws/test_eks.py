@@ -512,7 +512,8 @@ def test_every_accelerated_machine_has_image_taint_and_metric(shape: Shape):
 def test_what_the_guard_stopped_stays_stopped_until_somebody_wakes_it():
     resources = record(lambda: EksNodeGroup("chat", {**POOL, "account": "123456789012"}))
     stop = only(resources, "aws:cloudwatch/metricAlarm:MetricAlarm", "chat-idle-stop").inputs
-    rule = only(resources, "aws:cloudwatch/eventRule:EventRule").inputs
+    rule = only(resources, "aws:cloudwatch/eventRule:EventRule", "chat-stop").inputs
+    assert rule["scheduleExpression"] == "rate(1 hour)"  # a stop that failed is tried again
     assert json.loads(rule["eventPattern"])["resources"] == [
         f"arn:aws:cloudwatch:us-east-1:123456789012:alarm:{stop['name']}"
     ]

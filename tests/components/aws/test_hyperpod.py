@@ -175,7 +175,8 @@ def test_its_machines_change_addresses_in_their_own_network_only():
     change = next(one for one in json.loads(policy)["Statement"] if one["Sid"] == "Addresses")
     assert change["Condition"] == {"ArnLikeIfExists": {"ec2:Vpc": "arn:aws:ec2:us-east-1:*:vpc/vpc-1"}}
     with_network = hyperpod_plans.machine_policy(region="us-east-1", vpc="", cluster_arn="", stack="Dev AWS")
-    subnets, pods = (json.loads(with_network)["Statement"][number] for number in (2, 5))
+    named = {statement["Sid"]: statement for statement in json.loads(with_network)["Statement"]}
+    subnets, pods = named["Subnets"], named["Pods"]
     assert subnets["Resource"] == "arn:aws:ec2:us-east-1:*:subnet/*"
     assert subnets["Condition"] == {"StringEquals": {"aws:ResourceTag/sizewell-stack": "dev-aws"}}
     assert pods["Resource"] == "arn:aws:eks:us-east-1:*:cluster/*"

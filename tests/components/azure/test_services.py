@@ -1,6 +1,5 @@
 """Budget, hard end, storage, keys, OpenAI on Azure: what they make, what they really do, what they refuse."""
 
-import json
 import re
 
 import pulumi
@@ -22,6 +21,7 @@ from azure_recording import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from logic_run import Azure
 
 from sizewell.components.azure import parts
 from sizewell.components.azure.keys.vault import CustomerKeys
@@ -152,76 +152,6 @@ def test_costs_are_counted_by_the_stack_s_tag_from_the_start_of_a_month():
     assert told == {("Actual", 50.0), ("Actual", 80.0), ("Actual", 100.0), ("Forecasted", 100.0)}
 
 
-class Azure:
-    """Runs a workflow's actions as Azure would: what it calls, in the order that it allows."""
-
-    def __init__(self, answers):
-        self.answers, self.calls, self.items, self.bodies = answers, [], {}, {}
-
-    def run(self, actions):
-        done = {}
-        while len(done) < len(actions):
-            ready = [n for n, a in actions.items() if n not in done and set(a.get("runAfter", {})) <= done.keys()]
-            assert ready, f"never runs: {set(actions) - done.keys()}"
-            for name in ready:
-                allowed = actions[name].get("runAfter", {})
-                done[name] = (
-                    self.act(name, actions[name])
-                    if all(done[before] in states for before, states in allowed.items())
-                    else "Skipped"
-                )
-        return done
-
-    def act(self, name, action):
-        kind = action["type"]
-        if kind == "Http":
-            return self.http(name, action["inputs"])
-        if kind == "If":
-            if all(self.holds(one) for one in action["expression"]["and"]):
-                return "Succeeded" if "Failed" not in self.run(action["actions"]).values() else "Failed"
-            return "Succeeded"
-        state = "Succeeded"
-        for item in self.value(action["foreach"]) or []:
-            self.items[name] = item
-            if "Failed" in self.run(action["actions"]).values():
-                state = "Failed"
-        return state
-
-    def http(self, name, inputs):
-        assert inputs["authentication"]["type"] == "ManagedServiceIdentity"
-        uri = re.sub(r"@\{(.+?)\}", lambda found: str(self.value(f"@{found[1]}")), inputs["uri"])
-        body = self.value(inputs["body"]) if isinstance(inputs.get("body"), str) else inputs.get("body")
-        self.calls.append((inputs["method"], uri.removeprefix("https://management.azure.com"), body))
-        answer = self.answers.get(uri.removeprefix("https://management.azure.com").partition("?")[0], {})
-        if answer == "fails" and inputs["method"] != "GET":
-            return "Failed"
-        self.bodies[name] = answer
-        return "Succeeded"
-
-    def holds(self, condition):
-        ((operator, operands),) = condition.items()
-        if operator == "not":
-            return not self.holds(operands)
-        left, right = (self.value(one) for one in operands)
-        return left == right if operator == "equals" else left > right
-
-    def value(self, text):
-        """The few functions that the definitions use."""
-        if not (isinstance(text, str) and text.startswith("@")):
-            return text
-        return eval(  # noqa: S307  (an expression of our own, rewritten to Python)
-            re.sub(r"\?\[('[^']+')\]", r".get(\1, {})", text[1:]),
-            {},
-            {
-                "body": self.bodies.get,
-                "items": self.items.get,
-                "length": len,
-                "json": json.loads,
-                "setProperty": lambda found, key, what: {**found, key: what},
-            },
-        )
-
-
 GROUP = "/subscriptions/0000/resourceGroups/rg"
 TAGS = {"sizewell-stack": "dev-azure"}
 
@@ -243,8 +173,8 @@ def test_the_end_takes_what_carries_the_tag_to_zero_and_leaves_the_rest():
             provider("Microsoft.Insights/autoscaleSettings"): {"value": [{"id": autoscale, "tags": TAGS}]},
             provider("Microsoft.Compute/virtualMachineScaleSets"): {"value": [{"id": machines, "tags": TAGS}]},
             provider("Microsoft.MachineLearningServices/workspaces"): {"value": [{"id": ml, "tags": TAGS}]},
-            f"{ml}/computes": {"value": [{"id": f"{ml}/computes/tune"}]},
-            f"{ml}/onlineEndpoints": {"value": [{"id": f"{ml}/onlineEndpoints/chat"}]},
+            f"{ml}/computes": {"value": [{"id": f"{ml}/computes/tune", "tags": TAGS}, {"id": f"{ml}/computes/ours"}]},
+            f"{ml}/onlineEndpoints": {"value": [{"id": f"{ml}/onlineEndpoints/chat", "tags": TAGS}]},
             autoscale: "fails",
         }
     )
@@ -255,6 +185,7 @@ def test_the_end_takes_what_carries_the_tag_to_zero_and_leaves_the_rest():
     assert done.index(("PATCH", autoscale)) < done.index(("PATCH", machines))
     assert ("DELETE", f"{ml}/computes/tune") in done
     assert ("DELETE", f"{ml}/onlineEndpoints/chat") in done
+    assert ("DELETE", f"{ml}/computes/ours") not in done  # somebody's, without the stack's tag
     assert not [uri for _, uri in done if foreign in uri]
     assert {body["sku"]["capacity"] for _, uri, body in azure.calls if body and "sku" in body} == {0}
 

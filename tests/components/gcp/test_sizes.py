@@ -152,7 +152,7 @@ def test_the_hard_end_empties_what_has_the_label_and_nothing_else(early):
             done.append(f"{method} {url.rpartition('/v1/')[2] or url}")
             return {}
         if url.endswith("/clusters"):
-            pools = [{"name": "train"}]
+            pools = [{"name": "train", "autoscaling": {"enabled": True}}]
             mine = {"name": "c1", "resourceLabels": {"sizewell-stack": "dev-gcp"}, "nodePools": pools}
             return {"clusters": [mine, {"name": "c2", "resourceLabels": {}, "nodePools": pools}]}
         if url.endswith("/services"):
@@ -170,7 +170,7 @@ def fails(url, code, body):
         if at.endswith(url):
             raise Failed(code, body)
         if at.endswith("/clusters"):
-            pools = [{"name": "stuck"}, {"name": "train"}]
+            pools = [{"name": name, "autoscaling": {"enabled": True}} for name in ("stuck", "train")]
             return {"clusters": [{"name": "c", "resourceLabels": {"sizewell-stack": "dev-gcp"}, "nodePools": pools}]}
         if at.endswith("/customJobs"):
             return {"customJobs": [{"name": "projects/p/customJobs/1"}]}
@@ -186,7 +186,7 @@ def test_an_end_that_fails_in_one_place_goes_on_in_all_others_and_is_heard_of():
     answer, done = fails("/stuck:setAutoscaling", 400, {"message": "no"})
     with pytest.raises(Failed, match="asked again in an hour"):
         run(end, answer=answer, now=datetime(2026, 9, 22, tzinfo=UTC).timestamp())
-    assert done == ["train:setAutoscaling", "train:setSize", "services", "1:cancel", "endpoints"]
+    assert done == ["stuck:setSize", "train:setAutoscaling", "train:setSize", "services", "1:cancel", "endpoints"]
 
 
 @pytest.mark.parametrize(("reason", "heard"), [("SERVICE_DISABLED", False), ("IAM_PERMISSION_DENIED", True)])

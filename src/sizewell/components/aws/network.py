@@ -153,14 +153,19 @@ class Network(Owned):
             description="Writes the VPC's flow logs",
             assume_role_policy=plans.assume_role("vpc-flow-logs.amazonaws.com"),
         )
-        write = ["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"]
+        write = ["logs:CreateLogStream", "logs:PutLogEvents"]
         # By name in any account: a role only ever acts in its own, and so the policy is known at preview.
         arn = f"arn:{plans.partition(region)}:logs:{region}:*:log-group:{group_name}"
         self.make(
             iam.RolePolicy,
             f"{name}-flow",
             role=role.id,
-            policy=plans.policy([{"Effect": "Allow", "Action": write, "Resource": [arn, f"{arn}:*"]}]),
+            policy=plans.policy(
+                [
+                    {"Effect": "Allow", "Action": write, "Resource": f"{arn}:*"},
+                    {"Effect": "Allow", "Action": "logs:DescribeLogStreams", "Resource": arn},
+                ]
+            ),
         )
         self.make(
             ec2.FlowLog,

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
-from pulumi_aws import autoscaling, cloudwatch, ec2, iam, sns
+from pulumi_aws import autoscaling, cloudwatch, ec2, iam
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.args import GpuNodeGroupArgs
 from sizewell.components.aws.checks import check_pool
+from sizewell.components.aws.fleets.plans import interruption_poller
+from sizewell.components.aws.limits import notices
 from sizewell.components.aws.storage.mounts import mount_script
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
@@ -74,7 +76,7 @@ class GpuNodeGroup(Owned):
     def _identity(self, name: str, args: GpuNodeGroupArgs) -> tuple[iam.Role, iam.InstanceProfile]:
         """A role that Systems Manager, the metrics agent and the checkpoint writer need, and no more."""
         region = args["region"]
-        inline = {"metrics": plans.metrics_policy(region=region)}
+        inline = {"metrics": plans.metrics_policy()}
         if writer := args.get("writer"):
             inline["checkpoints"] = plans.writer_policy(
                 region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
@@ -131,7 +133,8 @@ class GpuNodeGroup(Owned):
         """User data: metrics agent, file systems, the caller's commands; known at preview where nothing is mounted."""
 
         def script(mounts: Sequence[Mapping[str, str]]) -> str:
-            commands = [mount_script(mounts), args.get("start_script", "")]
+            signal = interruption_poller() if args["capacity_mode"] == "spot" else ""
+            commands = [mount_script(mounts), signal, args.get("start_script", "")]
             return plans.user_data(
                 runtime=plans.runtime_of(shape),
                 region=args["region"],
@@ -250,7 +253,7 @@ class GpuNodeGroup(Owned):
         guard, runtime = args.get("guard"), plans.runtime_of(shape)
         if guard is None or runtime not in plans.METRIC:
             return
-        topic = self.make(sns.Topic, f"{name}-notices", kms_master_key_id=key_arn)
+        topic = notices.topic(self, f"{name}-notices", key_arn=key_arn, region=args["region"])
         alarms = {"idle": (guard["window_s"], topic.arn)}
         if guard["action"] == "scale-to-zero":
             stop = self.make(

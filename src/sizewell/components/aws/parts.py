@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
-from pulumi_aws import autoscaling, ec2, iam, kms
+from pulumi_aws import autoscaling, ec2, iam, kms, ssm
 from pulumi_aws import vpc as rules
 
 from sizewell.components.aws import plans
@@ -92,6 +92,20 @@ def key_use(args: Mapping[str, Any], key: pulumi.Input[str]) -> pulumi.Input[str
     if alias := args.get("kms_key_alias"):
         return key_use_policy(every, {"ForAnyValue:StringEquals": {"kms:ResourceAliases": alias}})
     return derive(key_use_policy, key)
+
+
+def message_key_use(region: str) -> str:
+    """A policy to send into topics and queues under keys that the stack made itself, which are named by its tag."""
+    return plans.policy(
+        [
+            {
+                "Effect": "Allow",
+                "Action": ["kms:Decrypt", "kms:GenerateDataKey"],
+                "Resource": f"arn:{plans.partition(region)}:kms:{region}:*:key/*",
+                "Condition": {"StringEquals": {"aws:ResourceTag/sizewell-stack": legal(pulumi.get_stack())}},
+            }
+        ]
+    )
 
 
 def key_use_policy(arn: str, condition: Mapping[str, Mapping[str, str]] | None = None) -> str:
@@ -240,6 +254,20 @@ def machine_settings(
     }
 
 
+def image_id(owner: Owned, image: str) -> pulumi.Input[str]:
+    """The id behind `image`: an EC2 Fleet that keeps its size takes no `resolve:ssm:`, fleets of type instant alone do
+    (docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-launch-template.html), so that it is asked for at each update.
+    """
+    if not image.startswith(RESOLVED):
+        return image
+    options = pulumi.InvokeOptions(parent=owner)
+    found: pulumi.Output[str] = ssm.get_parameter_output(name=image.removeprefix(RESOLVED), opts=options).value
+    return found
+
+
+RESOLVED = "resolve:ssm:"
+
+
 def reservation_target(reservation: str) -> dict[str, str]:
     """What a launch template says of a capacity reservation, by id or by the ARN of a resource group.
 
@@ -314,10 +342,21 @@ def inline_policy(owner: Owned, name: str, role: iam.Role, document: pulumi.Inpu
     owner.make(iam.RolePolicy, name, role=role.id, policy=document)
 
 
-def start_policy(definition: str, role_arn: str, *queues: str) -> str:
-    """Start one automation of Systems Manager with one role; say into `queues` what could not be started."""
+def start_policy(automation: str, role_arn: str, *queues: str) -> str:
+    """Start one automation of Systems Manager with one role; say into `queues` what could not be started.
+
+    `automation` is the ARN of its document. AWS authorises the start on the document, on the execution that it makes,
+    whose id nobody knows before, and, for callers that name it so, on the definition
+    (docs.aws.amazon.com/service-authorization/latest/reference/list_awssystemsmanager.html).
+    """
+    place, _, document = automation.partition(":document/")
+    started = [
+        automation,
+        f"{place}:automation-definition/{document}:*",
+        f"{place}:automation-execution/*",
+    ]
     statements: list[dict[str, Any]] = [
-        {"Effect": "Allow", "Action": "ssm:StartAutomationExecution", "Resource": definition},
+        {"Effect": "Allow", "Action": "ssm:StartAutomationExecution", "Resource": started},
         {
             "Effect": "Allow",
             "Action": "iam:PassRole",

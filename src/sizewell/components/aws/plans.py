@@ -107,7 +107,11 @@ def user_data(
 
 
 def _neuron_metrics(region: str, dimension: str) -> list[str]:
-    """The CloudWatch agent has no Neuron plug-in outside of Kubernetes: once a minute the highest core utilization."""
+    """The CloudWatch agent has no Neuron plug-in outside of Kubernetes: once a minute the highest core utilization.
+
+    Neuron's tools are not on the path of root
+    (awsdocs-neuron.readthedocs-hosted.com/en/latest/tools/neuron-sys-tools/neuron-monitor-user-guide.html).
+    """
     query = (
         "max([c['neuroncore_utilization'] for r in json.load(sys.stdin)['neuron_runtime_data'] "
         "for c in r['report']['neuroncore_counters']['neuroncores_in_use'].values()] or [0])"
@@ -116,13 +120,30 @@ def _neuron_metrics(region: str, dimension: str) -> list[str]:
         "cat > /usr/local/bin/sizewell-neuron-metrics <<'METRICS'",
         "#!/bin/bash",
         "set -euo pipefail",
-        f'value=$(neuron-monitor | head -1 | python3 -c "import json,sys; print({query})")',
+        "PATH=$PATH:/opt/aws/neuron/bin",
+        # the monitor writes a line each second for ever, and dies of the pipe that head closes: no failure
+        f'value=$({{ neuron-monitor || true; }} | head -1 | python3 -c "import json,sys; print({query})")',
         f"aws cloudwatch put-metric-data --region {region} --namespace {METRIC_NAMESPACE} \\",
         f"  --metric-name {METRIC['neuron']} --unit Percent --value $value --dimensions {dimension}",
         "METRICS",
         "chmod +x /usr/local/bin/sizewell-neuron-metrics",
-        "echo '* * * * * root /usr/local/bin/sizewell-neuron-metrics' > /etc/cron.d/sizewell-neuron-metrics",
+        *timer("sizewell-neuron-metrics", "/usr/local/bin/sizewell-neuron-metrics", every="1min"),
     ]
+
+
+def timer(name: str, command: str, *, every: str) -> list[str]:
+    """Shell lines that run a command from now on, again and again: Amazon Linux 2023 has systemd, and no cron.
+
+    >>> timer("look", "/usr/bin/look", every="5min")[-1]
+    'systemctl enable --now look.timer'
+    """
+    service = ["[Service]", "Type=oneshot", f"ExecStart={command}"]
+    clock = ["[Timer]", "OnActiveSec=30s", f"OnUnitActiveSec={every}", "AccuracySec=1s"]
+    lines = []
+    for suffix, content in (("service", service), ("timer", [*clock, "[Install]", "WantedBy=timers.target"])):
+        unit = ["[Unit]", f"Description={name}", *content]
+        lines += [f"cat > /etc/systemd/system/{name}.{suffix} <<'UNIT'", *unit, "UNIT"]
+    return [*lines, "systemctl daemon-reload", f"systemctl enable --now {name}.timer"]
 
 
 def idle_alarm(*, runtime: str, guard: GuardArgs, group: str, seconds: int) -> dict[str, Any]:
@@ -269,9 +290,8 @@ def writer_policy(*, region: str, bucket: str, key_alias: str) -> str:
     )
 
 
-def metrics_policy(*, region: str) -> str:
+def metrics_policy() -> str:
     """What the metrics agent does, and nothing more."""
-    arn = partition(region)
     return policy(
         [
             {
@@ -282,12 +302,6 @@ def metrics_policy(*, region: str) -> str:
                 "Condition": {"StringEquals": {"cloudwatch:namespace": METRIC_NAMESPACE}},
             },
             {"Sid": "Tags", "Effect": "Allow", "Action": "ec2:DescribeTags", "Resource": "*"},
-            {
-                "Sid": "Images",
-                "Effect": "Allow",
-                "Action": "ssm:GetParameter",
-                "Resource": f"arn:{arn}:ssm:{region}::parameter/aws/service/*",
-            },
         ]
     )
 

@@ -9,6 +9,7 @@ from pulumi_azure_native import authorization, managedidentity, monitor, network
 
 from sizewell.components.azure import plans
 from sizewell.components.azure.args import WriterArgs, guid
+from sizewell.components.notify import hooks, receivers, with_emails
 from sizewell.components.owned import Owned
 
 
@@ -139,7 +140,12 @@ def zones_of(args: Mapping[str, Any], *services: str) -> dict[str, pulumi.Input[
 
 
 def action_group(owner: Owned, name: str, args: Mapping[str, Any], emails: Sequence[str]) -> monitor.ActionGroup:
-    """Who hears of an alert: the named addresses; without any it stands in the portal and in whatever reads alerts."""
+    """Who hears of an alert: the named addresses, the stack's receivers; without any it stands in the portal alone."""
+    notify = with_emails(receivers(), emails)
+    addresses = [
+        {"name": label, "service_uri": pulumi.Output.secret(address), "use_common_alert_schema": True}
+        for label, address in hooks(notify).items()
+    ]
     return owner.make(
         monitor.ActionGroup,
         name,
@@ -149,8 +155,9 @@ def action_group(owner: Owned, name: str, args: Mapping[str, Any], emails: Seque
         enabled=True,
         email_receivers=[
             {"name": f"mail-{number}", "email_address": email, "use_common_alert_schema": True}
-            for number, email in enumerate(emails)
+            for number, email in enumerate(notify["emails"])
         ],
+        **({"webhook_receivers": addresses} if addresses else {}),
     )
 
 

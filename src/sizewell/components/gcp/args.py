@@ -228,7 +228,7 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
             "bucket": bucket_name(decision, workload, settings),
             "account": writer_account(decision, workload),
             "service_account": physical_name(workload.spec.name, limit=63),
-            "namespace": "default",
+            "namespace": settings.namespace(workload.spec.name),
         }
     return {**args, **guard_args(workload, prepaid=mode == "reservation"), **schedule_args(workload)}
 

@@ -263,5 +263,5 @@ class AcceleratorPool(Owned):
             combiner="AND",
             severity="WARNING",
             conditions=[{"display_name": "accelerators idle", "condition_threshold": condition}],
-            notification_channels=[parts.notices(self, name, args)],
+            notification_channels=parts.notices(self, name, args),
         )

@@ -1,13 +1,15 @@
 """Resources that several Google Cloud components need: keys of their own, and who may use them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
 from pulumi_gcp import kms, monitoring, projects, pubsub, serviceaccount
 
 from sizewell.components.gcp import plans
+from sizewell.components.notify import receivers, with_emails
 from sizewell.components.owned import Owned
+from sizewell.components.tags import legal, short_hash
 
 
 def own_key(
@@ -69,10 +71,12 @@ def account(
     return made
 
 
-def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> pulumi.Output[str]:
-    """A channel of alerts into a topic of its own, which Cloud Monitoring may write to: else notices are lost.
+def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> list[pulumi.Output[str]]:
+    """Channels of alerts: one for each receiver of the stack, and one into a topic of its own, which keeps notices for
+    a week for whoever reads its subscription.
 
-    Its agent comes with a project's first channel; all agents of a project begin with the project's number.
+    Cloud Monitoring may write to the topic: else notices are lost. Its agent comes with a
+    project's first channel; all agents of a project begin with the project's number.
     """
     topic = owner.make(pubsub.Topic, f"{name}-notices", project=args["project"])
     channel = owner.make(
@@ -95,5 +99,49 @@ def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> pulumi.Output[s
         member=known.email.apply(lambda email: plans.agent_member(email, "gcp-sa-monitoring-notification")),
         opts=pulumi.ResourceOptions(depends_on=[channel]),
     )
-    channel_id: pulumi.Output[str] = channel.id
-    return channel_id
+    keep(owner, f"{name}-notices", args, topic)
+    return [channel.id, *channels(owner, name, args)]
+
+
+def keep(owner: Owned, name: str, args: Mapping[str, Any], topic: pubsub.Topic) -> None:
+    """A subscription that keeps a topic's messages for a week: without one they are gone at once."""
+    owner.make(
+        pubsub.Subscription,
+        name,
+        name=owner.physical(name, 255),
+        project=args["project"],
+        topic=topic.id,
+        message_retention_duration="604800s",
+        expiration_policy={"ttl": ""},  # without it a subscription that nobody reads is gone after a month
+    )
+
+
+def channels(
+    owner: Owned, name: str, args: Mapping[str, Any], *, emails: Sequence[str] = (), mail_alone: bool = False
+) -> list[pulumi.Output[str]]:
+    """A channel of Cloud Monitoring for each receiver of the stack and each of `emails`.
+
+    `mail_alone` leaves the others out: budgets take e-mail channels only
+    (cloud.google.com/billing/docs/how-to/budgets-notification-recipients).
+    """
+    notify = with_emails(receivers(), emails)
+    wanted: dict[str, dict[str, Any]] = {
+        f"mail-{legal(email)}": {"type": "email", "labels": {"email_address": email}} for email in notify["emails"]
+    }
+    if not mail_alone:
+        for address in notify.get("webhooks", []):
+            labels = {"url": pulumi.Output.secret(address)}
+            wanted[f"hook-{short_hash(address)}"] = {"type": "webhook_tokenauth", "labels": labels}
+        for key in notify.get("pagerduty", []):
+            secret = {"service_key": pulumi.Output.secret(key)}
+            wanted[f"pagerduty-{short_hash(key)}"] = {"type": "pagerduty", "sensitive_labels": secret}
+    return [
+        owner.make(
+            monitoring.NotificationChannel,
+            f"{name}-{label}",
+            display_name=f"{label.partition('-')[0]} for {name}",
+            project=args["project"],
+            **settings,
+        ).id
+        for label, settings in wanted.items()
+    ]

@@ -215,6 +215,8 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
         found += _cluster("aws", first.region, first.environment)
     for footing in footings:
         alarms = (2 if footing.stops else 1) if footing.guarded else 0
+        if alarms > 1 and (footing.target == "fleet" or (footing.target == "kubernetes" and footing.from_zero)):
+            alarms += 1  # of stops that could not be started: an automation does what alarms alone cannot
         if footing.target in ("machines", "fleet", *ON_EKS) and alarms:
             found.append(
                 _monthly(footing.name, f"{alarms} alarms" if alarms > 1 else "alarm", "cloudwatch.alarm", alarms)
@@ -227,6 +229,7 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
             found.append(_monthly(footing.name, "encryption key of checkpoints", "kms.key"))
     if ends:
         found.append(_monthly(f"end-{first.region}", "encryption key", "kms.key"))
+        found.append(_monthly(f"end-{first.region}", "alarm", "cloudwatch.alarm"))
     return tuple(found)
 
 

@@ -194,7 +194,9 @@ def eks_cluster_args(
 def eks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
     """Arguments of one pool, all but the network's and the cluster's ids; as those of a node group without EKS."""
     lustre = workload.storage is not None and workload.storage.kind == "fsx-lustre"
-    return {**pool_args(decision, workload, pool, settings), "lustre": lustre}
+    space = settings.namespace(workload.spec.name)
+    args = {**pool_args(decision, workload, pool, settings), "lustre": lustre}
+    return args if space == "default" else {**args, "namespace": space}
 
 
 def plugin_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> dict[str, Any]:

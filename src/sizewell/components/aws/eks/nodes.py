@@ -191,7 +191,7 @@ class EksNodeGroup(Owned):
         guard, runtime = args.get("guard"), plans.runtime_of(shape)
         if guard is None or runtime not in eks_plans.METRICS:
             return
-        topic = eks_parts.notices(self, name, args, account)
+        topic, key = eks_parts.notices(self, name, args, account)
         alarms: dict[str, tuple[int, Any]] = {"idle": (guard["window_s"], topic.arn)}
         if guard["action"] == "scale-to-zero":
             action = self._to_least(name, args, scaled) if args["nodes_min"] else topic.arn
@@ -217,6 +217,8 @@ class EksNodeGroup(Owned):
                 content=eks_scaling.hold_document(),
                 may={"group": eks_scaling.hold_policy(region=args["region"], group=self.name_of(eks.NodeGroup, name))},
                 inputs={"Group": scaled},
+                key_arn=key.arn,
+                topic_arn=topic.arn,
             )
 
     def _to_least(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> pulumi.Output[str]:

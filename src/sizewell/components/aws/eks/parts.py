@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_aws import cloudwatch, eks, sns
+from pulumi_aws import cloudwatch, eks, kms, sns
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.limits import notices as limits_notices
 from sizewell.components.owned import GuardArgs, Owned
 
 
@@ -40,12 +41,21 @@ def pod_writer(owner: Owned, name: str, args: Mapping[str, Any], cluster: pulumi
     return arn
 
 
-def notices(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> sns.Topic:
-    """A topic with a key of its own, which CloudWatch may write to."""
-    key = parts.service_key(
-        owner, f"{name}-notices", account=account, region=args["region"], services=("cloudwatch.amazonaws.com",)
+PUBLISHERS = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
+
+
+def notices(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> tuple[sns.Topic, kms.Key]:
+    """A topic with a key of its own, which CloudWatch and EventBridge may write to; also into queues."""
+    key = parts.service_key(owner, f"{name}-notices", account=account, region=args["region"], services=PUBLISHERS)
+    topic = limits_notices.topic(
+        owner,
+        f"{name}-notices",
+        key_arn=key.arn,
+        region=args["region"],
+        account=account,
+        publishers=PUBLISHERS,
     )
-    return owner.make(sns.Topic, f"{name}-notices", kms_master_key_id=key.arn)
+    return topic, key
 
 
 def idle_alarm(

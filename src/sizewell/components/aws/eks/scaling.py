@@ -4,7 +4,6 @@ Sources: github.com/kubernetes/autoscaler, tag cluster-autoscaler-1.34.3, cloudp
 and chart 9.56.0.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ import pulumi
 
 from sizewell.components.aws import plans
 from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.limits.plans import automation
 from sizewell.components.aws.plans import runtime_of
 from sizewell.components.inputs import derive
 from sizewell.components.owned import GuardArgs
@@ -190,19 +190,7 @@ def hold_document() -> str:
             },
         },
     ]
-    return json.dumps(
-        {
-            "schemaVersion": "0.3",
-            "description": "Empties an idle pool and keeps it empty",
-            "assumeRole": "{{ Role }}",
-            "parameters": {
-                "Role": {"type": "AWS::IAM::Role::Arn", "description": "Role that may change the group"},
-                "Group": group,
-            },
-            "mainSteps": steps,
-        },
-        indent=1,
-    )
+    return automation("Empties an idle pool and keeps it empty", parameters={"Group": group}, steps=steps)
 
 
 def priorities(groups: Mapping[str, str]) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ import pulumi
 from sizewell.components.aws import plans
 from sizewell.components.aws.args import WriterArgs
 from sizewell.components.aws.checks import check_image, check_place, check_script, check_sold
+from sizewell.components.aws.limits.plans import automation
 from sizewell.components.faults import Faults, check_guard, check_owned
 from sizewell.components.owned import GuardArgs, OwnedArgs
 from sizewell.sizing.catalog.records import Shape
@@ -238,32 +239,20 @@ def idle_alarm(*, runtime: str, guard: GuardArgs, fleet: str, seconds: int) -> d
 
 def stop_document() -> str:
     """An automation that takes a fleet's target to zero; the fleet itself stays, as Pulumi owns its existence."""
-    return json.dumps(
-        {
-            "schemaVersion": "0.3",
-            "description": "Takes the target capacity of a spot fleet to zero",
-            "assumeRole": "{{ Role }}",
-            "parameters": {
-                "Role": {"type": "AWS::IAM::Role::Arn", "description": "Role that may modify the fleet"},
-                "Fleet": {"type": "String", "description": "Id of the fleet", "allowedPattern": "^fleet-[0-9a-f-]+$"},
-            },
-            "mainSteps": [
-                {
-                    "name": "ToZero",
-                    "action": "aws:executeAwsApi",
-                    "isEnd": True,
-                    "inputs": {
-                        "Service": "ec2",
-                        "Api": "ModifyFleet",
-                        "FleetId": "{{ Fleet }}",
-                        "ExcessCapacityTerminationPolicy": "termination",
-                        "TargetCapacitySpecification": {"TotalTargetCapacity": 0},
-                    },
-                }
-            ],
+    fleet = {"type": "String", "description": "Id of the fleet", "allowedPattern": "^fleet-[0-9a-f-]+$"}
+    empty = {
+        "name": "ToZero",
+        "action": "aws:executeAwsApi",
+        "isEnd": True,
+        "inputs": {
+            "Service": "ec2",
+            "Api": "ModifyFleet",
+            "FleetId": "{{ Fleet }}",
+            "ExcessCapacityTerminationPolicy": "termination",
+            "TargetCapacitySpecification": {"TotalTargetCapacity": 0},
         },
-        indent=1,
-    )
+    }
+    return automation("Takes the target capacity of a spot fleet to zero", parameters={"Fleet": fleet}, steps=[empty])
 
 
 def signal_document() -> str:

@@ -5,12 +5,12 @@ from operator import itemgetter
 from typing import Any
 
 import pulumi
-from pulumi_aws import cloudwatch, ec2, iam, kms, sns, sqs, ssm
+from pulumi_aws import cloudwatch, ec2, iam, kms, sqs, ssm
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.fleets import plans as fleet_plans
 from sizewell.components.aws.fleets.plans import SpotFleetArgs, check_fleet
-from sizewell.components.aws.limits import stopping
+from sizewell.components.aws.limits import notices, stopping
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
@@ -54,7 +54,7 @@ class SpotFleet(Owned):
             checkpointStore=args["writer"]["bucket"] if "writer" in args else "",
         )
         region = args["region"]
-        inline = {"metrics": plans.metrics_policy(region=region)}
+        inline = {"metrics": plans.metrics_policy()}
         if writer := args.get("writer"):
             inline["checkpoints"] = plans.writer_policy(
                 region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
@@ -106,7 +106,7 @@ class SpotFleet(Owned):
         return self.make(
             ec2.LaunchTemplate,
             f"{name}-nodes",
-            image_id=args.get("image") or plans.image_for(shape),
+            image_id=parts.image_id(self, args.get("image") or plans.image_for(shape)),
             iam_instance_profile={"arn": profile.arn},
             network_interfaces=plans.network_interfaces(shape, gang=False, security_groups=[group.id]),
             instance_initiated_shutdown_behavior="terminate",
@@ -202,7 +202,14 @@ class SpotFleet(Owned):
         guard, runtime = args.get("guard"), plans.runtime_of(shape)
         if guard is None or runtime not in plans.METRIC:
             return
-        topic = self.make(sns.Topic, f"{name}-notices", kms_master_key_id=key.arn)
+        topic = notices.topic(
+            self,
+            f"{name}-notices",
+            key_arn=key.arn,
+            region=args["region"],
+            account=account,
+            publishers=("cloudwatch.amazonaws.com", "events.amazonaws.com"),
+        )
         alarms: dict[str, tuple[int, list[Any]]] = {"idle": (guard["window_s"], [topic.arn])}
         if guard["action"] == "scale-to-zero":
             alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], [topic.arn])
@@ -224,6 +231,8 @@ class SpotFleet(Owned):
                     content=fleet_plans.stop_document(),
                     may={"fleet": self._may_empty(name, args["region"], account)},
                     inputs={"Fleet": fleet.id},
+                    key_arn=key.arn,
+                    topic_arn=topic.arn,
                 )
 
     def _may_empty(self, name: str, region: str, account: pulumi.Input[str]) -> pulumi.Input[str]:

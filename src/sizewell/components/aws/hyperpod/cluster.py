@@ -106,7 +106,7 @@ class HyperPodCluster(Owned):
             self,
             name,
             alarm="idle",
-            action=eks_parts.notices(self, name, args, account).arn,
+            action=eks_parts.notices(self, name, args, account)[0].arn,
             seconds=guard["window_s"],
             guard=guard,
             runtime=runtime,

@@ -322,6 +322,9 @@ def hyperpod_args(decision: Decision, workload: Workload, pool: Pool, settings: 
     }
     kept = ("environment", "owner", "cost_center", "expires", "facts", "region", "writer")
     held = {key: known[key] for key in kept if key in known}
+    space = settings.namespace(workload.spec.name)
+    if space != "default":
+        held["namespace"] = space
     return {**held, **guard_args(workload, prepaid=True), "groups": [group]}
 
 
@@ -354,40 +357,40 @@ def machine_policy(*, region: str, vpc: str, cluster_arn: str, stack: str) -> st
     ]
     change = [
         "ec2:AssignPrivateIpAddresses",
-        "ec2:AttachNetworkInterface",
-        "ec2:CreateNetworkInterface",
         "ec2:CreateNetworkInterfacePermission",
         "ec2:DeleteNetworkInterface",
         "ec2:DeleteNetworkInterfacePermission",
-        "ec2:DetachNetworkInterface",
-        "ec2:ModifyNetworkInterfaceAttribute",
         "ec2:UnassignPrivateIpAddresses",
     ]
+    attach, modify = ["ec2:AttachNetworkInterface", "ec2:DetachNetworkInterface"], "ec2:ModifyNetworkInterfaceAttribute"
+    make = "ec2:CreateNetworkInterface"
     arn = f"arn:{plans.partition(region)}:ec2:{region}:*"
     pods = cluster_arn or f"arn:{plans.partition(region)}:eks:{region}:*:cluster/*"
     interfaces, subnets, groups = (f"{arn}:{kind}/*" for kind in ("network-interface", "subnet", "security-group"))
     mine = {"aws:ResourceTag/sizewell-stack": legal(stack)}
-    where: list[dict[str, Any]] = [
-        {"Resource": [interfaces, subnets, groups], "Condition": {"ArnLikeIfExists": {"ec2:Vpc": f"{arn}:vpc/{vpc}"}}}
-    ]
+    own: dict[str, Any] = {"ArnLikeIfExists": {"ec2:Vpc": f"{arn}:vpc/{vpc}"}}
+    from_ours = own
     if not vpc:  # the cluster's own group and the interfaces have no tag of ours
-        where = [
-            {"Resource": [interfaces, groups], "Condition": {"StringEqualsIfExists": mine}},
-            {"Resource": subnets, "Condition": {"StringEquals": mine}},
-        ]
+        own, from_ours = {"StringEqualsIfExists": mine}, {"StringEquals": mine}
+    allowed: list[tuple[str, list[str], str, dict[str, Any]]] = [
+        ("Addresses", [*change, *attach, modify, make], interfaces, own),
+        ("Groups", [modify, make], groups, own),
+        ("Subnets", [make], subnets, from_ours),
+        ("Attach", attach, f"{arn}:instance/*", {}),
+    ]
     return plans.policy(
         [
             {"Sid": "Look", "Effect": "Allow", "Action": [*look, "ecr:GetAuthorizationToken"], "Resource": "*"},
             *[
-                {"Sid": f"Addresses{number or ''}", "Effect": "Allow", "Action": change, **one}
-                for number, one in enumerate(where)
+                {
+                    "Sid": name,
+                    "Effect": "Allow",
+                    "Action": actions,
+                    "Resource": where,
+                    **({"Condition": condition} if condition else {}),
+                }
+                for name, actions, where, condition in allowed
             ],
-            {
-                "Sid": "Attach",
-                "Effect": "Allow",
-                "Action": "ec2:AttachNetworkInterface",
-                "Resource": f"{arn}:instance/*",
-            },
             {
                 "Sid": "Names",
                 "Effect": "Allow",

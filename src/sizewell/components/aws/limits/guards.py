@@ -25,14 +25,18 @@ File systems, disks, addresses and control planes bill until `pulumi destroy`; i
 import json
 
 import pulumi
-from pulumi_aws import budgets, costexplorer, get_caller_identity_output, iam, scheduler, sns, sqs, ssm
+from pulumi_aws import budgets, costexplorer, get_caller_identity_output, iam, scheduler, sqs, ssm
 
 from sizewell.components.aws import parts, plans
+from sizewell.components.aws.limits import notices
 from sizewell.components.aws.limits import plans as limits_plans
 from sizewell.components.aws.limits.plans import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
 from sizewell.components.inputs import derive
+from sizewell.components.notify import receivers, with_emails
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal
+
+BILLING = ("budgets.amazonaws.com", "costalerts.amazonaws.com")
 
 
 class BudgetAlarms(Owned):
@@ -55,18 +59,17 @@ class BudgetAlarms(Owned):
             f"{name}-costs",
             account=account,
             region=args["region"],
-            services=("budgets.amazonaws.com", "costalerts.amazonaws.com"),
+            services=BILLING,
         )
-        topic = self.make(sns.Topic, f"{name}-costs", kms_master_key_id=key.arn)
-        published = self.make(
-            sns.TopicPolicy,
+        emails = args.get("emails", [])
+        topic, published = notices.topic_with_policy(
+            self,
             f"{name}-costs",
-            arn=topic.arn,
-            policy=derive(
-                lambda arn, number: limits_plans.topic_policy(topic=arn, account=number),
-                parts.arn_of(account, args["region"], "sns", self.name_of(sns.Topic, f"{name}-costs")),
-                account,
-            ),
+            key_arn=key.arn,
+            region=args["region"],
+            account=account,
+            publishers=BILLING,
+            emails=emails,
         )
         if args.get("activate_tag"):
             self.make(costexplorer.CostAllocationTag, f"{name}-tag", tag_key=limits_plans.STACK_TAG, status="Active")
@@ -79,7 +82,7 @@ class BudgetAlarms(Owned):
             limit_amount=f"{args['monthly_usd']:.2f}",
             limit_unit="USD",
             cost_filters=[{"name": "TagKeyValue", "values": [f"user:{limits_plans.STACK_TAG}${legal(args['stack'])}"]}],
-            notifications=limits_plans.notifications(topic.arn, args.get("emails", [])),
+            notifications=limits_plans.notifications(topic.arn, with_emails(receivers(), emails)["emails"][:10]),
             opts=pulumi.ResourceOptions(depends_on=[published]),
         )
         monitor = self.make(
@@ -137,13 +140,21 @@ class TtlGuard(Owned):
             region=region,
         )
         account = parts.account_of(args, hand)
+        publishers = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
         key = parts.service_key(
-            self, f"{name}-schedule", account=account, region=region, services=("scheduler.amazonaws.com",)
+            self,
+            f"{name}-schedule",
+            account=account,
+            region=region,
+            services=("scheduler.amazonaws.com", *publishers),
         )
-        lost = self.make(sqs.Queue, f"{name}-lost", kms_master_key_id=key.arn, message_retention_seconds=14 * 86400)
-        definition = parts.arn_of(
-            account, region, "ssm", f"automation-definition/{self.name_of(ssm.Document, f'{name}-end')}:*"
+        topic = notices.topic(
+            self, f"{name}-failed", key_arn=key.arn, region=region, account=account, publishers=publishers
         )
+        lost = notices.dead_letters(self, f"{name}-lost", key_arn=key.arn, topic_arn=topic.arn)
+        end = self.name_of(ssm.Document, f"{name}-end")
+        notices.failed_runs(self, f"{name}-failed", document=end, topic_arn=topic.arn)
+        automation = parts.arn_of(account, region, "ssm", f"document/{end}")
         role_arn = parts.arn_of(account, region, "iam", f"role/{self.name_of(iam.Role, f'{name}-end')}")
         lost_arn = parts.arn_of(account, region, "sqs", self.name_of(sqs.Queue, f"{name}-lost"))
         starter = parts.role(
@@ -152,8 +163,8 @@ class TtlGuard(Owned):
             trust=plans.assume_role("scheduler.amazonaws.com"),
             description=f"Starts the automation that ends {stack}",
             inline={
-                "start": derive(parts.start_policy, definition, role_arn, lost_arn),
-                "key": parts.key_use({"region": region}, key.arn),
+                "start": derive(parts.start_policy, automation, role_arn, lost_arn),
+                "key": parts.message_key_use(region),
             },
             region=region,
         )

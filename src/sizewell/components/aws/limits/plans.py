@@ -1,7 +1,7 @@
 """Budgets and the hard end of a stack: arguments, refusals, documents. Pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired
 
 from sizewell.components.aws import plans
@@ -9,7 +9,7 @@ from sizewell.components.aws.checks import check_region
 from sizewell.components.faults import Faults, check_owned
 from sizewell.components.limits import check_date, check_emails, check_ended, check_usd
 from sizewell.components.owned import OwnedArgs
-from sizewell.components.tags import legal
+from sizewell.components.tags import legal, physical_name
 
 STACK_TAG = "sizewell-stack"
 SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
@@ -94,24 +94,10 @@ def monitor_specification(stack: str) -> str:
     return json.dumps({"Tags": {"Key": f"user:{STACK_TAG}", "Values": [legal(stack)], "MatchOptions": ["EQUALS"]}})
 
 
-def topic_policy(*, topic: str, account: str) -> str:
-    """AWS Budgets and Cost Anomaly Detection of this account may publish."""
-    return plans.policy(
-        [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": ["budgets.amazonaws.com", "costalerts.amazonaws.com"]},
-                "Action": "sns:Publish",
-                "Resource": topic,
-                "Condition": {"StringEquals": {"aws:SourceAccount": account}},
-            }
-        ]
-    )
-
-
 def end_policy(*, region: str, stack: str) -> str:
     """Take the size of this stack's machines to zero, by tag; never data, keys or identities."""
     own = {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": legal(stack)}}
+    clusters = physical_name("sizewell", stack, limit=60)
     return plans.policy(
         [
             {
@@ -119,12 +105,16 @@ def end_policy(*, region: str, stack: str) -> str:
                 "Effect": "Allow",
                 "Action": [
                     "tag:GetResources",
+                    "application-autoscaling:DescribeScalableTargets",
                     "autoscaling:DescribeAutoScalingGroups",
+                    "ec2:DescribeFleets",
                     "ec2:DescribeInstances",
                     "eks:DescribeNodegroup",
                     "sagemaker:DescribeCluster",
+                    "sagemaker:DescribeInferenceComponent",
                     "sagemaker:DescribeNotebookInstance",
                     "sagemaker:DescribeTrainingJob",
+                    "sagemaker:ListApps",
                 ],
                 "Resource": "*",
                 "Condition": {"StringEquals": {"aws:RequestedRegion": region}},
@@ -133,18 +123,28 @@ def end_policy(*, region: str, stack: str) -> str:
                 "Sid": "ToZero",
                 "Effect": "Allow",
                 "Action": [
+                    "application-autoscaling:DeregisterScalableTarget",
                     "autoscaling:SuspendProcesses",
                     "autoscaling:UpdateAutoScalingGroup",
                     "ec2:ModifyFleet",
                     "ec2:TerminateInstances",
                     "eks:UpdateNodegroupConfig",
+                    "sagemaker:DeleteApp",
                     "sagemaker:DeleteCluster",
                     "sagemaker:DeleteEndpoint",
+                    "sagemaker:DeleteInferenceComponent",
                     "sagemaker:StopNotebookInstance",
                     "sagemaker:StopTrainingJob",
                 ],
                 "Resource": "*",
                 "Condition": own,
+            },
+            {
+                # sagemaker:DeleteCluster asks for it; SageMaker made the entry of its machines, and put no tag on it
+                "Sid": "HyperPodEntry",
+                "Effect": "Allow",
+                "Action": "eks:DeleteAccessEntry",
+                "Resource": f"arn:{plans.partition(region)}:eks:{region}:*:access-entry/{clusters}-*/role/*",
             },
             {
                 "Sid": "NeverData",
@@ -197,32 +197,84 @@ def end_document() -> str:
     )
 
 
+def look_policy(alarm_arn: str) -> str:
+    """Ask whether one alarm stands."""
+    return plans.policy([{"Effect": "Allow", "Action": "cloudwatch:DescribeAlarms", "Resource": alarm_arn}])
+
+
+def automation(description: str, *, parameters: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> str:
+    """An automation that takes `steps` while its alarm stands, and does nothing otherwise."""
+    look: list[Mapping[str, Any]] = [
+        {
+            "name": "LookAtTheAlarm",
+            "action": "aws:executeAwsApi",
+            "nextStep": "WhetherItStands",
+            "inputs": {"Service": "cloudwatch", "Api": "DescribeAlarms", "AlarmNames": ["{{ Alarm }}"]},
+            "outputs": [{"Name": "State", "Selector": "$.MetricAlarms[0].StateValue", "Type": "String"}],
+        },
+        {
+            "name": "WhetherItStands",
+            "action": "aws:branch",
+            "isEnd": True,
+            "inputs": {
+                "Choices": [
+                    {"Variable": "{{ LookAtTheAlarm.State }}", "StringEquals": "ALARM", "NextStep": steps[0]["name"]}
+                ]
+            },
+        },
+    ]
+    return json.dumps(
+        {
+            "schemaVersion": "0.3",
+            "description": description,
+            "assumeRole": "{{ Role }}",
+            "parameters": {
+                "Role": {"type": "AWS::IAM::Role::Arn", "description": "Role that looks and stops"},
+                "Alarm": {"type": "String", "description": "Name of the alarm that has to stand"},
+                **parameters,
+            },
+            "mainSteps": [*look, *steps],
+        },
+        indent=1,
+    )
+
+
 END_SCRIPT = """\
+import time
+
 import boto3
+
+GONE = ("NotFound", "not exist", "ould not find")  # tags outlive what they were on by some days
+WAIT_S = 300  # for inference components, before their endpoint
 
 
 def end(events, context):
     stack = events["Stack"]
-    report = {"ended": [], "kept": [], "failed": []}
+    report = {"ended": [], "kept": [], "failed": [], "wake": []}
 
     def attempt(arn, call, **inputs):
         try:
             call(**inputs)
             report["ended"].append(arn)
+            return True
         except Exception as error:
-            report["failed"].append(arn + ": " + str(error))
+            if not any(word in str(error) for word in GONE):
+                report["failed"].append(arn + ": " + str(error))
+            return False
 
     scaling = boto3.client("autoscaling")
 
     def empty(**sizes):
         scaling.update_auto_scaling_group(**sizes)
-        stay = {"AutoScalingGroupName": sizes["AutoScalingGroupName"], "ScalingProcesses": ["Launch"]}
-        scaling.suspend_processes(**stay)  # no morning and no autoscaler brings them back
+        name = sizes["AutoScalingGroupName"]
+        scaling.suspend_processes(AutoScalingGroupName=name, ScalingProcesses=["Launch"])  # else schedules refill it
+        wake = "aws autoscaling resume-processes --scaling-processes Launch --auto-scaling-group-name "
+        report["wake"].append(wake + name)
 
     filters = [{"Name": "tag:sizewell-stack", "Values": [stack]}]
     for page in scaling.get_paginator("describe_auto_scaling_groups").paginate(Filters=filters):
         for group in page["AutoScalingGroups"]:
-            held = any(one["ProcessName"] == "Launch" for one in group.get("SuspendedProcesses", []))
+            held = any(process["ProcessName"] == "Launch" for process in group.get("SuspendedProcesses", []))
             if group["MinSize"] or group["DesiredCapacity"] or not held:
                 name = group["AutoScalingGroupName"]
                 attempt(
@@ -235,16 +287,61 @@ def end(events, context):
     tags = [{"Key": "sizewell-stack", "Values": [stack]}]
     arns = []
     for page in boto3.client("resourcegroupstaggingapi").get_paginator("get_resources").paginate(TagFilters=tags):
-        arns += [one["ResourceARN"] for one in page["ResourceTagMappingList"]]
+        arns += [resource["ResourceARN"] for resource in page["ResourceTagMappingList"]]
     ec2, eks, sagemaker = boto3.client("ec2"), boto3.client("eks"), boto3.client("sagemaker")
+    targets = boto3.client("application-autoscaling")
 
-    def end_one(arn):
+    def kind_of(arn):
         service, path = arn.split(":", 5)[2], arn.split(":", 5)[5]
         kind, _, name = path.partition("/")
+        return service, kind, name
+
+    def unscaled(kinds):
+        # what scales by itself would be scaled back, and SageMaker deletes no endpoint that is scaled
+        own = {kind + "/" + name for service, kind, name in map(kind_of, arns) if kind in kinds}
+        for page in targets.get_paginator("describe_scalable_targets").paginate(ServiceNamespace="sagemaker"):
+            for target in page["ScalableTargets"]:
+                if "/".join(target["ResourceId"].split("/")[:2]) in own:
+                    inputs = {"ResourceId": target["ResourceId"], "ScalableDimension": target["ScalableDimension"]}
+                    deregister = targets.deregister_scalable_target
+                    attempt(target["ResourceId"], deregister, ServiceNamespace="sagemaker", **inputs)
+
+    def components_gone():
+        # an endpoint cannot go before its inference components, and those take minutes
+        waiting = []
+        for arn in arns:
+            if kind_of(arn)[:2] == ("sagemaker", "inference-component"):
+                guarded(arn, component_goes, arn, waiting)
+        deadline = time.time() + WAIT_S
+        while waiting and time.time() < deadline:
+            time.sleep(10)
+            waiting = [(arn, name) for arn, name in waiting if status_of(name)]
+        report["failed"] += [arn + ": is still being deleted; its endpoint goes in the next hour" for arn, _ in waiting]
+
+    def component_goes(arn, waiting):
+        name = kind_of(arn)[2]
+        status, delete = status_of(name), sagemaker.delete_inference_component
+        if status == "Deleting" or (status and attempt(arn, delete, InferenceComponentName=name)):
+            waiting.append((arn, name))
+
+    def status_of(name):
+        # None for a component that is gone
+        try:
+            found = sagemaker.describe_inference_component(InferenceComponentName=name)
+            return found["InferenceComponentStatus"]
+        except Exception as error:
+            if any(word in str(error) for word in GONE):
+                return None
+            raise
+
+    def end_one(arn):
+        service, kind, name = kind_of(arn)
         if (service, kind) == ("ec2", "fleet"):
-            capacity = {"TotalTargetCapacity": 0}
-            inputs = {"FleetId": name, "TargetCapacitySpecification": capacity}
-            attempt(arn, ec2.modify_fleet, ExcessCapacityTerminationPolicy="termination", **inputs)
+            for fleet in ec2.describe_fleets(FleetIds=[name])["Fleets"]:
+                held = fleet["TargetCapacitySpecification"]["TotalTargetCapacity"]
+                if held and not fleet["FleetState"].startswith("deleted"):
+                    inputs = {"FleetId": name, "TargetCapacitySpecification": {"TotalTargetCapacity": 0}}
+                    attempt(arn, ec2.modify_fleet, ExcessCapacityTerminationPolicy="termination", **inputs)
         elif (service, kind) == ("eks", "nodegroup"):
             cluster, group = name.split("/")[:2]
             held = eks.describe_nodegroup(clusterName=cluster, nodegroupName=group)["nodegroup"]["scalingConfig"]
@@ -262,24 +359,40 @@ def end(events, context):
             status = sagemaker.describe_notebook_instance(NotebookInstanceName=name)["NotebookInstanceStatus"]
             if status == "InService":
                 attempt(arn, sagemaker.stop_notebook_instance, NotebookInstanceName=name)
+        elif (service, kind) == ("sagemaker", "domain"):
+            for page in sagemaker.get_paginator("list_apps").paginate(DomainIdEquals=name):
+                for app in page["Apps"]:
+                    if app["Status"] in ("InService", "Pending"):
+                        wanted = ("DomainId", "UserProfileName", "SpaceName", "AppType", "AppName")
+                        inputs = {key: app[key] for key in wanted if app.get(key)}
+                        attempt(arn + "/" + app["AppName"], sagemaker.delete_app, **inputs)
         elif (service, kind) == ("sagemaker", "training-job"):
             status = sagemaker.describe_training_job(TrainingJobName=name)["TrainingJobStatus"]
             if status == "InProgress":
                 attempt(arn, sagemaker.stop_training_job, TrainingJobName=name)
         elif (service, kind) == ("ec2", "instance"):
             found = ec2.describe_instances(InstanceIds=[name])["Reservations"]
-            states = [one["State"]["Name"] for held in found for one in held["Instances"]]
+            states = [instance["State"]["Name"] for held in found for instance in held["Instances"]]
             if "running" in states or "pending" in states:
                 attempt(arn, ec2.terminate_instances, InstanceIds=[name])
         elif service in ("s3", "fsx", "elasticfilesystem") or kind in ("volume", "snapshot"):
             report["kept"].append(arn)
 
-    for arn in arns:
+    def guarded(what, call, *inputs):
         try:
-            end_one(arn)
-        except Exception as error:  # tags outlive what they were on by some days
-            if not any(word in str(error) for word in ("NotFound", "not exist", "ould not find")):
-                report["failed"].append(arn + ": " + str(error))
+            call(*inputs)
+        except Exception as error:
+            if not any(word in str(error) for word in GONE):
+                report["failed"].append(what + ": " + str(error))
+
+    guarded("scalable targets", unscaled, ("endpoint", "inference-component"))
+    last = [arn for arn in arns if kind_of(arn)[:2] == ("sagemaker", "endpoint")]
+    for arn in arns:
+        if arn not in last:
+            guarded(arn, end_one, arn)
+    guarded("inference components", components_gone)
+    for arn in last:
+        guarded(arn, end_one, arn)
     if report["failed"]:
         raise RuntimeError("; ".join(report["failed"]))
     return report

@@ -1,15 +1,24 @@
-"""What an alarm alone cannot stop: alarm -> EventBridge -> an automation of Systems Manager."""
+"""What an alarm alone cannot stop: alarm -> EventBridge -> an automation of Systems Manager.
+
+The rule that starts the automation does so once an hour as well, and the automation itself asks whether the alarm still
+stands: a stop that was denied, throttled or cancelled is tried again as long as the machines stay idle. A start that
+does not come about lies in a dead-letter queue, a run that fails is told of: both reach the pool's receivers.
+"""
 
 import json
 from collections.abc import Mapping
 
 import pulumi
-from pulumi_aws import cloudwatch, iam, ssm
+from pulumi_aws import cloudwatch, iam, sqs, ssm
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.aws.limits import notices
+from sizewell.components.aws.limits import plans as limits_plans
 from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
+
+AGAIN = "rate(1 hour)"
 
 
 def stop_on_alarm(
@@ -22,10 +31,14 @@ def stop_on_alarm(
     content: str,
     may: Mapping[str, pulumi.Input[str]],
     inputs: Mapping[str, pulumi.Input[str]],
+    key_arn: pulumi.Input[str],
+    topic_arn: pulumi.Input[str],
 ) -> None:
-    """When the alarm of the name `alarm` goes off, run the automation `content` with `inputs` and a role that `may`.
+    """While the alarm of the name `alarm` stands, run the automation `content` with `inputs` and a role that `may`.
 
-    `content` takes its role as the parameter Role; `may` are the role's policies by name.
+    `content` takes its role as the parameter Role and the alarm's name as Alarm; `may` are the role's policies by name,
+    beside the right to look at the alarm. Who hears of a failure reads `topic_arn`, encrypted with `key_arn`, whose
+    policies let EventBridge in.
     """
     document = owner.make(
         ssm.Document, f"{name}-stop", document_type="Automation", document_format="JSON", content=content
@@ -35,26 +48,41 @@ def stop_on_alarm(
         f"{name}-stop",
         trust=plans.assume_role("ssm.amazonaws.com"),
         description=f"Takes {name} to zero",
-        inline=may,
+        inline={
+            **may,
+            "alarm": derive(limits_plans.look_policy, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")),
+        },
         region=region,
     )
     stop = owner.name_of(ssm.Document, f"{name}-stop")
     definition = parts.arn_of(account, region, "ssm", f"automation-definition/{stop}:$DEFAULT")
+    automation = parts.arn_of(account, region, "ssm", f"document/{stop}")
     role_arn = parts.arn_of(account, region, "iam", f"role/{owner.name_of(iam.Role, f'{name}-stop')}")
     starter = parts.role(
         owner,
         f"{name}-stop-start",
         trust=plans.assume_role("events.amazonaws.com"),
         description=f"Starts the automation that takes {name} to zero",
-        inline={"automation": derive(parts.start_policy, definition, role_arn)},
+        inline={"automation": derive(parts.start_policy, automation, role_arn)},
         region=region,
     )
     rule = owner.make(
         cloudwatch.EventRule,
         f"{name}-stop",
-        description=f"{name} was idle for its window and its grace",
+        description=f"{name} was idle for its window and its grace; asked again every hour",
+        schedule_expression=AGAIN,
         event_pattern=derive(fleet_plans.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")),
     )
+    lost = notices.dead_letters(owner, f"{name}-stop-lost", key_arn=key_arn, topic_arn=topic_arn)
+    rule_arn = parts.arn_of(account, region, "events", f"rule/{owner.name_of(cloudwatch.EventRule, f'{name}-stop')}")
+    lost_arn = parts.arn_of(account, region, "sqs", owner.name_of(sqs.Queue, f"{name}-stop-lost"))
+    owner.make(
+        sqs.QueuePolicy,
+        f"{name}-stop-lost",
+        queue_url=lost.url,
+        policy=derive(lambda queue, source: parts.queue_policy(queue=queue, rule_arns=[source]), lost_arn, rule_arn),
+    )
+    notices.failed_runs(owner, f"{name}-stop-failed", document=stop, topic_arn=topic_arn)
     owner.make(
         cloudwatch.EventTarget,
         f"{name}-stop",
@@ -63,8 +91,13 @@ def stop_on_alarm(
         role_arn=starter.arn,
         input=pulumi.Output.all(hand.arn, *inputs.values()).apply(
             lambda known: json.dumps(
-                {**{key: [value] for key, value in zip(inputs, known[1:], strict=True)}, "Role": [known[0]]}
+                {
+                    **{key: [value] for key, value in zip(inputs, known[1:], strict=True)},
+                    "Role": [known[0]],
+                    "Alarm": [alarm],
+                }
             )
         ),
+        dead_letter_config={"arn": lost.arn},
         opts=pulumi.ResourceOptions(depends_on=[document]),
     )

@@ -156,7 +156,7 @@ class AsyncEndpoint(Owned):
             region=args["region"],
             services=("sagemaker.amazonaws.com",),
         )
-        parts.inline_policy(self, f"{name}-containers-key", role, parts.key_use({"region": args["region"]}, key.arn))
+        parts.inline_policy(self, f"{name}-containers-key", role, parts.message_key_use(args["region"]))
         topic = self.make(sns.Topic, f"{name}-notices", kms_master_key_id=key.arn)
         publish = derive(
             lambda arn: plans.policy([{"Effect": "Allow", "Action": "sns:Publish", "Resource": arn}]),

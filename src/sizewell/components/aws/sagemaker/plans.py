@@ -138,20 +138,26 @@ def buckets_of(locations: Sequence[str]) -> list[str]:
 
 
 def read_policy(*, region: str, buckets: Sequence[str]) -> str:
-    """Get and list in these buckets, and the keys that S3 uses there."""
-    arn = f"arn:{plans.partition(region)}:s3:::"
+    """Get and list in these buckets, and decrypt with whatever key S3 uses there, for these buckets alone."""
+    names = [f"arn:{plans.partition(region)}:s3:::{bucket}" for bucket in buckets]
+    objects = [f"{name}/*" for name in names]
     return plans.policy(
         [
             {
                 "Effect": "Allow",
-                "Action": ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"],
-                "Resource": [f"{arn}{bucket}{suffix}" for bucket in buckets for suffix in ("", "/*")],
+                "Action": ["s3:ListBucket", "s3:GetBucketLocation"],
+                "Resource": names,
             },
+            {"Effect": "Allow", "Action": "s3:GetObject", "Resource": objects},
             {
                 "Effect": "Allow",
                 "Action": "kms:Decrypt",
                 "Resource": "*",
-                "Condition": {"StringEquals": {"kms:ViaService": f"s3.{region}.amazonaws.com"}},
+                "Condition": {
+                    "StringEquals": {"kms:ViaService": f"s3.{region}.amazonaws.com"},
+                    # the object, or its bucket where that has a bucket key
+                    "StringLike": {"kms:EncryptionContext:aws:s3:arn": [*names, *objects]},
+                },
             },
         ]
     )
@@ -160,20 +166,26 @@ def read_policy(*, region: str, buckets: Sequence[str]) -> str:
 def container_policy(*, region: str) -> str:
     """What SageMaker does with a container's role: network interfaces in the VPC, logs and metrics of its own."""
     arn = plans.partition(region)
+    interface, *around = (
+        f"arn:{arn}:ec2:{region}:*:{kind}/*" for kind in ("network-interface", "subnet", "security-group")
+    )
     return plans.policy(
         [
             {
                 "Sid": "Network",
                 "Effect": "Allow",
+                "Action": "ec2:CreateNetworkInterface",
+                "Resource": [interface, *around],
+            },
+            {
+                "Sid": "Interfaces",
+                "Effect": "Allow",
                 "Action": [
-                    "ec2:CreateNetworkInterface",
                     "ec2:CreateNetworkInterfacePermission",
                     "ec2:DeleteNetworkInterface",
                     "ec2:DeleteNetworkInterfacePermission",
                 ],
-                "Resource": [
-                    f"arn:{arn}:ec2:{region}:*:{kind}/*" for kind in ("network-interface", "subnet", "security-group")
-                ],
+                "Resource": interface,
             },
             {
                 "Sid": "Look",
@@ -383,7 +395,7 @@ def auto_stop(*, guard: GuardArgs, region: str) -> str:
         "cat > /opt/sizewell/auto_stop.py <<'PROGRAM'",
         program.rstrip(),
         "PROGRAM",
-        "echo '*/5 * * * * root /usr/bin/python3 /opt/sizewell/auto_stop.py' > /etc/cron.d/sizewell-auto-stop",
+        *plans.timer("sizewell-auto-stop", "/usr/bin/python3 /opt/sizewell/auto_stop.py", every="5min"),
         "",
     ]
     return base64.b64encode("\n".join(script).encode()).decode()

@@ -157,7 +157,9 @@ def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], set
 
 def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
     """Arguments of one pool, all but the network's and the cluster's ids; as those of a scale set."""
-    return pool_args(decision, workload, pool, settings)
+    space = settings.namespace(workload.spec.name)
+    args = pool_args(decision, workload, pool, settings)
+    return args if space == "default" else {**args, "namespace": space}
 
 
 def operators_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> dict[str, Any]:

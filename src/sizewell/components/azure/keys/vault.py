@@ -1,5 +1,7 @@
 """Keys of one's own on Azure: a vault, its keys, who may use them, and a disk encryption set."""
 
+from typing import Any
+
 import pulumi
 from pulumi_azure_native import compute, keyvault, resources
 
@@ -50,8 +52,18 @@ def key(
     vault: keyvault.Vault,
     group: pulumi.Input[str],
     opts: pulumi.ResourceOptions,
+    secrets: bool = False,
 ) -> keyvault.Key:
-    """A key that only wraps other keys and changes itself every year; old versions stay."""
+    """A key that changes itself every year; old versions stay. Disks and files wrap their own keys with it.
+
+    Kubernetes' secrets are encrypted and decrypted with the version that the cluster names
+    (learn.microsoft.com/azure/aks/use-kms-etcd-encryption), which therefore never expires.
+    """
+    lifetime: list[dict[str, Any]] = [{"action": {"type": "rotate"}, "trigger": {"time_after_create": "P1Y"}}]
+    rotation: dict[str, Any] = {"lifetime_actions": lifetime}
+    if not secrets:
+        lifetime.append({"action": {"type": "notify"}, "trigger": {"time_before_expiry": "P30D"}})
+        rotation["attributes"] = {"expiry_time": "P2Y"}
     return owner.make(
         keyvault.Key,
         name,
@@ -61,15 +73,9 @@ def key(
         properties={
             "kty": "RSA",
             "key_size": 3072,
-            "key_ops": ["wrapKey", "unwrapKey"],
+            "key_ops": ["encrypt", "decrypt"] if secrets else ["wrapKey", "unwrapKey"],
             "attributes": {"enabled": True, "exportable": False},
-            "rotation_policy": {
-                "attributes": {"expiry_time": "P2Y"},
-                "lifetime_actions": [
-                    {"action": {"type": "rotate"}, "trigger": {"time_after_create": "P1Y"}},
-                    {"action": {"type": "notify"}, "trigger": {"time_before_expiry": "P30D"}},
-                ],
-            },
+            "rotation_policy": rotation,
         },
         opts=opts,
     )
@@ -111,7 +117,9 @@ class CustomerKeys(Owned):
             self, f"{name}-vault", vault_name=vault_name, group=group.name, region=args["region"], opts=options
         )
         disks = key(self, f"{name}-disks", key_name="disks", vault=store, group=group.name, opts=options)
-        secrets = key(self, f"{name}-secrets", key_name="secrets", vault=store, group=group.name, opts=options)
+        secrets = key(
+            self, f"{name}-secrets", key_name="secrets", vault=store, group=group.name, opts=options, secrets=True
+        )
         user = parts.identity(
             self, f"{name}-disks", {"resource_group": group.name, "region": args["region"]}, protect=protected
         )

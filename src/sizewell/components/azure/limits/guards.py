@@ -38,6 +38,7 @@ from sizewell.components.azure.limits.plans import (
     check_rights,
     check_ttl,
 )
+from sizewell.components.notify import receivers, with_emails
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal
 
@@ -69,10 +70,11 @@ class BudgetAlarms(Owned):
             time_grain="Monthly",
             time_period={"start_date": limits_plans.month_start(args["starts"])},
             filter={"tags": {"name": "sizewell-stack", "operator": "In", "values": [legal(args["stack"])]}},
-            notifications=limits_plans.notifications(emails=args.get("emails", []), group=told.id),
-            opts=pulumi.ResourceOptions(
-                ignore_changes=["timePeriod"]
-            ),  # Azure keeps the months of a budget that stands
+            notifications=limits_plans.notifications(
+                emails=with_emails(receivers(), args.get("emails", []))["emails"][:50], group=told.id
+            ),
+            # Azure keeps the months of a budget that stands
+            opts=pulumi.ResourceOptions(ignore_changes=["timePeriod"]),
         )
         self.budget_name = budget.name
         self.action_group_id = told.id

@@ -134,9 +134,6 @@ def end_actions(*, group: Any, identity: Any, stack: str) -> dict[str, Any]:
         mine = {"equals": [f"@items('{loop}')?['tags']?['sizewell-stack']", stack]}
         return each(f"@body('{source}')?['value']", {f"{loop}-mine": when(mine, actions)}, after=[source])
 
-    def every(source: str, actions: Mapping[str, Any]) -> dict[str, Any]:
-        return each(f"@body('{source}')?['value']", actions, after=[source])
-
     off = {"properties": {"enabled": False}}
     gone = "&underlyingResourceAction=Delete"
     return {
@@ -148,7 +145,9 @@ def end_actions(*, group: Any, identity: Any, stack: str) -> dict[str, Any]:
         ),
         "sets": {
             **listed("Microsoft.Compute/virtualMachineScaleSets", "scale-sets"),
-            "runAfter": {"autoscale": ["Succeeded", "Failed"]},  # machines go, whatever happens before
+            "runAfter": {
+                "autoscale": ["Succeeded", "Failed", "Skipped", "TimedOut"]
+            },  # machines go, whatever was before
         },
         "set": for_each(
             "set", "sets", {"set-empty": act("PATCH", "set", "", "scale-sets", body={"sku": {"capacity": 0}})}
@@ -159,9 +158,11 @@ def end_actions(*, group: Any, identity: Any, stack: str) -> dict[str, Any]:
             "workspaces",
             {
                 "computes": act("GET", "workspace", "/computes", "ml"),
-                "compute": every("computes", {"compute-gone": act("DELETE", "compute", "", "ml", more=gone)}),
+                "compute": for_each(
+                    "compute", "computes", {"compute-gone": act("DELETE", "compute", "", "ml", more=gone)}
+                ),
                 "endpoints": act("GET", "workspace", "/onlineEndpoints", "ml"),
-                "endpoint": every("endpoints", {"endpoint-gone": act("DELETE", "endpoint", "", "ml")}),
+                "endpoint": for_each("endpoint", "endpoints", {"endpoint-gone": act("DELETE", "endpoint", "", "ml")}),
             },
         ),
     }

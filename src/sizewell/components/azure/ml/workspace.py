@@ -13,6 +13,7 @@ from pulumi_azure_native import (
 )
 
 from sizewell.components.azure import parts
+from sizewell.components.azure.ml import plans as ml_plans
 from sizewell.components.azure.ml.args import AmlWorkspaceArgs
 from sizewell.components.azure.ml.checks import check_workspace
 from sizewell.components.owned import Owned
@@ -51,6 +52,15 @@ class AmlWorkspace(Owned):
             "application_insights": self._insights(name, args).id,
         }
         workspace = self._workspace(name, args, stands_on)
+        principal = workspace.identity.apply(lambda held: held.principal_id if held else "")
+        for what in ("storage_account", "key_vault", "container_registry"):
+            parts.assign(
+                self,
+                f"{name}-approves-{what.replace('_', '-')}",
+                scope=stands_on[what],
+                principal=principal,
+                role=ml_plans.APPROVER,
+            )
         for what, target, group, services in (
             ("workspace", workspace.id, "amlworkspace", ("workspace", "notebooks")),
             ("blob", account.id, "blob", ("blob",)),

@@ -34,17 +34,8 @@ class BudgetAlarms(Owned):
         check_budget(name, args)
         super().__init__(name, args, opts, kind="limits")
         topic = self.make(pubsub.Topic, f"{name}-notices", project=args["project"])
-        channels = [
-            self.make(
-                monitoring.NotificationChannel,
-                f"{name}-mail-{number}",
-                display_name=f"Costs of {args['stack']}",
-                project=args["project"],
-                type="email",
-                labels={"email_address": email},
-            ).id
-            for number, email in enumerate(args.get("emails", []))
-        ]
+        parts.keep(self, f"{name}-notices", args, topic)
+        channels = parts.channels(self, name, args, emails=args.get("emails", []), mail_alone=True)[:5]  # it takes five
         told: dict[str, pulumi.Input[object]] = {"pubsub_topic": topic.id, "schema_version": "1.0"}
         if channels:
             told["monitoring_notification_channels"] = channels
@@ -148,5 +139,5 @@ class TtlGuard(Owned):
             combiner="OR",
             severity="CRITICAL",
             conditions=[{"display_name": "runs failed", "condition_threshold": failed}],
-            notification_channels=[parts.notices(self, name, args)],
+            notification_channels=parts.notices(self, name, args),
         )

@@ -20,10 +20,8 @@ PERMISSIONS = (
     "aiplatform.customJobs.list",
     "aiplatform.endpoints.list",
     "aiplatform.endpoints.undeploy",
-    "container.clusters.get",
     "container.clusters.list",
     "container.clusters.update",
-    "container.operations.get",
     "run.services.delete",
     "run.services.list",
 )
@@ -79,17 +77,25 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
     gke, vertex = "https://container.googleapis.com/v1", f"https://{region}-aiplatform.googleapis.com/v1"
     here = f"projects/{project}/locations/{region}"
     pool = f'${{"{gke}/{here}/clusters/" + cluster.name + "/nodePools/" + pool.name'
+    # A pool whose autoscaling cannot be switched off (flex-start, queued) is emptied all the same, and told of.
+    scaled = '${default(map.get(pool, ["autoscaling", "enabled"]), False)}'
+    fixed = {"fixed": call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})}
     pools = [
-        {"fixed": call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})},
-        {"empty": call("post", f'{pool} + ":setSize"}}', body={"nodeCount": 0})},
-        {"emptied": {"assign": [{"ended": "${list.concat(ended, pool.name)}"}]}},
+        {"scaled": {"switch": [{"condition": scaled, "steps": [attempt("scaling", [fixed])]}]}},
+        attempt(
+            "size",
+            [
+                {"empty": call("post", f'{pool} + ":setSize"}}', body={"nodeCount": 0})},
+                {"emptied": {"assign": [{"ended": "${list.concat(ended, pool.name)}"}]}},
+            ],
+        ),
     ]
     clusters = [
         {"clusters": call("get", f"{gke}/{here}/clusters")},
         _of_each(
             "cluster",
             "clusters",
-            [{"each_pool": each("pool", "${cluster.nodePools}", [attempt("pool", pools)])}],
+            [{"each_pool": each("pool", "${cluster.nodePools}", pools)}],
             only=f'${{default(map.get(cluster, ["resourceLabels", "{LABEL}"]), "") == "{label}"}}',
         ),
     ]

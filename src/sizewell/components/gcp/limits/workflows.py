@@ -14,13 +14,9 @@ from sizewell.components.owned import GuardArgs
 GKE, MONITORING = "https://container.googleapis.com/v1", "https://monitoring.googleapis.com/v3"
 RETRIED = (400, 409, 429, 500, 503)  # another operation is under way, or the API is busy
 EVERY_QUARTER = "*/15 * * * *"
-# What the hand that sizes pools may do: look at clusters and metrics, and change a pool's size and autoscaling.
-PERMISSIONS = (
-    "container.clusters.get",
-    "container.clusters.update",
-    "container.operations.get",
-    "monitoring.timeSeries.list",
-)
+# What sizing pools takes: changing their size and autoscaling, and looking at metrics
+# (cloud.google.com/kubernetes-engine/docs/reference/api-permissions).
+PERMISSIONS = ("container.clusters.update", "monitoring.timeSeries.list")
 START_PERMISSIONS = ("workflows.executions.create",)
 DUTY = "kubernetes.io/node/accelerator/duty_cycle"  # sampled once a minute on GPUs and TPUs alike
 ALIVE = "kubernetes.io/node/cpu/total_cores"  # every node has it

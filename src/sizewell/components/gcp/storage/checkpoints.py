@@ -37,6 +37,13 @@ class CheckpointStore(Owned):
             lifecycle_rules=[{"action": {"type": "Delete"}, "condition": {"age": 400}}, *_rests(30)],
             soft_delete_policy={"retention_duration_seconds": 7 * DAY_S},
         )
+        self.make(  # who writes access logs (cloud.google.com/storage/docs/access-logs)
+            storage.BucketIAMMember,
+            f"{name}-logs",
+            bucket=logs.name,
+            role="roles/storage.objectCreator",
+            member="group:cloud-storage-analytics@google.com",
+        )
         key, grant = self._key(name, args, logs)
         bucket = self._bucket(
             name,

@@ -1,0 +1,79 @@
+"""Who hears of idle machines, budgets, and stops or expiries that fail: `sizewell:notify` of a stack. Pure but for the
+configuration.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NotRequired, TypedDict
+from urllib.parse import urlsplit
+
+import pulumi
+
+from sizewell.components.tags import short_hash
+from sizewell.sizing.errors import Fault
+
+EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_PAGERDUTY = re.compile(r"[0-9a-zA-Z]{20,40}")
+
+
+class NotifyArgs(TypedDict):
+    """Receivers of all notices of a stack; a Slack channel is an e-mail address of its own, or a webhook of a relay."""
+
+    emails: NotRequired[list[str]]
+    """E-mail addresses; on AWS each confirms once."""
+    webhooks: NotRequired[list[str]]
+    """HTTPS addresses that take the cloud's own message; on AWS each confirms once."""
+    pagerduty: NotRequired[list[str]]
+    """Integration keys of PagerDuty services."""
+
+
+def check_notify(stated: object, path: str = "sizewell:notify") -> list[Fault]:
+    """What is wrong with the receivers, all at once.
+
+    >>> print(*check_notify({"emails": ["nobody"]}))
+    sizewell:notify.emails[0]: must be an e-mail address, got 'nobody'
+    """
+    if not isinstance(stated, Mapping):
+        return [Fault(path=path, found=stated, allowed=f"a mapping with {', '.join(NotifyArgs.__annotations__)}")]
+    faults = []
+    checks: dict[str, tuple[Callable[[str], object], str]] = {
+        "emails": (EMAIL.fullmatch, "an e-mail address"),
+        "webhooks": (lambda value: urlsplit(value).scheme == "https" and urlsplit(value).netloc, "an https address"),
+        "pagerduty": (_PAGERDUTY.fullmatch, "a PagerDuty integration key"),
+    }
+    for kind, values in stated.items():
+        if kind not in checks:
+            faults.append(Fault(path=f"{path}.{kind}", message=f"is unknown; one of {', '.join(checks)}"))
+        elif not isinstance(values, list):
+            faults.append(Fault(path=f"{path}.{kind}", found=values, allowed="a list"))
+        else:
+            holds, allowed = checks[kind]
+            faults += [
+                Fault(path=f"{path}.{kind}[{number}]", found=value, allowed=allowed)
+                for number, value in enumerate(values)
+                if not isinstance(value, str) or not holds(value)
+            ]
+    return faults
+
+
+def receivers() -> NotifyArgs:
+    """The receivers that the stack's configuration names."""
+    stated: NotifyArgs | None = pulumi.Config("sizewell").get_object("notify")
+    return stated or {}
+
+
+def hooks(notify: NotifyArgs) -> dict[str, str]:
+    """Addresses that a cloud posts notices to, by a name that does not tell them: webhooks, then PagerDuty's.
+
+    PagerDuty takes the messages of CloudWatch and of Azure Monitor at one address of each integration
+    (support.pagerduty.com/docs/amazon-cloudwatch-integration-guide, .../microsoft-azure-integration-guide).
+    """
+    addresses = {f"hook-{short_hash(address)}": address for address in notify.get("webhooks", [])}
+    for key in notify.get("pagerduty", []):
+        addresses[f"pagerduty-{short_hash(key)}"] = f"https://events.pagerduty.com/integration/{key}/enqueue"
+    return addresses
+
+
+def with_emails(notify: NotifyArgs, emails: Any) -> NotifyArgs:
+    """The stack's receivers and a component's own addresses, each once."""
+    return {**notify, "emails": list(dict.fromkeys([*(emails or []), *notify.get("emails", [])]))}

@@ -1,0 +1,97 @@
+"""`sizewell:notify` makes receivers on every cloud, wherever something tells of itself."""
+
+import json
+
+import pytest
+from aws_recording import GUARD, OWNED, PLACE, ROOT, record
+
+from sizewell.components.aws.fleets.spot import SpotFleet
+from sizewell.components.aws.limits import guards as aws_guards
+from sizewell.components.aws.nodes import GpuNodeGroup
+from sizewell.components.azure.limits import guards as azure_guards
+from sizewell.components.gcp.limits import guards as gcp_guards
+from sizewell.components.notify import check_notify
+from sizewell.recording.evaluate import evaluate
+
+NOTIFY = {
+    "emails": ["ml@example.com"],
+    "webhooks": ["https://relay.example.com/hook"],
+    "pagerduty": ["0123456789abcdef0123456789abcdef"],
+}
+CONFIG = {"sizewell:notify": json.dumps(NOTIFY)}
+WHO = {"environment": "dev", "owner": "ml-platform"}
+TTL = {**WHO, "stack": "dev-x", "ends": "2026-09-22"}
+MONEY = {**OWNED, "stack": "dev-x", "monthly_usd": 1000.0}
+POOL = {**OWNED, **PLACE, "guard": GUARD, "disk_gib": 200, "nodes_initial": 1, "nodes_max": 2}
+FLEET = {**POOL, "instance_types": ["g6.xlarge", "g5.xlarge"]}
+GROUP = {**POOL, "instance_type": "g6.xlarge", "capacity_mode": "on-demand", "nodes_min": 0}
+CASES = {
+    "aws budget": lambda: aws_guards.BudgetAlarms("x", {**MONEY, "region": "us-east-1"}),
+    "aws expiry": lambda: aws_guards.TtlGuard("x", {**TTL, "region": "us-east-1"}),
+    "aws fleet": lambda: SpotFleet("x", FLEET),
+    "aws machines": lambda: GpuNodeGroup("x", GROUP),
+    "gcp budget": lambda: gcp_guards.BudgetAlarms(
+        "x", {**MONEY, "region": "us-central1", "project": "petsnap", "billing_account": "01ABCD-234567-89EF01"}
+    ),
+    "gcp expiry": lambda: gcp_guards.TtlGuard("x", {**TTL, "region": "us-central1", "project": "petsnap"}),
+    "azure budget": lambda: azure_guards.BudgetAlarms("x", {**MONEY, "region": "eastus", "starts": "2026-09-01"}),
+    "azure expiry": lambda: azure_guards.TtlGuard("x", {**TTL, "region": "eastus", "target": "group"}),
+}
+
+
+def told(resources):
+    """Kinds of receivers that some resource has, by what the cloud calls them."""
+    found = []
+    for one in resources:
+        kind = one.type.rpartition(":")[2]
+        if kind == "TopicSubscription":
+            found.append(one.inputs["protocol"])
+        elif kind == "NotificationChannel":
+            found.append(one.inputs["type"])
+        elif kind == "ActionGroup":
+            found += ["email" for _ in one.inputs.get("emailReceivers", ())]
+            found += ["https" for _ in one.inputs.get("webhookReceivers", ())]
+    return sorted(found)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_everybody_who_is_named_hears(case):
+    wanted = {"aws": ["email", "https", "https"], "azure": ["email", "https", "https"]}
+    wanted["gcp"] = ["email", "pagerduty", "pubsub", "webhook_tokenauth"]
+    # a budget of Google Cloud takes e-mail channels alone; its topic has a subscription
+    expected = ["email"] if case == "gcp budget" else wanted[case.partition(" ")[0]]
+    assert told(record(CASES[case], stack="guards", config=CONFIG)) == expected
+    silent = told(record(CASES[case], stack="guards"))
+    assert silent == (["pubsub"] if case == "gcp expiry" else [])
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("gcp")])
+def test_a_topic_of_google_cloud_keeps_its_notices(case):
+    resources = record(CASES[case], stack="guards")
+    topics = [one for one in resources if one.type == "gcp:pubsub/topic:Topic"]
+    kept = [one for one in resources if one.type == "gcp:pubsub/subscription:Subscription"]
+    assert len(kept) == len(topics) == 1
+    assert kept[0].inputs["expirationPolicy"] == {"ttl": ""}
+
+
+def test_addresses_that_open_a_door_are_secret():
+    plan = evaluate(ROOT, "guards", program=CASES["aws expiry"], config=CONFIG)
+    hooks = [one for one in plan.resources if one.inputs.get("protocol") == "https"]
+    assert len(hooks) == 2
+    assert all("endpoint" in str(one.secret_paths) for one in hooks)
+
+
+@pytest.mark.parametrize(
+    ("stated", "sentence"),
+    [
+        ([], "must be a mapping with emails, webhooks, pagerduty"),
+        ({"emails": ["nobody"]}, "sizewell:notify.emails[0]: must be an e-mail address"),
+        ({"emails": "ml@example.com"}, "sizewell:notify.emails: must be a list"),
+        ({"webhooks": ["http://relay.example.com"]}, "sizewell:notify.webhooks[0]: must be an https address"),
+        ({"pagerduty": ["short"]}, "sizewell:notify.pagerduty[0]: must be a PagerDuty integration key"),
+        ({"slack": ["#ml"]}, "sizewell:notify.slack: is unknown; one of emails, webhooks, pagerduty"),
+    ],
+)
+def test_a_receiver_that_cannot_be_reached_is_refused(stated, sentence):
+    assert sentence in "\n".join(map(str, check_notify(stated)))
+    assert check_notify(NOTIFY) == []

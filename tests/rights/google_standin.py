@@ -1,0 +1,123 @@
+"""A Google Cloud project for workflows: it has state, and asks google_calls.yaml what each call needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from workflow_run import Failed
+
+ROWS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "google_calls.yaml").read_text(encoding="utf-8"))
+PLACE = "projects/petsnap/locations/us-central1"
+
+
+def needed(method: str, url: str) -> list[str]:
+    """The permissions that a call needs; AssertionError for one that nothing here judges."""
+    rows = [row for row in ROWS if row["method"] == method and re.fullmatch(row["url"], url)]
+    assert len(rows) == 1, f"not judged: {method} {url}"
+    return list(rows[0]["permissions"])
+
+
+class Project:
+    """Clusters, services, jobs and endpoints of several stacks; `held` are the caller's permissions."""
+
+    def __init__(self, held: Sequence[str], *, failing: Sequence[str] = ()) -> None:
+        self.held, self.failing = set(held), list(failing)
+        self.calls: list[str] = []
+        self.clusters: dict[str, dict[str, Any]] = {}
+        self.services: dict[str, str] = {}
+        self.jobs: dict[str, dict[str, str]] = {}
+        self.endpoints: dict[str, list[str]] = {}
+
+    def add(self, stack: str, label: str | None = None) -> None:
+        label = stack if label is None else label
+        self.clusters[f"{stack}-cluster"] = {
+            "labels": {"sizewell-stack": label} if label else {},
+            "pools": {
+                "system": {"size": 1, "scaled": False},
+                "gpu": {"size": 2, "scaled": True},
+                "flex": {"size": 1, "scaled": True, "fixed": True},  # its autoscaling cannot be switched off
+            },
+        }
+        self.services[f"{PLACE}/services/{stack}-chat"] = label
+        self.jobs[f"{PLACE}/customJobs/{stack}-1"] = {"label": label, "state": "JOB_STATE_RUNNING"}
+        self.endpoints[f"sizewell-{stack}-chat"] = ["model-1"]
+
+    def bills(self, stack: str) -> list[str]:
+        found = [f"{stack} {name}" for name, pool in self.clusters[f"{stack}-cluster"]["pools"].items() if pool["size"]]
+        found += [name for name in self.services if stack in name]
+        found += [name for name, job in self.jobs.items() if stack in name and job["state"] == "JOB_STATE_RUNNING"]
+        return found + [name for name, models in self.endpoints.items() if stack in name and models]
+
+    def answer(self, method: str, url: str, query: Any, body: Any) -> Any:
+        missing = [permission for permission in needed(method, url) if permission not in self.held]
+        if missing:
+            raise Failed(403, {"error": {"status": "PERMISSION_DENIED", "message": ", ".join(missing)}})
+        verb = url.rpartition(":")[2] if url.rpartition(":")[2].isalpha() else ""
+        if verb in self.failing or (not verb and url.rpartition("/")[2] in self.failing):
+            raise Failed(503, {"error": {"status": "UNAVAILABLE"}})
+        self.calls.append(f"{method} {url}")
+        if "/nodePools/" in url:
+            return self._pool(url, verb, body)
+        if url.endswith("/clusters"):
+            return {
+                "clusters": [
+                    {
+                        "name": name,
+                        "resourceLabels": cluster["labels"],
+                        "nodePools": [
+                            {"name": pool, "autoscaling": {"enabled": state["scaled"]}}
+                            for pool, state in cluster["pools"].items()
+                        ],
+                    }
+                    for name, cluster in self.clusters.items()
+                ]
+            }
+        if url.endswith("/services"):
+            return {
+                "services": [{"name": name, "labels": {"sizewell-stack": one}} for name, one in self.services.items()]
+            }
+        if "/services/" in url:
+            del self.services["projects/" + url.partition("projects/")[2]]
+            return {}
+        if url.endswith("/customJobs"):
+            stack = re.search(r'sizewell-stack="([^"]+)"', query["filter"])
+            assert stack is not None
+            return {
+                "customJobs": [
+                    {"name": name}
+                    for name, job in self.jobs.items()
+                    if job["label"] == stack.group(1) and job["state"] == "JOB_STATE_RUNNING"
+                ]
+            }
+        if verb == "cancel":
+            self.jobs["projects/" + url.partition("projects/")[2].removesuffix(":cancel")]["state"] = "CANCELLED"
+            return {}
+        if url.endswith("/endpoints"):
+            return {
+                "endpoints": [
+                    {
+                        "name": f"{PLACE}/endpoints/{name}",
+                        "displayName": name,
+                        "deployedModels": [{"id": m} for m in models],
+                    }
+                    for name, models in self.endpoints.items()
+                ]
+            }
+        assert verb == "undeployModel", url
+        self.endpoints[url.rpartition("/")[2].removesuffix(":undeployModel")].remove(body["deployedModelId"])
+        return {}
+
+    def _pool(self, url: str, verb: str, body: Any) -> Any:
+        cluster, _, rest = url.partition("/clusters/")[2].partition("/nodePools/")
+        pool = self.clusters[cluster]["pools"][rest.rpartition(":")[0]]
+        if verb == "setSize":
+            pool["size"] = body["nodeCount"]
+        elif pool.get("fixed"):
+            raise Failed(400, {"error": {"status": "INVALID_ARGUMENT", "message": "autoscaling cannot be disabled"}})
+        else:
+            pool["scaled"] = body["autoscaling"]["enabled"]
+        return {}
