@@ -1,0 +1,86 @@
+"""Plain programs with a weakness, in two spellings each, are stopped; the same programs without it are let through.
+
+They were written from the providers' inputs times a list of weaknesses, before a rule was looked at. What is not stopped
+stands in `NOT_STOPPED` with its reason, and what is stopped wrongly in `WRONGLY`: neither list may grow.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizewell.policy.config import parse_config
+from sizewell.policy.engine import evaluate
+from sizewell.resources import Plan, RecordedResource, facts, price
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.sizing.catalog import load
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from weak import aws_cases, azure_cases, gcp_cases, kubernetes_cases
+from weak.rows import Ref, Row, Weakness
+
+ON = date(2026, 11, 21)
+CLOUDS = {"aws": aws_cases, "gcp": gcp_cases, "azure": azure_cases, "kubernetes": kubernetes_cases}
+CONFIG = {
+    "aws:region": "us-east-1",
+    "aws:allowedAccountIds": '["123456789012"]',
+    "gcp:project": "team",
+    "gcp:region": "us-central1",
+    "azure-native:location": "eastus",
+    "azure-native:subscriptionId": "0000",
+}
+STANDARD = parse_config({})
+CASES = [
+    pytest.param(cloud, each, id=f"{cloud}: {each.name}") for cloud, cases in CLOUDS.items() for each in cases.WEAKNESSES
+]
+
+
+def plan_of(rows: list[Row], stack: str) -> Plan:
+    urns = {row["name"]: f"urn:pulumi:{stack}::team::{row['type']}::{row['name']}" for row in rows}
+    made = []
+    for row in rows:
+        sources: dict[str, list[str]] = {}
+        inputs = {key: _filled(value, key, urns, sources) for key, value in row["inputs"].items() if value is not None}
+        owner = {"tags": {"owner": "ml"}} if row["type"].startswith(("aws:", "azure")) else {}
+        made.append(
+            RecordedResource(
+                urn=urns[row["name"]],
+                type=row["type"],
+                name=row["name"],
+                inputs={**owner, **inputs},
+                property_dependencies=sources,
+                dependencies=tuple(sorted({urn for each in sources.values() for urn in each})),
+            )
+        )
+    return Plan(project="team", stack=stack, resources=tuple(made), config=CONFIG)
+
+
+def _filled(value: Any, key: str, urns: dict[str, str], sources: dict[str, list[str]]) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled(each, key, urns, sources) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, key, urns, sources) for each in value]
+    if isinstance(value, Ref):
+        sources.setdefault(key, []).append(urns[value.name])
+        return UNKNOWN
+    return value
+
+
+def refused(rows: list[Row], stack: str) -> list[tuple[str, str, str]]:
+    plan = plan_of(rows, stack)
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+    report = evaluate(stated, STANDARD, on=ON)
+    return [(each.rule, each.resource, each.message) for each in report.results if each.level == "mandatory"]
+
+
+def programs() -> Iterator[tuple[str, list[Row], Weakness]]:
+    for cloud, cases in CLOUDS.items():
+        for each in cases.WEAKNESSES:
+            for number, rows in enumerate(each.spellings):
+                yield f"{cloud}: {each.name} {number}", rows, each
