@@ -156,7 +156,18 @@ def test_the_sentences_are_the_ones_that_were_read() -> None:
     assert text == SENTENCES.read_text(encoding="utf-8"), refresh
 
 
-FREE_KEYS = ("tags", "labels", "metadata", "resourceLabels", "dimensions", "values", "limits", "nodeSelector")
+FREE_KEYS = (
+    "variables",
+    "data",
+    "tags",
+    "labels",
+    "metadata",
+    "resourceLabels",
+    "dimensions",
+    "values",
+    "limits",
+    "nodeSelector",
+)
 
 
 def keys_of(value: Any) -> set[str]:
@@ -225,6 +236,9 @@ def masked(value: Any, path: tuple[Any, ...]) -> Any:
     return {key: masked(part, tuple(rest)) if key == head else part for key, part in value.items()}
 
 
+LITERAL = ("secret-in-plain-text",)  # what is not known yet is another resource's output, not what somebody wrote down
+
+
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_no_unknown_value_lets_a_bad_row_pass(case: dict[str, Any]) -> None:
     """Each value of the row is hidden in turn: the rule still refuses, or says that it cannot judge. It never raises."""
@@ -237,7 +251,7 @@ def test_no_unknown_value_lets_a_bad_row_pass(case: dict[str, Any]) -> None:
                 kept = {key: case[f"good_{key}"] for key in ("decision", "changes") if mended and f"good_{key}" in case}
                 outcomes = {r.outcome for r in judged({**case, **kept, "bad": hidden}, mended=False).results}
                 assert "error" not in outcomes, (row["name"], path)
-                assert mended or outcomes, (row["name"], path)
+                assert mended or outcomes or case["rule"] in LITERAL, (row["name"], path)
 
 
 def sentences() -> str:

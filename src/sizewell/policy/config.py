@@ -1,8 +1,9 @@
 """The configuration of the policies: one YAML file, checked whole; a wrong file names every fault and stops.
 
-Four sections: `levels` (rule to level, for all environments or by environment), `undetermined` (the level of a result
-that cannot be judged yet, where `up` judges it again), `parameters` (rule to its settings) and `waivers` (rule,
-resource, reason, last day). A project keeps its own as `policy/config.yaml`; where it has none, `default.yaml` holds.
+`profile` says how much is asked (`accelerators`, `standard`, `strict`), and four sections say the rest: `levels` (rule
+to level, for all environments or by environment), `undetermined` (the level of a result that cannot be judged yet,
+where `up` judges it again), `parameters` (rule to its settings) and `waivers` (rule, resource, reason, last day). A
+project keeps its own as `policy/config.yaml`; where it has none, `default.yaml` holds.
 """
 
 from __future__ import annotations
@@ -12,14 +13,27 @@ from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sizewell.policy.announcement import LEVELS, Announcement, Level
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.stackname import ENVIRONMENTS
 
 DEFAULT_FILE: Final = Path(__file__).parent / "default.yaml"
-_SECTIONS: Final = ("levels", "undetermined", "parameters", "waivers")
+Profile = Literal["accelerators", "standard", "strict"]
+PROFILES: Final[tuple[Profile, ...]] = ("accelerators", "standard", "strict")
+# What a careful team may decide otherwise, or what another place judges: advice in all profiles but `strict`.
+ADVICE: Final = frozenset({
+    "bucket-plain-http",
+    "cluster-deletion-protection",
+    "cluster-secrets",
+    "machine-disk-unencrypted",
+    "owner-and-expiry-tags",
+    "public-address",
+    "soft-delete",
+    "unpriced-resource",  # the preview judges what a change adds
+})  # fmt: skip
+_SECTIONS: Final = ("profile", "levels", "undetermined", "parameters", "waivers")
 _WAIVER_KEYS: Final = ("rule", "resource", "reason", "expires", "stack")
 
 
@@ -45,10 +59,15 @@ class Config:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     undetermined: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
+    profile: Profile = "strict"  # each rule at its own level
 
     def level(self, rule: Announcement, environment: str) -> Level:
         stated = self.levels.get(rule.id, {})
-        return stated.get(environment) or stated.get("") or rule.level_in(environment)
+        own = stated.get(environment) or stated.get("")
+        if own:
+            return own
+        usual = rule.level_in(environment)
+        return "advisory" if usual == "mandatory" and self.profile != "strict" and rule.id in ADVICE else usual
 
     def level_undetermined(self, rule: Announcement, environment: str) -> Level:
         """The level of a result that cannot be judged yet: the rule's own, unless the file allows less."""
@@ -86,13 +105,16 @@ def parse_config(
     if not isinstance(data, Mapping):
         raise ConfigError([Fault(path="", found=data, allowed="a mapping")], subject=origin)
     faults.extend(_unknown("", str(key), _SECTIONS, "section") for key in data if key not in _SECTIONS)
+    profile = data.get("profile", "standard")
+    if profile not in PROFILES:
+        faults.append(Fault(path="profile", found=profile, allowed=" | ".join(PROFILES)))
     levels = _levels("levels", data.get("levels") or {}, by_id, faults)
     undetermined = _levels("undetermined", data.get("undetermined") or {}, by_id, faults)
     settings = _settings(data.get("parameters") or {}, by_id, faults)
     waivers = _waivers(data.get("waivers") or [], by_id, faults)
     if faults:
         raise ConfigError(faults, subject=origin)
-    return Config(levels=levels, settings=settings, undetermined=undetermined, waivers=waivers)
+    return Config(levels=levels, settings=settings, undetermined=undetermined, waivers=waivers, profile=profile)
 
 
 def _levels(
@@ -271,6 +293,12 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {
+            "profile": {
+                "enum": list(PROFILES),
+                "default": "standard",
+                "description": "accelerators: stacks that have some, and only them; standard: what a careful team may"
+                " decide otherwise is advice; strict: each rule at its own level",
+            },
             "levels": by_rule,
             "undetermined": by_rule,
             "parameters": {

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from sizewell.policy.config import Config, Waiver
 from sizewell.policy.rule import Level, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Fact, StackFacts
 
 Outcome = Literal["violation", "undetermined", "waived", "error"]
@@ -107,9 +108,12 @@ def evaluate(
         passed += fine
         results.extend(waivers.applied(result) for result in judged)
     results.extend(waivers.faults())
+    if config.profile == "accelerators":
+        results = _of_accelerators(results, facts)
     return Report(results=tuple(results), passed=passed, rules=ran)
 
 
+_OUTLIVED: Final = "an exception that outlives its reason"
 _NOW: Final = "state it in the program, or waive the rule for this resource"
 _LATER: Final = "state it in the program, or let `pulumi up` judge it with the cloud's answers"  # as the file allows
 
@@ -154,6 +158,35 @@ def _results(
             )
         )
     return results, fine
+
+
+ABOUT_ACCELERATORS: Final = frozenset({  # rules that judge nothing else
+    "accelerators-kept", "block-ends-early", "block-not-targeted", "empty-nodes-stay", "endpoint-keeps-machines",
+    "karpenter-consolidation", "karpenter-limits", "model-on-the-internet", "purchase-unconfirmed",
+    "reservation-expired", "reservation-without-end", "server-never-ends", "term-bought",
+})  # fmt: skip
+
+
+def _of_accelerators(results: list[Result], facts: StackFacts) -> list[Result]:
+    """What is said of accelerators and of the services that run them; nothing in a stack that has none.
+
+    A resource of which nobody knows yet whether it has some is judged where its stack has others.
+    """
+    judged: tuple[Fact, ...] = (*facts.pools, *facts.endpoints, *facts.notebooks, *facts.jobs)
+    flags = [(fact.urn, getattr(fact, "accelerated", False)) for fact in judged]
+    flags += [(pods.urn, pods.accelerators if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators))
+              for pods in facts.pods]  # fmt: skip
+    flags += [(purchase.urn, True) for purchase in facts.purchases]
+    has = {urn for urn, accelerated in flags if accelerated is True}
+    special = {result.urn for result in results if result.rule in ABOUT_ACCELERATORS}
+    if not has and not special:
+        return [result for result in results if result.urn == "" and result.prevents == _OUTLIVED]
+    may = has | {urn for urn, accelerated in flags if isinstance(accelerated, Unknown)}
+    return [
+        result
+        for result in results
+        if result.urn in may or result.rule in ABOUT_ACCELERATORS or result.urn == "" or result.outcome == "error"
+    ]
 
 
 class _Waivers:
@@ -216,5 +249,5 @@ def _fault(waiver: Waiver, message: str, fix: str) -> Result:
         resource="",
         message=message,
         fix=fix,
-        prevents="an exception that outlives its reason",
+        prevents=_OUTLIVED,
     )

@@ -63,7 +63,7 @@ DATA: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 # What was promised to the cloud for a term: it bills until the term is over, whatever the program says.
 COMMITMENTS: Final = frozenset({
-    "aws:savingsplans/plan:Plan",
+    "aws:savingsplans/savingsPlan:SavingsPlan",
     "aws:rds/reservedInstance:ReservedInstance",
     "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
     "gcp:compute/regionCommitment:RegionCommitment",

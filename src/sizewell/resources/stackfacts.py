@@ -82,6 +82,7 @@ class Pool(Fact):
     nodes_wanted: Count = None
     nodes_max: Count = None
     scales: Flag = False  # something moves the size, down to the minimum, by load
+    moved: Flag = False  # something moves the size in some direction, whether or not it ever takes machines away
     scheduled: Flag = False
     expires: Text = ""
     guarded: Flag = False

@@ -1,6 +1,5 @@
 """AWS: weaknesses in the spellings that programs use; from the provider's inputs and AWS' security guides, from memory."""
 
-# ruff: noqa: E501 - a program is a row of a table
 # fmt: off
 from __future__ import annotations
 
@@ -37,6 +36,10 @@ def group_policy(text: str) -> list[Row]:
     return [aws("s3/Bucket", "data", bucket="team-data"), aws("s3/BucketPolicy", "open", bucket="team-data", policy=text)]
 
 
+PRIVATE = aws("s3/BucketPublicAccessBlock", "private", bucket=ref("b"), blockPublicAcls=True, blockPublicPolicy=True, ignorePublicAcls=True, restrictPublicBuckets=True)
+BLOCKED = {**PRIVATE, "inputs": {**PRIVATE["inputs"], "bucket": ref("data")}}
+
+
 def sg(*rules: dict[str, object]) -> list[Row]:
     return [aws("ec2/SecurityGroup", "web", description="web", ingress=list(rules))]
 
@@ -62,12 +65,12 @@ SECURITY = [
         group_policy(doc({"Effect": "Allow", "NotPrincipal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "s3:GetObject", "Resource": BUCKET})),
         group_policy(doc({"Effect": "Allow", "NotPrincipal": {"AWS": ["arn:aws:iam::123456789012:user/bob"]}, "Action": ["s3:*"], "Resource": [BUCKET]})),
     ), group_policy(doc({"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:role/reader"}, "Action": "s3:GetObject", "Resource": BUCKET},
-                        {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": [BUCKET, "arn:aws:s3:::team-data"], "Condition": {"Bool": {"aws:SecureTransport": "false"}}}))),
+                        {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": [BUCKET, "arn:aws:s3:::team-data"], "Condition": {"Bool": {"aws:SecureTransport": "false"}}})) + [BLOCKED]),
     Weakness("everybody under a condition that everybody meets", (
         group_policy(doc({"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": BUCKET, "Condition": {"Bool": {"aws:SecureTransport": "true"}}})),
         group_policy(doc({"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "s3:GetObject", "Resource": BUCKET, "Condition": {"StringLike": {"aws:PrincipalArn": "*"}}})),
     ), group_policy(doc({"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:role/reader"}, "Action": "s3:GetObject", "Resource": BUCKET},
-                        {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": [BUCKET, "arn:aws:s3:::team-data"], "Condition": {"Bool": {"aws:SecureTransport": "false"}}}))),
+                        {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": [BUCKET, "arn:aws:s3:::team-data"], "Condition": {"Bool": {"aws:SecureTransport": "false"}}})) + [BLOCKED]),
     Weakness("function called by everybody", (
         [aws("lambda/FunctionUrl", "url", functionName="f", authorizationType="NONE")],
         [aws("lambda/Permission", "open", function="f", action="lambda:InvokeFunction", principal="*")],
@@ -126,7 +129,7 @@ SECURITY = [
     Weakness("a bucket written by everybody", (
         [aws("s3/Bucket", "b"), aws("s3/BucketAcl", "o", bucket=ref("b"), acl="public-read-write")],
         [aws("s3/Bucket", "b"), aws("s3/BucketAcl", "o", bucket=ref("b"), accessControlPolicy={"owner": {"id": "1"}, "grants": [{"permission": "WRITE", "grantee": {"type": "Group", "uri": "http://acs.amazonaws.com/groups/global/AllUsers"}}]})],
-    ), [aws("s3/Bucket", "b"), aws("s3/BucketAcl", "o", bucket=ref("b"), acl="private")]),
+    ), [aws("s3/Bucket", "b"), PRIVATE, aws("s3/BucketAcl", "o", bucket=ref("b"), acl="private")]),
     Weakness("a key for everybody", (
         [aws("kms/Key", "k", enableKeyRotation=True, policy=doc({"Effect": "Allow", "Principal": "*", "Action": "kms:*", "Resource": "*"}))],
         [aws("kms/Key", "k", enableKeyRotation=True), aws("kms/KeyPolicy", "p", keyId=ref("k"), policy=doc({"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "kms:Decrypt", "Resource": "*"}))],
@@ -180,7 +183,7 @@ SECURITY = [
         [aws("ec2/SnapshotCreateVolumePermission", "p", snapshotId="snap-1", accountId="all")],
     ), [aws("ec2/AmiLaunchPermission", "p", imageId="ami-1", accountId="123456789012")]),
     Weakness("a plan bought by a pull request", (
-        [aws("savingsplans/Plan", "p", savingsPlanOfferingId="o", commitment="10.0")],
+        [aws("savingsplans/SavingsPlan", "p", savingsPlanOfferingId="o", commitment="10.0")],
         [aws("rds/ReservedInstance", "p", offeringId="o", instanceCount=4)],
     ), [role()]),
     Weakness("capacity held without an end", (

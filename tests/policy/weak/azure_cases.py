@@ -1,6 +1,5 @@
 """Azure: weaknesses in the spellings that programs use; from the provider's inputs and Azure's guides, from memory."""
 
-# ruff: noqa: E501 - a program is a row of a table
 # fmt: off
 from __future__ import annotations
 

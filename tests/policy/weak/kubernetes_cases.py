@@ -1,6 +1,5 @@
 """Kubernetes: weaknesses in the spellings that programs use; from the API's fields and the hardening guides, from memory."""
 
-# ruff: noqa: E501 - a program is a row of a table
 # fmt: off
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violat
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Grant
 
+_AS_OTHERS: Final = ("serviceAccountTokenCreator", "serviceAccountUser", "serviceAccountKeyAdmin")  # of every account
 _BROAD: Final = ("admin", "Admin", "owner", "editor")
 
 
@@ -19,7 +20,8 @@ def broad_project_role(grant: Grant, _: Parameters) -> Verdict:
     """
     if isinstance(grant.role, Unknown):
         return Undetermined("the role")
-    if not grant.role.rsplit("/", 1)[-1].rsplit(".", 1)[-1].endswith(_BROAD) or grant.conditions:
+    last = grant.role.rsplit("/", 1)[-1].rsplit(".", 1)[-1]
+    if not (last.endswith(_BROAD) or last in _AS_OTHERS) or grant.conditions:
         return None
     return Violation(
         f"{grant.role} on the whole project: one pod may delete every checkpoint of every team",
@@ -34,5 +36,9 @@ RULE = Rule(
     prevents="rights over other teams' data",
     judge=broad_project_role,
     clouds=("gcp",),
-    types=("gcp:projects/iAMMember:IAMMember", "gcp:projects/iAMBinding:IAMBinding"),
+    types=tuple(
+        f"gcp:{scope}/iAM{kind}:IAM{kind}"
+        for scope in ("projects", "folder", "organizations")
+        for kind in ("Member", "Binding")
+    ),
 )

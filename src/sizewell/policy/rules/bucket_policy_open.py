@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import Unknown
@@ -16,7 +17,7 @@ def bucket_policy_open(grant: Grant, _: Parameters) -> Verdict:
     >>> bucket_policy_open(grant(principal="*", actions=("s3:GetObject",)), {}).fix
     'name the principals, or add a condition on the organization'
     """
-    if grant.effect != "Allow" or grant.conditions:
+    if grant.effect != "Allow" or _narrows(grant.conditions):
         return None
     if isinstance(grant.principal, Unknown):
         return Undetermined("the policy")
@@ -27,6 +28,24 @@ def bucket_policy_open(grant: Grant, _: Parameters) -> Verdict:
         "name the principals, or add a condition on the organization",
     )
 
+
+def _narrows(conditions: Any) -> bool:
+    """Whether a condition leaves fewer than everybody: who or where from, and not a pattern that all meet."""
+    if not isinstance(conditions, Mapping):
+        return bool(conditions)
+    return any(
+        key.lower().startswith(_WHO)
+        and not set(map(str, value if isinstance(value, list) else [value])) & {"*", "0.0.0.0/0"}
+        for pairs in conditions.values()
+        if isinstance(pairs, Mapping)
+        for key, value in pairs.items()
+    )
+
+
+_WHO: Final = (
+    "aws:principal", "aws:source", "aws:userid", "aws:username", "aws:via", "kms:calleraccount", "kms:viaservice",
+    "s3:dataaccesspoint", "sns:endpoint", "elasticfilesystem:accesspointarn", "aws:sourcevpc",
+)  # fmt: skip
 
 RULE = Rule(
     id="bucket-policy-open",
@@ -41,5 +60,14 @@ RULE = Rule(
         "aws:sns/topicPolicy:TopicPolicy",
         "aws:ecr/repositoryPolicy:RepositoryPolicy",
         "aws:kms/key:Key",
+        "aws:kms/keyPolicy:KeyPolicy",
+        "aws:secretsmanager/secret:Secret",
+        "aws:secretsmanager/secretPolicy:SecretPolicy",
+        "aws:efs/fileSystemPolicy:FileSystemPolicy",
+        "aws:opensearch/domain:Domain",
+        "aws:opensearch/domainPolicy:DomainPolicy",
+        "aws:elasticsearch/domainPolicy:DomainPolicy",
+        "aws:backup/vaultPolicy:VaultPolicy",
+        "aws:glacier/vault:Vault",
     ),
 )

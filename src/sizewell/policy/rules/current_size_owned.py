@@ -27,7 +27,7 @@ def current_size_owned(pool: Pool, _: Parameters) -> Verdict:
     >>> current_size_owned(pool(accelerator="l4", ignore_changes=("desiredCapacity",), **scaled), {}) is None
     True
     """
-    moved = either(pool.scales, pool.scheduled, pool.guarded)
+    moved = either(pool.scales, pool.moved, pool.scheduled, pool.guarded)
     if moved is False:
         return None
     stated = [prop for prop in _SIZES[pool.type] if pool.inputs.get(prop) is not None]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.stackfacts import Thing
 
 
@@ -12,7 +13,10 @@ def federation_condition(thing: Thing, _: Parameters) -> Verdict:
     >>> federation_condition(thing(inputs=bare), {}).fix
     'set attributeCondition to the organization and repository'
     """
-    if thing.inputs.get("attributeCondition") is not None:
+    condition = thing.inputs.get("attributeCondition")
+    if condition is UNKNOWN:
+        return Undetermined("the condition")
+    if any(word in str(condition or "") for word in ("assertion.", "attribute.", "google.")):
         return None
     return Violation(
         "every identity of the issuer, in every organization, may ask for credentials",

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Grant
@@ -23,15 +25,25 @@ def open_trust(grant: Grant, _: Parameters) -> Verdict:
         subjects = [
             str(value)
             for operator in conditions.values()
-            for key, value in operator.items()
+            for key, values in operator.items()
+            for value in (values if isinstance(values, list) else [values])
             if key.endswith("githubusercontent.com:sub")
         ]
-        if not subjects or any(subject.strip("[]'\"") in {"*", "repo:*"} for subject in subjects):
+        if not subjects or not all(_named(subject) for subject in subjects):
             return Violation(
                 "every repository on GitHub may assume the role: the subject of the token is not checked",
                 "add StringEquals token.actions.githubusercontent.com:sub = repo:ORG/REPO:environment:NAME",
             )
     return None
+
+
+def _named(subject: str) -> bool:
+    """Whether a subject names the organization and the repository, without a wildcard in either.
+
+    >>> _named("repo:team/app:*"), _named("repo:team*"), _named("repo:team/*")
+    (True, False, False)
+    """
+    return re.match(r"^repo:[^/*?:]+/[^*?:]+:", subject) is not None
 
 
 RULE = Rule(

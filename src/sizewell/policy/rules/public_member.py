@@ -14,10 +14,12 @@ def public_member(grant: Grant, _: Parameters) -> Verdict:
     """
     if isinstance(grant.principal, Unknown):
         return Undetermined("the members")
-    if grant.principal not in ("allUsers", "allAuthenticatedUsers"):
+    whole_pool = "/workloadIdentityPools/" in grant.principal and grant.principal.endswith("/*")
+    if grant.principal not in ("allUsers", "allAuthenticatedUsers") and not whole_pool:
         return None
     return Violation(
-        f"{grant.principal} get {grant.role}: everybody on the internet, at your cost",
+        f"{'all of a pool of outside identities' if whole_pool else grant.principal} get {grant.role}:"
+        " everybody on the internet, at your cost",
         "name the service accounts or groups",
     )
 

@@ -32,5 +32,4 @@ RULE = Rule(
     subject="purchases",
     prevents="reserved capacity that bills on after the work",
     judge=reservation_without_end,
-    level="advisory",
 )

@@ -53,6 +53,7 @@ RULE = Rule(
         "aws:iam/rolePolicy:RolePolicy",
         "aws:iam/userPolicy:UserPolicy",
         "aws:iam/groupPolicy:GroupPolicy",
+        "aws:iam/role:Role",
         "azure-native:authorization:RoleDefinition",
     ),
 )

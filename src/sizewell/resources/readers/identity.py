@@ -20,6 +20,15 @@ _POLICIES: Final = {
     "aws:sqs/queuePolicy:QueuePolicy": "policy",
     "aws:sns/topicPolicy:TopicPolicy": "policy",
     "aws:ecr/repositoryPolicy:RepositoryPolicy": "policy",
+    "aws:secretsmanager/secretPolicy:SecretPolicy": "policy",
+    "aws:secretsmanager/secret:Secret": "policy",
+    "aws:efs/fileSystemPolicy:FileSystemPolicy": "policy",
+    "aws:opensearch/domainPolicy:DomainPolicy": "accessPolicies",
+    "aws:opensearch/domain:Domain": "accessPolicies",
+    "aws:elasticsearch/domainPolicy:DomainPolicy": "accessPolicies",
+    "aws:backup/vaultPolicy:VaultPolicy": "policy",
+    "aws:glacier/vault:Vault": "accessPolicy",
+    "aws:lambda/layerVersionPermission:LayerVersionPermission": "policy",
 }
 _ATTACHMENTS: Final = (
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
@@ -48,7 +57,8 @@ def grants(graph: Graph) -> tuple[Grant, ...]:
         elif kind == _ROLE:
             found.extend(_document(graph, resource, resource.inputs.get("assumeRolePolicy"), trust=True))
             found.extend(_managed(graph, resource))
-        elif kind == _KEY and resource.inputs.get("policy") is not None:
+            found.extend(_within(graph, resource))
+        elif kind == "aws:kms/keyPolicy:KeyPolicy" or (kind == _KEY and resource.inputs.get("policy") is not None):
             found.extend(_document(graph, resource, resource.inputs.get("policy"), key_policy=True))
         elif kind in _ATTACHMENTS:
             role = _last(text(resource.inputs.get("policyArn")))
@@ -57,6 +67,8 @@ def grants(graph: Graph) -> tuple[Grant, ...]:
             found.append(Grant(**base(graph, resource), role=role))
         elif kind.startswith("gcp:") and kind.endswith(_GCP_MEMBER):
             found.extend(_gcp(graph, resource))
+        elif kind == "gcp:bigquery/dataset:Dataset":
+            found.extend(_readers_of(graph, resource))
         elif kind == _ASSIGNMENT:
             found.append(_azure(graph, resource))
         elif kind in _DEFINITIONS:
@@ -73,6 +85,14 @@ def _managed(graph: Graph, role: RecordedResource) -> list[Grant]:
     if isinstance(listed, Unknown):
         return [Grant(**base(graph, role), role=UNKNOWN)]
     return [Grant(**base(graph, role), role=_last(text(arn))) for arn in listed]
+
+
+def _within(graph: Graph, role: RecordedResource) -> list[Grant]:
+    """Policies that stand in the role itself."""
+    listed = items(role.inputs.get("inlinePolicies"))
+    if isinstance(listed, Unknown):
+        return [Grant(**base(graph, role), actions=UNKNOWN, targets=UNKNOWN)]
+    return [grant for entry in listed for grant in _document(graph, role, get(entry, "policy"))]
 
 
 def _document(
@@ -94,7 +114,8 @@ def _document(
             effect=str(get(statement, "Effect", default="Allow")),
             actions=_texts(get(statement, "Action", default="*" if get(statement, "NotAction") else None)),
             targets=_texts(get(statement, "Resource")),
-            principal=_principal(get(statement, "Principal")),
+            # everybody but those who are named is everybody
+            principal="*" if get(statement, "NotPrincipal") is not None else _principal(get(statement, "Principal")),
             conditions=get(statement, "Condition"),
             **kind,
         )
@@ -146,6 +167,23 @@ def _gcp(graph: Graph, resource: RecordedResource) -> list[Grant]:
             conditions=resource.inputs.get("condition"),
         )
         for member in members
+    ]
+
+
+def _readers_of(graph: Graph, dataset: RecordedResource) -> list[Grant]:
+    """Whom a data set itself lets in."""
+    listed = items(dataset.inputs.get("accesses"))
+    if isinstance(listed, Unknown):
+        return [Grant(**base(graph, dataset), role=UNKNOWN, principal=UNKNOWN)]
+    return [
+        Grant(
+            **base(graph, dataset),
+            role=text(get(entry, "role"), "a view"),
+            principal=text(
+                get(entry, "specialGroup", default=get(entry, "iamMember", default=get(entry, "userByEmail")))
+            ),
+        )
+        for entry in listed
     ]
 
 

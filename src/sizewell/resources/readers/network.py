@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
@@ -62,7 +63,25 @@ def _world(*values: Any) -> Flag:
             flags.append(UNKNOWN)
         else:
             flags.extend(UNKNOWN if entry is UNKNOWN else entry in WORLD for entry in listed)
+            flags.append(covers_world([entry for entry in listed if isinstance(entry, str)]))
     return either(*flags) if flags else False
+
+
+def covers_world(ranges: list[str]) -> bool:
+    """Whether ranges are most of the internet, in one piece or in many: a sixteenth of it is nobody's own.
+
+    >>> covers_world(["0.0.0.0/1", "128.0.0.0/1"]), covers_world(["10.0.0.0/8", "192.168.0.0/16"])
+    (True, False)
+    """
+    sizes = {4: 0, 6: 0}
+    for entry in ranges:
+        try:
+            network = ip_network(entry, strict=False)
+        except ValueError:
+            continue
+        if not network.is_private:
+            sizes[network.version] += network.num_addresses
+    return sizes[4] >= 2**28 or sizes[6] >= 2**124
 
 
 def _ports(low: Any, high: Any, protocol: Any) -> Text:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sizewell.resources import aws_nodes
 from sizewell.resources.graph import Graph
+from sizewell.resources.readers import guards
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, text
 from sizewell.sizing.records.registration import REGISTRATION_KEY
@@ -106,22 +107,35 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **found,
+            "attached_accelerator": _required(resource, nodes.template_inputs),
             "placement": either(found["placement"], UNKNOWN if isinstance(group, Unknown) else group != ""),
             "kinds": nodes.types,
             "market": nodes.market,
             "nodes_min": count(resource.inputs.get("minSize")),
             "nodes_wanted": count(resource.inputs.get("desiredCapacity")),
             "nodes_max": count(resource.inputs.get("maxSize")),
-            "scales": by_cluster or _exists(policies),
-            "scheduled": _exists(schedules),
-            "guarded": _exists(alarms),
+            "moved": guards.exist(policies, schedules, alarms),
+            "scales": by_cluster or guards.any_of(policies, guards.tracks),
+            "scheduled": guards.any_of(schedules, lambda action: guards.scheduled_stop(action, None)),
+            "guarded": guards.any_of(alarms, lambda alarm: guards.idle_alarm(graph, alarm)),
             "zones": _several(graph, resource, subnets, zones),
         }
     ]
 
 
-def _exists(found: Any) -> Flag:
-    return UNKNOWN if isinstance(found, Unknown) else bool(found)
+def _required(group: RecordedResource, template: Any) -> Text:
+    """Accelerators that a group asks for by what machines have, without naming a type."""
+    overrides = items(get(group.inputs, "mixedInstancesPolicy", "launchTemplate", "overrides"))
+    asked = [get(template, "instanceRequirements")]
+    asked += [get(entry, "instanceRequirements") for entry in overrides] if isinstance(overrides, tuple) else [UNKNOWN]
+    for needs in (each for each in asked if each is not None and each is not UNKNOWN):
+        least = count(get(needs, "acceleratorCount", "min"))
+        named = get(needs, "acceleratorNames", 0, default=get(needs, "acceleratorManufacturers", 0))
+        if least is UNKNOWN or named is UNKNOWN:
+            return UNKNOWN
+        if least or named or get(needs, "acceleratorTypes") is not None:
+            return str(named or "any accelerator")
+    return ""
 
 
 def _several(graph: Graph, resource: RecordedResource, subnets: Any, zones: Any) -> int | Unknown | None:
@@ -158,7 +172,10 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "nodes_max": 1,
             "single": True,
             "zones": 1,
-            "guarded": _exists(graph.referring(resource, "aws:cloudwatch/metricAlarm:MetricAlarm", "dimensions")),
+            "guarded": guards.any_of(
+                graph.referring(resource, "aws:cloudwatch/metricAlarm:MetricAlarm", "dimensions"),
+                lambda alarm: guards.idle_alarm(graph, alarm),
+            ),
         }
     ]
 

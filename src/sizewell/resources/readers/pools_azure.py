@@ -9,8 +9,9 @@ from typing import Any, Final
 from sizewell.resources import azure_nodes
 from sizewell.resources.azure_nodes import Machine
 from sizewell.resources.graph import Graph
+from sizewell.resources.readers import guards
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import Flag, Text, count, either, flag, get, items, text
+from sizewell.resources.values import Flag, Text, count, either, every, flag, get, items, text
 
 METRIC_AGENTS: Final = ("dcgm", "azuremonitorlinuxagent", "nvidia-smi", "amd-smi", "rocm-smi", "telegraf")
 
@@ -73,7 +74,7 @@ def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
     profile = resource.inputs.get("virtualMachineProfile")
     size = azure_nodes.scale_set_size(graph, resource)
     settings = [graph.referring(resource, kind, "targetResourceUri") for kind in azure_nodes.AUTOSCALE]
-    scales = either(*(UNKNOWN if isinstance(found, Unknown) else bool(found) for found in settings))
+    scales = either(*(guards.any_of(found, guards.azure_scales_in) for found in settings))
     scheduled = either(*(_has_schedule(found) for found in settings))
     alone = graph.referring(resource, "azure-native:compute:VirtualMachineScaleSetExtension", "vmScaleSetName")
     apart: Flag = (
@@ -88,6 +89,7 @@ def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
             "nodes_min": size.least,
             "nodes_wanted": size.wanted,
             "nodes_max": size.most,
+            "moved": guards.exist(*settings),
             "scales": scales,
             "scheduled": scheduled,
             "zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
@@ -105,7 +107,8 @@ def _has_schedule(found: Any) -> Flag:
         profiles = items(setting.inputs.get("profiles"))
         if isinstance(profiles, Unknown):
             return UNKNOWN
-        flags.extend(get(profile, "recurrence") is not None for profile in profiles)
+        enabled = flag(setting.inputs.get("enabled"), default=True)
+        flags.extend(every(enabled, guards.profile_empties(profile)) for profile in profiles)
     return either(*flags) if flags else False
 
 
@@ -124,6 +127,7 @@ def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "nodes_max": 1,
             "single": True,
             "zones": 1,
+            "scheduled": guards.shutdown_task(graph, resource),
         }
     ]
 
@@ -157,6 +161,14 @@ def _agent(profile: Any, resource: RecordedResource, cluster: Any) -> dict[str, 
 def _agent_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     clusters = graph.referenced(resource, "resourceName", azure_nodes.MANAGED_CLUSTER)
     cluster: Any = clusters[0].inputs if isinstance(clusters, tuple) and clusters else None
+    listed = items(get(resource.inputs, "virtualMachinesProfile", "scale", "manual"))
+    if isinstance(listed, Unknown):
+        return [{"kinds": UNKNOWN, "nodes_min": UNKNOWN, "nodes_wanted": UNKNOWN, "nodes_max": UNKNOWN}]
+    if listed:  # a pool of virtual machines names a size and a count for each part
+        return [
+            _agent({**resource.inputs, "vmSize": get(part, "size"), "count": get(part, "count")}, resource, cluster)
+            for part in listed
+        ]
     return [_agent(resource.inputs, resource, cluster)]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from sizewell.resources import gcp_nodes
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
 from sizewell.resources.graph import Graph
+from sizewell.resources.readers import guards
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, text
 
@@ -146,14 +147,18 @@ def _instance_details(graph: Graph, owner: RecordedResource, inputs: Any) -> dic
         "metrics": UNKNOWN if isinstance(script, Unknown) else any(name in script for name in METRIC_AGENTS),
         "own_key": graph.stated(owner, "bootDisk" if "bootDisk" in owner.inputs else "disks", boot),
         "reserved": _reservation(inputs),
-        "scheduled": either(
-            UNKNOWN if limit is UNKNOWN else limit is not None, _given(get(inputs, "resourcePolicies"))
-        ),
+        "scheduled": either(_short(limit), guards.stop_schedule(graph, owner)),
     }
 
 
-def _given(value: Any) -> Flag:
-    return UNKNOWN if isinstance(value, Unknown) else bool(value)
+def _short(limit: Any) -> Flag:
+    """Whether a longest run is a week at most."""
+    seconds = count(get(limit, "seconds", default=limit if isinstance(limit, str) else None))
+    if isinstance(limit, str) and limit.endswith("s"):
+        seconds = count(limit.removesuffix("s"))
+    if UNKNOWN in (limit, seconds):
+        return UNKNOWN
+    return isinstance(seconds, int) and seconds <= _LONGEST_RUN_S
 
 
 def _has_address(interface: Any) -> Flag:
@@ -179,7 +184,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     inputs: Any = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
     size = gcp_nodes.group_size(graph, resource)
     scalers = [graph.referring(resource, kind, "target") for kind in gcp_nodes.AUTOSCALERS]
-    scales = either(*(UNKNOWN if isinstance(found, Unknown) else bool(found) for found in scalers))
+    scales = either(*(guards.any_of(found, _scales_in) for found in scalers))
     return [
         {
             **_instance_details(graph, template if isinstance(template, RecordedResource) else resource, inputs),
@@ -189,6 +194,11 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "scales": scales,
         }
     ]
+
+
+def _scales_in(scaler: RecordedResource) -> Flag:
+    mode = get(scaler.inputs, "autoscalingPolicy", "mode", default="ON")
+    return UNKNOWN if mode is UNKNOWN else str(mode) == "ON"
 
 
 def _tpu(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
@@ -215,6 +225,8 @@ def _tpu(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
         }
     ]
 
+
+_LONGEST_RUN_S: Final = 7 * 24 * 3600
 
 READERS: Final = {
     gcp_nodes.NODE_POOL: _node_pool,

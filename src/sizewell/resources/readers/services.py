@@ -12,7 +12,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import base, is_accelerated_name
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Cluster, Endpoint, Fact, Job, Notebook
-from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, negated, text
+from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
 
 F = TypeVar("F", bound=Fact)
 Reader = Callable[[Graph, RecordedResource], "dict[str, Any] | None"]
@@ -94,17 +94,7 @@ def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, A
     if not live:
         return None
     managed = [get(variant, "managedInstanceScaling") for variant in live]
-    targets = graph.of("aws:appautoscaling/target:Target")
-    outside: Flag = False
-    names = [get(variant, "variantName") for variant in live]
-    for target in targets:
-        address = target.inputs.get("resourceId")
-        if target.inputs.get("serviceNamespace") != "sagemaker":
-            continue
-        outside = UNKNOWN if address is UNKNOWN else True
-        if address is UNKNOWN or any(isinstance(n, str) and str(address).endswith(f"/{n}") for n in names):
-            outside = True
-            break
+    outside = _scaled_outside(graph, resource, [get(variant, "variantName") for variant in live])
     least: list[Count] = [
         count(get(scaling, "minInstanceCount", default=get(variant, "initialInstanceCount", default=1)))
         for scaling, variant in zip(managed, live, strict=True)
@@ -116,6 +106,43 @@ def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, A
         "nodes_max": None,
         "kinds": _kinds([get(variant, "instanceType") for variant in live]),
     }
+
+
+def _scaled_outside(graph: Graph, config: RecordedResource, variants: list[Any]) -> Flag:
+    """Whether Application Auto Scaling moves an endpoint of this configuration, down as well as up."""
+    hosts = graph.referring(config, "aws:sagemaker/endpoint:Endpoint", "endpointConfigName")
+    names = {host.inputs.get("name") for host in hosts} if isinstance(hosts, tuple) else set()
+    unnamed = not names or UNKNOWN in names or None in names
+    flags: list[Flag] = []
+    for target in graph.of("aws:appautoscaling/target:Target"):
+        address = target.inputs.get("resourceId")
+        if target.inputs.get("serviceNamespace") != "sagemaker":
+            continue
+        if isinstance(address, str):
+            _, _, rest = address.partition("/")
+            endpoint, _, variant = rest.partition("/variant/")
+            if variant not in variants or not (unnamed or endpoint in names):
+                continue
+        least, most = count(target.inputs.get("minCapacity")), count(target.inputs.get("maxCapacity"))
+        wide: Flag = UNKNOWN if UNKNOWN in (least, most) else (most or 0) > (least or 0)  # type: ignore[operator]
+        policies = [
+            policy
+            for policy in graph.of("aws:appautoscaling/policy:Policy")
+            if policy.inputs.get("resourceId") in {address, UNKNOWN} or address is UNKNOWN
+        ]
+        flags.append(every(wide, either(False, *(_takes_away(policy) for policy in policies))))
+    return either(False, *flags)
+
+
+def _takes_away(policy: RecordedResource) -> Flag:
+    tracking = policy.inputs.get("targetTrackingScalingPolicyConfiguration")
+    if tracking is not None:
+        return negated(flag(get(tracking, "disableScaleIn")))
+    steps = items(get(policy.inputs, "stepScalingPolicyConfiguration", "stepAdjustments"))
+    if isinstance(steps, Unknown):
+        return UNKNOWN
+    moves = [count(get(step, "scalingAdjustment")) for step in steps]
+    return either(False, *(UNKNOWN if move is UNKNOWN else isinstance(move, int) and move < 0 for move in moves))
 
 
 def _bare(kind: Text) -> Text:
@@ -163,7 +190,7 @@ def _cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
 
 
 def _azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
-    details = resource.inputs.get("properties")
+    details = resource.inputs.get("onlineDeploymentProperties", resource.inputs.get("properties"))
     if get(details, "endpointComputeType") == "Kubernetes":
         return None
     kind = text(get(details, "instanceType"))

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.readers.common import is_accelerated_name
+from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
+from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import Flag, contains_unknown, count, every, flag, get, items, number
+
+
+def accelerators_kept(thing: Thing, _: Parameters) -> Verdict:
+    """Services that start machines with accelerators by themselves let go of them: to zero, or after a while.
+
+    >>> from sizewell.policy.examples import thing
+    >>> group = {"coreInstanceGroup": {"instanceType": "g6e.12xlarge"}}
+    >>> accelerators_kept(thing(type="aws:emr/cluster:Cluster", inputs=group), {}).fix
+    'set autoTerminationPolicy.idleTimeout to an hour'
+    """
+    keeps, fix = _READERS[thing.type]
+    kept = keeps(thing.inputs)
+    if isinstance(kept, Unknown):
+        return Undetermined("how long it keeps its accelerators")
+    if not kept:
+        return None
+    return Violation("it keeps accelerators while nobody works, and bills them around the clock", fix)
+
+
+def _named(value: Any, cloud: str) -> Flag:
+    """Whether a machine type anywhere inside carries accelerators, or accelerators are asked for by name."""
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    if isinstance(value, str):
+        return is_accelerated_name(cloud, value.removeprefix("ml."))
+    if isinstance(value, Mapping):
+        if any(value.get(key) for key in ("accelerators", "guestAccelerators", "acceleratorConfigs")):
+            return True
+        flags = [_named(part, cloud) for part in value.values()]
+    else:
+        flags = [_named(part, cloud) for part in value] if isinstance(value, list | tuple) else []
+    return True if True in flags else UNKNOWN if UNKNOWN in flags else False
+
+
+def _too_long(value: Any) -> Flag:
+    wait = minutes(value)
+    return UNKNOWN if wait is UNKNOWN else wait is None or wait > LONGEST_IDLE_MINUTES
+
+
+def _emr(inputs: Mapping[str, Any]) -> Flag:
+    groups = {key: inputs.get(key) for key in ("masterInstanceGroup", "coreInstanceGroup", "masterInstanceFleet",
+                                               "coreInstanceFleet")}  # fmt: skip
+    idle = number(get(inputs, "autoTerminationPolicy", "idleTimeout"))
+    stays: Flag = UNKNOWN if isinstance(idle, Unknown) else idle is None or idle > LONGEST_IDLE_MINUTES * 60
+    return every(_named(groups, "aws"), stays, flag(inputs.get("keepJobFlowAliveWhenNoSteps"), default=True))
+
+
+def _dataproc(inputs: Mapping[str, Any]) -> Flag:
+    config = inputs.get("clusterConfig")
+    ends = [get(config, "lifecycleConfig", key) for key in ("idleDeleteTtl", "autoDeleteTime")]
+    return every(_named(config, "gcp"), UNKNOWN if UNKNOWN in ends else ends[1] is None and _too_long(ends[0]))
+
+
+def _gke(inputs: Mapping[str, Any]) -> Flag:
+    limits = items(get(inputs, "clusterAutoscaling", "resourceLimits"))
+    if isinstance(limits, Unknown) or contains_unknown(limits):
+        return UNKNOWN
+    return any(
+        str(get(limit, "resourceType")).startswith(("nvidia-", "tpu", "ct"))
+        and (count(get(limit, "minimum", default=0)) or 0) > 0  # type: ignore[operator]
+        for limit in limits
+    )
+
+
+def _container_app(inputs: Mapping[str, Any]) -> Flag:
+    listed = items(get(inputs, "template", "containers"))
+    least = count(get(inputs, "template", "scale", "minReplicas", default=0))
+    if isinstance(listed, Unknown) or contains_unknown(listed) or least is UNKNOWN:
+        return UNKNOWN
+    stated = inputs.get("workloadProfileName")
+    if stated is UNKNOWN:
+        return UNKNOWN if least else False
+    name = str(stated or "")
+    asks = "gpu" in name.lower() or any(get(container, "resources", "gpu") for container in listed)
+    return asks and bool(least)
+
+
+def _environment(inputs: Mapping[str, Any]) -> Flag:
+    listed = items(inputs.get("workloadProfiles"))
+    if isinstance(listed, Unknown) or contains_unknown(listed):
+        return UNKNOWN
+    return any(
+        str(get(profile, "workloadProfileType")).startswith("NC") and bool(count(get(profile, "minimumCount")))
+        for profile in listed
+    )
+
+
+def _ml_compute(inputs: Mapping[str, Any]) -> Flag:
+    kind, inner = get(inputs, "properties", "computeType"), get(inputs, "properties", "properties")
+    if kind is UNKNOWN or contains_unknown(inner):
+        return UNKNOWN
+    idle = (
+        get(inner, "idleTimeBeforeShutdown")
+        if kind == "ComputeInstance"
+        else get(inner, "scaleSettings", "nodeIdleTimeBeforeScaleDown", default="PT2M")
+    )
+    scheduled = kind == "ComputeInstance" and get(inner, "schedules", "computeStartStop") is not None
+    judged = kind in {"ComputeInstance", "AmlCompute"} and not scheduled
+    return every(judged, _named(get(inner, "vmSize"), "azure"), _too_long(idle))
+
+
+def _workbench(inputs: Mapping[str, Any]) -> Flag:
+    setup = inputs.get("gceSetup")
+    idle = number(get(setup, "metadata", "idle-timeout-seconds"))
+    stays: Flag = UNKNOWN if isinstance(idle, Unknown) else idle is None or not 0 < idle <= LONGEST_IDLE_MINUTES * 60
+    return every(_named(setup, "gcp"), stays)
+
+
+def _studio(inputs: Mapping[str, Any]) -> Flag:
+    settings = inputs.get("defaultUserSettings")
+    for app in ("jupyterLabAppSettings", "codeEditorAppSettings"):
+        idle = get(settings, app, "appLifecycleManagement", "idleSettings")
+        if isinstance(idle, Unknown) or contains_unknown(idle):
+            return UNKNOWN
+        limit = number(get(idle, "idleTimeoutInMinutes"))
+        if idle is not None and (
+            get(idle, "lifecycleManagement") != "ENABLED" or limit is None or limit > LONGEST_IDLE_MINUTES  # type: ignore[operator]
+        ):
+            return True
+    return False
+
+
+def _studio_app(inputs: Mapping[str, Any]) -> Flag:
+    kernel = inputs.get("appType")
+    return UNKNOWN if kernel is UNKNOWN else every(kernel != "Canvas", _named(inputs.get("resourceSpec"), "aws"))
+
+
+_Reader = tuple[Callable[[Mapping[str, Any]], Flag], str]
+_READERS: Final[Mapping[str, _Reader]] = {
+    "aws:emr/cluster:Cluster": (_emr, "set autoTerminationPolicy.idleTimeout to an hour"),
+    "aws:sagemaker/domain:Domain": (_studio, "enable idle shutdown with idleTimeoutInMinutes of 60"),
+    "aws:sagemaker/app:App": (_studio_app, "start apps from a space whose domain stops them when idle"),
+    "gcp:dataproc/cluster:Cluster": (_dataproc, "set lifecycleConfig.idleDeleteTtl to 3600s"),
+    "gcp:container/cluster:Cluster": (_gke, "set the minimum of the accelerator's resourceLimits to 0"),
+    "gcp:workbench/instance:Instance": (_workbench, "set the metadata idle-timeout-seconds to 3600"),
+    "azure-native:app:ContainerApp": (_container_app, "set template.scale.minReplicas to 0"),
+    "azure-native:app:ManagedEnvironment": (_environment, "set minimumCount of the profile to 0"),
+    "azure-native:machinelearningservices:Compute": (_ml_compute, "set the idle time to PT30M"),
+}
+
+RULE = Rule(
+    id="accelerators-kept",
+    area="spend",
+    subject="things",
+    prevents="managed accelerators that bill while nobody works",
+    judge=accelerators_kept,
+    types=tuple(_READERS),
+)

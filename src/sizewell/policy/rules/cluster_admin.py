@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import get, items
+
+_RBAC: Final = "kubernetes:rbac.authorization.k8s.io/v1:"
+_BINDINGS: Final = (f"{_RBAC}ClusterRoleBinding", f"{_RBAC}RoleBinding")
+_ROLES: Final = (f"{_RBAC}ClusterRole", f"{_RBAC}Role")
+_EVERYBODY: Final = {"system:unauthenticated", "system:authenticated", "system:anonymous", "system:serviceaccounts"}
+_READING: Final = {"get", "list", "watch", "*"}
+
+
+def cluster_admin(thing: Thing, _: Parameters) -> Verdict:
+    """Nobody in a cluster is its administrator, becomes it, or reads every secret.
+
+    >>> from sizewell.policy.examples import thing
+    >>> binding = {"roleRef": {"name": "cluster-admin"}, "subjects": [{"kind": "ServiceAccount", "name": "m"}]}
+    >>> cluster_admin(thing(type="kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding", inputs=binding), {}).fix
+    'bind a role with the verbs and resources that are needed'
+    """
+    if thing.type in _BINDINGS:
+        return _binding(thing)
+    rules = items(thing.inputs.get("rules"))
+    if isinstance(rules, Unknown) or UNKNOWN in rules:
+        return Undetermined("its rules")
+    whole = thing.type == _ROLES[0]
+    verdicts = [_rule(rule, whole=whole) for rule in rules]
+    if True in verdicts:
+        return Violation(
+            "whoever takes one pod with this role becomes administrator, or reads every secret of the cluster",
+            "name the resources, and leave escalate, bind, impersonate and all secrets to people",
+        )
+    return Undetermined("its rules") if UNKNOWN in verdicts else None
+
+
+def _binding(thing: Thing) -> Verdict:
+    role, subjects = get(thing.inputs, "roleRef", "name"), items(thing.inputs.get("subjects"))
+    names = () if isinstance(subjects, Unknown) else tuple(get(subject, "name") for subject in subjects)
+    if any(str(name).partition(":serviceaccounts:")[0] in _EVERYBODY for name in names if name is not UNKNOWN):
+        return Violation("everybody who reaches the cluster gets the role", "name the service accounts and groups")
+    if role in {"cluster-admin", "admin"} and names and names != ("system:masters",):
+        return Violation(
+            "one stolen pod or login owns the cluster and everything that it may start",
+            "bind a role with the verbs and resources that are needed",
+        )
+    return Undetermined("whom it binds to what") if UNKNOWN in (role, subjects, *names) else None
+
+
+def _rule(rule: Any, *, whole: bool) -> bool | Unknown:
+    verbs, resources = items(get(rule, "verbs")), items(get(rule, "resources"))
+    if isinstance(verbs, Unknown) or isinstance(resources, Unknown) or UNKNOWN in (*verbs, *resources):
+        return UNKNOWN
+    if {"escalate", "bind", "impersonate"} & set(verbs):
+        return True
+    named = get(rule, "resourceNames")
+    return whole and "secrets" in resources and bool(_READING & set(verbs)) and named is None
+
+
+RULE = Rule(
+    id="cluster-admin",
+    area="safety",
+    subject="things",
+    prevents="one stolen pod that owns the whole cluster",
+    judge=cluster_admin,
+    clouds=("kubernetes",),
+    types=(*_BINDINGS, *_ROLES),
+)

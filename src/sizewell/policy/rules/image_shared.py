@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import Final
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Thing
+
+_IMAGE: Final = "aws:ec2/amiLaunchPermission:AmiLaunchPermission"
+_SNAPSHOT: Final = "aws:ec2/snapshotCreateVolumePermission:SnapshotCreateVolumePermission"
+
+
+def image_shared(thing: Thing, _: Parameters) -> Verdict:
+    """Machine images and snapshots are shared with accounts that are named, not with all.
+
+    >>> from sizewell.policy.examples import thing
+    >>> image_shared(thing(inputs={"group": "all"}), {}).fix
+    'name the accounts'
+    """
+    stated = [thing.inputs.get(key) for key in ("group", "accountId")]
+    if "all" in stated:
+        return Violation("everybody may start or copy it, with the data and keys that lie in it", "name the accounts")
+    return Undetermined("with whom it is shared") if UNKNOWN in stated else None
+
+
+RULE = Rule(
+    id="image-shared",
+    area="safety",
+    subject="things",
+    prevents="data and keys in images that everybody may start",
+    judge=image_shared,
+    clouds=("aws",),
+    types=(_IMAGE, _SNAPSHOT),
+)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sizewell.policy.rule import Parameter, Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from sizewell.resources.readers.pods import accelerators_asked
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stackfacts import StackFacts
+from sizewell.resources.values import Flag, canonical, contains_unknown, count, either, flag, get, items
+
+_SERVERS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Pod", "DaemonSet", "RayCluster", "Notebook")
+_KEEPERS: Final = ("pause", "sleep infinity", "tail -f /dev/null", "sleep inf")
+
+
+def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
+    """Pods that hold accelerators until somebody deletes them need a scaler that reaches zero, or an end.
+
+    >>> from sizewell.policy.examples import resource, stack
+    >>> pod = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+    >>> server = resource("kubernetes:apps/v1:Deployment", "m", {"spec": {"replicas": 1, "template": {"spec": pod}}})
+    >>> server_never_ends(stack(server, environment="dev"), {"environments": ["dev"]})[0][1].fix
+    'add a KEDA ScaledObject with minReplicaCount 0, or the label sizewell-expires with a date'
+    """
+    if facts.environment not in parameters["environments"]:
+        return []
+    return [
+        (resource.urn, _judged(facts, resource))
+        for resource in facts.graph.plan.resources
+        if resource.custom
+        and resource.type.startswith("kubernetes:")
+        and resource.type.rsplit(":", 1)[-1] in _SERVERS
+        and (contains_unknown(resource.inputs.get("spec")) or accelerators_asked(resource) != 0)
+    ]
+
+
+def _judged(facts: StackFacts, resource: RecordedResource) -> Verdict:
+    spec = resource.inputs.get("spec")
+    if spec is UNKNOWN:
+        return Undetermined("what it starts")
+    labels = {**_mapping(resource, "labels"), **_mapping(resource, "annotations")}
+    if any(str(key).endswith("expires") for key in labels):
+        return None
+    if canonical(resource.type).endswith(":RayCluster"):
+        ends = _ray(spec)
+    else:
+        ends = either(
+            count(get(spec, "replicas")) == 0, *(_scales(other, resource) for other in facts.graph.plan.resources)
+        )
+    if ends is True and not any(word in f"{_commands(spec)}" for word in _KEEPERS):
+        return None
+    if ends is UNKNOWN or accelerators_asked(resource) in (UNKNOWN, 0):
+        return Undetermined("what scales it, and to how few")
+    return Violation(
+        "its pods hold accelerators day and night, whether or not anybody asks them anything",
+        "add a KEDA ScaledObject with minReplicaCount 0, or the label sizewell-expires with a date",
+    )
+
+
+def _mapping(resource: RecordedResource, key: str) -> dict[str, Any]:
+    stated = get(resource.inputs, "metadata", key)
+    return dict(stated) if isinstance(stated, dict) else {}
+
+
+def _commands(spec: Any) -> list[str]:
+    """Images, commands and arguments of the containers, each as one text."""
+    if isinstance(spec, dict):
+        own = [spec[key] for key in ("command", "args") if isinstance(spec.get(key), list)]
+        joined = [" ".join(map(str, part)) for part in own]
+        image = str(spec.get("image", "")).partition("@")[0].partition(":")[0].rsplit("/", 1)[-1]
+        return [*joined, *(["pause"] if image == "pause" else []), *(t for v in spec.values() for t in _commands(v))]
+    return [text for part in spec for text in _commands(part)] if isinstance(spec, list | tuple) else []
+
+
+def _scales(scaler: RecordedResource, server: RecordedResource) -> Flag:
+    """Whether a KEDA scaler brings this server to nothing; other scalers keep one at least."""
+    if not canonical(scaler.type).startswith("kubernetes:keda.sh/") or not scaler.type.endswith(":ScaledObject"):
+        return False
+    spec = scaler.inputs.get("spec")
+    named, own = get(spec, "scaleTargetRef", "name"), get(server.inputs, "metadata", "name", default=server.name)
+    paused = get(scaler.inputs, "metadata", "annotations", "autoscaling.keda.sh/paused")
+    least = count(get(spec, "minReplicaCount", default=0))
+    if UNKNOWN in (named, own, paused, least):
+        return UNKNOWN
+    return named == own and least == 0 and str(paused).lower() != "true"
+
+
+def _ray(spec: Any) -> Flag:
+    groups = items(get(spec, "workerGroupSpecs"))
+    scaled = flag(get(spec, "enableInTreeAutoscaling"))
+    if isinstance(groups, Unknown) or UNKNOWN in groups:
+        return UNKNOWN
+    least = [count(get(group, "minReplicas", default=0)) for group in groups]
+    return UNKNOWN if UNKNOWN in (scaled, *least) else scaled is True and not any(least)
+
+
+RULE = Rule(
+    id="server-never-ends",
+    area="spend",
+    subject="stack",
+    prevents="pods that hold accelerators while nobody asks",
+    judge=server_never_ends,
+    clouds=("kubernetes",),
+    parameters={
+        "environments": Parameter(
+            default=["dev"],
+            schema={"type": "array", "items": {"type": "string"}},
+            meaning="environments whose servers must be able to reach zero",
+        )
+    },
+)

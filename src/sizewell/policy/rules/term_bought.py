@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import Final
+
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import get
+
+_TERMS: Final = (
+    "aws:savingsplans/savingsPlan:SavingsPlan",
+    "aws:rds/reservedInstance:ReservedInstance",
+    "gcp:compute/regionCommitment:RegionCommitment",
+    "azure-native:billingbenefits:SavingsPlanOrderAlias",
+    "azure-native:billingbenefits:ReservationOrderAlias",
+    "azure-native:capacity:ReservationOrder",
+)
+
+
+def term_bought(thing: Thing, _: Parameters) -> Verdict:
+    """A commitment of a year or three is bought by a person who confirms it, not by the merge of a program.
+
+    >>> from sizewell.policy.examples import thing
+    >>> term_bought(thing(type="aws:savingsplans/savingsPlan:SavingsPlan"), {}).fix
+    'buy it by hand, or confirm it with the tag sizewell-purchase: confirmed'
+    """
+    said = get(thing.tags, "sizewell-purchase")
+    if thing.tags is UNKNOWN or said is UNKNOWN:
+        return Undetermined("whether somebody confirmed the purchase")
+    if str(said).lower() == "confirmed":
+        return None
+    return Violation(
+        "`up` commits the account to pay for a term of years, whatever is used",
+        "buy it by hand, or confirm it with the tag sizewell-purchase: confirmed",
+    )
+
+
+RULE = Rule(
+    id="term-bought",
+    area="spend",
+    subject="things",
+    prevents="terms of years bought by a merge",
+    judge=term_bought,
+    types=_TERMS,
+)

@@ -1,0 +1,207 @@
+"""What a guard does, not that there is one: the action, its direction, its time, and which machines it names."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.values import Flag, count, either, every, flag, get, items, negated, number, text
+
+SOON: Final = timedelta(days=31)  # a single stop later than that is no guard against a month's bill
+LONGEST_IDLE_MINUTES: Final = 24 * 60
+FAR: Final = 2030  # a single stop from then on is none, also where nobody says what day it is
+_ACCELERATOR_METRIC: Final = re.compile(r"gpu|dcgm|neuron|tpu|accelerator|duty.?cycle", re.IGNORECASE)
+_DURATION: Final = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
+
+
+def minutes(value: Any) -> Any:
+    """A duration in minutes: ISO 8601, seconds with an "s", a Go duration, plain minutes; None where it is none.
+
+    >>> minutes("P30D"), minutes("2592000s"), minutes("720h"), minutes("PT15M"), minutes("Never")
+    (43200.0, 43200.0, 43200.0, 15.0, None)
+    """
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    stated = str(value or "")
+    match = _DURATION.match(stated)
+    if match and stated not in {"", "P", "PT"}:
+        days, hours, mins, seconds = (int(part or 0) for part in match.groups())
+        return days * 1440.0 + hours * 60 + mins + seconds / 60
+    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", stated)
+    if parts and re.sub(r"(\d+(?:\.\d+)?)([hms])", "", stated) == "":
+        return sum(float(size) * {"h": 60, "m": 1, "s": 1 / 60}[unit] for size, unit in parts)
+    return None
+
+
+def stops_often(cron: Any) -> Flag:
+    """Whether a cron line fires at least every week: no day of the month and no month is named.
+
+    >>> stops_often("0 20 * * MON-FRI"), stops_often("0 0 1 1 *"), stops_often(None)
+    (True, False, False)
+    """
+    if isinstance(cron, Unknown):
+        return UNKNOWN
+    fields = str(cron or "").removeprefix("cron(").removesuffix(")").split()
+    return len(fields) >= 5 and fields[2] in {"*", "?"} and fields[3] == "*"
+
+
+def scheduled_stop(action: RecordedResource, on: date | None) -> Flag:
+    """Whether a scheduled action of an Auto Scaling group brings it to nothing, again and again or soon."""
+    sizes = [count(action.inputs.get(key)) for key in ("desiredCapacity", "maxSize")]
+    empties = either(*(UNKNOWN if size is UNKNOWN else size == 0 for size in sizes))
+    recurrence = action.inputs.get("recurrence")
+    if recurrence is not None:
+        return every(empties, stops_often(recurrence))
+    start = action.inputs.get("startTime")
+    return every(empties, UNKNOWN if start is UNKNOWN else _soon(start, on))
+
+
+def _soon(when: Any, on: date | None) -> bool:
+    try:
+        day = datetime.fromisoformat(str(when)).date()
+    except ValueError:
+        return False
+    return day.year < FAR if on is None else day <= on + SOON
+
+
+def scales_in(policy: RecordedResource) -> Flag:
+    """Whether a scaling policy of a group ever takes machines away."""
+    inputs = policy.inputs
+    kind = text(inputs.get("policyType"), "SimpleScaling")
+    if isinstance(kind, Unknown):
+        return UNKNOWN
+    if kind == "TargetTrackingScaling":
+        return negated(flag(get(inputs, "targetTrackingConfiguration", "disableScaleIn")))
+    if kind == "PredictiveScaling":
+        return False  # it only adds ahead of the load
+    steps = items(inputs.get("stepAdjustments"))
+    if isinstance(steps, Unknown):
+        return UNKNOWN
+    moves = [number(inputs.get("scalingAdjustment")), *(number(get(step, "scalingAdjustment")) for step in steps)]
+    exact = inputs.get("adjustmentType") == "ExactCapacity"
+    return either(*(_less(move, exact=exact) for move in moves))
+
+
+def _less(move: Decimal | Unknown | None, *, exact: bool) -> Flag:
+    if isinstance(move, Unknown):
+        return UNKNOWN
+    return move is not None and (move == 0 if exact else move < 0)
+
+
+def tracks(policy: RecordedResource) -> Flag:
+    """Whether a policy follows a load by itself, down as well; one of steps does what an alarm tells it."""
+    kind = text(policy.inputs.get("policyType"), "SimpleScaling")
+    return every(UNKNOWN if isinstance(kind, Unknown) else kind == "TargetTrackingScaling", scales_in(policy))
+
+
+def idle_alarm(graph: Graph, alarm: RecordedResource) -> Flag:
+    """Whether an alarm fires when accelerators are idle and then does something that takes machines away."""
+    inputs = alarm.inputs
+    stated = [inputs.get(key) for key in ("metricName", "namespace")]
+    queries = inputs.get("metricQueries")
+    watched: Flag = (
+        UNKNOWN
+        if UNKNOWN in (*stated, queries)
+        else bool(_ACCELERATOR_METRIC.search(f"{stated[0]} {stated[1]} {queries}"))
+    )
+    operator = inputs.get("comparisonOperator")
+    below: Flag = UNKNOWN if operator is UNKNOWN else str(operator or "Less").startswith("Less")
+    if queries is not None and watched is True:
+        below = True  # an expression may count idleness either way
+    enabled = flag(inputs.get("actionsEnabled"), default=True)
+    return every(watched, below, enabled, _acts(graph, alarm))
+
+
+def _acts(graph: Graph, alarm: RecordedResource) -> Flag:
+    actions = alarm.inputs.get("alarmActions")
+    if actions is None:
+        actions = alarm.inputs.get("okActions")
+    policies = graph.referenced(alarm, "alarmActions", "aws:autoscaling/policy:Policy")
+    if isinstance(policies, tuple) and policies:
+        return either(*(scales_in(policy) for policy in policies))
+    listed = items(actions)
+    if isinstance(listed, Unknown):
+        return graph.stated(alarm, "alarmActions", actions)
+    return bool(listed)
+
+
+def any_of(resources: tuple[RecordedResource, ...] | Unknown, judge: Any) -> Flag:
+    """Whether one of the resources that refer to something does what `judge` asks; UNKNOWN where one may."""
+    if isinstance(resources, Unknown):
+        return UNKNOWN
+    return either(*(judge(resource) for resource in resources)) if resources else False
+
+
+def exist(*found: tuple[RecordedResource, ...] | Unknown) -> Flag:
+    """Whether anything of it is there."""
+    return either(*(UNKNOWN if isinstance(each, Unknown) else bool(each) for each in found))
+
+
+def stop_schedule(graph: Graph, instance: RecordedResource) -> Flag:
+    """Whether a Compute Engine machine has an instance schedule that stops it."""
+    if instance.inputs.get("resourcePolicies") is None:
+        return False
+    found = graph.referenced(instance, "resourcePolicies", "gcp:compute/resourcePolicy:ResourcePolicy")
+    if isinstance(found, Unknown):
+        return UNKNOWN
+    if not found:  # a policy that stands outside of this plan
+        return True
+    return either(*(_stops(policy.inputs.get("instanceSchedulePolicy")) for policy in found))
+
+
+def _stops(policy: Any) -> Flag:
+    cron, start = get(policy, "vmStopSchedule", "schedule"), get(policy, "startTime")
+    late: Flag = UNKNOWN if start is UNKNOWN else start is not None and str(start)[:4] >= str(FAR)
+    return every(stops_often(cron), negated(late))
+
+
+def shutdown_task(graph: Graph, machine: RecordedResource) -> Flag:
+    """Whether Azure's own auto-shutdown stops a virtual machine every day or every week."""
+    found = graph.referring(machine, "azure-native:devtestlab:GlobalSchedule", "targetResourceId")
+    return any_of(found, _shuts_down)
+
+
+def _shuts_down(schedule: RecordedResource) -> Flag:
+    inputs = schedule.inputs
+    status, task = text(inputs.get("status"), "Disabled"), text(inputs.get("taskType"))
+    if UNKNOWN in (status, task):
+        return UNKNOWN
+    days = items(get(inputs, "weeklyRecurrence", "weekdays"))
+    recurs = either(
+        UNKNOWN if inputs.get("dailyRecurrence") is UNKNOWN else get(inputs, "dailyRecurrence", "time") is not None,
+        UNKNOWN if isinstance(days, Unknown) else bool(days),
+    )
+    return every(status == "Enabled", task == "ComputeVmShutdownTask", recurs)
+
+
+def azure_scales_in(setting: RecordedResource) -> Flag:
+    """Whether an autoscale setting ever takes machines away: a rule that decreases, or a profile of its own hours."""
+    profiles = items(setting.inputs.get("profiles"))
+    enabled = flag(setting.inputs.get("enabled"), default=True)
+    if isinstance(profiles, Unknown):
+        return UNKNOWN
+    flags: list[Flag] = []
+    for profile in profiles:
+        rules = items(get(profile, "rules"))
+        flags.append(
+            UNKNOWN
+            if isinstance(rules, Unknown)
+            else either(False, *(_is(get(rule, "scaleAction", "direction"), "Decrease") for rule in rules))
+        )
+        flags.append(profile_empties(profile))
+    return every(enabled, either(False, *flags))
+
+
+def profile_empties(profile: Any) -> Flag:
+    """Whether a profile with hours of its own brings a scale set to nothing."""
+    hours = get(profile, "recurrence")
+    most = count(get(profile, "capacity", "maximum"))
+    return every(UNKNOWN if hours is UNKNOWN else hours is not None, UNKNOWN if most is UNKNOWN else most == 0)
+
+
+def _is(value: Any, wanted: str) -> Flag:
+    return UNKNOWN if value is UNKNOWN else str(value) == wanted
