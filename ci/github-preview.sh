@@ -3,8 +3,19 @@
 set -euo pipefail
 
 bin="$HERE/.venv/bin"
+if [[ -n "${PROJECT_PYTHON:-}" ]]; then # relative to the project; a virtual environment's Python stands beside its commands
+  bin="$(cd "$(dirname "$PROJECT_PYTHON")" && pwd)"
+fi
 
 case "$1" in
+  setup)
+    if [[ -z "${PROJECT_PYTHON:-}" ]]; then
+      make --quiet -C "$HERE" setup
+    else
+      "$bin/python" -m pip install --quiet --disable-pip-version-check "$HERE"
+    fi
+    ;;
+
   reason)
     # Who may let a guardrail pass: an owner, a member or a collaborator, in a comment `/sizewell unblock REASON`.
     reason="$("$bin/python" -m sizewell.preview.comment reason --repository "$GITHUB_REPOSITORY" --number "$NUMBER")" || reason=""
@@ -16,7 +27,13 @@ case "$1" in
     printf 'directory=%s\n' "$directory" >> "$GITHUB_OUTPUT"
     read -r -a stacks <<< "${STACKS:-}"
     options=()
-    [[ -z "${BASE:-}" ]] || options+=("--base=$BASE")
+    if [[ -n "${PLAN:-}" ]]; then # the engine has said what stands and what will
+      read -r -a plans <<< "$PLAN"
+      for plan in "${plans[@]}"; do options+=("--plan=$plan"); done
+    elif [[ -n "${BASE:-}" ]]; then
+      options+=("--base=$BASE")
+    fi
+    [[ "${NEW_ONLY:-false}" != true ]] || options+=("--new-only")
     [[ -z "${GUARDRAILS:-}" ]] || options+=("--guardrails=$GUARDRAILS")
     [[ -z "${USAGE:-}" ]] || options+=("--usage=$USAGE")
     [[ -z "${DISCOUNTS:-}" ]] || options+=("--discounts=$DISCOUNTS")

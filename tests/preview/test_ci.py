@@ -106,6 +106,33 @@ def here(tmp_path):
     return place
 
 
+def test_a_plan_of_any_language_needs_no_program(tmp_path):
+    repository = Repository(tmp_path / "repo")
+    plan = Path(__file__).parent / "fixtures/preview-change-sames.json"
+    (repository.root / "plan.json").write_bytes(plan.read_bytes())
+    (repository.root / "stacks/__main__.py").unlink()  # nothing that Python could evaluate
+    base = git(repository.root, "rev-parse", "HEAD")
+    done, outputs, summary = script(repository, "preview", tmp_path, BASE=base, PLAN="plan.json", NEW_ONLY="true")
+    assert done.returncode == 0, done.stderr
+    found = json.loads((Path(outputs["directory"]) / "preview.json").read_text())
+    assert found["provenance"]["engine"] == "pulumi"
+    assert found["before"] is not None
+    assert "### Cost preview" in summary
+
+
+def test_the_projects_own_environment_is_used(repository, tmp_path):
+    own = tmp_path / "own/bin"
+    own.mkdir(parents=True)
+    for name in ("python", "sizewell"):
+        (own / name).write_text(
+            f'#!/bin/sh\necho "$0" >> "{tmp_path}/called"\nexec "{Path(sys.prefix)}/bin/{name}" "$@"\n'
+        )
+        (own / name).chmod(0o755)
+    done, _, _ = script(repository, "preview", tmp_path, STACKS="dev", PROJECT_PYTHON=str(own / "python"))
+    assert done.returncode == 0, done.stderr
+    assert {Path(line).parent for line in (tmp_path / "called").read_text().splitlines()} == {own}
+
+
 def test_the_steps_of_the_action(repository, tmp_path):
     base = git(repository.root, "rev-parse", "HEAD")
     done, outputs, summary = script(repository, "preview", tmp_path, BASE=base, STACKS="dev")

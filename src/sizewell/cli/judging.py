@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from sizewell.policy.config import Config
@@ -29,6 +29,19 @@ def config(path: Path | None, root: Path) -> Config:
         return read_config(file)
     except ConfigError as error:
         raise ConfigError(error.faults, subject=str(file)) from None
+
+
+def config_text(text: str, origin: str) -> Config:
+    """A policy configuration from its text, as a base revision has it."""
+    import yaml
+
+    from sizewell.policy.config import parse_config
+
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"{origin}: cannot be read: {' '.join(str(error).split())}") from None
+    return parse_config({} if data is None else data, origin)
 
 
 def decision_of(root: Path, stack: str) -> Decision | None:

@@ -52,13 +52,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--guardrails", type=Path, metavar="FILE", help=f"limits on a change ({GUARDRAILS})")
     add("--unblock", default="", metavar="REASON", help="let a broken guardrail pass, with the reason on record")
     add("--policies", type=Path, metavar="FILE", help=f"policy configuration ({judging.DEFAULT_CONFIG})")
+    add("--new-only", action="store_true", help="findings that the base has as well do not fail")
     add("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
     add("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
 
 
 def run(args: argparse.Namespace) -> int:
     gc.disable()  # importing provider modules makes millions of objects that live to the end: a tenth of the time
-    from sizewell.preview.guardrails import NO_LIMITS, read_limits
+    from sizewell.policy.config import DEFAULT_FILE
+    from sizewell.preview.base import file_at
+    from sizewell.preview.guardrails import NO_LIMITS, parse_limits, read_limits
     from sizewell.preview.pipeline import Request, run_preview, stacks_of
 
     root = Path.cwd() if args.plan else project.root()
@@ -70,6 +73,21 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--{flag.replace('_', '-')}: {path}: no such file")
     own = root / GUARDRAILS
     limits = read_limits(args.guardrails or own) if args.guardrails or own.exists() else NO_LIMITS
+    settings = judging.config(args.policies, root)
+    judge: list[str] = []
+    if args.base and not args.unblock:  # who changes the judge is judged by the one that stood
+        for name, stated in ((GUARDRAILS, args.guardrails), (judging.DEFAULT_CONFIG, args.policies)):
+            text = None if stated else file_at(root, args.base, name)
+            if stated or text == _text(root / name):
+                continue
+            judge.append(
+                f"{name} changes here; the one of {args.base[:40]} judges until the change is approved or merged"
+            )
+            if name == GUARDRAILS:
+                limits = NO_LIMITS if text is None else parse_limits(_yaml(text, name), f"{name} at {args.base}")
+            else:
+                origin = f"{name} at {args.base}"
+                settings = judging.config(DEFAULT_FILE, root) if text is None else judging.config_text(text, origin)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress("reading the catalog") as tell:
         found = run_preview(
@@ -86,9 +104,9 @@ def run(args: argparse.Namespace) -> int:
                 max_age_s=max_age_s(args.max_age),
                 usage=args.usage,
                 discounts=args.discounts,
-                policies=judging.for_preview(
-                    judging.config(args.policies, root), root, on, judging.own_prices(args.usage, args.discounts)
-                ),
+                new_only=args.new_only,
+                judge=tuple(judge),
+                policies=judging.for_preview(settings, root, on, judging.own_prices(args.usage, args.discounts)),
                 progress=tell,
             )
         )
@@ -104,6 +122,19 @@ def run(args: argparse.Namespace) -> int:
     if found.exit_reason and (args.format != "terminal" or args.output is not None):  # a table ends with it
         output.note(found.exit_reason)
     return found.exit_code
+
+
+def _text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def _yaml(text: str, origin: str) -> object:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"{origin} at the base: cannot be read: {' '.join(str(error).split())}") from None
 
 
 def _rendered(found: Preview, form: str) -> Iterable[str]:

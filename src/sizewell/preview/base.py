@@ -75,6 +75,12 @@ def worktree(project: Path, ref: str) -> Iterator[Worktree]:
                 _git(repository, "worktree", "remove", "--force", "--force", str(place))
 
 
+def file_at(project: Path, ref: str, path: str) -> str | None:
+    """The text of a file of the project at a revision; None where it had none, or where there is no such revision."""
+    shown = _git(project, "show", f"{ref}:./{path}")
+    return shown.stdout if shown.returncode == 0 else None
+
+
 def _remove_abandoned(repository: Path) -> None:
     """Worktrees of runs that were killed outright: their process is gone, so nobody uses them."""
     listed = _git(repository, "worktree", "list", "--porcelain").stdout

@@ -50,6 +50,8 @@ class Request:
     usage: Path | None = None
     discounts: Path | None = None
     policies: Callable[[Plan, Decision | None, Mapping[str, str]], records.PolicyReport | None] | None = None
+    new_only: bool = False  # findings that the base has as well do not count
+    judge: tuple[str, ...] = ()  # what this change says of limits and policies and what therefore did not judge it
     progress: Callable[[str], None] = field(default=lambda _: None)
 
 
@@ -90,6 +92,8 @@ def run_preview(request: Request) -> records.Preview:
         limits=request.limits,
         unblocked=request.unblocked,
     )
+    if request.judge:
+        found = found.model_copy(update={"judge": request.judge, "silent": False})
     age = found.provenance.age_days
     if found.exit_code == 0 and age is not None and request.max_age_s is not None and age * 86_400 > request.max_age_s:
         reason = f"the newest price is {age} days old, older than --max-age of {request.max_age_s / 86_400:g} days"
@@ -278,6 +282,9 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
     judged = None
     if request.policies is not None and not gone:
         judged = request.policies(after, decision, changes_of(before, after, replaced))
+        if judged is not None and request.new_only and before is not None:
+            earlier = request.policies(before, decision, {})
+            judged = _only_new(judged, earlier) if earlier is not None else judged
     result = compare(
         name,
         pricing.side(before) if before is not None else None,
@@ -325,6 +332,18 @@ def _before(request: Request, name: str, head: _Head | None, base: _Base | None)
     except SizewellError as error:
         return None, base.label, f"the base {base.label} does not build: {error}"
     return replace(plan, origin=f"base {base.label}"), base.label, ""
+
+
+def _only_new(now: records.PolicyReport, earlier: records.PolicyReport) -> records.PolicyReport:
+    """Findings that the base has as well, of the same resource in the same words, marked as such."""
+    stood = {(each.policy, each.resource, each.message) for each in earlier.findings if not each.waived}
+    return now.model_copy(
+        update={
+            "findings": tuple(
+                replace(each, stood=(each.policy, each.resource, each.message) in stood) for each in now.findings
+            )
+        }
+    )
 
 
 def _decision(root: Path, stack: str) -> tuple[Decision | None, str]:

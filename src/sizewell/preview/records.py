@@ -144,6 +144,7 @@ class PolicyFinding:
     message: str
     fix: str = ""
     waived: str = ""  # the reason, where it is waived
+    stood: bool = False  # the base has it as well, and only what is new counts
 
 
 class PolicyReport(_Record):
@@ -154,7 +155,7 @@ class PolicyReport(_Record):
 
     @property
     def failed(self) -> tuple[PolicyFinding, ...]:
-        return tuple(f for f in self.findings if f.level == "mandatory" and not f.waived)
+        return tuple(f for f in self.findings if f.level == "mandatory" and not f.waived and not f.stood)
 
 
 class Choice(_Record):
@@ -302,6 +303,7 @@ class Preview(_Record):
     prices_moved_usd_per_month: Decimal | None = None
     guardrails: tuple[Guardrail, ...] = ()
     provenance: Provenance
+    judge: tuple[str, ...] = ()  # files of the change that would judge it: those of the base did
     silent: bool
     exit_code: int
     exit_reason: str = ""

@@ -174,13 +174,19 @@ def _policies_in_short(stack: records.Stack) -> str:
 def _policies(stack: records.Stack) -> Iterator[str]:
     if stack.policies is None:
         return
-    for finding in text.findings(stack.policies):
+    stood = 0
+    for finding in text.grouped(text.findings(stack.policies)):
+        if finding.stood:
+            stood += 1
+            continue
         where = f" {code(finding.component)}" if finding.component else ""
         fix = f" Fix: {words(finding.fix)}" if finding.fix else ""
         waived = f" Waived: {words(finding.waived)}" if finding.waived else ""
         yield f"- {finding.level} {code(finding.policy)}{where}: {words(finding.message)}.{fix}{waived}".replace(
             "..", "."
         )
+    if stood:
+        yield f"- {text.plural(stood, 'finding')} that the base has as well"
     if not stack.policies.findings:
         yield f"{text.plural(stack.policies.passed, 'policy')} passed."
 

@@ -83,11 +83,13 @@ def _headlines(preview: records.Preview) -> Iterator[str]:
     for stack in preview.stacks:
         if stack.base_failed:
             yield f"No figure before the change for {code(stack.stack)}: {words(stack.base_failed)}  "
-        for finding in stack.policies.failed if stack.policies else ():
+        for finding in text.grouped(list(stack.policies.failed)) if stack.policies else ():
             where = f" · {code(finding.component)}" if finding.component else ""
             yield f"**Policy failed**: {code(finding.policy)}{where}: {words(finding.message)}  "
     for rail in text.broken(preview.guardrails):
         yield f"**Over the limit**: {words(rail)}  "
+    for line in preview.judge:
+        yield f"**The judge changes**: {words(line)}  "
     old = text.old_prices(preview)
     yield _counts(preview) + ("  " if old else "")
     if old:

@@ -49,6 +49,8 @@ def _headline(console: Console, preview: records.Preview) -> None:
     moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if moved:
         console.print(Text(f"{moved[0].upper()}{moved[1:]}"))
+    for judge in preview.judge:
+        console.print(Text(f"The judge changes: {_plain(judge)}", style="red"))
     old = text.old_prices(preview)
     if old:
         console.print(Text(_plain(old), style="yellow"))
@@ -155,7 +157,9 @@ def _lists(console: Console, stack: records.Stack) -> None:
                 confirmed = " (not confirmed: nothing is bought until the spec says purchase: confirmed)"
             _item(console, f"{need.component} {need.text}{price}{confirmed}", style="red" if need.data else "yellow")
     console.print()
-    for finding in text.findings(stack.policies) if stack.policies else ():
+    for finding in text.grouped(text.findings(stack.policies)) if stack.policies else ():
+        if finding.stood:
+            continue
         state = f"waived: {finding.waived}" if finding.waived else finding.level
         _item(console, f"policy {finding.policy} ({state}) {finding.component}: {finding.message}".replace(" :", ":"))
         if finding.fix and not finding.waived:

@@ -273,6 +273,20 @@ def findings(report: records.PolicyReport) -> list[records.PolicyFinding]:
     return [replace(group[0], policy=", ".join(each.policy for each in group)) for group in same.values()]
 
 
+def grouped(found: list[records.PolicyFinding]) -> list[records.PolicyFinding]:
+    """Findings of one rule and cause on several resources as one, with the first names."""
+    same: dict[tuple[object, ...], list[records.PolicyFinding]] = {}
+    for each in found:
+        key = (each.level, each.policy, each.message, each.fix, each.waived, each.stood)
+        same.setdefault(key, []).append(each)
+    groups = []
+    for group in same.values():
+        names = list(dict.fromkeys(each.component for each in group if each.component))
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        groups.append(replace(group[0], component=", ".join(names[:3]) + more))
+    return groups
+
+
 def low_confidence(stack: records.Stack) -> int:
     """Lines of the bill that rest on more than a list price and stated usage."""
     return sum(bool(line.confidence) for row in stack.rows for line in row.lines if row.sign != "-")
