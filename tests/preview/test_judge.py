@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_run import repository  # noqa: F401 - a fixture
+from test_run import Repository
 
 from sizewell.cli.main import main
 
@@ -12,7 +12,8 @@ LIMITS = "stacks/config/guardrails.yaml"
 
 
 @pytest.fixture
-def preview(repository, monkeypatch, capsys):  # noqa: F811
+def preview(tmp_path, monkeypatch, capsys):
+    repository = Repository(tmp_path / "repo")
     monkeypatch.chdir(repository.root)
     (repository.root / "policy").mkdir()
 

@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   sizewell policy dev-aws                         one stack
   sizewell policy                                 every stack of the project
   sizewell policy --list                          the rules, their levels and what each prevents
+  sizewell policy --pack policy                   the pack for `pulumi up --policy-pack policy`, of any project
 
 exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
 64 a wrong configuration or usage, 69 a program failed
@@ -35,6 +36,9 @@ exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", nargs="*", metavar="STACK", help="stacks (default: all)")
     parser.add_argument("--list", action="store_true", help="list the rules instead")
+    parser.add_argument(
+        "--pack", type=Path, metavar="DIR", help="write the pack for `pulumi --policy-pack DIR` instead"
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help=f"levels, parameters and waivers ({judging.DEFAULT_CONFIG})")  # fmt: skip  # noqa: E501
     parser.add_argument("--usage", type=Path, metavar="FILE", help="usage that no resource states: stored data, egress")
     parser.add_argument("--discounts", type=Path, metavar="FILE", help="own rates and commitments")
@@ -43,6 +47,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.pack is not None:
+        from sizewell.policy.pack import write_pack
+
+        for path in write_pack(args.pack):
+            output.note(f"wrote {path}")
+        output.note(f"pulumi preview --policy-pack {args.pack}")
+        return 0
     root = project.root()
     settings = judging.config(args.config, root)
     if args.list:
