@@ -67,10 +67,12 @@ def _gke(inputs: Mapping[str, Any]) -> Flag:
     if isinstance(limits, Unknown) or contains_unknown(limits):
         return UNKNOWN
     return any(
-        str(get(limit, "resourceType")).startswith(("nvidia-", "tpu", "ct"))
-        and (count(get(limit, "minimum", default=0)) or 0) > 0  # type: ignore[operator]
+        str(get(limit, "resourceType")) not in _PLAIN and (count(get(limit, "minimum", default=0)) or 0) > 0  # type: ignore[operator]
         for limit in limits
     )
+
+
+_PLAIN: Final = ("cpu", "memory", "None")  # what is not an accelerator of a cluster that makes its own nodes
 
 
 def _container_app(inputs: Mapping[str, Any]) -> Flag:

@@ -14,7 +14,7 @@ from sizewell.resources.values import Flag, count, either, every, flag, get, ite
 SOON: Final = timedelta(days=31)  # a single stop later than that is no guard against a month's bill
 LONGEST_IDLE_MINUTES: Final = 24 * 60
 FAR: Final = 2030  # a single stop from then on is none, also where nobody says what day it is
-_ACCELERATOR_METRIC: Final = re.compile(r"gpu|dcgm|neuron|tpu|accelerator|duty.?cycle", re.IGNORECASE)
+METRIC_WORDS: Final = ("gpu", "dcgm", "neuron", "tpu", "accelerator", "duty_cycle")  # in the names of metrics
 _DURATION: Final = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
 
 
@@ -106,7 +106,7 @@ def idle_alarm(graph: Graph, alarm: RecordedResource) -> Flag:
     watched: Flag = (
         UNKNOWN
         if UNKNOWN in (*stated, queries)
-        else bool(_ACCELERATOR_METRIC.search(f"{stated[0]} {stated[1]} {queries}"))
+        else any(word in f"{stated[0]} {stated[1]} {queries}".lower() for word in METRIC_WORDS)
     )
     operator = inputs.get("comparisonOperator")
     below: Flag = UNKNOWN if operator is UNKNOWN else str(operator or "Less").startswith("Less")
