@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
 from datetime import date
-from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sizewell.cli import output, project, refresh
 from sizewell.cli.answers import iso_date
+from sizewell.cli.moves import print_moves
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.files import write_whole
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -33,7 +32,6 @@ EXAMPLES = """examples:
 
 exit code: 0 fine, 3 a price is not known, 64 bad input, 69 a seller did not answer (run refresh again)
 """
-MANY: Final = 40
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -201,37 +199,6 @@ def _move_json(move: Move) -> dict[str, Any]:
     }
 
 
-def print_moves(found: tuple[Move, ...], *, every: bool) -> None:
-    """The largest changes and a count of the rest, by cloud and market."""
-    if not found:
-        return
-    console = output.console()
-    made = output.table("machine", "where", "before", "after", "change", right=("before", "after", "change"))
-    for move in found if every else found[:MANY]:
-        before, after = (_usd(amount) for amount in (move.before, move.after))
-        change = f"{move.percent:+.1f} %" if move.percent is not None else "new" if move.before is None else "gone"
-        made.add_row(move.instance_type, f"{move.cloud} {move.region} {move.market}", before, after, change)
-    console.print(made)
-    if not every and len(found) > MANY:
-        console.print(f"  and {len(found) - MANY:,} more: --all prints them", style="dim")
-    for group, count in _grouped(found).items():
-        console.print(f"  {group}: {count}")
-
-
-def _grouped(found: tuple[Move, ...]) -> dict[str, str]:
-    groups: dict[str, list[Move]] = {}
-    for move in found:
-        groups.setdefault(f"{move.cloud} {move.market}", []).append(move)
-    told: dict[str, str] = {}
-    for group, of_group in sorted(groups.items()):
-        up = sum((move.percent or 0) > 0 for move in of_group)
-        down = sum((move.percent or 0) < 0 for move in of_group)
-        new, gone = (sum(getattr(move, side) is None for move in of_group) for side in ("before", "after"))
-        counted = (("up", up), ("down", down), ("new", new), ("gone", gone))
-        told[group] = ", ".join(f"{count:,} {word}" for word, count in counted if count)
-    return told
-
-
 def _import(args: argparse.Namespace) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.imports import as_yaml, read_rates
@@ -263,26 +230,6 @@ def _import(args: argparse.Namespace) -> int:
         counts += f", {len(imported.rates.commitments):,} commitments"
     print(f"wrote {project.shown(path)}: {counts}; review and commit it")
     return 0
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _usd(amount: Decimal | None) -> str:
-    return "" if amount is None else f"{amount.normalize():f}"
 
 
 def _today(args: argparse.Namespace) -> date:

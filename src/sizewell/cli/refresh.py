@@ -45,12 +45,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sizewell.cli.prices import write_whole
     from sizewell.clouds.calls import Deadline
     from sizewell.clouds.prices.asking import Journal, ask
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.overlay import FOLDER, current
     from sizewell.sizing.catalog.refresh import accept
+    from sizewell.sizing.files import write_whole
 
     clouds = _chosen("--cloud", args.cloud, ("aws", "azure"))
     kinds = _chosen("--kind", args.kind, tuple(KINDS))
@@ -80,7 +80,7 @@ def _consequences(before: Catalog, on: date) -> None:
     """What moved, and which committed decisions would come out otherwise at the new prices."""
     from sizewell.cli.answers import is_decision, read_all, size_all
     from sizewell.cli.changes import changes
-    from sizewell.cli.prices import print_moves
+    from sizewell.cli.moves import print_moves
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.history import moves
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sizewell.sizing.errors import DecisionError
+from sizewell.sizing.files import write_whole
 from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
 from sizewell.sizing.records.versions import refusal
 
@@ -409,17 +408,5 @@ class Decision(_Record):
             raise DecisionError(f"{lines}\n  fix: {way_out}") from None
 
     def write(self, path: Path) -> None:
-        """Write whole or not at all: a temporary file beside it, then rename."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.to_json())
-                file.flush()
-                os.fsync(file.fileno())
-            written = Path(temporary)
-            written.chmod(0o644)
-            written.replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        """Write whole or not at all."""
+        write_whole(path, self.to_json())
