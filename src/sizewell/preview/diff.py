@@ -161,7 +161,7 @@ def compare(
                 if isinstance(line.price, Unpriced)
             )
         ),
-        failing=failing_of(before.plan if before else None, after, changes, policies),
+        failing=failing_of(before.plan if before else None, after.plan, after.pricing.items, changes, policies),
         outside=after.pricing.outside,
         free=_counts(kind for urn, kind, _ in after.pricing.free if _is_cloud(by_urn.get(urn))),
         coverage=_coverage(after.pricing.coverage),

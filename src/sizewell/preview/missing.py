@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from sizewell.preview import records
 from sizewell.preview.changes import Change
@@ -11,10 +11,7 @@ from sizewell.preview.describe import registration_of
 from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import cloud_of
-from sizewell.sizing.money import Unpriced
-
-if TYPE_CHECKING:
-    from sizewell.preview.diff import Side
+from sizewell.sizing.money import LineItem, Unpriced
 
 RULE: Final = "unpriced-resource"  # whose waivers count
 _SERVICES: Final = (  # that run accelerators, whether or not an input names a machine
@@ -25,15 +22,19 @@ _SERVICES: Final = (  # that run accelerators, whether or not an input names a m
 
 
 def failing_of(
-    before: Plan | None, after: Side, changes: Mapping[str, Change], policies: records.PolicyReport | None
+    before: Plan | None,
+    after: Plan,
+    items: Iterable[LineItem],
+    changes: Mapping[str, Change],
+    policies: records.PolicyReport | None,
 ) -> tuple[str, ...]:
     """Lines without a price that nobody accepted: all of them where nothing is compared, since nothing stood before."""
-    by_urn = after.plan.by_urn()
+    by_urn = after.by_urn()
     waived = {each.resource for each in (policies.findings if policies else ()) if each.policy == RULE and each.waived}
     return tuple(
         dict.fromkeys(
             f"{line.component}: {line.what}: {line.price.reason}"
-            for line in after.pricing.items
+            for line in items
             if isinstance(line.price, Unpriced)
             and line.resource not in waived
             and (before is None or _is_new(line.resource, changes) or _accelerates(by_urn.get(line.resource), by_urn))

@@ -23,7 +23,9 @@ def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
     """Why no component brings a machine type up for a spec's scheduler and service; "" where one does.
 
     Azure's A10 sizes are virtual GPUs: their driver is NVIDIA's GRID, which AKS and Azure ML install, and no public
-    image has (learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup).
+    image has (learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup). AWS's parts of an L4 (g6f, gr6f)
+    want it too (docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html), and none of the images that
+    our components start has it; SageMaker brings its own.
     """
     if "rack" in shape.traits and shape.cloud in RACKS_REFUSED:
         return "no component brings up machines of an NVLink rack (driver, network cards, Arm)"
@@ -32,6 +34,8 @@ def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
     kept = scheduler in ("kubernetes", "ray") or managed == "azureml"
     if shape.cloud == "azure" and "virtual-gpu" in shape.traits and not kept:
         return "a virtual GPU wants the GRID driver, which AKS and Azure ML install: scheduler: kubernetes allows it"
+    if shape.cloud == "aws" and "virtual-gpu" in shape.traits and managed != "sagemaker":
+        return "a part of a GPU wants the GRID driver, which none of the images that components start on AWS has"
     return ""
 
 
