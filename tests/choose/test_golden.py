@@ -81,7 +81,9 @@ def test_resnet_takes_the_smallest_accelerator_and_says_that_a_cpu_would_do(fact
     workload, pool, accelerator = decided(facts, "petsnap-resnet50")
     assert (pool.nodes_initial, pool.accelerators_per_node) == (1, 1)
     assert accelerator.memory_bytes < 25e9
-    assert workload.cost.run_rate.expected < 250
+    assert (
+        workload.cost.run_rate.expected < 500
+    )  # a whole T4 and its endpoints: parts of an L4 want a driver that we lack
     assert any(a.accelerator == "" and "a CPU would do" in a.why_not for a in workload.alternatives)
 
 
