@@ -157,6 +157,8 @@ def outputs_of(token: str, name: str, inputs: dict[str, Any]) -> dict[str, Any]:
     if isinstance(identity, dict) and isinstance(identity.get("userAssignedIdentities"), list):
         named = {one: {} for one in identity["userAssignedIdentities"]}
         outputs["identity"] = {**identity, "userAssignedIdentities": named}
+    if isinstance(identity, dict) and "SystemAssigned" in str(identity.get("type")):
+        outputs["identity"] = {**outputs["identity"], "principalId": f"principal-{name}", "tenantId": "tenant"}
     return outputs
 
 

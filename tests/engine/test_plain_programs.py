@@ -104,7 +104,7 @@ def test_a_change_is_seen_against_what_stands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(engine.project)
     for verb, words in (
         ("replaces", ["--plan", str(path)]),
-        ("may replace", ["dev", "--base-state", str(state)]),
+        ("replaces", ["dev", "--base-state", str(state)]),  # a volume cannot change its zone
         ("replaces", ["dev", "--engine", "pulumi"]),
     ):
         monkeypatch.setattr("os.environ", {**os.environ, **engine.environment})

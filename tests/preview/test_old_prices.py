@@ -88,7 +88,7 @@ def test_a_limit_on_the_age_of_prices_is_an_exit_code(tmp_path):
 
 
 def test_the_files_of_own_prices_in_the_guide_are_read_and_price_what_has_no_price():
-    guide = (Path(__file__).resolve().parents[2] / "docs/howto/refresh-prices.md").read_text()
+    guide = (Path(__file__).resolve().parents[2] / "docs/howto/own-rates.md").read_text()
     (block,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
     discounts = parse_discounts(yaml.safe_load(block))
     assert len(discounts.rates) == 3

@@ -26,7 +26,7 @@ EXAMPLES = """examples:
   sizewell policy dev-aws                         one stack
   sizewell policy                                 every stack of the project
   sizewell policy --list                          the rules, their levels and what each prevents
-  sizewell policy --pack policy                   the pack for `pulumi up --policy-pack policy`, of any project
+  sizewell policy --pack policy                   the pack for `pulumi up --policy-pack policy`
 
 exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
 64 a wrong configuration or usage, 69 a program failed

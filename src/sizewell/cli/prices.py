@@ -30,7 +30,7 @@ EXAMPLES = """examples:
   sizewell prices import focus-export.csv --dry-run     what a bill says you pay
   sizewell prices refresh --cloud azure --region westeurope
 
-exit code: 0 fine, 3 a price is not known, 64 bad input, 69 a seller did not answer (run refresh again)
+exit code: 0 fine, 3 a price is not known, 64 bad input, 69 a seller did not answer: run it again
 """
 
 
