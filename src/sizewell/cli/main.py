@@ -7,6 +7,7 @@ date, 5 nothing fits, 64 bad spec or usage, 69 an outside service failed; 130 in
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import importlib
 import os
@@ -72,6 +73,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("  fix: report it with the output of the same command under SIZEWELL_DEBUG=1", file=sys.stderr)
         return 70
     return code
+
+
+def command() -> NoReturn:
+    """The installed command: `main`, and then the process ends at once.
+
+    What the interpreter would free one by one on its way out, the system frees in one go: 60 ms of a short command.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # a reader that went away has been told of by the code
+            stream.flush()
+    os._exit(code)
 
 
 def _run(arguments: list[str]) -> int:
