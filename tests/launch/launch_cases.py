@@ -1,5 +1,7 @@
 """Workloads on clusters of every kind, as settings that manifests follow from."""
 
+import dataclasses
+
 from decisions import HOURS, decision, pool, serving, training, workload
 
 from sizewell.launch.run import Run
@@ -71,6 +73,11 @@ def run(image=IMAGE, **changes):
     return Run(image=image, **changes)
 
 
+def planned(of, **changes):
+    """The setting with another plan."""
+    return dataclasses.replace(of, plan=dataclasses.replace(of.plan, **changes))
+
+
 def eks_training():
     p5 = pool("aws", "p5.48xlarge", "h100-sxm", 8, nodes=(0, 4, 4), mode="capacity-block", capacity=WINDOW)
     layout = Parallelism(data=16, tensor=2, zero_stage=3, micro_batch=2, gradient_accumulation=16)
@@ -108,8 +115,6 @@ def gke_slice(slices=1, mode="spot"):
 def gke_queued():
     one = gke_slice(2, mode="queued")
     changed = {"queue": "pretrain", "levels": ("cloud.google.com/gce-topology-block", "kubernetes.io/hostname")}
-    import dataclasses
-
     return dataclasses.replace(one, target=dataclasses.replace(one.target, **changed))
 
 

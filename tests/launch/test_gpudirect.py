@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 import pytest
-from launch_cases import CASES, eks_training, gke_direct, gke_rdma_ray
+from launch_cases import CASES, eks_training, gke_direct, gke_rdma_ray, planned
 
 from sizewell.launch import burn_in, gpudirect
 from sizewell.launch.manifests import manifests
@@ -75,12 +75,8 @@ def test_the_daemon_leaves_the_machine_enough(machine):
 
 def test_one_machine_needs_no_network_between_machines():
     of = gke_direct()
-    layout = of.workload.parallelism.model_copy(update={"data": 8, "tensor": 1, "pipeline": 1})
-    alone = dataclasses.replace(
-        of,
-        pool=of.pool.model_copy(update={"nodes_initial": 1, "nodes_max": 1}),
-        workload=of.workload.model_copy(update={"parallelism": layout}),
-    )
+    layout = of.plan.parallelism.model_copy(update={"data": 8, "tensor": 1, "pipeline": 1})
+    alone = planned(of, nodes=1, nodes_max=1, parallelism=layout)
     assert "annotations" not in pod_of(alone)["metadata"]
     assert "initContainers" not in pod_of(alone)["spec"]
 

@@ -5,19 +5,20 @@ import dataclasses
 import judging
 import launch_cases as cases
 import pytest
-from decisions import HOURS, decision, pool, training
+from decisions import decision, pool, training
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizewell.launch import burn_in, kinds, pods, serving
 from sizewell.launch import training as runs
 from sizewell.launch.manifests import manifests, trials
+from sizewell.launch.plan import Window, WorkingHours
 from sizewell.launch.run import read_run
 from sizewell.launch.setting import setting
 from sizewell.launch.target import eks_target, machine_of
 from sizewell.sizing import catalog
 from sizewell.sizing.errors import ConfigError
-from sizewell.sizing.records.decision import Parallelism, Schedule, Storage
+from sizewell.sizing.records.decision import Parallelism
 
 
 def one(found, kind):
@@ -54,9 +55,7 @@ def test_a_run_in_a_block_knows_when_the_block_ends():
     """72 hours from 11:30, less the forty minutes in which the cloud clears the machines."""
     of = cases.eks_training()
     assert runs.deadline(of) == "2026-09-13T10:50:00Z"
-    offset = of.pool.capacity.block.model_copy(update={"start": "2026-09-10T13:30:00+02:00"})
-    capacity = of.pool.capacity.model_copy(update={"block": offset})
-    moved = dataclasses.replace(of, pool=of.pool.model_copy(update={"capacity": capacity}))
+    moved = cases.planned(of, window=Window(hours=72, start="2026-09-10T13:30:00+02:00"))
     assert runs.deadline(moved) == "2026-09-13T10:50:00Z"
 
 
@@ -250,7 +249,7 @@ def test_zero_replicas_only_where_something_wakes_them():
     assert asleep["minReplicaCount"] == 0
     assert [item["type"] for item in asleep["triggers"]] == ["prometheus", "cron"]
     of = cases.serve_hours()
-    always = dataclasses.replace(of, workload=of.workload.model_copy(update={"schedule": None}))
+    always = cases.planned(of, hours=None)
     assert one(manifests(always), "ScaledObject")["spec"]["minReplicaCount"] == 1
     called = dataclasses.replace(always, run=cases.run(cases.VLLM, wake="sum(gateway_waiting)"))
     scaled = one(manifests(called), "ScaledObject")["spec"]
@@ -260,8 +259,8 @@ def test_zero_replicas_only_where_something_wakes_them():
 
 def test_hours_to_midnight_end_on_the_same_day():
     of = cases.serve_hours()
-    late = Schedule(**{**HOURS.model_dump(), "windows": (("sat,sun", "18:30", "24:00"),)})
-    found = manifests(dataclasses.replace(of, workload=of.workload.model_copy(update={"schedule": late})))
+    late = WorkingHours(time_zone="Europe/London", windows=(("sat,sun", "18:30", "24:00"),))
+    found = manifests(cases.planned(of, hours=late))
     cron = one(found, "ScaledObject")["spec"]["triggers"][1]["metadata"]
     assert (cron["start"], cron["end"]) == ("30 18 * * SAT,SUN", "59 23 * * SAT,SUN")
 
@@ -357,7 +356,7 @@ def test_nothing_leads_to_a_notebook_and_it_ends_itself():
 def test_the_threshold_is_a_share_of_the_slowest_link():
     of = cases.eks_training()
     assert burn_in.threshold(of) == pytest.approx(0.6 * 400e9), "EFA: 32 cards of 100 Gbit/s"
-    alone = dataclasses.replace(of, pool=of.pool.model_copy(update={"nodes_initial": 1, "nodes_max": 1}))
+    alone = cases.planned(of, nodes=1, nodes_max=1)
     assert burn_in.threshold(alone) == pytest.approx(0.6 * 450e9), "NVLink 4, one direction"
     assert burn_in.threshold(cases.eks_spot()) == 0, "one device has no link"
     command = pod_of(one(trials(of), "JobSet"))["containers"][0]["command"]
@@ -390,12 +389,8 @@ def test_the_load_is_the_decision_s_and_so_are_the_limits():
 
 def test_volumes_are_read_by_every_machine_for_its_share():
     one_case = cases.coreweave()
-    storage = Storage(kind="fsx-lustre", bytes=10**12, bytes_per_s=8e9)
-    of = dataclasses.replace(
-        one_case,
-        workload=one_case.workload.model_copy(update={"storage": storage}),
-        run=dataclasses.replace(one_case.run, claims=(("data", "/data"),)),
-    )
+    run = dataclasses.replace(one_case.run, claims=(("data", "/data"),))
+    of = dataclasses.replace(cases.planned(one_case, data_bytes_per_s=8e9), run=run)
     jobs = [item for item in trials(of) if item["kind"] == "JobSet"]
     assert len(jobs) == 2
     (pod,) = judging.pods(jobs[1])
@@ -423,9 +418,9 @@ def test_a_priority_is_every_pod_s(case):
 
 def test_a_job_larger_than_its_pool_is_refused():
     one = cases.coreweave()
-    wide = one.workload.model_copy(update={"parallelism": Parallelism(data=64, zero_stage=3)})
+    wide = cases.planned(one, parallelism=Parallelism(data=64, zero_stage=3))
     with pytest.raises(ConfigError, match="is over 64 devices, the pool has 32: 4 machines of 8"):
-        manifests(dataclasses.replace(one, workload=wide))
+        manifests(wide)
 
 
 # What every machine of the catalog can run

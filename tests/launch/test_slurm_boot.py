@@ -205,7 +205,7 @@ def test_a_checker_of_shell_scripts_finds_nothing(tmp_path, number):
 
 
 def test_machines_of_a_decision_know_how_many_they_are():
-    machine = machine_of(cases.eks_spot().pool)
+    machine = machine_of(cases.eks_spot().plan)
     text = slurm_boot.first_boot(machine, group="tune", store="s3://b", nodes=1, region="us-east-1", grace_s=115)
     assert "NodeName=tune-[1-1]" in text
     assert "Gres=gpu:1 " in text

@@ -228,12 +228,10 @@ echo "done $step"
 
 def job(nodes=1, devices=2, last=10_000, body=COUNTS, **changes):
     of = cases.eks_training() if nodes > 1 else cases.eks_spot()
-    pool = of.pool.model_copy(update={"nodes_initial": nodes, "nodes_max": nodes})
     run = cases.run(command=("bash", "-c", body.replace("LAST", str(last))), **changes)
     task = of.task.model_copy(update={"deadline_s": 3600.0})
-    work = of.workload.model_copy(update={"task": task, "pools": (pool,)})
     machine = dataclasses.replace(of.machine, devices=devices)
-    return dataclasses.replace(of, pool=pool, workload=work, run=run, machine=machine)
+    return dataclasses.replace(cases.planned(of, nodes=nodes, nodes_max=nodes, task=task), run=run, machine=machine)
 
 
 def test_machines_register_as_measured_with_the_devices_that_are_there(cluster):

@@ -45,15 +45,15 @@ def scripts() -> dict[str, str]:
 def pieces(of: Setting) -> int:
     """At least one for each replica, no more than there are records."""
     replicas, _ = _replicas(of)
-    run_s = of.workload.performance.value if of.workload.performance.metric == "run_time_s" else 3600.0
+    run_s = 3600.0 if of.plan.run_time_s is None else of.plan.run_time_s
     wanted = max(replicas, math.ceil(replicas * run_s / PIECE_S))
     return max(1, min(wanted, MOST_PIECES, of.task.records or MOST_PIECES))
 
 
 def command(of: Setting) -> list[str]:
     """The line that every pod runs; which piece is its own it sees by its completion index."""
-    task, replicas = of.task, of.workload.replicas
-    data = of.workload.storage.location if of.workload.storage else ""
+    task, replicas = of.task, of.plan.replicas
+    data = of.plan.data
     settings: dict[str, Any] = {"tensor_parallel_size": replicas.devices_per_replica if replicas else 1}
     if replicas and replicas.concurrency_per_replica:
         settings["max_num_seqs"] = replicas.concurrency_per_replica
@@ -71,7 +71,7 @@ def command(of: Setting) -> list[str]:
 
 def _replicas(of: Setting) -> tuple[int, int]:
     """(pods at a time, devices of each)."""
-    replicas = of.workload.replicas
+    replicas = of.plan.replicas
     if replicas is None:
         return of.nodes, of.machine.devices
     return max(1, replicas.initial), min(replicas.devices_per_replica, of.machine.devices)
@@ -79,12 +79,12 @@ def _replicas(of: Setting) -> tuple[int, int]:
 
 def _possible(of: Setting) -> None:
     if wrong := images.faults(of, engine=ENGINE):
-        raise ConfigError(wrong, subject=f"run {of.workload.spec.name}")
+        raise ConfigError(wrong, subject=f"run {of.plan.name}")
     if of.run.command:
         return
-    name = of.workload.spec.name
+    name = of.plan.name
     wrong = []
-    data = of.workload.storage.location if of.workload.storage else None
+    data = of.plan.data
     if not data or "://" not in data:
         fix = f"add data: {{location: s3://..., size: ...}} to the spec and decide anew, or set run.{name}.command"
         wrong.append(Fault(path="storage.location", message="is missing: where the records are", fix=fix))

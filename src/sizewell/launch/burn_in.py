@@ -48,7 +48,7 @@ def all_reduce(of: Setting) -> list[Manifest]:
     """The links of a pool: every machine of it, every device, a few minutes; the JobSet fails where one is slow."""
     if of.machine.runtime not in ("cuda", "rocm"):
         fault = Fault(
-            path=of.pool.instance_type,
+            path=of.plan.instance_type,
             message=f"has no all-reduce test of ours: its devices are {of.machine.runtime}",
             fix="use the vendor's: nccom-test on Neuron, a JAX psum on TPU",
         )
@@ -79,8 +79,7 @@ def all_reduce(of: Setting) -> list[Manifest]:
 
 def reads(of: Setting) -> list[Manifest]:
     """The volumes that a run mounts: every machine reads at once; a job fails where one gets less than its share."""
-    storage, found = of.workload.storage, []
-    least = (storage.bytes_per_s or 0.0) / of.nodes if storage else 0.0
+    least, found = of.plan.data_bytes_per_s / of.nodes, []
     for claim, path in of.run.claims:
         one = _alone(of, f"{of.name}-reads-{claim}")
         mine = {"read_files.py": files.script("read_files.py")}
@@ -101,11 +100,11 @@ def reads(of: Setting) -> list[Manifest]:
 
 def load_test(of: Setting) -> list[Manifest]:
     """The served model under the decision's own load, against the decision's own promises, from one CPU pod."""
-    task, figures = of.task, of.workload.performance.figures
+    task, figures = of.task, of.plan.figures
     served = of.name
     of = _alone(of, f"{of.name}-load")
     mine = {"load_test.py": files.script("load_test.py")}
-    words = ["--url", f"http://{served}.{of.run.namespace}.svc", "--model", of.workload.spec.name]
+    words = ["--url", f"http://{served}.{of.run.namespace}.svc", "--model", of.plan.name]
     words += ["--rate", f"{max(0.1, figures.get('requests_per_s', 1.0)):.4g}"]
     words += ["--seconds", str(SECONDS), "--percentile", f"{task.percentile or 0.95:g}"]
     if engine_of(of).protocol == "kserve-v2":

@@ -48,7 +48,7 @@ def release(image: str) -> tuple[int, ...]:
 
 def faults(of: Setting, *, engine: Engine | None = None, command: Sequence[str] = ()) -> list[Fault]:
     """Why the run's image cannot be: made for other accelerators, or of a release without the command's flags."""
-    at, image, runtime = f"run.{of.workload.spec.name}.image", of.run.image, of.machine.runtime
+    at, image, runtime = f"run.{of.plan.name}.image", of.run.image, of.machine.runtime
     known = made_for(image)
     if known and runtime not in known:
         there = f"is made for {' and '.join(sorted(known))}, the machines have {of.machine.accelerator} ({runtime})"

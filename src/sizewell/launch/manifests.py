@@ -15,9 +15,9 @@ def manifests(of: Setting) -> list[Manifest]:
 
     ConfigError where what was decided and what shall run do not go together, with all faults.
     """
-    kind = of.workload.kind
+    kind = of.plan.kind
     if kind in ("training", "fine-tuning"):
-        return checked(ray.manifests(of) if of.workload.scheduler == "ray" else training.manifests(of))
+        return checked(ray.manifests(of) if of.plan.scheduler == "ray" else training.manifests(of))
     if kind == "inference":
         return checked(serving.manifests(of))
     if kind == "batch-inference":
@@ -27,7 +27,7 @@ def manifests(of: Setting) -> list[Manifest]:
 
 def trials(of: Setting) -> list[Manifest]:
     """The burn-in of a workload: a load for what is served; for everything else an all-reduce, and reads of volumes."""
-    if of.workload.kind == "inference":
+    if of.plan.kind == "inference":
         return checked(burn_in.load_test(of))
     return checked([*burn_in.all_reduce(of), *burn_in.reads(of)])
 

@@ -32,7 +32,7 @@ def jupyter_command(of: Setting) -> list[str]:
 
     Idle kernels end after the guard's window, the server after window and grace together.
     """
-    guard = of.workload.guard
+    guard = of.plan.guard
     kernel = guard.window_s if guard else 2700
     server = kernel + (guard.grace_s if guard else 3600)
     settings = {

@@ -57,13 +57,13 @@ def command(of: Setting, engine: Engine, *, nodes: int = 1, leader: bool = True)
     task, devices, say = of.task, _devices(of), engine.words
     model = of.run.model or (task.model if engine.hub else "") or ""
     words = [*engine.command, *say("model", model), *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
-    words += [*say("served_name", of.workload.spec.name), *say("tensor_parallel", devices // nodes)]
+    words += [*say("served_name", of.plan.name), *say("tensor_parallel", devices // nodes)]
     if nodes > 1:
         words += [*say("pipeline_parallel", nodes), *say("executor", "mp"), *say("nodes", nodes)]
         words += say("node_rank", "0" if leader else "$(LWS_WORKER_INDEX)")
         words += [*say("master_host", LEADER), *say("master_port", MASTER_PORT)]
         words += [] if leader else say("worker")
-    replicas = of.workload.replicas
+    replicas = of.plan.replicas
     if replicas and replicas.concurrency_per_replica:
         words += say("sequences_max", replicas.concurrency_per_replica)
     if task.sequence_length:
@@ -190,12 +190,12 @@ def budget(of: Setting) -> Manifest:
 
 def cold_start_s(of: Setting) -> int:
     """From nothing to the first answer: the decision's figure, at least five minutes."""
-    return int(max(300, of.workload.performance.figures.get("cold_start_s", 600)))
+    return int(max(300, of.plan.figures.get("cold_start_s", 600)))
 
 
 def _possible(of: Setting, engine: Engine, nodes: int) -> None:
     """ConfigError where what was decided and what shall run do not go together."""
-    run, task, at = of.run, of.task, f"run.{of.workload.spec.name}"
+    run, task, at = of.run, of.task, f"run.{of.plan.name}"
     wrong: list[Fault] = []
 
     def must(holds: bool, path: str, message: str, fix: str) -> None:
@@ -251,7 +251,7 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
         "decide the stack anew with resources that do",
     )
     if wrong:
-        raise ConfigError(wrong, subject=f"run {of.workload.spec.name}")
+        raise ConfigError(wrong, subject=f"run {of.plan.name}")
 
 
 def _reached(of: Setting, engine: Engine) -> Manifest:
@@ -336,7 +336,7 @@ def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[
     if not scales(of):
         return []
     low, now, high = _replicas(of)
-    wakes = bool(of.run.wake or of.workload.schedule)
+    wakes = bool(of.run.wake or of.plan.hours)
     match = f'namespace="{of.run.namespace}",pod=~"{of.name}-.*"'
     metadata = {
         "serverAddress": of.run.metrics,
@@ -349,7 +349,7 @@ def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[
         query = {**metadata, "query": of.run.wake, "threshold": "1", "activationThreshold": "0"}
         triggers.append({"type": "prometheus", "metricType": "AverageValue", "metadata": query})
     triggers += [{"type": "cron", "metadata": one} for one in _hours(of, max(now, 1))]
-    guard = of.workload.guard
+    guard = of.plan.guard
     api, kind, name = target
     return [
         {
@@ -370,35 +370,35 @@ def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[
 
 def scales(of: Setting) -> bool:
     low, _, high = _replicas(of)
-    return high > max(1, low) or (low == 0 and bool(of.run.wake or of.workload.schedule))
+    return high > max(1, low) or (low == 0 and bool(of.run.wake or of.plan.hours))
 
 
 def _hours(of: Setting, replicas: int) -> list[dict[str, str]]:
     """Working hours as cron lines; outside of them nothing holds the model up."""
-    schedule = of.workload.schedule
-    if schedule is None:
+    hours = of.plan.hours
+    if hours is None:
         return []
     lines = []
-    for days, start, end in schedule.windows:
+    for days, start, end in hours.windows:
         edges = {}
         for key, clock in (("start", start), ("end", end)):
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
             edges[key] = f"{minute} {hour} * * {days.upper()}"
-        lines.append({"timezone": schedule.time_zone, **edges, "desiredReplicas": str(replicas)})
+        lines.append({"timezone": hours.time_zone, **edges, "desiredReplicas": str(replicas)})
     return lines
 
 
 def _replicas(of: Setting) -> tuple[int, int, int]:
-    replicas = of.workload.replicas
+    replicas = of.plan.replicas
     return (replicas.min, replicas.initial, replicas.max) if replicas else (1, 1, 1)
 
 
 def _devices(of: Setting) -> int:
-    return of.workload.replicas.devices_per_replica if of.workload.replicas else of.machine.devices
+    return of.plan.replicas.devices_per_replica if of.plan.replicas else of.machine.devices
 
 
 def _concurrency(of: Setting) -> int:
-    replicas = of.workload.replicas
+    replicas = of.plan.replicas
     return (replicas.concurrency_per_replica or 1) if replicas else 1
 
 
@@ -427,6 +427,6 @@ def _precision(of: Setting, engine: Engine) -> list[str]:
 
 def _drain_s(of: Setting) -> int:
     """Time to answer what is in flight: twice an answer's, within what a reclaimed machine leaves."""
-    answer = of.workload.performance.figures.get("e2e_s", 10.0)
+    answer = of.plan.figures.get("e2e_s", 10.0)
     wanted = int(2 * answer) + 30
-    return min(of.grace, wanted) if of.pool.capacity.mode == "spot" else max(30, min(wanted, 300))
+    return min(of.grace, wanted) if of.plan.spot else max(30, min(wanted, 300))

@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from sizewell.launch.plan import RunPlan
 from sizewell.launch.run import Run
-from sizewell.launch.target import Machine, Target, grace_s, machine_of, nodes_of
+from sizewell.launch.target import Machine, Target, machine_of
 from sizewell.sizing.records.decision import Decision, Pool, Task, Workload
 
 
@@ -15,9 +16,7 @@ from sizewell.sizing.records.decision import Decision, Pool, Task, Workload
 class Setting:
     """One workload on one pool: what it is, what runs, where it runs, and under which name its objects stand."""
 
-    decision: Decision
-    workload: Workload
-    pool: Pool
+    plan: RunPlan
     run: Run
     target: Target
     machine: Machine
@@ -28,23 +27,23 @@ class Setting:
         """Labels of every object of a workload."""
         return {
             "app.kubernetes.io/name": self.name,
-            "app.kubernetes.io/component": self.workload.kind,
+            "app.kubernetes.io/component": self.plan.kind,
             "app.kubernetes.io/managed-by": "sizewell",
-            "sizewell/stack": self.decision.stack,
-            "sizewell/workload": self.workload.spec.name,
+            "sizewell/stack": self.plan.stack,
+            "sizewell/workload": self.plan.name,
         }
 
     @property
     def task(self) -> Task:
-        return self.workload.task or Task()
+        return self.plan.task or Task()
 
     @property
     def nodes(self) -> int:
-        return nodes_of(self.pool)
+        return self.plan.nodes
 
     @property
     def grace(self) -> int:
-        return grace_s(self.workload, self.pool, self.machine.cloud)
+        return self.plan.grace_s
 
     def named(self, name: str) -> Setting:
         return replace(self, name=short(name))
@@ -59,16 +58,13 @@ class Setting:
 
 
 def setting(decision: Decision, workload: Workload, pool: Pool, run: Run, target: Target) -> Setting:
-    """The setting of one pool, named after it."""
-    return Setting(
-        decision=decision,
-        workload=workload,
-        pool=pool,
-        run=run,
-        target=target,
-        machine=machine_of(pool),
-        name=short(target.pool),
-    )
+    """The setting of one of a decision's pools, named after it."""
+    return setting_of(RunPlan.of(decision, workload, pool), run, target)
+
+
+def setting_of(plan: RunPlan, run: Run, target: Target) -> Setting:
+    """The setting of a plan, named after its pool. DecisionError where the catalog does not know the machines."""
+    return Setting(plan=plan, run=run, target=target, machine=machine_of(plan), name=short(target.pool))
 
 
 def short(name: str, limit: int = 40) -> str:

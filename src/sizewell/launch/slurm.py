@@ -36,17 +36,17 @@ DEVICES: Final = {"cuda": "--gpus all", "rocm": "--device /dev/kfd --device /dev
 
 def script(of: Setting) -> str:
     """The run of one workload. ConfigError where Slurm is the wrong place for it."""
-    if of.workload.kind not in KINDS:
+    if of.plan.kind not in KINDS:
         fault = Fault(
-            path=of.workload.spec.name,
-            message=f"is {of.workload.kind}: Slurm runs jobs that end, not services",
+            path=of.plan.name,
+            message=f"is {of.plan.kind}: Slurm runs jobs that end, not services",
             fix="use --format kubernetes",
         )
         raise ConfigError([fault], subject="slurm")
     training.possible(of)
     line = list(of.run.command) or ["python3", *training.command(of)[1:]]
     variables = training.variables(of)
-    if of.pool.market == "spot" and of.machine.cloud in NOTICED and not of.run.command:
+    if of.plan.spot and of.machine.cloud in NOTICED and not of.run.command:
         line = ["bash", "-c", WATCHED.format(of.machine.cloud), f"{IN_POD}/notice.py", *line]
         variables["SIZEWELL_NOTICE_FILE"] = NOTICE
     return _sbatch(of, line, files.training(), variables, seconds=training.deadline_s(of))
@@ -114,7 +114,7 @@ def _sbatch(
         "#SBATCH --requeue" if again else "#SBATCH --no-requeue",
         "#SBATCH --open-mode=append",
         f"#SBATCH --output={of.name}-%j.log",
-        f"# {of.decision.stack} {of.workload.spec.name}: printed by `sizewell launch`; sbatch takes it as it is.",
+        f"# {of.plan.stack} {of.plan.name}: printed by `sizewell launch`; sbatch takes it as it is.",
         "set -uo pipefail",
         "",
         f"SCRIPTS={where}",
@@ -181,7 +181,7 @@ def _partition(of: Setting) -> list[str]:
         return []
     if of.run.priority not in PARTITIONS:
         allowed = ", ".join(name for name in PARTITIONS if name)
-        fault = Fault(path=f"run.{of.workload.spec.name}.priority", found=of.run.priority, allowed=f"one of {allowed}")
+        fault = Fault(path=f"run.{of.plan.name}.priority", found=of.run.priority, allowed=f"one of {allowed}")
         raise ConfigError([fault], subject="slurm")
     return [f"#SBATCH --partition={PARTITIONS[of.run.priority][0]}"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, Protocol
 
 from sizewell.sizing import catalog
 from sizewell.sizing.errors import DecisionError
@@ -17,7 +17,6 @@ RESOURCES: Final = {
     "tpu": "google.com/tpu",
     "neuron": "aws.amazon.com/neuron",
 }
-NOTICE_S: Final = {"aws": 120, "gcp": 30, "azure": 30}  # between the word that a spot machine goes, and its end
 EFA_HUGE_PAGES_MIB: Final = 5120  # of 2 MiB pages; the machines set a little more aside at first boot
 
 
@@ -69,7 +68,20 @@ class Target:
         return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in self.taints]
 
 
-def machine_of(pool: Pool) -> Machine:
+class MachineType(Protocol):
+    """What the catalog knows a machine by: a pool of a decision has it, and a plan."""
+
+    @property
+    def cloud(self) -> str: ...
+    @property
+    def instance_type(self) -> str: ...
+    @property
+    def accelerator(self) -> str: ...
+    @property
+    def tpu_topology(self) -> str | None: ...
+
+
+def machine_of(pool: MachineType) -> Machine:
     """The machine of a pool by the catalog. DecisionError where the catalog does not know it."""
     known = catalog.load()
     try:
@@ -79,9 +91,9 @@ def machine_of(pool: Pool) -> Machine:
         raise DecisionError(f"{pool.instance_type}: {error.args[0]}\n  fix: decide the stack anew") from None
     piece = next(
         (
-            one
-            for one in known.slices
-            if (one.machine_type, one.topology) == (pool.instance_type, pool.tpu_topology or "")
+            piece
+            for piece in known.slices
+            if (piece.machine_type, piece.topology) == (pool.instance_type, pool.tpu_topology or "")
         ),
         None,
     )
@@ -121,11 +133,6 @@ def beside(target: Target) -> dict[str, str]:
     resource, count = target.rdma
     pages = {"hugepages-2Mi": f"{EFA_HUGE_PAGES_MIB}Mi"} if resource.endswith("/efa") else {}
     return {**pages, resource: str(count)} if resource else {}
-
-
-def nodes_of(pool: Pool) -> int:
-    """Machines of a job: those that the decision starts with, all of them where a queue starts with none."""
-    return max(1, pool.nodes_initial or pool.nodes_max)
 
 
 def eks_target(
@@ -238,11 +245,3 @@ def other_target(
         store=store,
         rdma=(rdma, 1 if rdma.endswith("/ib") else machine.cards) if rdma else ("", 0),
     )
-
-
-def grace_s(workload: Workload, pool: Pool, cloud: str) -> int:
-    """How long a pod may take to end: what a reclaimed machine leaves, else twice the time to write a checkpoint."""
-    if pool.capacity.mode == "spot" or pool.market == "spot":
-        return NOTICE_S.get(cloud, 30) - 5
-    writes: Any = workload.performance.figures.get("checkpoint_write_s", 0.0)
-    return int(min(600, max(60, 2 * writes + 30)))

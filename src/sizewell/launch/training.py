@@ -60,7 +60,7 @@ def command(of: Setting) -> list[str]:
 
 def entry(of: Setting) -> str:
     """Which script trains: by framework and accelerator."""
-    if of.workload.framework == "jax" or of.machine.runtime == "tpu":
+    if of.plan.framework == "jax" or of.machine.runtime == "tpu":
         return "train_jax.py"
     return "train_neuron.py" if of.machine.runtime == "neuron" else "train_fsdp.py"
 
@@ -74,16 +74,16 @@ def variables(of: Setting) -> dict[str, str]:
     """The settings of the entry script, as the decision has them; nothing where the run has a command of its own."""
     if of.run.command:
         return {}
-    task, layout, keep = of.task, of.workload.parallelism, of.workload.checkpoint
+    task, layout, saves = of.task, of.plan.parallelism, of.plan.saves
     found: dict[str, Any] = {
         "CHECKPOINT_URI": checkpoint_uri(of),
         "LOCK_DAYS": lock_days(of) if of.target.store.startswith("gs://") else None,
-        "CHECKPOINT_INTERVAL_S": int(keep.interval_s) if keep else None,
-        "KEEP": keep.keep if keep else None,
+        "CHECKPOINT_INTERVAL_S": int(saves.interval_s) if saves else None,
+        "KEEP": saves.keep if saves else None,
         "GRACE_S": of.grace,
         "DEADLINE": deadline(of),
         "TIME_LIMIT_S": deadline_s(of) or None,
-        "DATA": of.workload.storage.location if of.workload.storage else None,
+        "DATA": of.plan.data,
         "MODEL": of.run.model or task.model,
         "DIMENSIONS": ",".join(f"{key}={value}" for key, value in (task.dimensions or {}).items()),
         "METHOD": task.method,
@@ -116,26 +116,26 @@ def checkpoint_uri(of: Setting) -> str:
 
 def lock_days(of: Setting) -> int:
     """For so long nobody deletes what a run saves, by mistake or not: as the stores of all clouds have it."""
-    return 30 if getattr(of.decision, "environment", "") == "prod" else 7
+    return 30 if of.plan.environment == "prod" else 7
 
 
 def deadline_s(of: Setting) -> int:
     """Seconds of running after which a run has gone wrong: the spec's deadline, else three times what was predicted."""
     if of.task.deadline_s:
         return int(of.task.deadline_s)
-    performance = of.workload.performance
-    return int(max(3600, 3 * performance.high)) if performance.metric == "run_time_s" else 0
+    longest_s = of.plan.run_time_s_at_most
+    return 0 if longest_s is None else int(max(3600, 3 * longest_s))
 
 
 def deadline(of: Setting) -> str:
     """When the machines are gone for certain: the end of a block that has a start, or the stack's last day."""
     ends = []
-    block = of.pool.capacity.block
-    if block and block.start:
-        start = datetime.fromisoformat(block.start)
+    window = of.plan.window
+    if window and window.start:
+        start = datetime.fromisoformat(window.start)
         start = start.astimezone(UTC) if start.tzinfo else start.replace(tzinfo=UTC)
-        ends.append(start + timedelta(hours=block.duration_hours, seconds=-BEFORE_BLOCK_ENDS_S))
-    if day := of.decision.expires_at:
+        ends.append(start + timedelta(hours=window.hours, seconds=-BEFORE_BLOCK_ENDS_S))
+    if day := of.plan.expires_at:
         ends.append(datetime(day.year, day.month, day.day, tzinfo=UTC))
     return f"{min(ends):%Y-%m-%dT%H:%M:%SZ}" if ends else ""
 
@@ -143,10 +143,10 @@ def deadline(of: Setting) -> str:
 def possible(of: Setting) -> None:
     """ConfigError where the entry scripts cannot do what was decided; a command of one's own can do anything."""
     if wrong := images.faults(of):
-        raise ConfigError(wrong, subject=f"run {of.workload.spec.name}")
+        raise ConfigError(wrong, subject=f"run {of.plan.name}")
     if of.run.command:
         return
-    task, layout, name = of.task, of.workload.parallelism, of.workload.spec.name
+    task, layout, name = of.task, of.plan.parallelism, of.plan.name
     fix = f"set run.{name}.command and an image that trains it"
     wrong = []
 
@@ -155,15 +155,15 @@ def possible(of: Setting) -> None:
             wrong.append(Fault(path=path, message=message, fix=way_out))
 
     again = "run `sizewell size --stack STACK` and commit the decision"
-    must(of.workload.task is not None, "task", "is not in the decision: it was made by an older version", again)
+    must(of.plan.task is not None, "task", "is not in the decision: it was made by an older version", again)
     must(task.family in (None, "decoder"), "task.family", f"is {task.family}: the entry scripts train language models")
     must(task.method != "qlora", "task.method", "is qlora, which the entry scripts do not shard")
-    must(of.workload.framework != "tensorflow", "framework", "is tensorflow, which has no entry script")
+    must(of.plan.framework != "tensorflow", "framework", "is tensorflow, which has no entry script")
     for key in ("pipeline", "context", "expert"):
         value = getattr(layout, key, 1)
         must(value == 1, f"parallelism.{key}", f"is {value}: the entry scripts split by data and tensor alone")
     if layout is not None:
-        most = max(of.nodes, of.pool.nodes_max)
+        most = max(of.nodes, of.plan.nodes_max)
         there, wanted = most * of.machine.devices, layout.data * layout.tensor * layout.pipeline
         message = f"is over {wanted} devices, the pool has {there}: {most} machines of {of.machine.devices}"
         must(wanted <= there, "parallelism", message, again)

@@ -1,6 +1,5 @@
 """What jobs ask for against what their queues have: a queue that lacks one resource name admits none of them."""
 
-import dataclasses
 import re
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from sizewell.components.gcp.plans import queue_flavor as gke_flavor
 from sizewell.components.kubernetes import objects
 from sizewell.components.machines import find_shape
 from sizewell.launch.manifests import manifests
-from sizewell.launch.target import beside, nodes_of
+from sizewell.launch.target import beside
 
 UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 QUEUED = {
@@ -61,9 +60,9 @@ def asked(manifest):
     return total
 
 
-def flavor_of(of, make):
-    pool, shape = of.pool, find_shape(of.pool.cloud, of.pool.instance_type)
-    args = {"capacity_mode": pool.capacity.mode, "nodes_min": pool.nodes_min, "nodes_max": nodes_of(pool)}
+def flavor_of(of, make, nodes_min=0):
+    shape = find_shape(of.plan.cloud, of.plan.instance_type)
+    args = {"capacity_mode": of.plan.capacity_mode, "nodes_min": nodes_min, "nodes_max": of.plan.nodes}
     if make is gke_flavor:
         return make({**args, "gang": True}, shape, queue="q", pools=1)
     return make(args, shape, queue="q", beside=beside(of.target))
@@ -96,9 +95,6 @@ def test_without_its_quota_every_resource_holds_a_job_back(name, lacking):
 
 def test_machines_of_eks_that_stand_are_packed_by_network_layers():
     of = cases.eks_training()
-    stands = of.pool.model_copy(
-        update={"nodes_min": 4, "capacity": of.pool.capacity.model_copy(update={"mode": "reservation"})}
-    )
-    flavor = flavor_of(dataclasses.replace(of, pool=stands), eks_flavor)
+    flavor = flavor_of(cases.planned(of, capacity_mode="reservation"), eks_flavor, nodes_min=4)
     assert flavor["topology_levels"][0] == "topology.k8s.aws/network-node-layer-1"
     assert "topology_levels" not in flavor_of(of, eks_flavor), "behind an autoscaler the queue would admit nothing"

@@ -1,5 +1,6 @@
 """What runs on a cluster, as components: the same manifests as from a decision, what they refuse, and their schema."""
 
+import dataclasses
 import warnings
 from pathlib import Path
 
@@ -30,31 +31,40 @@ KINDS = {
 def arguments(case, component=None):
     """The arguments of the component that a setting belongs to."""
     of = launch_cases.CASES[case]()
-    cls, shape = KINDS[of.workload.kind] if component is None else (component, to.BurnInArgs)
-    owned = OWNED if of.decision.expires_at else PROD
+    cls, shape = KINDS[of.plan.kind] if component is None else (component, to.BurnInArgs)
+    owned = OWNED if of.plan.expires_at else PROD
     args = {**owned, **to.args_of(of, shape)}
-    if of.workload.guard and component is None:
-        args["guard"] = of.workload.guard.model_dump()
-    if of.workload.schedule and component is None:
-        schedule = of.workload.schedule
-        windows = [dict(zip(("days", "start", "end"), window, strict=True)) for window in schedule.windows]
-        args["schedule"] = {"time_zone": schedule.time_zone, "windows": windows}
+    if of.plan.guard and component is None:
+        args["guard"] = of.plan.guard.model_dump()
+    if of.plan.hours and component is None:
+        hours = of.plan.hours
+        windows = [dict(zip(("days", "start", "end"), window, strict=True)) for window in hours.windows]
+        args["schedule"] = {"time_zone": hours.time_zone, "windows": windows}
     return of, cls, args
 
 
 @pytest.mark.parametrize("case", launch_cases.CASES)
 def test_arguments_say_all_that_the_manifests_follow_from(case):
     of, _, args = arguments(case)
-    again = to.setting_of(of.name, of.workload.kind, of.decision.stack, args)
+    again = to.setting_of_args(of.name, of.plan.kind, of.plan.stack, args)
     expected = list(manifests(of))
     assert manifests(again) == expected
+
+
+@pytest.mark.parametrize("case", launch_cases.CASES)
+def test_arguments_give_the_plan_that_the_decision_gives(case):
+    """Nothing in it is invented: each field is what the decision says, beside two that arguments spell otherwise."""
+    of, _, args = arguments(case)
+    again = to.plan_of(of.name, of.plan.kind, of.plan.stack, args | {"environment": of.plan.environment})
+    scheduler = "kubernetes" if of.plan.scheduler == "none" else of.plan.scheduler
+    assert again == dataclasses.replace(of.plan, scheduler=scheduler, name=of.name)
 
 
 @pytest.mark.parametrize("case", ["eks-training", "coreweave", "serve-shared", "serve-pictures"])
 def test_arguments_say_all_that_a_burn_in_follows_from(case):
     of, _, args = arguments(case, BurnIn)
     kind = "inference" if args.get("served") else "training"
-    assert trials(to.setting_of(of.name, kind, of.decision.stack, args)) == [
+    assert trials(to.setting_of_args(of.name, kind, of.plan.stack, args)) == [
         {**one, "metadata": {**one["metadata"], "labels": {**one["metadata"]["labels"]}}} for one in trials(of)
     ]
 
@@ -77,7 +87,7 @@ FORMS = {
 def test_makes_what_is_written_down(form):
     of, cls, args = arguments(*FORMS[form])
     args |= {"environment": form.rpartition("-")[2]}
-    resources = record(lambda: cls(of.name, args), stack=of.decision.stack)
+    resources = record(lambda: cls(of.name, args), stack=of.plan.stack)
     for one in children(resources):
         inputs = {key: value for key, value in plain(one.inputs).items() if value is not None}
         assert sdk_types.faults(one.type, inputs) == [], f"{one.type} {one.name}"

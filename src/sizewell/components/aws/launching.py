@@ -6,8 +6,9 @@ from typing import Any
 from sizewell.components.aws.args import bucket_name
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
+from sizewell.launch.plan import RunPlan
 from sizewell.launch.slurm_boot import first_boot
-from sizewell.launch.target import Target, eks_target, grace_s, machine_of
+from sizewell.launch.target import Target, eks_target, machine_of
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -54,6 +55,6 @@ def boot(decision: Decision, workload: Workload, pool: Pool, settings: Settings)
         store=store_uri(decision, workload, settings),
         nodes=pool.nodes_max,
         region=pool.region,
-        grace_s=grace_s(workload, pool, "aws"),
+        grace_s=RunPlan.of(decision, workload, pool).grace_s,
     )
     return {"image": image, "start_script": script}

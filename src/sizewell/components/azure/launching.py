@@ -6,8 +6,9 @@ from sizewell.components.azure.args import bucket_name
 from sizewell.components.azure.plans import CONTAINER
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
+from sizewell.launch.plan import RunPlan
 from sizewell.launch.slurm_boot import first_boot
-from sizewell.launch.target import Target, aks_target, grace_s, machine_of
+from sizewell.launch.target import Target, aks_target, machine_of
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 
@@ -43,6 +44,6 @@ def boot(decision: Decision, workload: Workload, pool: Pool, settings: Settings)
         store=store_uri(decision, workload, settings),
         nodes=pool.nodes_max,
         region=pool.region,
-        grace_s=grace_s(workload, pool, "azure"),
+        grace_s=RunPlan.of(decision, workload, pool).grace_s,
     )
     return {"start_script": script}

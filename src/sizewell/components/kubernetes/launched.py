@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from sizewell.components.kubernetes.run_args import setting_of
+from sizewell.components.kubernetes.run_args import setting_of_args
 from sizewell.components.kubernetes.run_checks import check_run, refused
 from sizewell.components.owned import Owned
 from sizewell.launch.pods import Manifest
@@ -32,7 +32,7 @@ def planned(
     """The manifests of a component's arguments; ArgsError with all that is wrong with these."""
     check_run(component, name, args, shape)
     try:
-        return list(manifests(setting_of(name, kind, pulumi.get_stack(), args)))
+        return list(manifests(setting_of_args(name, kind, pulumi.get_stack(), args)))
     except (ConfigError, DecisionError) as error:
         refused(component, name, error).done()
         raise

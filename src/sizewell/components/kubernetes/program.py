@@ -51,7 +51,7 @@ def build_runs(
         args |= {"registry": registry} if registry != "" else {}
         after = [Operators(f"operators-{where}", args, options)]
     held = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=after))
-    return {f"{of.target.pool}-run": _build(decision, of, kubeconfig, held) for of, _ in named}
+    return {f"{of.target.pool}-run": _build(decision, workload, of, kubeconfig, held) for of, (workload, _) in named}
 
 
 def queues_of(
@@ -103,9 +103,9 @@ def operators(settings: Any) -> list[str]:
     """What the settings' manifests need in the cluster, each once."""
     found: list[str] = []
     for of in settings:
-        kind = of.workload.kind
+        kind = of.plan.kind
         if kind in ("training", "fine-tuning"):
-            found.append("kuberay" if of.workload.scheduler == "ray" else "jobset")
+            found.append("kuberay" if of.plan.scheduler == "ray" else "jobset")
         elif kind == "batch-inference":
             found.append("jobset")
         elif kind == "inference":
@@ -115,22 +115,25 @@ def operators(settings: Any) -> list[str]:
 
 
 def _build(
-    decision: Decision, of: Setting, kubeconfig: pulumi.Input[str], options: pulumi.ResourceOptions
+    decision: Decision,
+    workload: Workload,
+    of: Setting,
+    kubeconfig: pulumi.Input[str],
+    options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
     """One workload's component."""
     from sizewell.components.kubernetes.notebook import NotebookServer
     from sizewell.components.kubernetes.serving import ServedModel
     from sizewell.components.kubernetes.training import BatchRun, TrainingRun
 
-    kind = of.workload.kind
     shapes: Mapping[str, tuple[Any, Any]] = {
         "inference": (ServedModel, to.ServedModelArgs),
         "batch-inference": (BatchRun, to.BatchRunArgs),
         "notebook": (NotebookServer, to.NotebookServerArgs),
     }
-    component, shape = shapes.get(kind, (TrainingRun, to.TrainingRunArgs))
+    component, shape = shapes.get(workload.kind, (TrainingRun, to.TrainingRunArgs))
     args = {**owned_args(decision), **to.args_of(of, shape), "kubeconfig": kubeconfig}
-    if kind in ("inference", "notebook"):
-        args |= {**guard_args(of.workload, prepaid=False), **schedule_args(of.workload)}
+    if workload.kind in ("inference", "notebook"):
+        args |= {**guard_args(workload, prepaid=False), **schedule_args(workload)}
     made = component(of.name, args, options)
     return {"objects": made.objects}

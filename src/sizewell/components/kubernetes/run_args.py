@@ -6,27 +6,14 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
+from sizewell.components.facts import of_capacity
 from sizewell.components.machines import find_shape, find_slices
 from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.launch.plan import RunPlan, Saves, Window, WorkingHours
 from sizewell.launch.run import LISTS, Run
-from sizewell.launch.setting import Setting, short
-from sizewell.launch.target import Target, machine_of
-from sizewell.sizing.records.decision import (
-    Capacity,
-    CapacityBlock,
-    Checkpoint,
-    Decision,
-    Guard,
-    Parallelism,
-    Performance,
-    Pool,
-    Replicas,
-    Schedule,
-    SpecRef,
-    Storage,
-    Task,
-    Workload,
-)
+from sizewell.launch.setting import Setting, setting_of
+from sizewell.launch.target import Target
+from sizewell.sizing.records.decision import Guard, Parallelism, Replicas, Task
 
 
 class MachinesArgs(TypedDict):
@@ -284,22 +271,21 @@ class BurnInArgs(RunArgs):
     """Copies of the served model."""
 
 
-RECORDS = {"task": Task, "parallelism": Parallelism, "replicas": Replicas}
+TRAINS = ("training", "fine-tuning")  # kinds of workloads that save what they have learned
 
 
 def args_of(of: Setting, shape: type) -> dict[str, Any]:
     """Arguments of a component from a setting: those that the TypedDict `shape` knows, without the kubeconfig."""
-    work, pool, target = of.workload, of.pool, of.target
-    block = pool.capacity.block
+    plan, target = of.plan, of.target
     machines: dict[str, Any] = {
-        "cloud": pool.cloud,
-        "instance_type": pool.instance_type,
-        "nodes": of.nodes,
-        "nodes_max": pool.nodes_max,
-        "topology": pool.tpu_topology,
-        "capacity_mode": pool.capacity.mode,
-        "block_start": block.start if block else None,
-        "block_hours": block.duration_hours if block else None,
+        "cloud": plan.cloud,
+        "instance_type": plan.instance_type,
+        "nodes": plan.nodes,
+        "nodes_max": plan.nodes_max,
+        "topology": plan.tpu_topology,
+        "capacity_mode": plan.capacity_mode,
+        "block_start": plan.window.start if plan.window else None,
+        "block_hours": plan.window.hours if plan.window else None,
         "selector": dict(target.selector),
         "taints": dict(target.taints),
         "rdma_resource": target.rdma[0],
@@ -313,78 +299,35 @@ def args_of(of: Setting, shape: type) -> dict[str, Any]:
         "annotations": dict(target.account_annotations),
         "pod_labels": dict(target.pod_labels),
     }
-    figures = dict(work.performance.figures)
-    if work.performance.metric == "run_time_s":
-        figures |= {"run_time_s": work.performance.value, "run_time_s_at_most": work.performance.high}
-    if work.storage and work.storage.bytes_per_s:
-        figures["data_bytes_per_s"] = work.storage.bytes_per_s
-    found: dict[str, Any] = {
+    predicted = {
+        "run_time_s": plan.run_time_s,
+        "run_time_s_at_most": plan.run_time_s_at_most,
+        "data_bytes_per_s": plan.data_bytes_per_s or None,
+    }
+    args: dict[str, Any] = {
         "machines": _told(machines),
         "container": _container(of.run),
         "identity": _told(identity),
-        "task": work.task.model_dump(exclude_none=True) if work.task else None,
-        "parallelism": work.parallelism.model_dump() if work.parallelism else None,
-        "replicas": work.replicas.model_dump(exclude_none=True) if work.replicas else None,
+        "task": plan.task.model_dump(exclude_none=True) if plan.task else None,
+        "parallelism": plan.parallelism.model_dump() if plan.parallelism else None,
+        "replicas": plan.replicas.model_dump(exclude_none=True) if plan.replicas else None,
         "store": target.store,
-        "data": work.storage.location if work.storage else None,
-        "figures": figures,
-        "framework": work.framework,
-        "scheduler": "ray" if work.scheduler == "ray" else "kubernetes",
-        "checkpoint_interval_s": work.checkpoint.interval_s if work.checkpoint else None,
-        "checkpoints_kept": work.checkpoint.keep if work.checkpoint else None,
-        "served": work.kind == "inference" or None,
+        "data": plan.data,
+        "figures": {**plan.figures, **{key: value for key, value in predicted.items() if value is not None}},
+        "framework": plan.framework,
+        "scheduler": "ray" if plan.scheduler == "ray" else "kubernetes",
+        "checkpoint_interval_s": plan.saves.interval_s if plan.saves else None,
+        "checkpoints_kept": plan.saves.keep if plan.saves else None,
+        "served": plan.kind == "inference" or None,
     }
     known = shape.__annotations__  # of a TypedDict: its own and those it inherits
-    return {key: value for key, value in _told(found).items() if key in known}
+    return {key: value for key, value in _told(args).items() if key in known}
 
 
-def setting_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Setting:
+def setting_of_args(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Setting:
     """The setting that the arguments describe; they have been checked."""
-    machines, container = args["machines"], dict(args["container"])
+    machines = args["machines"]
     identity = args.get("identity") or {"account": name}
-    figures = dict(args.get("figures", {}))
-    mode = machines.get("capacity_mode", "on-demand")
-    block = None
-    if mode == "capacity-block":
-        block = CapacityBlock(duration_hours=machines.get("block_hours", 24), start=machines.get("block_start"))
-    pool = Pool.model_construct(
-        role="workers",
-        cloud=machines["cloud"],
-        instance_type=machines["instance_type"],
-        accelerator=accelerator_of(machines),
-        tpu_topology=machines.get("topology"),
-        market=mode,
-        capacity=Capacity(mode=mode, block=block),
-        nodes_min=0,
-        nodes_initial=machines["nodes"],
-        nodes_max=machines.get("nodes_max", machines["nodes"]),
-    )
-    run_s, reads = figures.pop("run_time_s", None), figures.pop("data_bytes_per_s", None)
-    data = args.get("data")
-    work = Workload.model_construct(
-        spec=SpecRef(name=name, digest=""),
-        kind=kind,
-        pools=(pool,),
-        framework=args.get("framework", "pytorch"),
-        scheduler=args.get("scheduler", "kubernetes"),
-        performance=Performance(
-            metric="requests_per_s_within_slo" if run_s is None else "run_time_s",
-            value=run_s or 0.0,
-            low=0.0,
-            high=figures.pop("run_time_s_at_most", run_s or 0.0),
-            grade="",
-            bottleneck="",
-            figures=figures,
-        ),
-        guard=Guard(**args["guard"]) if "guard" in args else None,
-        schedule=_schedule(args["schedule"]) if "schedule" in args else None,
-        checkpoint=_checkpoint(args),
-        storage=Storage(kind="object", bytes=0, location=data, bytes_per_s=reads) if data or reads else None,
-        **{key: model(**args[key]) for key, model in RECORDS.items() if key in args},
-    )
-    decision = Decision.model_construct(
-        stack=stack, environment=args["environment"], expires_at=_day(args.get("expires")), workloads=(work,)
-    )
     target = Target(
         cluster="other",
         pool=name,
@@ -399,14 +342,42 @@ def setting_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Set
         rdma=(machines.get("rdma_resource", ""), machines.get("rdma_count", 0)),
         fabric=machines.get("fabric", ""),
     )
-    return Setting(
-        decision=decision,
-        workload=work,
-        pool=pool,
-        run=run_of(container),
-        target=target,
-        machine=machine_of(pool),
-        name=short(name),
+    return setting_of(plan_of(name, kind, stack, args), run_of(args["container"]), target)
+
+
+def plan_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> RunPlan:
+    """What the arguments say of a run, and nothing that they do not say."""
+    machines, figures = args["machines"], dict(args.get("figures", {}))
+    mode = machines.get("capacity_mode", "on-demand")
+    run_time_s, data_bytes_per_s = figures.pop("run_time_s", None), figures.pop("data_bytes_per_s", 0.0)
+    return RunPlan(
+        stack=stack,
+        environment=args["environment"],
+        expires_at=date.fromisoformat(args["expires"]) if args.get("expires") else None,
+        name=name,
+        kind=kind,
+        framework=args.get("framework", "pytorch"),
+        scheduler=args.get("scheduler", "kubernetes"),
+        task=Task(**args["task"]) if "task" in args else None,
+        parallelism=Parallelism(**args["parallelism"]) if "parallelism" in args else None,
+        replicas=Replicas(**args["replicas"]) if "replicas" in args else None,
+        guard=Guard(**args["guard"]) if "guard" in args else None,
+        hours=_hours(args["schedule"]) if "schedule" in args else None,
+        saves=_saves(args) if kind in TRAINS else None,
+        data=args.get("data"),
+        data_bytes_per_s=data_bytes_per_s,
+        run_time_s=run_time_s,
+        run_time_s_at_most=figures.pop("run_time_s_at_most", run_time_s),
+        figures=figures,
+        cloud=machines["cloud"],
+        instance_type=machines["instance_type"],
+        accelerator=accelerator_of(machines),
+        tpu_topology=machines.get("topology"),
+        market=of_capacity(mode)["market"],
+        capacity_mode=mode,
+        window=_window(machines) if mode == "capacity-block" else None,
+        nodes=machines["nodes"],
+        nodes_max=machines.get("nodes_max", machines["nodes"]),
     )
 
 
@@ -426,28 +397,27 @@ def accelerator_of(machines: Mapping[str, Any]) -> str:
 
 def _container(run: Run) -> dict[str, Any]:
     plain = Run(image=run.image)
-    found = {key: getattr(run, key) for key in Run.__slots__ if getattr(run, key) != getattr(plain, key)}
-    for key, value in found.items():
+    stated = {key: getattr(run, key) for key in Run.__slots__ if getattr(run, key) != getattr(plain, key)}
+    for key, value in stated.items():
         if isinstance(value, tuple):
-            found[key] = dict(value) if key in ("env", "claims") else list(value)
-    return {"image": run.image, **found}
+            stated[key] = dict(value) if key in ("env", "claims") else list(value)
+    return {"image": run.image, **stated}
 
 
-def _schedule(args: Mapping[str, Any]) -> Schedule:
-    windows = tuple((one["days"], one["start"], one["end"]) for one in args["windows"])
-    return Schedule.model_construct(text="", time_zone=args["time_zone"], windows=windows)
+def _hours(schedule: Mapping[str, Any]) -> WorkingHours:
+    windows = tuple((window["days"], window["start"], window["end"]) for window in schedule["windows"])
+    return WorkingHours(time_zone=schedule["time_zone"], windows=windows)
 
 
-def _checkpoint(args: Mapping[str, Any]) -> Checkpoint | None:
+def _saves(args: Mapping[str, Any]) -> Saves | None:
     if not args.get("store"):
         return None
-    interval, keep = args.get("checkpoint_interval_s", 900.0), args.get("checkpoints_kept", 4)
-    return Checkpoint(store="", interval_s=interval, keep=keep, bytes_each=0)
+    return Saves(interval_s=args.get("checkpoint_interval_s", 900.0), keep=args.get("checkpoints_kept", 4))
 
 
-def _day(text: str | None) -> date | None:
-    return date.fromisoformat(text) if text else None
+def _window(machines: Mapping[str, Any]) -> Window:
+    return Window(hours=machines.get("block_hours", 24), start=machines.get("block_start"))
 
 
-def _told(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in found.items() if value not in (None, "", (), [], {}) and value != 0}
+def _told(args: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in args.items() if value not in (None, "", (), [], {}) and value != 0}
