@@ -19,24 +19,28 @@ if TYPE_CHECKING:
     from sizewell.clouds.calls import Deadline
     from sizewell.clouds.prices.asking import Readings
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Shape
     from sizewell.sizing.catalog.refresh import Accepted, Listed, Place
 
     Question = Callable[[], Iterator[Listed]]
 
-KINDS: Final = {
-    "on-demand": ("aws", "azure"),
-    "spot": ("aws", "azure"),
-    "savings-plans": ("aws", "azure"),
-    "capacity-blocks": ("aws",),
+CLOUDS: Final = ("aws", "azure", "gcp")
+PLANS: Final = ("reserved-1y", "reserved-3y")
+KINDS: Final = {  # markets by kind of price and cloud
+    "on-demand": {"aws": ("on-demand",), "azure": ("on-demand",), "gcp": ("on-demand",)},
+    "spot": {"aws": ("spot",), "azure": ("spot",), "gcp": ("spot",)},
+    "savings-plans": {"aws": PLANS, "azure": PLANS, "gcp": PLANS},
+    "capacity-blocks": {"aws": ("capacity-block",), "gcp": ("flex-start", "calendar")},
 }
-MARKETS: Final = {"savings-plans": ("reserved-1y", "reserved-3y"), "capacity-blocks": ("capacity-block",)}
 WORK: Final = ".sizewell-refresh"  # beside catalog/: what was answered, until all of it is written
 DEADLINE_S: Final = 3600.0
 EXAMPLES_MAX: Final = 3
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cloud", default="aws,azure", metavar="NAMES", help="aws, azure (default: both)")
+    parser.add_argument(
+        "--cloud", default=",".join(CLOUDS), metavar="NAMES", help=f"{', '.join(CLOUDS)} (default: all)"
+    )
     parser.add_argument("--kind", default=",".join(KINDS), metavar="KINDS", help=f"{', '.join(KINDS)} (default: all)")
     parser.add_argument("--region", default="", metavar="NAMES", help="only these regions, separated by commas")
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="the date of the rows (default: today)")
@@ -52,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from sizewell.sizing.catalog.refresh import accept
     from sizewell.sizing.files import write_whole
 
-    clouds = _chosen("--cloud", args.cloud, ("aws", "azure"))
+    clouds = _chosen("--cloud", args.cloud, CLOUDS)
     kinds = _chosen("--kind", args.kind, tuple(KINDS))
     on: date = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     folder = current() or project.root() / FOLDER
@@ -110,6 +114,10 @@ class Scope:
     deadline: Deadline
     downloads: Path
 
+    def markets(self, cloud: str) -> list[str]:
+        """Those of a cloud that are asked for."""
+        return [market for kind in self.kinds for market in KINDS[kind].get(cloud, ())]
+
 
 def questions(clouds: tuple[str, ...], regions: tuple[str, ...], scope: Scope) -> dict[Place, Question]:
     """What to ask: a reading for each cloud, region and kind of price; without regions, all that are open."""
@@ -120,7 +128,7 @@ def questions(clouds: tuple[str, ...], regions: tuple[str, ...], scope: Scope) -
             known = ", ".join(sorted(name for cloud, name in facts if cloud in clouds)[:3])
             raise UsageError(f"--region: {' and '.join(clouds)} have no {region}\n  fix: name one such as {known}")
     for cloud in clouds:
-        build = _azure if cloud == "azure" else _aws
+        build = {"aws": _aws, "azure": _azure, "gcp": _google()}[cloud]
         for where, region in sorted(facts):
             if where == cloud and (region in regions if regions else facts[where, region].access == "open"):
                 found |= build(region, scope)
@@ -145,8 +153,48 @@ def _azure(region: str, scope: Scope) -> dict[Place, Question]:
 
         return take
 
-    markets = [m for kind in scope.kinds if "azure" in KINDS[kind] for m in MARKETS.get(kind, (kind,))]
+    markets = scope.markets("azure")
     return {Place(cloud="azure", market=m, region=region, whole=m == "on-demand"): rows(m) for m in markets}
+
+
+def _google() -> Callable[[str, Scope], dict[Place, Question]]:
+    """One list has the parts of all machines in all regions: it is read once, by the first place that asks."""
+    from sizewell.clouds.prices import gcp
+    from sizewell.sizing.catalog.refresh import Place
+
+    lock = threading.Lock()
+    read: list[gcp.Parts] = []
+
+    def build(region: str, scope: Scope) -> dict[Place, Question]:
+        shapes = _sold_in(scope.catalog, "gcp", region)
+
+        def rows(market: str) -> Question:
+            def take() -> Iterator[Listed]:
+                with lock:
+                    if not read:
+                        read.append(gcp.parts(gcp.reader(scope.deadline), scope.on))
+                return (row for row in gcp.machines(read[0], shapes, region) if row.market == market)
+
+            return take
+
+        markets = scope.markets("gcp")
+        return {Place(cloud="gcp", market=m, region=region, whole=m == "on-demand"): rows(m) for m in markets}
+
+    return build
+
+
+def _sold_in(catalog: Catalog, cloud: str, region: str) -> list[Shape]:
+    """The machine types that a region is known to have: a list of parts says nothing of that."""
+    return [
+        shape
+        for shape in catalog.shapes
+        if shape.cloud == cloud
+        and (
+            (cloud, shape.instance_type, region) in catalog.zone_facts
+            or any(row.region == region for row in catalog.sold.get((cloud, shape.instance_type), ()))
+            or any(row.region == region for row in catalog.offers_by_type.get((cloud, shape.instance_type), ()))
+        )
+    ]
 
 
 def _aws(region: str, scope: Scope) -> dict[Place, Question]:
@@ -183,7 +231,7 @@ def _aws(region: str, scope: Scope) -> dict[Place, Question]:
         place = Place(cloud="aws", market="spot", region=region, whole=False)
         found[place] = lambda: aws.spot(client(), region, sold("spot"), scope.on)
     if "savings-plans" in scope.kinds:
-        for market in MARKETS["savings-plans"]:
+        for market in PLANS:
             place = Place(cloud="aws", market=market, region=region, whole=False)
             found[place] = partial(_plans, client, region, sold(market), market)
     if "capacity-blocks" in scope.kinds:

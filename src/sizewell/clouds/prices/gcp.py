@@ -1,0 +1,259 @@
+"""Google Cloud's prices: the Cloud Billing catalog lists parts (a core, a gibibyte, a GPU), and a machine is their sum.
+
+The format is that of docs.cloud.google.com/billing/v1/how-tos/catalog-api, the names of the parts ("SKU descriptions")
+those of build/mapping.csv in github.com/Cyclenerd/google-cloud-pricing-cost-calculator@dac3128 and of
+pkg/providers/instanceprice in github.com/cloudpilot-ai/karpenter-provider-gcp. A machine has no price where one of its
+parts has none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.gcp import Google
+from sizewell.clouds.rest import Reader
+from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.catalog.refresh import Listed
+
+COMPUTE_ENGINE: Final = "6F81-5844-456A"  # the service's id in the catalog
+SOURCE: Final = "Cloud Billing Catalog API"
+KEY: Final = "GOOGLE_API_KEY"  # the catalog answers to a key as well as to a login
+PAGE: Final = 5000  # the most that a page may have
+
+# How a description says in which market a part is sold; the region at its end is said by `serviceRegions` too.
+_WHERE: Final = r"(?: running)?(?: in [^:]+?)?"
+_FORMS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), market)
+    for pattern, market in (
+        (rf"Commitment v1: (?P<part>.+?){_WHERE} for 1 Years?", "reserved-1y"),
+        (rf"Commitment v1: (?P<part>.+?){_WHERE} for 3 Years?", "reserved-3y"),
+        (rf"(?P<part>.+?) attached to Spot Preemptible VMs{_WHERE}", "spot"),
+        (rf"Spot Preemptible (?P<part>.+?){_WHERE}", "spot"),
+        (rf"(?P<part>.+?) attached to DWS Defined Duration VMs{_WHERE}", "flex-start"),
+        (rf"DWS Defined Duration (?P<part>.+?){_WHERE}", "flex-start"),
+        (rf"DWS Calendar Mode (?P<part>.+?){_WHERE}", "calendar"),
+        (rf"Reserved (?P<part>.+?){_WHERE} in Calendar Mode", "calendar"),
+        (rf"(?!Commitment|Reserved|DWS|Preemptible)(?P<part>.+?){_WHERE}", "on-demand"),
+    )
+)
+_HOST: Final = re.compile(
+    r"(?P<family>[A-Z]\d\w*)(?: AMD| Arm| Predefined)?(?: Instance)? (?P<part>Core|Cpu|Ram)", re.IGNORECASE
+)
+_GPU: Final = re.compile(r"(?P<name>.*(?:GPU|RTX 6000 96GB))", re.IGNORECASE)
+_SLICE: Final = re.compile(r"\w+ (?P<name>Nvidia \w+) \(1 gpu slice\)", re.IGNORECASE)  # its share of the host included
+_SHARE: Final = re.compile(r"(?P<of>\d+/\d+) vGPU no lssd", re.IGNORECASE)  # the host included
+_TPU: Final = re.compile(r"(?P<name>Tpu-?v?\d+\w*)", re.IGNORECASE)  # by the chip, the host included
+_LOCAL_SSD: Final = re.compile(r"(?:SSD backed Local Storage|Local SSD)", re.IGNORECASE)
+_SAME_WORD: Final = {
+    "plus": "mega",
+    "96gb": "pro",
+    "rtx6000": "6000",
+}  # H100 80GB Plus is the Mega, RTX 6000 96GB the PRO
+_NO_WORD: Final = frozenset({"nvidia", "tesla", "gpu"})
+_HOST_OF: Final = {"a3-megagpu": "a3plus", "a3-ultragpu": "a3ultra"}  # billed by another name than their own
+_UNITS: Final = {"core": ("h",), "ram": ("GiBy.h", "GBy.h"), "ssd": ("GiBy.mo",)}  # of all others: an hour
+_MARKETS: Final = ("on-demand", "spot", "flex-start", "calendar", "reserved-1y", "reserved-3y")
+_HOURS: Final = 730  # by which a price of a month is divided (cloud.google.com/compute/vm-instance-pricing)
+_NANO: Final = Decimal("1e-9")
+_STEP: Final = Decimal("0.000001")
+
+Kind = tuple[str, str]  # what a part is ("core", "ram", "gpu", "slice", "share", "tpu", "ssd") and of which name
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The price of one part as listed: text where it is checked later, US dollars or whatever `currency` says."""
+
+    usd: Decimal | None
+    currency: str
+    unit: str
+    since: str
+
+
+Parts = dict[tuple[Kind, str, str], list[Part]]
+"""Prices by part, market and region; several where the list contradicts itself."""
+
+
+def reader(deadline: Deadline, timeouts: Timeouts | None = None) -> Reader:
+    """The catalog: with the key in `GOOGLE_API_KEY`, or else with Google's application default credentials."""
+    google = Google(deadline, timeouts=timeouts)
+    return google.reader("cloudbilling", authorized=not os.environ.get(KEY))
+
+
+def skus(prices: Reader, service: str, on: date) -> Iterator[tuple[str, dict[str, Any], Part]]:
+    """Every item of a service's list: description, the item, its price of that day. CloudError otherwise."""
+    parameters: dict[str, str | int] = {"currencyCode": "USD", "pageSize": PAGE}
+    if key := os.environ.get(KEY):
+        parameters["key"] = key
+    listed = 0
+    for item in prices.pages(f"v1/services/{service}/skus", items="skus", parameter="pageToken", **parameters):
+        listed += 1
+        yield str(item.get("description") or ""), item, _price(item, on)
+    if not listed:
+        raise CloudError("google prices", "unanswered", f"the list of service {service} is empty")
+
+
+def parts(prices: Reader, on: date) -> Parts:
+    """What machines are made of, of all regions: the list of Compute Engine has them together."""
+    found: Parts = defaultdict(list)
+    for description, item, price in skus(prices, COMPUTE_ENGINE, on):
+        named = part_of(description)
+        if named is None:
+            continue
+        kind, market = named
+        for region in item.get("serviceRegions") or ():
+            known = found[kind, market, str(region)]
+            if price not in known:
+                known.append(price)
+    return found
+
+
+def part_of(description: str) -> tuple[Kind, str] | None:
+    """Which part a description names and in which market it is sold; None where it is no part of a machine.
+
+    >>> part_of("Nvidia H100 80GB Plus GPU running in Americas")
+    (('gpu', '80gb h100 mega'), 'on-demand')
+    >>> part_of("Spot Preemptible A3 Instance Core running in Iowa")
+    (('core', 'a3'), 'spot')
+    """
+    for form, market in _FORMS:
+        said = form.fullmatch(description)
+        if said is not None:
+            kind = _kind(said["part"])
+            return (kind, market) if kind is not None else None
+    return None
+
+
+def _kind(part: str) -> Kind | None:
+    if host := _HOST.fullmatch(part):
+        return ("ram" if host["part"].lower() == "ram" else "core", host["family"].lower())
+    if one := _SLICE.fullmatch(part):
+        return ("slice", _words(one["name"]))
+    if share := _SHARE.fullmatch(part):
+        return ("share", share["of"])
+    if tpu := _TPU.fullmatch(part):
+        return ("tpu", tpu["name"].lower().replace("-", ""))
+    if _LOCAL_SSD.fullmatch(part):
+        return ("ssd", "")
+    if gpu := _GPU.fullmatch(part):
+        return ("gpu", _words(gpu["name"]))
+    return None
+
+
+def _words(name: str) -> str:
+    """The words of a GPU's name, whatever their order: "H100 80GB Mega" and "H100 Mega 80GB" are one."""
+    words = name.lower().replace("-", " ").split()
+    return " ".join(sorted({_SAME_WORD.get(word, word) for word in words} - _NO_WORD))
+
+
+def _price(item: dict[str, Any], on: date) -> Part:
+    """The newest price that holds on the day; `usd` is None where the list has none that can be read."""
+    timeline = [info for info in item.get("pricingInfo") or () if isinstance(info, dict)]
+    past = [info for info in timeline if str(info.get("effectiveTime") or "")[:10] <= on.isoformat()]
+    info = (past or timeline or [{}])[-1]
+    expression = info.get("pricingExpression") or {}
+    tiers = expression.get("tieredRates") or []
+    unit, since = str(expression.get("usageUnit") or ""), str(info.get("effectiveTime") or "")[:10]
+    rates = [tier.get("unitPrice") or {} for tier in tiers if isinstance(tier, dict)]
+    if len(rates) != 1:
+        return Part(None, "USD" if rates else "", unit, since)
+    try:
+        usd = Decimal(str(rates[0].get("units") or 0)) + Decimal(str(rates[0].get("nanos") or 0)) * _NANO
+    except InvalidOperation:
+        usd = Decimal(0)
+    if usd <= 0:  # no part of a machine is free
+        return Part(None, str(rates[0].get("currencyCode") or ""), unit, since)
+    return Part(usd, str(rates[0].get("currencyCode") or ""), unit, since)
+
+
+def machines(found: Parts, shapes: Iterable[Shape], region: str) -> Iterator[Listed]:
+    """The machines of a region whose parts are all listed there, in every market that has them all.
+
+    A part that is listed at two prices makes two rows of a machine: who accepts them sees the contradiction.
+    """
+    for shape in shapes:
+        for market in _MARKETS:
+            if market not in shape.markets:
+                continue
+            needed = _needed(shape, found, market, region)
+            if needed is None:
+                continue
+            choices = [
+                (quantity, kind[0], sorted(found[kind, market, region], key=_order)) for kind, quantity in needed
+            ]
+            yield _listed(shape, region, market, [(quantity, what, prices[0]) for quantity, what, prices in choices])
+            if any(len(prices) > 1 for _, _, prices in choices):
+                yield _listed(
+                    shape, region, market, [(quantity, what, prices[-1]) for quantity, what, prices in choices]
+                )
+
+
+def _order(part: Part) -> tuple[bool, Decimal, str, str]:
+    return (part.usd is None, part.usd or Decimal(0), part.currency, part.unit)
+
+
+def _needed(shape: Shape, found: Parts, market: str, region: str) -> list[tuple[Kind, Decimal]] | None:
+    """The parts of a machine and how many of each; None where the list lacks one."""
+    count = Decimal(shape.accelerators)
+    whole: list[tuple[Kind, Decimal]] = []
+    if shape.runtime == "tpu":
+        whole = [(("tpu", shape.accelerator.replace("-", "")), count)]
+    elif "-share-" in shape.accelerator:
+        top, _, bottom = shape.accelerator.partition("-share-")[2].partition("-")
+        eighths = Decimal(8) * Decimal(top) / Decimal(bottom) * count
+        whole = [(("share", "1/8"), eighths)]
+    elif shape.accelerators:
+        whole = [(("slice", _words(shape.cloud_accelerator)), count)]
+    if whole and all((kind, market, region) in found for kind, _ in whole):
+        return whole
+    if shape.runtime == "tpu" or "-share-" in shape.accelerator or shape.vcpus is None or shape.memory_bytes is None:
+        return None
+    names = (family for start, family in _HOST_OF.items() if shape.instance_type.startswith(start))
+    family = next(names, shape.instance_type.partition("-")[0])
+    parted: list[tuple[Kind, Decimal]] = [
+        (("core", family), Decimal(shape.vcpus)),
+        (("ram", family), Decimal(shape.memory_bytes) / 2**30),
+    ]
+    if shape.accelerators:
+        parted.append((("gpu", _words(shape.cloud_accelerator)), count))
+    if shape.local_nvme_bytes:
+        parted.append((("ssd", ""), Decimal(shape.local_nvme_bytes) / 10**9))  # disks of "375 GB" are gibibytes
+    return parted if all((kind, market, region) in found for kind, _ in parted) else None
+
+
+def _listed(shape: Shape, region: str, market: str, chosen: list[tuple[Decimal, str, Part]]) -> Listed:
+    """The sum; what is wrong with one part is wrong with the machine, and stands in the row as it was sent."""
+    usd: Decimal | None = Decimal(0)
+    currency, unit, since = "USD", "hour", ""
+    for quantity, kind, part in chosen:
+        if part.currency != "USD":
+            currency = part.currency
+        if part.unit not in _UNITS.get(kind, ("h",)):
+            unit = part.unit or "no unit"
+        each = part.usd
+        if each is not None and part.unit == "GiBy.mo":
+            each = each / _HOURS
+        elif each is not None and part.unit == "GBy.h":
+            each = each * 2**30 / 10**9
+        usd = None if usd is None or each is None else usd + quantity * each
+        since = max(since, part.since)
+    return Listed(
+        cloud="gcp",
+        instance_type=shape.instance_type,
+        region=region,
+        market=market,
+        usd="" if usd is None else str(usd.quantize(_STEP)),
+        currency=currency,
+        unit=unit,
+        since=since,
+        basis="list",
+        source=SOURCE,
+    )
