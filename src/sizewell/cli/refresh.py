@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CLOUDS: Final = ("aws", "azure", "gcp")
 PLANS: Final = ("reserved-1y", "reserved-3y")
-KINDS: Final = {  # markets by kind of price and cloud
+KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {  # markets by kind of price and cloud
     "on-demand": {"aws": ("on-demand",), "azure": ("on-demand",), "gcp": ("on-demand",)},
     "spot": {"aws": ("spot",), "azure": ("spot",), "gcp": ("spot",)},
     "savings-plans": {"aws": PLANS, "azure": PLANS, "gcp": PLANS},

@@ -90,7 +90,7 @@ def reader(deadline: Deadline, timeouts: Timeouts | None = None) -> Reader:
 
 def skus(prices: Reader, service: str, on: date) -> Iterator[tuple[str, dict[str, Any], Part]]:
     """Every item of a service's list: description, the item, its price of that day. CloudError otherwise."""
-    parameters: dict[str, str | int] = {"currencyCode": "USD", "pageSize": PAGE}
+    parameters = {"currencyCode": "USD", "pageSize": str(PAGE)}
     if key := os.environ.get(KEY):
         parameters["key"] = key
     listed = 0
