@@ -27,6 +27,20 @@ traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}
 owner: search
 cost_center: c-1
 """
+PRETRAIN = """
+name: chat
+kind: training
+model: {params: 2B, layers: 24, hidden: 2560, heads: 20, kv_heads: 20, ffn: 6912, vocab: 32000, precision: bf16}
+framework: jax
+training: {tokens: 40B, sequence_length: 2048, global_batch: 1M, method: full, optimizer: adamw}
+data: {location: "gs://shop/text", size: 160GB}
+checkpoint: {interval: auto, keep: 4}
+deadline: 30d
+infra: [gcp/us-east5]
+resources: {accelerators: [TPU Z9]}
+owner: search
+cost_center: c-1
+"""
 RULE = '''from __future__ import annotations
 
 from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
@@ -48,22 +62,23 @@ class Copy:
     """A copy of the package, and a project of one stack; `touched` are the files of the package that were changed."""
 
     def __init__(self, folder: Path) -> None:
-        self.package, self.project = folder / "sizewell", folder / "project"
+        self.package, self.project, self.stack = folder / "sizewell", folder / "project", "dev-aws"
         self.touched: set[str] = set()
         shutil.copytree(ROOT / "src/sizewell", self.package)
-        (self.project / "stacks/specs/dev-aws").mkdir(parents=True)
+        (self.project / "stacks").mkdir(parents=True)
         settings = "name: shop\nruntime: python\nmain: stacks/\nstackConfigDir: stacks/config\n"
         (self.project / "Pulumi.yaml").write_text(settings)
         shutil.copy(ROOT / "stacks/__main__.py", self.project / "stacks/__main__.py")
         self.spec()
 
-    def spec(self, more: str = "") -> None:
-        (self.project / "stacks/specs/dev-aws/chat.yaml").write_text(CHAT + more)
+    def spec(self, text: str = CHAT, *, more: str = "") -> None:
+        folder = self.project / "stacks/specs" / self.stack
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "chat.yaml").write_text(text + more)
 
     def row(self, file: str, *, like: dict[str, str], **cells: str) -> None:
         """One row more, with the cells of the first row that has those of `like`, but for `cells`."""
-        for row in self.rows(file, like)[:1]:
-            self.add(file, row | cells)
+        self.add(file, self.rows(file, like)[0] | cells)
 
     def rows(self, file: str, like: dict[str, str]) -> list[dict[str, str]]:
         with (self.package / DATA / file).open(newline="", encoding="utf-8") as stream:
@@ -84,22 +99,32 @@ class Copy:
         )  # fmt: skip
 
     def decided(self) -> dict[str, Any]:
-        done = self.run("size", "--stack", "dev-aws", *ON)
-        assert done.returncode in (0, 3), done.stderr
-        decision = json.loads((self.project / "stacks/decisions/dev-aws.json").read_text())
+        done = self.run("size", "--stack", self.stack, *ON)
+        assert done.returncode in (0, 3), done.stdout + done.stderr
+        decision = json.loads((self.project / f"stacks/decisions/{self.stack}.json").read_text())
         workload: dict[str, Any] = decision["workloads"][0]
         return workload
 
     def previewed(self) -> str:
-        done = self.run("preview", "dev-aws", "--engine", "offline", "--format", "json", *ON)
+        done = self.run("preview", self.stack, "--engine", "offline", "--format", "json", *ON)
         assert done.returncode in (0, 1, 2, 3), done.stderr
         return done.stdout
+
+    def seen(self, machine: str) -> None:
+        """That the preview prices a machine that the stack builds, and that the rules know what it carries."""
+        stack = json.loads(self.previewed())["stacks"][0]
+        assert machine in json.dumps(stack["rows"]), "what is built is priced"
+        judged = self.run("policy", self.stack, *ON)
+        assert judged.returncode in (0, 1), judged.stderr
+        assert "unknown accelerator" not in judged.stdout
 
     def sound(self) -> None:
         code = "from sizewell.sizing import catalog; from sizewell.sizing.catalog.check import check; print(*check(catalog.load()), sep='\\n')"
         environment = {**os.environ, "PYTHONPATH": str(self.package.parent)}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == ""
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        )
+        assert (done.stdout + done.stderr).strip() == ""
 
 
 @pytest.fixture
@@ -120,26 +145,57 @@ def files_of(copy: Copy) -> Callable[[str], set[str]]:
 FilesOf = Callable[[str], set[str]]
 
 
-def test_a_gpu_by_rows_alone_is_sized_priced_built_judged_and_previewed(copy: Copy, files_of: FilesOf) -> None:
-    copy.row("accelerators.csv", like={"key": "l4"}, key="z1", name="Z1", aliases="", memory_bytes="48305799168")
-    copy.row("shapes/aws.csv", like={"instance_type": "g6.xlarge"}, instance_type="g9.xlarge", accelerator="z1")
-    price = {"instance_type": "g6.xlarge", "region": "us-east-1", "market": "on-demand"}
-    copy.row("offers/aws.csv", like=price, instance_type="g9.xlarge", usd_per_hour="0.3000")
-    copy.spec("infra: [aws/us-east-1]\nresources: {accelerators: [Z1]}\n")
+# cloud -> (accelerator and machine that are copied, the new machine, what else its row says, region)
+GPUS = {
+    "aws": ("l4", "g6.xlarge", "g9.xlarge", {}, "us-east-1"),
+    "gcp": ("l4", "g2-standard-8", "g9-standard-8", {"cloud_accelerator": "nvidia-z1"}, "us-central1"),
+    "azure": ("a100-80gb-pcie", "Standard_NC24ads_A100_v4", "Standard_NC24ads_Z1_v9", {}, "eastus"),
+}
+
+
+@pytest.mark.parametrize("cloud", GPUS)
+def test_a_gpu_by_rows_alone_is_sized_priced_built_judged_and_previewed(
+    copy: Copy, files_of: FilesOf, cloud: str
+) -> None:
+    chip, old, new, traits, region = GPUS[cloud]
+    copy.stack = f"dev-{cloud}"
+    copy.row("accelerators.csv", like={"key": chip}, key="z1", name="Z1", aliases="", memory_bytes="48305799168")
+    shape = {"instance_type": new, "accelerator": "z1", **traits}
+    copy.row(f"shapes/{cloud}.csv", like={"instance_type": old}, **shape)
+    price = {"instance_type": old, "region": region, "market": "on-demand"}
+    copy.row(f"offers/{cloud}.csv", like=price, instance_type=new, usd_per_hour="0.3000")
+    copy.spec(more=f"infra: [{cloud}/{region}]\nresources: {{accelerators: [Z1]}}\n")
     copy.sound()
 
     workload = copy.decided()
     (pool,) = workload["pools"]
-    assert (pool["instance_type"], pool["accelerator"], pool["region"]) == ("g9.xlarge", "z1", "us-east-1")
-    machines = next(item for item in workload["line_items"] if "g9.xlarge" in item["what"])
+    assert (pool["instance_type"], pool["accelerator"], pool["region"]) == (new, "z1", region)
+    machines = next(item for item in workload["line_items"] if new in item["what"])
     assert float(machines["usd_per_unit"]) == 0.3
-    preview = copy.previewed()
-    stack = json.loads(preview)["stacks"][0]
-    assert "g9.xlarge" in json.dumps(stack["rows"]), "what is built is priced"
-    judged = copy.run("policy", "dev-aws", *ON)
-    assert judged.returncode in (0, 1), judged.stderr
-    assert "unknown accelerator" not in judged.stdout
-    assert copy.touched == files_of("a GPU")
+    copy.seen(new)
+    assert {file.replace(cloud, "<cloud>") for file in copy.touched} == files_of("a GPU")
+
+
+def test_a_tpu_by_rows_alone_is_a_slice_of_several_machines(copy: Copy, files_of: FilesOf) -> None:
+    """As a GPU, and its slices and the zones that sell it."""
+    old, new, region = "ct6e-standard-4t", "ct9z-standard-4t", "us-east5"
+    copy.row("accelerators.csv", like={"key": "tpu-v6e"}, key="tpu-z9", name="TPU Z9", aliases="TPU Z9")
+    copy.row("shapes/gcp.csv", like={"instance_type": old}, instance_type=new, accelerator="tpu-z9")
+    slices = {"machine_type": old, "topology": "4x4"}
+    named = {"generation": "z9", "gke_label": "tpu-z9-slice", "api_type": "z9-16"}
+    copy.row("slices.csv", like=slices, accelerator="tpu-z9", machine_type=new, **named)
+    price = {"instance_type": old, "region": region, "market": "on-demand"}
+    copy.row("offers/gcp.csv", like=price, instance_type=new, usd_per_hour="4.0000")
+    copy.row("zones.csv", like={"instance_type": old, "region": region}, instance_type=new)
+    copy.stack = "dev-gcp"
+    copy.spec(PRETRAIN)
+    copy.sound()
+
+    (pool,) = copy.decided()["pools"]
+    assert (pool["instance_type"], pool["tpu_topology"], pool["nodes_max"]) == (new, "4x4", 4)
+    copy.seen(new)
+    more = {f"{DATA}/slices.csv", f"{DATA}/zones.csv"}
+    assert {file.replace("gcp", "<cloud>") for file in copy.touched} == files_of("a GPU") | more
 
 
 def test_a_region_by_rows_alone(copy: Copy, files_of: FilesOf) -> None:
@@ -149,7 +205,7 @@ def test_a_region_by_rows_alone(copy: Copy, files_of: FilesOf) -> None:
         copy.add("offers/aws.csv", row | {"region": new, "usd_per_hour": str(float(row["usd_per_hour"]) * 0.98)})
     for row in copy.rows("fees.csv", {"cloud": "aws", "region": "us-east-1"}):
         copy.add("fees.csv", row | {"region": new})
-    copy.spec("infra: [aws/eu-north-9]\ndata: {residency: eu}\n")
+    copy.spec(more="infra: [aws/eu-north-9]\ndata: {residency: eu}\n")
     copy.sound()
     workload = copy.decided()
     assert {pool["region"] for pool in workload["pools"]} == {new}
@@ -162,7 +218,7 @@ def test_a_source_of_prices(copy: Copy, files_of: FilesOf) -> None:
     copy.add("sources.csv", {"key": "our-broker", "source": "the list of our broker, November"})
     price = {"instance_type": "g6.xlarge", "region": "us-east-1", "market": "on-demand"}
     copy.row("offers/aws.csv", like=price, usd_per_hour="0.7000", effective_from="2026-11-19", source="@our-broker")
-    copy.spec("infra: [aws/us-east-1]\nresources: {instance_type: g6.xlarge}\nspot_policy: on-demand\n")
+    copy.spec(more="infra: [aws/us-east-1]\nresources: {instance_type: g6.xlarge}\nspot_policy: on-demand\n")
     copy.sound()
     machines = next(item for item in copy.decided()["line_items"] if "g6.xlarge" in item["what"])
     assert (machines["source"], machines["date"]) == (
@@ -187,9 +243,9 @@ def test_a_cloud_as_a_priced_alternative(copy: Copy, files_of: FilesOf) -> None:
 def test_a_policy_rule_is_one_file(copy: Copy, files_of: FilesOf) -> None:
     (copy.package / "policy/rules/pool_called_bob.py").write_text(RULE)
     copy.touched.add("policy/rules/pool_called_bob.py")
-    copy.spec("infra: [aws/us-east-1]\n")
+    copy.spec(more="infra: [aws/us-east-1]\n")
     copy.decided()
-    done = copy.run("policy", "dev-aws", *ON)
+    done = copy.run("policy", copy.stack, *ON)
     assert done.returncode == 1, done.stderr
     assert "a pool is not called bob" in done.stdout
     assert {re.sub(r"pool_called_bob", "<rule>", file) for file in copy.touched} == files_of("a policy rule")

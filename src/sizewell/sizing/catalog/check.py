@@ -42,7 +42,7 @@ DENSE_BF16 = {
 }
 NO_BF16 = ("t4", "v100-16gb", "v100-32gb", "p100")
 RDMA_INTERFACES = {"p4d.24xlarge": 4, "p4de.24xlarge": 4, "p5.48xlarge": 32, "p5en.48xlarge": 16, "p6-b200.48xlarge": 8}
-CORES_PER_CHIP_IN_NAME = {"v4": 2, "v5p": 2, "v5e": 1, "v6e": 1}
+CORES_PER_CHIP_IN_NAME = {"v4": 2, "v5p": 2}  # generations whose names count cores; the others' count chips
 EU = frozenset("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split())  # noqa: SIM905
 
 
@@ -219,15 +219,16 @@ def _slices(catalog: Catalog) -> Iterator[str]:
         sides = [int(side) for side in s.topology.split("x") if side.isdigit()]
         if math.prod(sides) != s.chips or s.vms * s.chips_per_vm != s.chips:
             yield f"{name}: {s.chips} chips, topology {s.topology}, {s.vms} machines of {s.chips_per_vm}"
-        if len(sides) != (2 if s.generation in ("v5e", "v6e") else 3):
-            yield f"{name}: {s.generation} topologies have {2 if s.generation in ('v5e', 'v6e') else 3} sides"
+        torus = 2 if "2D" in catalog.accelerator(s.accelerator).link else 3
+        if len(sides) != torus:
+            yield f"{name}: {s.generation} topologies have {torus} sides"
         if s.multi_host != (s.vms > 1):
             yield f"{name}: multi_host is {s.multi_host} with {s.vms} machines"
         machine = catalog.shapes_by_type.get(("gcp", s.machine_type))
         if machine is None or (machine.accelerators, machine.accelerator) != (s.chips_per_vm, s.accelerator):
             yield f"{name}: no machine type with {s.chips_per_vm} x {s.accelerator}"
         counted = re.search(r"-(\d+)$", s.api_type)
-        if counted and int(counted[1]) != s.chips * CORES_PER_CHIP_IN_NAME[s.generation]:
+        if counted and int(counted[1]) != s.chips * CORES_PER_CHIP_IN_NAME.get(s.generation, 1):
             yield f"{name}: {s.api_type} does not name {s.chips} chips"
 
 
