@@ -1,6 +1,7 @@
-"""A decision and the preview of the stack that it makes cost the same, to the cent.
+"""A decision bills what its components make: every machine, disk, key and alarm of it, and nothing else.
 
-The decision's lines are `sizing`'s, the preview's are those of every resource that the components make: cluster stack,
+Both sides have the tariff's prices (tests/resources/test_tariff.py); here it is what bills that is compared. The
+decision knows it from its options, the preview from every resource that the components make: cluster stack,
 checkpoint stack and hard end together. Outside of both is what bills by a use that nobody stated.
 """
 

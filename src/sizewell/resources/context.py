@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.usage import Usage
 from sizewell.resources.values import Text, cloud_of
-from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.catalog.rates import OWN_RATE, Discounts
-from sizewell.sizing.money import Interval, LineItem, Price, Priced, Unpriced
+from sizewell.sizing.billing import charges
+from sizewell.sizing.billing.charges import Charge
+from sizewell.sizing.billing.tariff import Tariff, unpriced
+from sizewell.sizing.money import Interval, LineItem
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.catalog.records import Fee
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +30,40 @@ class Free:
 
 Outcome = tuple[LineItem, ...] | Free
 Pricer = Callable[[RecordedResource, "Context"], Outcome]
-ZERO_QUANTITY = Interval.exactly(Decimal(0))
-UNKNOWN_QUANTITY = Interval.exactly(Decimal(1))
 
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """What a pricing function may ask: the graph, prices with own discounts applied, usage, and helpers for lines."""
+    """What a pricing function may ask: the graph, the tariff of a region, usage, and helpers for lines."""
 
     graph: Graph
-    catalog: Rates
+    catalog: Catalog  # with the own rates that count
     on: date
     usage: Stated
     outside: list[str] = field(default_factory=list)
     allowances: dict[tuple[str, str], Decimal] = field(default_factory=dict)  # free tiers: how much of each is taken
+    tariffs: dict[tuple[str, str], Tariff] = field(default_factory=dict)
 
     def region(self, resource: RecordedResource) -> Text:
         return self.graph.region(resource)
 
+    def tariff(self, cloud: str, region: str) -> Tariff:
+        """The prices of one region, the same for all of its resources."""
+        tariff = self.tariffs.get((cloud, region))
+        if tariff is None:
+            tariff = self.tariffs[cloud, region] = Tariff(self.catalog, cloud, region, self.on)
+        return tariff
+
     def unpriced(self, resource: RecordedResource, what: str, reason: str) -> LineItem:
         """A line that bills, at a price that nobody knows."""
-        return LineItem(
-            component=self.graph.component(resource),
-            what=what,
-            unit="?",
-            quantity=UNKNOWN_QUANTITY,
-            price=Unpriced(reason),
-            resource=resource.urn,
-            how="not priced",
-        )
+        return unpriced(self.graph.component(resource), what, reason, resource.urn)
+
+    def line(self, resource: RecordedResource, charge: Charge, region: Text | None = None) -> LineItem:
+        """The line of a charge of a resource; unpriced while its region is not known."""
+        where = self.region(resource) if region is None else region
+        if isinstance(where, Unknown) or where == "":
+            return self.unpriced(resource, charge.what or charge.machine, "the region is not known")
+        return self.tariff(cloud_of(resource.type), where).line(charge, resource.urn)
 
     def fee(
         self,
@@ -70,81 +75,35 @@ class Context:
         quantity: Interval | Unknown | None,
         how: str = "",
         confidence: str = "",
-        region: Text | None = None,
-        beyond: int = 0,
     ) -> LineItem:
-        """A fee of the catalog, of the tier that starts at `beyond`; unpriced when quantity or region is not known."""
-        where = self.region(resource) if region is None else region
+        """A fee of the catalog; unpriced when quantity or region is not known."""
         if quantity is None or isinstance(quantity, Unknown):
             return self.unpriced(resource, what, "how much is known only after the cloud has answered")
-        if isinstance(where, Unknown) or where == "":
-            return self.unpriced(resource, what, "the region is not known")
-        cloud = cloud_of(resource.type)
-        price: Price = self.catalog.fee(cloud, key, where, self.on)
-        for tier in self.catalog.fee_tiers(cloud, key, where, self.on) if beyond else ():
-            if tier.from_quantity == beyond:
-                price = Priced(tier.usd, tier.source, tier.effective_from)
-        return LineItem(
+        charge = Charge(
             component=self.graph.component(resource),
             what=what,
+            fee=key,
             unit=unit,
             quantity=quantity,
-            price=price,
-            resource=resource.urn,
             how=how,
-            confidence=confidence or weakness(price),
+            confidence=confidence,
         )
+        return self.line(resource, charge)
 
-    def tiered(
-        self,
-        resource: RecordedResource,
-        *,
-        what: str,
-        key: str,
-        unit: str,
-        quantity: Interval | Unknown | None,
-        how: str = "",
-        confidence: str = "",
-    ) -> tuple[LineItem, ...]:
+    def tiered(self, resource: RecordedResource, charge: Charge) -> tuple[LineItem, ...]:
         """A fee whose price falls with the quantity: a line for each tier that is reached.
 
         A free tier is an account's, so it is given once, to whoever comes first; each resource climbs the others by
         itself, which is never too little.
         """
         where, cloud = self.region(resource), cloud_of(resource.type)
-        whole = self.fee(
-            resource, what=what, key=key, unit=unit, quantity=quantity, how=how, confidence=confidence
-        )  # fmt: skip
-        tiers: tuple[Fee, ...] = self.catalog.fee_tiers(cloud, key, where, self.on) if isinstance(where, str) else ()
-        if len(tiers) < 2 or not isinstance(quantity, Interval) or isinstance(whole.price, Unpriced):
-            return (whole,)
-        if whole.price.source == OWN_RATE:  # one price for all of it
-            return (whole,)
-        bounds = [*(tier.from_quantity for tier in tiers[1:]), None]
-        start = Decimal(0)
-        if tiers[0].usd == 0 and bounds[0] is not None:
-            start = min(self.allowances.get((cloud, key), Decimal(0)), bounds[0])
-            self.allowances[cloud, key] = start + quantity.ceiling
-        lines = []
-        for tier, end in zip(tiers, bounds, strict=True):
-            parts = [
-                max((q if end is None else min(q, end)) - max(tier.from_quantity, start), Decimal(0))
-                for q in (start + quantity.floor, start + quantity.expected, start + quantity.ceiling)
-            ]
-            if parts[2] == 0:
-                continue
-            share = "free for the account" if tier.usd == 0 else f"from {tier.from_quantity:,f} {unit} on"
-            if tier is tiers[0] and tier.usd:
-                share = f"up to {end:,f} {unit}"
-            lines.append(
-                replace(
-                    whole,
-                    quantity=Interval(*parts),
-                    price=self.catalog.discounted_fee(Priced(tier.usd, tier.source, tier.effective_from), cloud, key),
-                    how=f"{how}, {share}" if how else share,
-                )
-            )
-        return tuple(lines) or (whole,)
+        if isinstance(where, Unknown) or where == "":
+            return (self.line(resource, charge),)
+        tariff, taken = self.tariff(cloud, where), Decimal(0)
+        if free := tariff.free_quantity(charge.fee):
+            taken = min(self.allowances.get((cloud, charge.fee), Decimal(0)), free)
+            self.allowances[cloud, charge.fee] = taken + charge.quantity.ceiling
+        return tariff.tiered(charge, resource.urn, taken=taken)
 
     def traffic(self, resource: RecordedResource) -> tuple[LineItem, ...]:
         """Data that a resource sends away, as far as the usage file states it; each statement counts once."""
@@ -152,27 +111,19 @@ class Context:
         for measure, (what, key, sides) in TRAFFIC.items() if self.usage.is_stated else ():
             stated = self.usage.once(resource, measure)
             if stated is not None:
-                lines += self.tiered(
-                    resource,
-                    what=what,
-                    key=key,
-                    unit="GB",
-                    quantity=stated.times(Decimal(sides)),
-                    how="from the usage file",
-                    confidence="assumed usage",
-                )
+                sent = charges.as_used(self.graph.component(resource), what, key, "GB", stated.times(Decimal(sides)))
+                lines += self.tiered(resource, sent)
         return tuple(lines)
 
     def standing(self, resource: RecordedResource, *, what: str, key: str, count: int = 1) -> LineItem:
         """A fee by the hour, around the clock, also at zero machines."""
-        return self.fee(
-            resource,
-            what=what,
-            key=key,
-            unit="hour",
-            quantity=Interval.exactly(amount(count * Decimal(730))),
-            how="around the clock, also at zero machines",
-        )
+        return self.line(resource, charges.around_the_clock(self.graph.component(resource), what, key, count))
+
+    def monthly(
+        self, resource: RecordedResource, *, what: str, key: str, count: int = 1, region: Text | None = None
+    ) -> LineItem:
+        """A fee by the month."""
+        return self.line(resource, charges.monthly(self.graph.component(resource), what, key, count), region)
 
     def by_use(
         self, resource: RecordedResource, *, measure: str, what: str, key: str, unit: str
@@ -227,44 +178,3 @@ class Stated:
     def unused(self) -> frozenset[tuple[str, str]]:
         stated = {(name, measure) for name, measures in self._usage.entries.items() for measure in measures}
         return frozenset(stated - self._asked)
-
-
-def weakness(price: Price) -> str:
-    return "estimated price" if isinstance(price, Priced) and price.source.startswith("estimate") else ""
-
-
-class Rates:
-    """A catalog's prices with own rates applied, each asked for once."""
-
-    def __init__(self, catalog: Catalog, discounts: Discounts, on: date) -> None:
-        self._catalog = catalog
-        self._discounts = discounts
-        self._on = on
-        self._prices: dict[tuple[str, str, str, str], Price] = {}
-        self._fees: dict[tuple[str, str, str], Price] = {}
-        self._premiums: dict[str, Price] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._catalog, name)
-
-    def price(self, cloud: str, instance_type: str, region: str, market: str, on: date) -> Price:
-        key = (cloud, instance_type, region, market)
-        if key not in self._prices:
-            listed = self._catalog.price(cloud, instance_type, region, market, on)
-            self._prices[key] = self._discounts.machine(listed, cloud, instance_type, region, market)
-        return self._prices[key]
-
-    def fee(self, cloud: str, name: str, region: str, on: date) -> Price:
-        key = (cloud, name, region)
-        if key not in self._fees:
-            listed = self._catalog.fee(cloud, name, region, on)
-            self._fees[key] = self._discounts.fee(listed, cloud, name)
-        return self._fees[key]
-
-    def discounted_fee(self, listed: Price, cloud: str, name: str) -> Price:
-        return self._discounts.fee(listed, cloud, name)
-
-    def sagemaker_premium(self, instance_type: str) -> Price:
-        if instance_type not in self._premiums:
-            self._premiums[instance_type] = self._catalog.sagemaker_premium(instance_type)
-        return self._premiums[instance_type]

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import schedule_of
 from sizewell.resources.sizes import Size
-from sizewell.resources.values import Text, cloud_of, count, get, number, text
-from sizewell.sizing.billing.costing import amount, gigabyte_months, hours_in_words
-from sizewell.sizing.money import Cadence, Interval, LineItem, Price, Priced, Unpriced
+from sizewell.resources.values import Text, count, get, number, text
+from sizewell.sizing.billing import charges
+from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.billing.tariff import COMMITTED
+from sizewell.sizing.money import Interval, LineItem, Priced
 
 if TYPE_CHECKING:
     from sizewell.resources.context import Context
 
-FINANCIAL_MARKETS: Final = (
-    "reserved-1y",
-    "reserved-3y",
-)  # terms that no resource states: an on-demand machine has them
-PREPAID: Final = ("capacity-block", "purchase")
+SURCHARGED: Final = ("sagemaker", "vertex")  # services whose surcharge a line names; Azure ML's is nothing
 
 
 def pool_hours(
@@ -74,25 +72,16 @@ def machines(
     registration = context.graph.registration(resource)
     if market == "on-demand" and registration is not None and registration.get("instanceType") == instance_type:
         declared = registration.get("market")
-        if declared in FINANCIAL_MARKETS:
+        if declared in COMMITTED:
             market = str(declared)
-    rate = context.catalog.price(cloud_of(resource.type), instance_type, where, market, context.on)
-    how = ""
+    component = context.graph.component(resource)
+    charge = charges.machines(component, instance_type, hours, market=market)
+    if why:
+        charge = charge._replace(confidence=why)
     if premium:
-        rate, how = with_premium(rate, instance_type, premium, context, where)
-    cadence: Cadence = "once" if market in PREPAID else "monthly"
-    confidence = why or ("estimated price" if isinstance(rate, Priced) and rate.source.startswith("estimate") else "")
-    return LineItem(
-        component=context.graph.component(resource),
-        what=f"{instance_type}, {market}, {where}" + (f", {premium}" if premium else ""),
-        unit="machine-hour",
-        cadence=cadence,
-        quantity=hours,
-        price=rate,
-        resource=resource.urn,
-        how=hours_in_words(hours, rate) + how,
-        confidence=confidence,
-    )
+        named = f"{premium} surcharge" if premium in SURCHARGED else ""
+        charge = charge._replace(service=premium, premium=named)
+    return context.line(resource, charge, where)
 
 
 def started_jobs(resource: RecordedResource, context: Context, *, service: str) -> tuple[LineItem, ...]:
@@ -114,22 +103,6 @@ def started_jobs(resource: RecordedResource, context: Context, *, service: str) 
     return (replace(line, how=f"{line.how}; spot as on-demand", confidence="spot costs less") if spot else line,)
 
 
-def with_premium(rate: Price, instance_type: str, service: str, context: Context, region: str) -> tuple[Price, str]:
-    """A machine's price under a managed service: SageMaker by type, Vertex AI in percent, Azure ML nothing."""
-    if service == "sagemaker":
-        percent: Price = context.catalog.sagemaker_premium(instance_type)
-    elif service == "vertex":
-        percent = context.catalog.fee("gcp", "vertex.training", region, context.on)
-    else:
-        return rate, ""
-    if isinstance(percent, Unpriced):
-        return percent, ""
-    if isinstance(rate, Unpriced):
-        return rate, ""
-    raised = Priced(rate.amount * (100 + percent.amount) / 100, f"{rate.source}; {percent.source}", rate.date)
-    return raised, f", {percent.amount.normalize():f} % {service} surcharge included"
-
-
 def disk(
     resource: RecordedResource,
     context: Context,
@@ -146,15 +119,7 @@ def disk(
         return context.unpriced(resource, shown, reason)
     if hours is None:
         return context.unpriced(resource, shown, "nothing bounds the number of machines")
-    shown = f"{what} of {gigabytes.normalize():f} GB, {key}"
-    return context.fee(
-        resource,
-        what=shown,
-        key=key,
-        unit="GB-month",
-        quantity=gigabyte_months(gigabytes, hours[0]),
-        how=f"{gigabytes.normalize():f} GB for each machine-hour, deleted with the machine",
-    )
+    return context.line(resource, charges.disks(context.graph.component(resource), gigabytes, key, hours[0], what=what))
 
 
 def standing_disk(resource: RecordedResource, context: Context, *, gigabytes: Any, key: str, what: str) -> LineItem:
@@ -163,11 +128,4 @@ def standing_disk(resource: RecordedResource, context: Context, *, gigabytes: An
     if not isinstance(size, Decimal):
         reason = "the size is known only after the cloud has answered" if size is UNKNOWN else "no size is stated"
         return context.unpriced(resource, f"{what}, {key}", reason)
-    return context.fee(
-        resource,
-        what=f"{what}, {size.normalize():f} GB, {key}",
-        key=key,
-        unit="GB-month",
-        quantity=Interval.exactly(amount(size)),
-        how="bills also at zero machines",
-    )
+    return context.line(resource, charges.storage(context.graph.component(resource), what, size, key))

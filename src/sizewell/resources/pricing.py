@@ -1,6 +1,6 @@
 """Prices of a plan: each recorded resource becomes line items, "free" with its reason, unpriced, or an unknown type.
 
-The tables map type tokens to pure functions; the arithmetic is `sizing.billing.costing`.
+The tables map type tokens to pure functions; prices and lines are those of `sizing.billing.tariff`.
 A missing price is never 0, an unknown count or type gives an interval or an unpriced line.
 """
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from sizewell.resources.context import Context, Free, Outcome, Rates, Stated
+from sizewell.resources.context import Context, Free, Outcome, Stated
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan
 from sizewell.resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
 from sizewell.resources.usage import NO_USAGE, Usage
 from sizewell.resources.values import canonical
-from sizewell.sizing.catalog.rates import NO_DISCOUNTS, Discounts
+from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.money import Cost, LineItem, Unpriced, total
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def price(
     own = discounts or catalog.rates  # a file that is named goes before the project's own rates
     context = Context(
         graph=Graph(plan),
-        catalog=Rates(replace(catalog, rates=NO_DISCOUNTS) if catalog.rates else catalog, own, on),
+        catalog=catalog if own is catalog.rates else replace(catalog, rates=own),
         on=on,
         usage=Stated(usage or NO_USAGE),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.values import Count
@@ -18,6 +19,7 @@ class Size:
     wanted: Count
     most: Count
 
+    @lru_cache(maxsize=256)  # noqa: B019 - few sizes, asked for by machines and disks of every pool
     def hours(self) -> tuple[Interval, str] | None:
         """Machine-hours per month and why they are not exact; None when nothing bounds them from above."""
         bounds = [value for value in (self.most, self.wanted, self.least) if isinstance(value, int)]

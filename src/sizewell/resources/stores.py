@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, number
+from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import BILLED_GIGABYTE, amount
 from sizewell.sizing.money import Interval, LineItem
 
@@ -18,21 +19,16 @@ def stored(resource: RecordedResource, context: Context, *, key: str, what: str)
     """One line for what is held; unpriced where nobody says how much."""
     stated = context.usage.of(resource, "stored_gigabytes")
     if stated is not None:
-        how = "from the usage file"
-        weak = "assumed usage"
-        return context.tiered(resource, what=what, key=key, unit="GB-month", quantity=stated, how=how, confidence=weak)
+        held = charges.as_used(context.graph.component(resource), what, key, "GB-month", stated)
+        return context.tiered(resource, held)
     registration = context.graph.registration(resource)
     expected = None if registration is None else registration.get("bytesExpected")
     if expected is not None and is_main_store(resource, context):
         bounds = [number(get(expected, bound)) for bound in ("floor", "expected", "ceiling")]
         if all(isinstance(bound, Decimal) for bound in bounds):
             gigabytes = [amount(bound / BILLED_GIGABYTE) for bound in bounds if isinstance(bound, Decimal)]
-            quantity = Interval(*gigabytes)
-            how = "empty at the floor, full at the ceiling"
-            weak = "" if quantity.floor == quantity.ceiling else "assumed usage"
-            return (
-                context.fee(resource, what=what, key=key, unit="GB-month", quantity=quantity, how=how, confidence=weak),
-            )
+            held = charges.stored(context.graph.component(resource), what, Interval(*gigabytes), key)
+            return (context.line(resource, held),)
     if registration is not None and not isinstance(expected, Unknown):
         context.outside.append(
             f"{context.graph.component(resource)}: {what} ({resource.name}): not stated, not in totals"

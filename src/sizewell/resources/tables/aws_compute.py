@@ -13,6 +13,7 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.tables import gaps
 from sizewell.resources.values import Text, count, flag, get, items, number, text
+from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Unpriced
 
@@ -188,19 +189,16 @@ def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:
     ):
         line = context.unpriced(resource, what, "count, type, hours or region of the purchase are not known")
         return (_once(line),)
-    price = context.catalog.price("aws", kind, where, "capacity-block", context.on)
-    return (
-        LineItem(
-            component=context.graph.component(resource),
-            what=what,
-            unit="machine-hour",
-            cadence="once",
-            quantity=Interval.exactly(amount(machines * hours)),
-            price=price,
-            resource=resource.urn,
-            how=f"{machines} machines x {hours} h, paid when it is bought, not refundable",
-        ),
+    charge = Charge(
+        component=context.graph.component(resource),
+        what=what,
+        unit="machine-hour",
+        machine=kind,
+        market="capacity-block",
+        quantity=Interval.exactly(amount(machines * hours)),
+        how=f"{machines} machines x {hours} h, paid when it is bought, not refundable",
     )
+    return (context.line(resource, charge),)
 
 
 def _block_hours(resource: RecordedResource, context: Context) -> Decimal | None:

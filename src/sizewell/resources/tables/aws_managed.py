@@ -253,10 +253,9 @@ def _ceiling(line: LineItem) -> Decimal:
 
 def _vcpus(context: Context, kind: str) -> int | None:
     try:
-        vcpus: int = context.catalog.shape("aws", kind).vcpus
+        return context.catalog.shape("aws", kind).vcpus
     except KeyError:
         return None
-    return vcpus
 
 
 def _training(resource: RecordedResource, context: Context) -> Outcome:

@@ -10,6 +10,7 @@ from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
 from sizewell.resources.values import get, items, number, text
+from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import Interval
 
@@ -35,12 +36,15 @@ def _volume(resource: RecordedResource, context: Context) -> Outcome:
         if kind == "gp3" and stated is UNKNOWN:
             lines.append(context.unpriced(resource, f"disk {prop}", "known only after the cloud has answered"))
         elif kind == "gp3" and isinstance(stated, Decimal) and stated > included:
-            extra = Interval.exactly(amount(stated - included))
-            lines.append(
-                context.fee(
-                    resource, what=f"disk {prop} over {included}", key=key, unit=unit, quantity=extra, beyond=included
-                )
+            charge = Charge(
+                component=context.graph.component(resource),
+                what=f"disk {prop} over {included}",
+                fee=key,
+                beyond=included,
+                unit=unit,
+                quantity=Interval.exactly(amount(stated - included)),
             )
+            lines.append(context.line(resource, charge))
     return tuple(lines)
 
 
@@ -126,13 +130,11 @@ def _log_group(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _key(resource: RecordedResource, context: Context) -> Outcome:
-    quantity = Interval.exactly(Decimal(1))
-    return (context.fee(resource, what="encryption key", key="kms.key", unit="month", quantity=quantity),)
+    return (context.monthly(resource, what="encryption key", key="kms.key"),)
 
 
 def _secret(resource: RecordedResource, context: Context) -> Outcome:
-    quantity = Interval.exactly(Decimal(1))
-    return (context.fee(resource, what="secret", key="secrets.secret", unit="month", quantity=quantity),)
+    return (context.monthly(resource, what="secret", key="secrets.secret"),)
 
 
 def _alarm(resource: RecordedResource, context: Context) -> Outcome:
@@ -140,8 +142,7 @@ def _alarm(resource: RecordedResource, context: Context) -> Outcome:
     metrics = 1
     if isinstance(queries, tuple) and queries:
         metrics = sum(1 for query in queries if get(query, "metric") is not None) or 1
-    quantity = Interval.exactly(Decimal(metrics))
-    return (context.fee(resource, what="alarm", key="cloudwatch.alarm", unit="month", quantity=quantity),)
+    return (context.monthly(resource, what="alarm", key="cloudwatch.alarm", count=metrics),)
 
 
 def _snapshot(resource: RecordedResource, context: Context) -> Outcome:

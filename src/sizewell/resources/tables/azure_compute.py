@@ -11,7 +11,6 @@ from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.values import Text, count, get, items, number, text
-from sizewell.sizing.billing.costing import gigabyte_months
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 
@@ -20,9 +19,6 @@ def disk_key(kind: Text) -> Text:
     if isinstance(kind, Unknown):
         return UNKNOWN
     return "disk.premium_ssd_v2" if kind.startswith("PremiumV2") else f"disk.{kind.lower()}"
-
-
-_PREMIUM: Final = {32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20", 1024: "p30", 2048: "p40", 4096: "p50"}
 
 
 def managed_disk(
@@ -38,17 +34,7 @@ def managed_disk(
     key, size = disk_key(kind), number(gigabytes)
     if isinstance(key, Unknown):
         return context.unpriced(resource, what, "the disk type is known only after the cloud has answered")
-    if key != "disk.premium_lrs" or not isinstance(size, Decimal) or hours is None:
-        return pools.disk(resource, context, gigabytes=size, key=key, hours=hours, what=what)
-    tier = next((name for bound, name in _PREMIUM.items() if size <= bound), "larger")
-    return context.fee(
-        resource,
-        what=f"{what} of {size.normalize():f} GB, premium SSD {tier.upper()}",
-        key=f"{key}.{tier}",
-        unit="disk-month",
-        quantity=gigabyte_months(Decimal(1), hours[0]),
-        how="by size class, for as long as the machine is there",
-    )
+    return pools.disk(resource, context, gigabytes=size, key=key, hours=hours, what=what)
 
 
 def _machines(

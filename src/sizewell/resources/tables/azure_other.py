@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Final
 
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.stores import stored
 from sizewell.resources.values import get, text
-from sizewell.sizing.money import Interval
 
 
 def _account(resource: RecordedResource, context: Context) -> Outcome:
@@ -69,16 +67,7 @@ def _vault(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _zone(resource: RecordedResource, context: Context) -> Outcome:
-    return (
-        context.fee(
-            resource,
-            what="private DNS zone",
-            key="private_dns.zone",
-            unit="month",
-            quantity=Interval.exactly(Decimal(1)),
-            region="all",
-        ),
-    )
+    return (context.monthly(resource, what="private DNS zone", key="private_dns.zone", region="all"),)
 
 
 TABLE: Final[dict[str, Pricer]] = {

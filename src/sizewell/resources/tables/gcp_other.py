@@ -12,6 +12,7 @@ from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stores import stored
 from sizewell.resources.tables.gcp_compute import disk_key
 from sizewell.resources.values import count, flag, get, number, text
+from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
@@ -115,7 +116,7 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
             key=key,
             unit=unit,
             quantity=quantity,
-            how="from the smallest to the largest number of instances",
+            how=charges.BY_INSTANCES,
             confidence="assumed usage",
         )
         for what, key, unit, quantity in lines
@@ -178,13 +179,11 @@ def _workflow(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _key(resource: RecordedResource, context: Context) -> Outcome:
-    quantity = Interval.exactly(Decimal(1))
-    return (context.fee(resource, what="encryption key", key="kms.key", unit="month", quantity=quantity),)
+    return (context.monthly(resource, what="encryption key", key="kms.key"),)
 
 
 def _scheduler(resource: RecordedResource, context: Context) -> Outcome:
-    quantity = Interval.exactly(Decimal(1))
-    return (context.fee(resource, what="scheduled job", key="scheduler.job", unit="month", quantity=quantity),)
+    return (context.monthly(resource, what="scheduled job", key="scheduler.job"),)
 
 
 TABLE: Final[dict[str, Pricer]] = {

@@ -79,7 +79,7 @@ class ComparedFees:
                 if part.machine:
                     fee = self.machine(footing.cloud, part.machine, footing.region)
                 else:
-                    fee = self.fee(footing.cloud, part.key, footing.region)
+                    fee = self.fee(footing.cloud, part.fee, footing.region)
                 usd += fee.usd * float(part.quantity.expected)
                 known = known and fee.known is True
             found = ComparedFee(usd, known=known)

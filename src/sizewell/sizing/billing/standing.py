@@ -1,7 +1,7 @@
 """What a stack bills beside its machines and data: network, cluster, keys, alarms, scheduled jobs.
 
-Each cloud's parts follow from what its components build for a decision (`components/<cloud>`); a test holds every
-stack's decision against the price of its preview, to the cent. Not here, because no decision knows it: what a stack's
+Each cloud's parts follow from what its components build for a decision (`components/<cloud>`); a test holds what every
+stack's decision bills against what its resources do. Not here, because no decision knows it: what a stack's
 configuration changes (an adopted network, other zones) and what bills by a use that nobody stated (logs, traffic).
 """
 
@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.billing import costing
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
+from sizewell.sizing.billing import charges, costing
+from sizewell.sizing.billing.charges import Charge, around_the_clock, monthly
 
 if TYPE_CHECKING:
-    from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.records.decision import Decision
 
 # Services that machines without a way out reach over an interface endpoint, each billed by the hour and zone.
@@ -52,19 +50,6 @@ class Footing:
     from_zero: bool = False  # there may be no machine at all
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One line of it: so much of a fee, or of a machine type on demand."""
-
-    component: str
-    what: str
-    unit: str
-    quantity: Interval
-    key: str = ""  # of a fee
-    machine: str = ""  # instance type, where it is one
-    how: str = ""
-
-
 def target_of(managed: str, scheduler: str, *, cloud: str, fleet: bool) -> str:
     """Who runs the machines, as the components tell them apart."""
     if managed != "raw":
@@ -85,7 +70,7 @@ def pulls_from_a_mirror(decision: Decision) -> bool:
     return not {*ON_EKS}.isdisjoint(targets)
 
 
-def parts(footings: Sequence[Footing], *, ends: bool = False) -> tuple[Part, ...]:
+def parts(footings: Sequence[Footing], *, ends: bool = False) -> tuple[Charge, ...]:
     """Every standing part of the footings of one region; `ends`: a hard end stands in a stack of its own."""
     if not footings:
         return ()
@@ -93,75 +78,18 @@ def parts(footings: Sequence[Footing], *, ends: bool = False) -> tuple[Part, ...
     return make(footings, ends=ends) if make else ()
 
 
-def lines(found: Sequence[Part], catalog: Catalog, *, cloud: str, region: str, on: date) -> tuple[LineItem, ...]:
-    """The parts as lines of a bill."""
-    return tuple(
-        costing.machine_hours(
-            catalog,
-            component=part.component,
-            cloud=cloud,
-            instance_type=part.machine,
-            region=region,
-            market="on-demand",
-            on=on,
-            hours=part.quantity,
-        )
-        if part.machine
-        else costing.fee(
-            catalog,
-            component=part.component,
-            what=part.what,
-            cloud=cloud,
-            key=part.key,
-            region=region,
-            on=on,
-            unit=part.unit,
-            quantity=part.quantity,
-            how=part.how,
-        )
-        for part in found
-    )
-
-
-def _hours(component: str, what: str, key: str, count: int = 1) -> Part:
-    quantity = Interval.exactly(costing.amount(count * HOURS_PER_MONTH))
-    how = "around the clock, also at zero machines"
-    return Part(component=component, what=what, unit="hour", key=key, quantity=quantity, how=how)
-
-
-def _monthly(component: str, what: str, key: str, count: int = 1) -> Part:
-    return Part(component=component, what=what, unit="month", key=key, quantity=Interval.exactly(Decimal(count)))
-
-
-def _cluster(cloud: str, region: str, environment: str) -> list[Part]:
+def _cluster(cloud: str, region: str, environment: str) -> list[Charge]:
     """Control plane, system machines and their disks."""
     component = f"cluster-{region}"
-    key = costing.CONTROL_PLANE[cloud]
-    found = [_hours(component, f"cluster control plane, {key}", key)]
+    cluster = [charges.control_plane(component, costing.CONTROL_PLANE[cloud])]
     pool = costing.system_pool(cloud, environment)
     if pool is None:
-        return found
+        return cluster
     hours = costing.node_hours(nodes_min=pool.nodes_min, nodes_initial=pool.nodes_min, nodes_max=pool.nodes_max)
-    found.append(
-        Part(
-            component=component,
-            what=f"{pool.instance_type}, on-demand, {region}",
-            unit="machine-hour",
-            machine=pool.instance_type,
-            quantity=hours,
-        )
-    )
-    disk = costing.BOOT_DISK.get(cloud, "")
-    if cloud == "azure":
-        tier = costing.premium_disk(Decimal(pool.gigabytes_each))
-        what = f"OS disks of {pool.gigabytes_each} GB, premium SSD {tier.rpartition('.')[2].upper()}"
-        months = costing.gigabyte_months(Decimal(1), hours)
-        found.append(Part(component=component, what=what, unit="disk-month", key=tier, quantity=months))
-    elif disk:
-        gigabytes = costing.gigabyte_months(Decimal(pool.gigabytes_each), hours)
-        what = f"boot disks of {pool.gigabytes_each} GB, {disk}"
-        found.append(Part(component=component, what=what, unit="GB-month", key=disk, quantity=gigabytes))
-    return found
+    cluster.append(charges.machines(component, pool.instance_type, hours))
+    key, what = (costing.PREMIUM_DISK, "OS disks") if cloud == "azure" else (costing.BOOT_DISK[cloud], "boot disks")
+    disks = charges.disks(component, Decimal(pool.gigabytes_each), key, hours, what=what)
+    return [*cluster, disks._replace(how="")]  # decisions that stand have no words here
 
 
 # AWS ---------------------------------------------------------------------------------------------------------------
@@ -201,15 +129,15 @@ def aws_zones(footings: Sequence[Footing]) -> tuple[str, ...]:
     return tuple(zones)
 
 
-def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
+def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
     first, targets = footings[0], [footing.target for footing in footings]
     network = f"network-{first.region}"
     reached = max(1, sum(not is_local_zone(zone) for zone in aws_zones(footings)))
     places = reached if first.environment == "prod" else 1
     services = len(endpoint_services(targets))
     found = [
-        _monthly(network, "encryption key", "kms.key"),
-        _hours(network, f"{services} interface endpoints", "vpc_endpoint.hour", services * places),
+        monthly(network, "encryption key", "kms.key"),
+        around_the_clock(network, f"{services} interface endpoints", "vpc_endpoint.hour", services * places),
     ]
     if not {*ON_EKS}.isdisjoint(targets):
         found += _cluster("aws", first.region, first.environment)
@@ -219,68 +147,68 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
             alarms += 1  # of stops that could not be started: an automation does what alarms alone cannot
         if footing.target in ("machines", "fleet", *ON_EKS) and alarms:
             found.append(
-                _monthly(footing.name, f"{alarms} alarms" if alarms > 1 else "alarm", "cloudwatch.alarm", alarms)
+                monthly(footing.name, f"{alarms} alarms" if alarms > 1 else "alarm", "cloudwatch.alarm", alarms)
             )
         if footing.target == "sagemaker" and footing.kind == "inference" and footing.from_zero:
-            found.append(_monthly(footing.name, "alarm", "cloudwatch.alarm"))
+            found.append(monthly(footing.name, "alarm", "cloudwatch.alarm"))
         if footing.target in ("fleet", *ON_EKS) or footing.waits:
-            found.append(_monthly(footing.name, "encryption key of notices", "kms.key"))
+            found.append(monthly(footing.name, "encryption key of notices", "kms.key"))
         if footing.checkpoints:
-            found.append(_monthly(footing.name, "encryption key of checkpoints", "kms.key"))
+            found.append(monthly(footing.name, "encryption key of checkpoints", "kms.key"))
     if ends:
-        found.append(_monthly(f"end-{first.region}", "encryption key", "kms.key"))
-        found.append(_monthly(f"end-{first.region}", "alarm", "cloudwatch.alarm"))
+        found.append(monthly(f"end-{first.region}", "encryption key", "kms.key"))
+        found.append(monthly(f"end-{first.region}", "alarm", "cloudwatch.alarm"))
     return tuple(found)
 
 
 # Google Cloud ------------------------------------------------------------------------------------------------------
 
 
-def _gcp(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
+def _gcp(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
     first = footings[0]
-    found: list[Part] = []
+    found: list[Charge] = []
     if any(footing.target == "kubernetes" for footing in footings):
-        found.append(_monthly(f"cluster-{first.region}", "encryption key", "kms.key"))
+        found.append(monthly(f"cluster-{first.region}", "encryption key", "kms.key"))
         found += _cluster("gcp", first.region, first.environment)
     for footing in footings:
         if footing.target in ("cloud-run", "vertex") and not (
             footing.target == "vertex" and footing.kind == "inference"
         ):
-            found.append(_monthly(footing.name, "encryption key", "kms.key"))
+            found.append(monthly(footing.name, "encryption key", "kms.key"))
         jobs = 2 * footing.windows + (footing.guarded and footing.stops)  # two edges of each window, a look at idleness
         if footing.target == "kubernetes" and jobs:
             what = f"{jobs} scheduled jobs" if jobs > 1 else "scheduled job"
-            found.append(_monthly(footing.name, what, "scheduler.job", jobs))
+            found.append(monthly(footing.name, what, "scheduler.job", jobs))
         if footing.files:
-            found.append(_monthly(footing.name, "encryption key of files", "kms.key"))
+            found.append(monthly(footing.name, "encryption key of files", "kms.key"))
         if footing.checkpoints:
-            found.append(_monthly(footing.name, "encryption key of checkpoints", "kms.key"))
+            found.append(monthly(footing.name, "encryption key of checkpoints", "kms.key"))
     if ends:
-        found.append(_monthly(f"end-{first.region}", "scheduled job", "scheduler.job"))
+        found.append(monthly(f"end-{first.region}", "scheduled job", "scheduler.job"))
     return tuple(found)
 
 
 # Azure -------------------------------------------------------------------------------------------------------------
 
 
-def _azure(footings: Sequence[Footing], *, ends: bool) -> tuple[Part, ...]:
+def _azure(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
     del ends
     first, targets = footings[0], {footing.target for footing in footings}
     network, workspace = f"network-{first.region}", f"ml-{first.region}"
     zones = 1 + (AML_PRIVATE_ZONES if "azureml" in targets else 0)
     found = [
-        _hours(network, "public IPv4 address", "ipv4.hour"),
-        _monthly(network, f"{zones} private DNS zones" if zones > 1 else "private DNS zone", "private_dns.zone", zones),
-        _hours(network, "NAT gateway", "nat.hour"),
+        around_the_clock(network, "public IPv4 address", "ipv4.hour"),
+        monthly(network, f"{zones} private DNS zones" if zones > 1 else "private DNS zone", "private_dns.zone", zones),
+        around_the_clock(network, "NAT gateway", "nat.hour"),
     ]
     if "kubernetes" in targets:
         found += _cluster("azure", first.region, first.environment)
     if "azureml" in targets:
-        found.append(_hours(workspace, "container registry, Premium", "acr.premium"))
+        found.append(around_the_clock(workspace, "container registry, Premium", "acr.premium"))
         what = f"{AML_PRIVATE_ENDPOINTS} private endpoints"
-        found.append(_hours(workspace, what, "private_endpoint.hour", AML_PRIVATE_ENDPOINTS))
+        found.append(around_the_clock(workspace, what, "private_endpoint.hour", AML_PRIVATE_ENDPOINTS))
     found += [
-        _hours(footing.name, "private endpoint of checkpoints", "private_endpoint.hour")
+        around_the_clock(footing.name, "private endpoint of checkpoints", "private_endpoint.hour")
         for footing in footings
         if footing.checkpoints
     ]

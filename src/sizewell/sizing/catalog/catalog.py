@@ -30,7 +30,7 @@ from sizewell.sizing.catalog.records import (
     Withheld,
     Zones,
 )
-from sizewell.sizing.money import Priced, Unpriced
+from sizewell.sizing.money import Price, Priced, Unpriced
 
 EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
 NOT_LISTED = ("estimate", OWN_RATE)  # how the basis of a row begins that is no list price
@@ -268,17 +268,22 @@ class Catalog:
 
     def fee_tiers(self, cloud: str, key: str, region: str, on: date | None = None) -> tuple[Fee, ...]:
         """The tiers of a fee in force on a day, by lower bound; () where its price in that region is not known."""
-        tiers = self._listed_tiers(cloud, key, region, on)
+        tiers = self.listed_tiers(cloud, key, region, on)
         if not self.rates.rates:
             return tiers
         return tuple(replace(tier, usd=self.own_usd(tier)) for tier in tiers)
 
     def own_usd(self, fee: Fee) -> Decimal:
         """What a tier of a fee costs with the project's own rates."""
-        price = self.rates.fee(Priced(fee.usd, fee.source, fee.effective_from), fee.cloud, fee.key)
+        price = self.own_price(fee)
         return price.amount if isinstance(price, Priced) else fee.usd
 
-    def _listed_tiers(self, cloud: str, key: str, region: str, on: date | None) -> tuple[Fee, ...]:
+    def own_price(self, fee: Fee) -> Price:
+        """The price of a listed tier with the project's own rates."""
+        return self.rates.fee(Priced(fee.usd, fee.source, fee.effective_from), fee.cloud, fee.key)
+
+    def listed_tiers(self, cloud: str, key: str, region: str, on: date | None) -> tuple[Fee, ...]:
+        """The same at list prices, without the project's own rates."""
         day = on.isoformat() if on is not None else "9999-12-31"
         for place in (region, EVERYWHERE):
             tiers: dict[object, Fee] = {}
@@ -304,7 +309,7 @@ class Catalog:
         return self.rates.fee(self._listed_fee(cloud, key, region, on), cloud, key)
 
     def _listed_fee(self, cloud: str, key: str, region: str, on: date | None) -> Priced | Unpriced:
-        tiers = self._listed_tiers(cloud, key, region, on)
+        tiers = self.listed_tiers(cloud, key, region, on)
         if tiers:
             return Priced(tiers[0].usd, tiers[0].source, tiers[0].effective_from)
         elsewhere = sorted({fee.region for fee in self.fees_of(cloud, key)})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final, Protocol
 
-from sizewell.sizing.billing import costing, standing
+from sizewell.sizing.billing import charges, costing, standing
+from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.standing import WITH_CLUSTER, Footing
+from sizewell.sizing.billing.tariff import Tariff
 from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.choose import services
@@ -55,99 +57,51 @@ def line_items(option: Billed) -> tuple[LineItem, ...]:
 
     Of several workloads in one stack the first has the lines of what all of them share.
     """
-    setting, shape, deal = option.setting, option.candidate.shape, option.deal
-    need, catalog, on = setting.need, setting.catalog, setting.on
-    items = _machines(option)
+    tariff = tariff_of(option)
+    bought, listed = option.deal.market, services.listed_market(option.managed, option.deal.market)
+    items = tuple(_as_listed(tariff.line(charge), bought, listed) for charge in _machines(option))
     if not option.candidate.buildable:
         return items
-    items += _disks(option)
-    if option.checkpoint_bytes:
-        items += (
-            costing.object_storage(
-                catalog,
-                component=need.name,
-                cloud=shape.cloud,
-                region=deal.region,
-                on=on,
-                gigabytes=stored_gigabytes(option.checkpoint_bytes, setting.keep),
-                key=costing.object_key(shape.cloud, setting.environment),
-            ),
-        )
-    if option.storage is not None:
-        files = option.storage
-        items += (
-            costing.fee(
-                catalog,
-                component=f"{need.name}-data",
-                what=f"file system, {files.gib} GB, {files.fee_key}",
-                cloud=shape.cloud,
-                key=files.fee_key,
-                region=deal.region,
-                on=on,
-                unit="GB-month",
-                quantity=Interval.exactly(costing.amount(Decimal(files.gib))),
-                how="bills also at zero machines",
-            ),
-        )
-    if option.shared is not None:
-        return (*items, *option.shared)
-    return (*items, *standing_items([option]))
+    items += tuple(tariff.line(charge) for charge in _stored(option))
+    return (*items, *(option.shared if option.shared is not None else standing_items([option])))
+
+
+def tariff_of(option: Billed) -> Tariff:
+    """The prices of the region in which an option is."""
+    setting = option.setting
+    return Tariff(setting.catalog, option.candidate.shape.cloud, option.deal.region, setting.on)
 
 
 def standing_items(options: Sequence[Billed], *, ends: bool = False) -> tuple[LineItem, ...]:
     """The standing lines that options in one region have together."""
-    first = options[0]
+    tariff = tariff_of(options[0])
     named = [replace(option.footing, name=option.setting.need.name) for option in options]
-    found = standing.parts(named, ends=ends)
-    setting = first.setting
-    return standing.lines(
-        found, setting.catalog, cloud=first.candidate.shape.cloud, region=first.deal.region, on=setting.on
-    )
+    return tuple(tariff.line(charge) for charge in standing.parts(named, ends=ends))
 
 
-def _machines(option: Billed) -> tuple[LineItem, ...]:
-    setting, shape, deal = option.setting, option.candidate.shape, option.deal
+def _machines(option: Billed) -> tuple[Charge, ...]:
     if option.managed == "cloud-run":
         return _run_seconds(option)
+    name, instance_type = option.setting.need.name, option.candidate.shape.instance_type
     if option.managed == RAW:
-        return (
-            costing.machine_hours(
-                setting.catalog,
-                component=setting.need.name,
-                cloud=shape.cloud,
-                instance_type=shape.instance_type,
-                region=deal.region,
-                market=deal.market,
-                on=setting.on,
-                hours=option.hours,
-                cadence="once" if option.prepaid else "monthly",
-            ),
-        )
-    market = services.listed_market(option.managed, deal.market)
-    rate = setting.catalog.price(shape.cloud, shape.instance_type, deal.region, market, setting.on)
-    percent = services.premium_percent(setting.catalog, option.managed, shape.instance_type, deal.region, setting.on)
-    price = services.with_premium(rate, percent)
-    title, how = TITLES[option.managed], costing.hours_in_words(option.hours, price)
-    if not isinstance(percent, Unpriced):
-        how += f", {percent.amount.normalize():f} % {title} premium included"
-    if market != deal.market:
-        how += f"; {deal.market} has no list price and counts as {market}"
-    return (
-        LineItem(
-            component=setting.need.name,
-            what=f"{shape.instance_type}, {market}, {deal.region}, {option.managed}",
-            unit="machine-hour",
-            quantity=option.hours,
-            price=price,
-            how=how,
-            confidence="" if market == deal.market else "spot costs less",
-        ),
+        return (charges.machines(name, instance_type, option.hours, market=option.deal.market),)
+    market = services.listed_market(option.managed, option.deal.market)
+    hours = charges.machines(name, instance_type, option.hours, market=market)
+    return (hours._replace(service=option.managed, premium=f"{TITLES[option.managed]} premium"),)
+
+
+def _as_listed(line: LineItem, bought: str, listed: str) -> LineItem:
+    """The line of a market that has no list price of its own and counts as another, which is never too little."""
+    if bought == listed:
+        return line
+    return replace(
+        line, how=f"{line.how}; {bought} has no list price and counts as {listed}", confidence="spot costs less"
     )
 
 
-def _run_seconds(option: Billed) -> tuple[LineItem, ...]:
+def _run_seconds(option: Billed) -> tuple[Charge, ...]:
     """Cloud Run bills the GPU, the CPUs and the memory of an instance by the second."""
-    setting, shape, region = option.setting, option.candidate.shape, option.deal.region
+    shape = option.candidate.shape
     cpus, gib = shape.vcpus or 0, services.run_gib(shape)
     whats = (
         ("Cloud Run GPU, nvidia-l4", "GPU-second", 1),
@@ -155,21 +109,37 @@ def _run_seconds(option: Billed) -> tuple[LineItem, ...]:
         (f"Cloud Run memory, {gib} GiB beside the GPU", "GiB-second", gib),
     )
     return tuple(
-        costing.fee(
-            setting.catalog,
-            component=setting.need.name,
+        Charge(
+            component=option.setting.need.name,
             what=what,
-            cloud="gcp",
-            key=key,
-            region=region,
-            on=setting.on,
+            fee=key,
             unit=unit,
             quantity=option.hours.times(Decimal(count * 3600)),
-            how="from the smallest to the largest number of instances",
+            how=charges.BY_INSTANCES,
             confidence="assumed usage",
         )
         for key, (what, unit, count) in zip(RUN_KEYS, whats, strict=True)
     )
+
+
+def _stored(option: Billed) -> Iterator[Charge]:
+    """Disks, checkpoints and a file system."""
+    setting, shape, need = option.setting, option.candidate.shape, option.setting.need
+    disk, _ = disk_of(shape, option.managed, need.kind, option.scheduler)
+    if disk == NOTEBOOK_DISK:
+        yield charges.storage(need.name, "notebook disk", DISK_GIGABYTES, disk)
+    elif disk.startswith(costing.PREMIUM_DISK):
+        yield charges.disks(need.name, DISK_GIGABYTES, costing.PREMIUM_DISK, option.hours, what="OS disks")
+    elif disk:
+        yield charges.disks(need.name, DISK_GIGABYTES, disk, option.hours)
+    if option.checkpoint_bytes:
+        key = costing.object_key(shape.cloud, setting.environment)
+        yield charges.stored(
+            need.name, f"object storage, {key}", stored_gigabytes(option.checkpoint_bytes, setting.keep), key
+        )
+    if option.storage is not None:
+        files = option.storage
+        yield charges.storage(f"{need.name}-data", "file system", Decimal(files.gib), files.fee_key)
 
 
 def disk_of(shape: Shape, managed: str, kind: str, scheduler: str) -> tuple[str, Decimal]:
@@ -186,47 +156,6 @@ def disk_of(shape: Shape, managed: str, kind: str, scheduler: str) -> tuple[str,
             return "", Decimal(0)
         return costing.premium_disk(DISK_GIGABYTES), Decimal(1)
     return costing.boot_disk(shape), DISK_GIGABYTES
-
-
-def _disks(option: Billed) -> tuple[LineItem, ...]:
-    setting, shape, deal = option.setting, option.candidate.shape, option.deal
-    key, units = disk_of(shape, option.managed, setting.need.kind, option.scheduler)
-    if not key:
-        return ()
-    if units == 1:
-        what, unit = f"OS disks of {DISK_GIGABYTES} GB, premium SSD {key.rpartition('.')[2].upper()}", "disk-month"
-        quantity = costing.gigabyte_months(Decimal(1), option.hours)
-        how = "by size class, for as long as the machine is there"
-    elif option.managed == "sagemaker":
-        what, unit = f"notebook disk, {DISK_GIGABYTES} GB, {key}", "GB-month"
-        quantity, how = Interval.exactly(costing.amount(DISK_GIGABYTES)), "bills also at zero machines"
-    else:
-        return (
-            costing.disks(
-                setting.catalog,
-                component=setting.need.name,
-                cloud=shape.cloud,
-                region=deal.region,
-                on=setting.on,
-                gigabytes_each=DISK_GIGABYTES,
-                hours=option.hours,
-                key=key,
-            ),
-        )
-    return (
-        costing.fee(
-            setting.catalog,
-            component=setting.need.name,
-            what=what,
-            cloud=shape.cloud,
-            key=key,
-            region=deal.region,
-            on=setting.on,
-            unit=unit,
-            quantity=quantity,
-            how=how,
-        ),
-    )
 
 
 def stored_gigabytes(bytes_each: int, keep: int) -> Interval:

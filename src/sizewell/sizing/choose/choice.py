@@ -7,20 +7,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from sizewell.sizing.billing.tariff import COMMITTED
 from sizewell.sizing.catalog.managed import RAW, STANDING, TITLES
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
 from sizewell.sizing.choose.fleets import TARGET_LOAD
-from sizewell.sizing.choose.pricing import (
-    COMMITTED,
-    Option,
-    least_extras_usd,
-    make_option,
-    options_of,
-    usd_per_hour,
-    ways_of,
-)
+from sizewell.sizing.choose.pricing import Option, least_extras_usd, make_option, options_of, usd_per_hour, ways_of
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.money import Priced

@@ -18,6 +18,7 @@ from functools import cached_property
 from sizewell.sizing.billing import costing
 from sizewell.sizing.billing.fees_compared import ComparedFee
 from sizewell.sizing.billing.standing import Footing, target_of
+from sizewell.sizing.billing.tariff import COMMITTED, PREPAID, Tariff, with_premium
 from sizewell.sizing.catalog.managed import RAW, SERVICES, STANDING
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose import bill, orchestration, services
@@ -34,8 +35,6 @@ BLOCK_DAY_S = 86_400.0
 SPOT_GANG_S = (
     3 * 86_400.0
 )  # estimate: how long several machines of a type in a zone are kept on spot without being told to
-PREPAID = ("capacity-block", "purchase")
-COMMITTED = ("reserved-1y", "reserved-3y")  # bill around the clock, used or not
 UNKNOWN_MARGIN = 1.25  # by which an option has to be cheaper before a line without a price is put up with
 # Between markets and clouds of the same price the plainer one wins.
 MARKET_ORDER = (
@@ -311,11 +310,10 @@ def usd_per_hour(candidate: Candidate, deal: Deal, managed: str, setting: Settin
         gpu, cpu, gib = (fees.fee("gcp", key, deal.region) for key in bill.RUN_KEYS)
         return 3600 * (gpu.usd + (shape.vcpus or 0) * cpu.usd + services.run_gib(shape) * gib.usd)
     market = services.listed_market(managed, deal.market)
-    rate = setting.catalog.price(shape.cloud, shape.instance_type, deal.region, market, setting.on)
+    tariff = Tariff(setting.catalog, shape.cloud, deal.region, setting.on)
+    price = tariff.machine(shape.instance_type, market, managed)
     if market == deal.market and (deal.zone or deal.estimate):
-        rate = Priced(deal.usd_per_hour, "", "")
-    percent = services.premium_percent(setting.catalog, managed, shape.instance_type, deal.region, setting.on)
-    price = services.with_premium(rate, percent)
+        price = with_premium(Priced(deal.usd_per_hour, "", ""), tariff.premium(managed, shape.instance_type))
     return float(price.amount) if isinstance(price, Priced) else None
 
 

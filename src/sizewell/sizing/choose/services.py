@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.catalog.managed import ASKED_ONLY, KINDS, MARKETS, RAW, SAGEMAKER_USE, SERVICES, TITLES
 from sizewell.sizing.catalog.records import Shape
-from sizewell.sizing.money import Price, Priced, Unpriced
+from sizewell.sizing.money import Unpriced
 from sizewell.sizing.predict.architecture import params_total
 
 if TYPE_CHECKING:
@@ -111,26 +110,6 @@ def run_gib(shape: Shape) -> int:
     16
     """
     return (shape.vcpus or 0) * RUN_GIB_PER_CPU
-
-
-def premium_percent(catalog: Catalog, service: str, instance_type: str, region: str, on: date) -> Price:
-    """Percent that a service adds to the machine's price; HyperPod's machines are ml. machines too."""
-    if service in ("sagemaker", "hyperpod"):
-        return catalog.sagemaker_premium(instance_type)
-    if service == "vertex":
-        return catalog.fee("gcp", "vertex.training", region, on)
-    if service == "azureml":
-        return catalog.fee("azure", "azureml", region, on)
-    return Priced(Decimal(0), "", "")
-
-
-def with_premium(rate: Price, percent: Price) -> Price:
-    """A machine's price with a service's premium on it; unpriced where one of the two is."""
-    if isinstance(percent, Unpriced):
-        return percent
-    if isinstance(rate, Unpriced) or not percent.amount:
-        return rate
-    return Priced(rate.amount * (100 + percent.amount) / 100, f"{rate.source}; {percent.source}", rate.date)
 
 
 def listed_market(service: str, market: str) -> str:

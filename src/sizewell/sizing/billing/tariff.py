@@ -1,0 +1,175 @@
+"""The tariff: what things cost in one region of one cloud on one day, and the only place that makes lines of a bill.
+
+A decision asks it for the options that it compares and states (`choose.bill`), a preview for each recorded resource
+(`resources.context`). A price that the catalog does not have makes the line unpriced, with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from sizewell.sizing.billing.charges import Charge
+from sizewell.sizing.catalog.managed import RAW
+from sizewell.sizing.catalog.rates import OWN_RATE
+from sizewell.sizing.money import Interval, LineItem, Price, Priced, Unpriced
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+
+PREPAID: Final = ("capacity-block", "purchase")  # markets that are paid once, before the first hour
+COMMITTED: Final = ("reserved-1y", "reserved-3y")  # terms that bill around the clock, used or not
+ONE: Final = Interval.exactly(Decimal(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """Prices of one region on one day, a project's own rates (those of the catalog) applied; each looked up once."""
+
+    catalog: Catalog
+    cloud: str
+    region: str
+    on: date
+    _known: dict[tuple[str | int, ...], Price] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def machine(self, instance_type: str, market: str = "on-demand", service: str = RAW) -> Price:
+        """US dollars per machine-hour, the premium of a managed service included."""
+        asked = (instance_type, market, service)
+        price = self._known.get(asked)
+        if price is None:
+            price = self.catalog.price(self.cloud, instance_type, self.region, market, self.on)
+            price = self._known[asked] = with_premium(price, self.premium(service, instance_type))
+        return price
+
+    def fee(self, key: str, beyond: int = 0) -> Price:
+        """US dollars per unit of a fee: of its first tier, or of the one that starts at `beyond`."""
+        asked = (key, beyond)
+        price = self._known.get(asked)
+        if price is None:
+            price = self.catalog.fee(self.cloud, key, self.region, self.on)
+            for tier in self.catalog.listed_tiers(self.cloud, key, self.region, self.on) if beyond else ():
+                if tier.from_quantity == beyond:
+                    price = self.catalog.own_price(tier)
+            self._known[asked] = price
+        return price
+
+    def premium(self, service: str, instance_type: str) -> Price:
+        """Percent that a service adds to a machine's hour: SageMaker by type (HyperPod's are its machines as well)."""
+        if service in ("sagemaker", "hyperpod"):
+            return self.catalog.sagemaker_premium(instance_type)
+        if service == "vertex":
+            return self.fee("vertex.training")
+        if service == "azureml":
+            return self.fee("azureml")
+        return NO_PREMIUM
+
+    def line(self, charge: Charge, resource: str = "") -> LineItem:
+        """A charge with its price. `resource` is the URN of what bills, where there is one."""
+        if not charge.machine:
+            price = self.fee(charge.fee, charge.beyond)
+            what, how, once = charge.what, charge.how, False
+        else:
+            price = self.machine(charge.machine, charge.market, charge.service)
+            what = charge.what or f"{charge.machine}, {charge.market}, {self.region}"
+            if charge.service != RAW and not charge.what:
+                what += f", {charge.service}"
+            how = charge.how or hours_in_words(charge.quantity, price)
+            if charge.premium:
+                how += self._premium_in_words(charge, price)
+            once = charge.market in PREPAID
+        return LineItem(
+            component=charge.component,
+            what=what,
+            unit=charge.unit,
+            cadence="once" if once else "monthly",
+            quantity=charge.quantity,
+            price=price,
+            resource=resource,
+            how=how,
+            confidence=charge.confidence or weakness(price),
+        )
+
+    def _premium_in_words(self, charge: Charge, price: Price) -> str:
+        percent = self.premium(charge.service, charge.machine)
+        if isinstance(price, Unpriced) or isinstance(percent, Unpriced):
+            return ""
+        return f", {percent.amount.normalize():f} % {charge.premium} included"
+
+    def free_quantity(self, key: str) -> Decimal:
+        """How much of a fee an account has for nothing; 0 where its first tier costs something."""
+        tiers = self.catalog.listed_tiers(self.cloud, key, self.region, self.on)
+        return tiers[1].from_quantity if len(tiers) > 1 and tiers[0].usd == 0 else Decimal(0)
+
+    def tiered(self, charge: Charge, resource: str = "", *, taken: Decimal = Decimal(0)) -> tuple[LineItem, ...]:
+        """A fee whose price falls with the quantity: a line for each tier that is reached.
+
+        `taken` is what others have had of a free tier, which is an account's.
+        """
+        whole = self.line(charge, resource)
+        tiers = self.catalog.listed_tiers(self.cloud, charge.fee, self.region, self.on)
+        if len(tiers) < 2 or isinstance(whole.price, Unpriced):
+            return (whole,)
+        if whole.price.source == OWN_RATE:  # one price for all of it
+            return (whole,)
+        quantity, lines = charge.quantity, []
+        for tier, end in zip(tiers, [*(tier.from_quantity for tier in tiers[1:]), None], strict=True):
+            parts = [
+                max((q if end is None else min(q, end)) - max(tier.from_quantity, taken), Decimal(0))
+                for q in (taken + quantity.floor, taken + quantity.expected, taken + quantity.ceiling)
+            ]
+            if parts[2] == 0:
+                continue
+            share = "free for the account" if tier.usd == 0 else f"from {tier.from_quantity:,f} {charge.unit} on"
+            if tier is tiers[0] and tier.usd:
+                share = f"up to {end:,f} {charge.unit}"
+            how = f"{charge.how}, {share}" if charge.how else share
+            lines.append(replace(whole, quantity=Interval(*parts), price=self.catalog.own_price(tier), how=how))
+        return tuple(lines) or (whole,)
+
+
+NO_PREMIUM: Final = Priced(Decimal(0), "", "")
+
+
+def unpriced(component: str, what: str, reason: str, resource: str = "") -> LineItem:
+    """A line that bills, at a price or in a quantity that nobody knows."""
+    return LineItem(
+        component=component,
+        what=what,
+        unit="?",
+        quantity=ONE,
+        price=Unpriced(reason),
+        resource=resource,
+        how="not priced",
+    )
+
+
+def with_premium(rate: Price, percent: Price) -> Price:
+    """A machine's price with a service's premium on it; unpriced where one of the two is."""
+    if isinstance(percent, Unpriced):
+        return percent
+    if isinstance(rate, Unpriced) or not percent.amount:
+        return rate
+    return Priced(rate.amount * (100 + percent.amount) / 100, f"{rate.source}; {percent.source}", rate.date)
+
+
+def hours_in_words(hours: Interval, price: Price) -> str:
+    """How a machine line was got, as a reviewer reads it.
+
+    >>> hours_in_words(Interval(Decimal(0), Decimal(300), Decimal(730)), Priced(Decimal("0.8048"), "list", ""))
+    '0.8048/h x 300 h, 0 to 730'
+    """
+    rate = f"{price.amount.normalize():f}/h" if isinstance(price, Priced) else "?/h"
+    if hours.floor == hours.ceiling:
+        return f"{rate} x {_plain(hours.expected)} h"
+    return f"{rate} x {_plain(hours.expected)} h, {_plain(hours.floor)} to {_plain(hours.ceiling)}"
+
+
+def weakness(price: Price) -> str:
+    """Why a line at this price is weaker than one at a list price; "" where it is not."""
+    return "estimated price" if isinstance(price, Priced) and price.source.startswith("estimate") else ""
+
+
+def _plain(value: Decimal) -> str:
+    return f"{value.quantize(Decimal('0.1')).normalize():f}"
