@@ -26,7 +26,8 @@ from tests.clouds.rest_server import Reply, Server
 
 ON = "2026-11-22"
 DAY = date(2026, 11, 22)
-ASK = ("prices", "refresh", "--cloud", "azure", "--region", "westeurope", "--on", ON)
+KINDS = "on-demand,spot,savings-plans"
+ASK = ("prices", "refresh", "--cloud", "azure", "--region", "westeurope", "--kind", KINDS, "--on", ON)
 
 
 @pytest.fixture(autouse=True)
@@ -232,7 +233,7 @@ def run_killed(pid_of, server: Server, at_request: int = 0, at_write: int = 0) -
             devnull = os.open(os.devnull, os.O_WRONLY)
             os.dup2(devnull, 1)
             os.dup2(devnull, 2)
-            code = main(["prices", "refresh", "--cloud", "azure", "--region", REGIONS, "--on", ON])
+            code = main(["prices", "refresh", "--cloud", "azure", "--region", REGIONS, "--kind", KINDS, "--on", ON])
         except BaseException:  # noqa: BLE001 - the child must not go on as a test
             os._exit(99)
         os._exit(code)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from sizewell.cli import output, project
 from sizewell.cli.answers import iso_date
@@ -17,20 +17,24 @@ from sizewell.sizing.errors import UsageError
 
 if TYPE_CHECKING:
     from sizewell.clouds.calls import Deadline
-    from sizewell.clouds.prices.asking import Readings
+    from sizewell.clouds.prices.asking import Readings, Row
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.catalog.records import Shape
     from sizewell.sizing.catalog.refresh import Accepted, Listed, Place
+    from sizewell.sizing.catalog.refresh_fees import AcceptedFees
 
-    Question = Callable[[], Iterator[Listed]]
+    Question = Callable[[], Iterator[Row]]
 
 CLOUDS: Final = ("aws", "azure", "gcp")
+OTHERS: Final = ("lambda", "nebius", "oci", "runpod", "vultr")  # by gpuhunt, where it is installed
+FEES: Final = ("fees",)
 PLANS: Final = ("reserved-1y", "reserved-3y")
 KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {  # markets by kind of price and cloud
     "on-demand": {"aws": ("on-demand",), "azure": ("on-demand",), "gcp": ("on-demand",)},
     "spot": {"aws": ("spot",), "azure": ("spot",), "gcp": ("spot",)},
     "savings-plans": {"aws": PLANS, "azure": PLANS, "gcp": PLANS},
     "capacity-blocks": {"aws": ("capacity-block",), "gcp": ("flex-start", "calendar")},
+    "fees": {"aws": FEES, "azure": FEES, "gcp": FEES},
 }
 WORK: Final = ".sizewell-refresh"  # beside catalog/: what was answered, until all of it is written
 DEADLINE_S: Final = 3600.0
@@ -39,11 +43,17 @@ EXAMPLES_MAX: Final = 3
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--cloud", default=",".join(CLOUDS), metavar="NAMES", help=f"{', '.join(CLOUDS)} (default: all)"
+        "--cloud",
+        default=",".join(CLOUDS),
+        metavar="NAMES",
+        help=f"{', '.join(CLOUDS)} (default: these), and by gpuhunt {', '.join(OTHERS)}",
     )
     parser.add_argument("--kind", default=",".join(KINDS), metavar="KINDS", help=f"{', '.join(KINDS)} (default: all)")
     parser.add_argument("--region", default="", metavar="NAMES", help="only these regions, separated by commas")
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="the date of the rows (default: today)")
+    parser.add_argument(
+        "--query", action="store_true", help="AWS's machines by GetProducts (a login) in place of bulk files"
+    )
     parser.add_argument("--dry-run", action="store_true", help="ask and check, write no rows")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -54,27 +64,38 @@ def run(args: argparse.Namespace) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.overlay import FOLDER, current
     from sizewell.sizing.catalog.refresh import accept
+    from sizewell.sizing.catalog.refresh_fees import ListedFee, accept_fees
     from sizewell.sizing.files import write_whole
 
-    clouds = _chosen("--cloud", args.cloud, CLOUDS)
+    clouds = _chosen("--cloud", args.cloud, CLOUDS + OTHERS)
     kinds = _chosen("--kind", args.kind, tuple(KINDS))
     on: date = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     folder = current() or project.root() / FOLDER
     catalog = load()
     regions = tuple(word for word in args.region.split(",") if word)
     journal = Journal(folder.parent / WORK, on.isoformat())
-    scope = Scope(catalog=catalog, kinds=kinds, on=on, deadline=Deadline(DEADLINE_S), downloads=folder.parent / WORK)
+    scope = Scope(
+        catalog=catalog,
+        kinds=kinds,
+        on=on,
+        deadline=Deadline(DEADLINE_S),
+        downloads=folder.parent / WORK,
+        query=args.query,
+    )
     with output.progress("asking the sellers") as tell:
         readings = ask(questions(clouds, regions, scope), journal, told=tell)
-    accepted = accept(catalog, readings.rows, on)
-    files = _files(accepted, on)
+    prices = [(place, rows) for place, rows in readings.rows if place.market not in FEES]
+    accepted = accept(catalog, cast("list[tuple[Place, list[Listed]]]", prices), on)
+    listed_fees = [row for place, rows in readings.rows if place.market in FEES for row in rows]
+    fees = accept_fees(catalog, cast("list[ListedFee]", listed_fees), on)
+    files = _files(folder, accepted, fees, on)
     if not args.dry_run:
-        for name, text in files.items():
-            write_whole(folder / "offers" / name, text)
+        for path, text in files.items():
+            write_whole(path, text)
         if not readings.failed:
             journal.close()
-    written = [] if args.dry_run else [folder / "offers" / name for name in files]
-    _report(args, accepted, readings, written)
+    written = [] if args.dry_run else list(files)
+    _report(args, accepted, fees, readings, written)
     if written and not args.json:
         _consequences(catalog, on)
     return 69 if readings.failed else 0
@@ -113,6 +134,7 @@ class Scope:
     on: date
     deadline: Deadline
     downloads: Path
+    query: bool = False
 
     def markets(self, cloud: str) -> list[str]:
         """Those of a cloud that are asked for."""
@@ -124,10 +146,13 @@ def questions(clouds: tuple[str, ...], regions: tuple[str, ...], scope: Scope) -
     facts = scope.catalog.region_facts
     found: dict[Place, Question] = {}
     for region in regions:
-        if not any((cloud, region) in facts for cloud in clouds):
+        if not any((cloud, region) in facts for cloud in clouds) and not any(cloud in OTHERS for cloud in clouds):
             known = ", ".join(sorted(name for cloud, name in facts if cloud in clouds)[:3])
             raise UsageError(f"--region: {' and '.join(clouds)} have no {region}\n  fix: name one such as {known}")
     for cloud in clouds:
+        if cloud in OTHERS:
+            found |= _other(cloud, regions, scope)
+            continue
         build = {"aws": _aws, "azure": _azure, "gcp": _google()}[cloud]
         for where, region in sorted(facts):
             if where == cloud and (region in regions if regions else facts[where, region].access == "open"):
@@ -145,7 +170,9 @@ def _azure(region: str, scope: Scope) -> dict[Place, Question]:
     read: list[list[Listed]] = []
 
     def rows(market: str) -> Question:
-        def take() -> Iterator[Listed]:
+        def take() -> Iterator[Row]:
+            if market in FEES:
+                return azure.fees(reader, region)
             with lock:
                 if not read:
                     read.append(list(azure.machines(reader, region)))
@@ -158,22 +185,37 @@ def _azure(region: str, scope: Scope) -> dict[Place, Question]:
 
 
 def _google() -> Callable[[str, Scope], dict[Place, Question]]:
-    """One list has the parts of all machines in all regions: it is read once, by the first place that asks."""
+    """A service's list has all regions: it is read once, by the first place that asks."""
     from sizewell.clouds.prices import gcp
+    from sizewell.clouds.prices.meters import COMPUTE_ENGINE, GCP
     from sizewell.sizing.catalog.refresh import Place
 
     lock = threading.Lock()
-    read: list[gcp.Parts] = []
+    read: dict[str, Any] = {}
+
+    def listed(service: str, scope: Scope) -> Any:
+        with lock:
+            if service not in read:
+                read[service] = gcp.skus(gcp.reader(scope.deadline), service)
+        return read[service]
+
+    def parts(scope: Scope) -> gcp.Parts:
+        items = listed(COMPUTE_ENGINE, scope)
+        with lock:
+            if "parts" not in read:
+                read["parts"] = gcp.parts(items, scope.on)
+        found: gcp.Parts = read["parts"]
+        return found
 
     def build(region: str, scope: Scope) -> dict[Place, Question]:
         shapes = _sold_in(scope.catalog, "gcp", region)
 
         def rows(market: str) -> Question:
-            def take() -> Iterator[Listed]:
-                with lock:
-                    if not read:
-                        read.append(gcp.parts(gcp.reader(scope.deadline), scope.on))
-                return (row for row in gcp.machines(read[0], shapes, region) if row.market == market)
+            def take() -> Iterator[Row]:
+                if market in FEES:
+                    services = sorted({meter.service for meter in GCP})
+                    return gcp.fees({service: listed(service, scope) for service in services}, region, scope.on)
+                return (row for row in gcp.machines(parts(scope), shapes, region) if row.market == market)
 
             return take
 
@@ -181,6 +223,26 @@ def _google() -> Callable[[str, Scope], dict[Place, Question]]:
         return {Place(cloud="gcp", market=m, region=region, whole=m == "on-demand"): rows(m) for m in markets}
 
     return build
+
+
+def _other(cloud: str, regions: tuple[str, ...], scope: Scope) -> dict[Place, Question]:
+    from sizewell.clouds.prices import others
+    from sizewell.sizing.catalog.refresh import Place
+
+    shapes = [shape for shape in scope.catalog.shapes if shape.cloud == cloud]
+    known = [(offer.cloud, offer.region) for offer in scope.catalog.all_offers]
+    found: dict[Place, Question] = {}
+
+    def rows(market: str, region: str) -> Question:
+        return lambda: (row for row in others.machines(cloud, region, shapes) if row.market == market)
+
+    for region in others.regions(cloud, known):
+        if not regions or region in regions:
+            for market in ("on-demand", "spot"):
+                if market in scope.kinds:
+                    place = Place(cloud=cloud, market=market, region=region, whole=False)
+                    found[place] = rows(market, region)
+    return found
 
 
 def _sold_in(catalog: Catalog, cloud: str, region: str) -> list[Shape]:
@@ -225,8 +287,14 @@ def _aws(region: str, scope: Scope) -> dict[Place, Question]:
         return Aws(scope.deadline)
 
     found: dict[Place, Question] = {}
-    if "on-demand" in scope.kinds:
+    if "on-demand" in scope.kinds and scope.query:
+        found[Place(cloud="aws", market="on-demand", region=region)] = lambda: aws.queried(
+            client(), region, frozenset(sold("on-demand"))
+        )
+    elif "on-demand" in scope.kinds:
         found[Place(cloud="aws", market="on-demand", region=region)] = listed
+    if "fees" in scope.kinds:
+        found[Place(cloud="aws", market="fees", region=region, whole=False)] = lambda: aws.fees(client(), region)
     if "spot" in scope.kinds:
         place = Place(cloud="aws", market="spot", region=region, whole=False)
         found[place] = lambda: aws.spot(client(), region, sold("spot"), scope.on)
@@ -246,30 +314,54 @@ def _plans(client: Callable[[], Any], region: str, types: list[str], market: str
     return (row for row in aws.savings_plans(client(), region, types) if row.market == market)
 
 
-def _files(accepted: Accepted, on: date) -> dict[str, str]:
-    """A file of rows for each cloud, of this day alone: what was there before is not touched."""
-    import csv
-    import io
-
+def _files(folder: Path, accepted: Accepted, fees: AcceptedFees, on: date) -> dict[Path, str]:
+    """Files of rows of this day, one for each cloud and table; what an earlier run of the day put there stays."""
+    from sizewell.sizing.catalog.rows import FEES as FEE_COLUMNS
     from sizewell.sizing.catalog.rows import OFFERS, cells_of
 
-    files: dict[str, str] = {}
-    for cloud in sorted({offer.cloud for offer in accepted.offers}):
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(OFFERS)
-        writer.writerows(cells_of(offer, OFFERS) for offer in accepted.offers if offer.cloud == cloud)
-        files[f"{cloud}-{on.isoformat()}.csv"] = text.getvalue()
+    files: dict[Path, str] = {}
+    for table, columns, key, records in (
+        ("offers", OFFERS, ("cloud", "instance_type", "region", "zone", "market"), accepted.offers),
+        ("fees", FEE_COLUMNS, ("cloud", "key", "region", "from_quantity"), fees.fees),
+    ):
+        for cloud in sorted({record.cloud for record in records}):
+            path = folder / table / f"{cloud}-{on.isoformat()}.csv"
+            rows = [cells_of(record, columns) for record in records if record.cloud == cloud]
+            files[path] = _with_earlier(path, columns, key, rows)
     return files
 
 
-def _report(args: argparse.Namespace, accepted: Accepted, readings: Readings, written: list[Path]) -> None:
+def _with_earlier(path: Path, columns: tuple[str, ...], key: tuple[str, ...], rows: list[list[str]]) -> str:
+    import csv
+    import io
+
+    at = [columns.index(name) for name in key]
+    merged: dict[tuple[str, ...], list[str]] = {}
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in list(csv.reader(file))[1:]:
+                merged[tuple(row[index] for index in at)] = row
+    merged |= {tuple(row[index] for index in at): row for row in rows}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(row for _, row in sorted(merged.items()))
+    return text.getvalue()
+
+
+def _report(
+    args: argparse.Namespace, accepted: Accepted, fees: AcceptedFees, readings: Readings, written: list[Path]
+) -> None:
+    refused = {reason: [*accepted.refused.get(reason, ()), *fees.refused.get(reason, ())]
+               for reason in sorted({*accepted.refused, *fees.refused})}  # fmt: skip
     if args.json:
         output.print_json(
             {
                 "accepted": len(accepted.offers),
                 "unchanged": accepted.unchanged,
-                "refused": {reason: len(rows) for reason, rows in accepted.refused.items()},
+                "fees": len(fees.fees),
+                "fees_unchanged": fees.unchanged,
+                "refused": {reason: len(rows) for reason, rows in refused.items()},
                 "gone": accepted.gone,
                 "failed": {name: str(error) for name, error in readings.failed.items()},
                 "written": [project.shown(path) for path in written],
@@ -277,7 +369,9 @@ def _report(args: argparse.Namespace, accepted: Accepted, readings: Readings, wr
         )
         return
     print(f"{len(accepted.offers):,} prices accepted, {accepted.unchanged:,} stand as they are")
-    for reason, rows in sorted(accepted.refused.items()):
+    if fees.fees or fees.unchanged:
+        print(f"{len(fees.fees):,} fees accepted, {fees.unchanged:,} stand as they are")
+    for reason, rows in refused.items():
         print(f"refused, {reason}: {len(rows):,}")
         for row in rows[:EXAMPLES_MAX]:
             print(f"  {row}")

@@ -13,6 +13,10 @@ from typing import Final
 
 from sizewell.clouds.calls import CloudError, together
 from sizewell.sizing.catalog.refresh import Listed, Place
+from sizewell.sizing.catalog.refresh_fees import ListedFee
+
+Row = Listed | ListedFee
+FEES: Final = "fees"  # the market of a place whose rows are fees
 
 AT_ONCE: Final = 4  # questions; sellers of prices throttle by the client
 
@@ -21,7 +25,7 @@ AT_ONCE: Final = 4  # questions; sellers of prices throttle by the client
 class Readings:
     """What came of the questions: rows by place, and the places that gave no answer."""
 
-    rows: list[tuple[Place, list[Listed]]] = field(default_factory=list)
+    rows: list[tuple[Place, list[Row]]] = field(default_factory=list)
     failed: dict[str, CloudError] = field(default_factory=dict)
 
 
@@ -42,14 +46,15 @@ class Journal:
         """Where downloads may lie as well."""
         return self._folder
 
-    def answer(self, place: Place) -> list[Listed] | None:
+    def answer(self, place: Place) -> list[Row] | None:
         """What was answered before; None where nothing was."""
         path = self._path(place)
         if not path.exists():
             return None
-        return [Listed(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        kind = ListedFee if place.market == FEES else Listed
+        return [kind(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    def keep(self, place: Place, rows: list[Listed]) -> None:
+    def keep(self, place: Place, rows: list[Row]) -> None:
         text = "".join(json.dumps(dataclasses.asdict(row), sort_keys=True) + "\n" for row in rows)
         _write(self._path(place), text)
 
@@ -65,7 +70,7 @@ class Journal:
 
 
 def ask(
-    questions: Mapping[Place, Callable[[], Iterator[Listed]]],
+    questions: Mapping[Place, Callable[[], Iterator[Row]]],
     journal: Journal,
     *,
     told: Callable[[str], None] | None = None,
@@ -80,8 +85,8 @@ def ask(
         else:
             readings.rows.append((place, known))
 
-    def asked(place: Place) -> Callable[[], list[Listed]]:
-        def run() -> list[Listed]:
+    def asked(place: Place) -> Callable[[], list[Row]]:
+        def run() -> list[Row]:
             rows = list(questions[place]())
             journal.keep(place, rows)
             return rows

@@ -1,4 +1,4 @@
-"""AWS's prices: the price list's bulk files line by line, spot price history, savings plans and capacity blocks.
+"""AWS's prices: the price list (bulk files line by line, or by query), spot history, savings plans, capacity blocks.
 
 Bulk files are hundreds of megabytes: they are read as a stream, and of a line only what the line before all parsing
 says to be a machine on demand is parsed.
@@ -7,6 +7,8 @@ says to be a machine on demand is parsed.
 from __future__ import annotations
 
 import csv
+import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -14,7 +16,9 @@ from typing import Any, Final
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError
+from sizewell.clouds.prices.meters import AWS, Meter
 from sizewell.sizing.catalog.refresh import Listed
+from sizewell.sizing.catalog.refresh_fees import ListedFee
 from sizewell.sizing.catalog.spot import WINDOW_DAYS
 
 BULK: Final = "offers/v1.0/aws/AmazonEC2/current/{region}/index.csv"
@@ -25,7 +29,8 @@ COLUMNS: Final = (
 )
 _MARKS: Final = ('"OnDemand"', '"Shared"', '"Linux"', '"Used"')  # every line of a machine on demand has all of them
 _PLAN_TERMS: Final = {31_536_000: "reserved-1y", 94_608_000: "reserved-3y"}  # seconds
-_REGIONAL: Final = "us-east-1"  # savings plans answer for all regions from here
+_REGIONAL: Final = "us-east-1"  # savings plans and the price list answer for all regions from here
+_PREFIX: Final = r"(?:[A-Z]{2,4}\d*-|[a-z]{2}(?:-[a-z]+)+-\d-)?"  # how a usage type names its region, or does not
 
 
 def machines(lines: Iterable[str], types: frozenset[str]) -> Iterator[Listed]:
@@ -88,6 +93,105 @@ def _header(stream: Iterator[str]) -> list[str]:
         if line.lstrip().startswith("<"):
             break
     raise CloudError("aws price list", "unanswered", "is no price list: no line of column names")
+
+
+def queried(aws: Aws, region: str, types: frozenset[str]) -> Iterator[Listed]:
+    """The same machines by GetProducts, a few megabytes instead of a bulk file, for who has a login."""
+    asked = {
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+        "marketoption": "OnDemand",
+    }
+    seen = False
+    for product in _products(aws, "AmazonEC2", region, asked):
+        attributes = product["product"].get("attributes", {})
+        name = str(attributes.get("instanceType") or "")
+        wanted = all(str(attributes.get(field) or "") in (value, "") for field, value in asked.items())
+        if name not in types or not wanted:
+            continue
+        for since, dimension, currency, usd in _dimensions(product):
+            seen = True
+            yield Listed(
+                cloud="aws",
+                instance_type=name,
+                region=str(attributes.get("regionCode") or ""),
+                market="on-demand",
+                usd=usd,
+                currency=currency,
+                unit=str(dimension.get("unit") or ""),
+                since=since,
+                basis="list",
+                source="AWS Price List, GetProducts AmazonEC2",
+            )
+    if not seen:
+        raise CloudError("aws price list", "unanswered", f"lists none of the machine types that are known in {region}")
+
+
+def fees(aws: Aws, region: str, meters: Sequence[Meter] = AWS) -> Iterator[ListedFee]:
+    """What stands beside machines in a region, by GetProducts: one question for each service and product family."""
+    asked: dict[tuple[str, str], list[Meter]] = {}
+    for meter in meters:
+        asked.setdefault((meter.service, meter.family), []).append(meter)
+    for (service, family), group in asked.items():
+        for product in _products(aws, service, region, {"productFamily": family} if family else {}):
+            attributes = product["product"].get("attributes", {})
+            usage, place = str(attributes.get("usagetype") or ""), str(attributes.get("regionCode") or "")
+            for meter in group:
+                if place == region and re.fullmatch(_PREFIX + meter.name, usage):
+                    yield from _fee(meter, service, region, product)
+
+
+def _fee(meter: Meter, service: str, region: str, product: dict[str, Any]) -> Iterator[ListedFee]:
+    for since, dimension, currency, usd in _dimensions(product):
+        start = str(dimension.get("beginRange") or "0")
+        if meter.free_allowance and start == "0":
+            continue  # nothing, for the account's first ones
+        bound = "0" if meter.free_allowance and start == str(meter.free_allowance) else start
+        common: dict[str, str] = {
+            "cloud": "aws",
+            "key": meter.key,
+            "name": meter.title,
+            "region": region,
+            "currency": currency,
+            "unit": str(dimension.get("unit") or ""),
+            "meter_unit": meter.unit,
+            "since": since,
+            "source": f"AWS Price List, GetProducts {service}",
+            "catalog_unit": meter.catalog_unit,
+            "per": meter.per,
+        }
+        if meter.free_below and bound == "0":
+            yield ListedFee(from_quantity="0", **common, usd="0")
+            bound = str(meter.free_below)
+        yield ListedFee(from_quantity=bound, **common, usd=usd)
+
+
+def _products(aws: Aws, service: str, region: str, fields: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Every product of a service in a region, all pages; each is JSON in a text (API_pricing_GetProducts)."""
+    filters = [{"Type": "TERM_MATCH", "Field": name, "Value": value}
+               for name, value in {"regionCode": region, **fields}.items()]  # fmt: skip
+    for text in aws.pages(
+        "pricing", _REGIONAL, "get_products", "PriceList", ServiceCode=service, Filters=filters, FormatVersion="aws_v1"
+    ):
+        try:
+            product = json.loads(text)
+        except (TypeError, ValueError):
+            product = None
+        if not isinstance(product, dict) or not isinstance(product.get("product"), dict):
+            raise CloudError("aws price list", "unanswered", f"{service}: an entry that is no product")
+        yield product
+
+
+def _dimensions(product: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str, str]]:
+    """Since when, the price dimension, its currency and the price, of every term on demand."""
+    for term in (product.get("terms", {}).get("OnDemand") or {}).values():
+        since = str(term.get("effectiveDate") or "")[:10]
+        for dimension in (term.get("priceDimensions") or {}).values():
+            prices = dimension.get("pricePerUnit") or {"": ""}
+            currency = "USD" if "USD" in prices else next(iter(prices))
+            yield since, dimension, currency, str(prices[currency])
 
 
 def spot(aws: Aws, region: str, types: Sequence[str], on: date) -> Iterator[Listed]:

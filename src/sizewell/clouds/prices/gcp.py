@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -19,12 +19,15 @@ from typing import Any, Final
 
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.gcp import Google
+from sizewell.clouds.prices.meters import GCP, Meter
 from sizewell.clouds.rest import Reader
+from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.catalog.refresh import Listed
+from sizewell.sizing.catalog.refresh_fees import ListedFee
 
-COMPUTE_ENGINE: Final = "6F81-5844-456A"  # the service's id in the catalog
 SOURCE: Final = "Cloud Billing Catalog API"
+GLOBAL: Final = "global"
 KEY: Final = "GOOGLE_API_KEY"  # the catalog answers to a key as well as to a login
 PAGE: Final = 5000  # the most that a page may have
 
@@ -78,6 +81,8 @@ class Part:
     since: str
 
 
+Lists = Mapping[str, Sequence[Mapping[str, Any]]]
+"""What the catalog lists of some services that a refresh can use, by the service's id."""
 Parts = dict[tuple[Kind, str, str], list[Part]]
 """Prices by part, market and region; several where the list contradicts itself."""
 
@@ -88,32 +93,73 @@ def reader(deadline: Deadline, timeouts: Timeouts | None = None) -> Reader:
     return google.reader("cloudbilling", authorized=not os.environ.get(KEY))
 
 
-def skus(prices: Reader, service: str, on: date) -> Iterator[tuple[str, dict[str, Any], Part]]:
-    """Every item of a service's list: description, the item, its price of that day. CloudError otherwise."""
+def skus(prices: Reader, service: str) -> list[Mapping[str, Any]]:
+    """What a service's list has of machines and fees, all regions and pages. CloudError where there is no list."""
     parameters = {"currencyCode": "USD", "pageSize": str(PAGE)}
     if key := os.environ.get(KEY):
         parameters["key"] = key
+    meters = [re.compile(meter.name) for meter in GCP if meter.service == service]
+    found: list[Mapping[str, Any]] = []
     listed = 0
     for item in prices.pages(f"v1/services/{service}/skus", items="skus", parameter="pageToken", **parameters):
         listed += 1
-        yield str(item.get("description") or ""), item, _price(item, on)
+        description = str(item.get("description") or "")
+        if part_of(description) is not None or any(name.fullmatch(description) for name in meters):
+            found.append(item)
     if not listed:
         raise CloudError("google prices", "unanswered", f"the list of service {service} is empty")
+    return found
 
 
-def parts(prices: Reader, on: date) -> Parts:
-    """What machines are made of, of all regions: the list of Compute Engine has them together."""
+def parts(items: Iterable[Mapping[str, Any]], on: date) -> Parts:
+    """What machines are made of, in all regions, of Compute Engine's list."""
     found: Parts = defaultdict(list)
-    for description, item, price in skus(prices, COMPUTE_ENGINE, on):
-        named = part_of(description)
+    for item in items:
+        named = part_of(str(item.get("description") or ""))
         if named is None:
             continue
         kind, market = named
+        price = _price(item, on)
         for region in item.get("serviceRegions") or ():
             known = found[kind, market, str(region)]
             if price not in known:
                 known.append(price)
     return found
+
+
+def fees(lists: Lists, region: str, on: date, meters: Sequence[Meter] = GCP) -> Iterator[ListedFee]:
+    """What stands beside machines in a region, and what is listed for all of them ("global")."""
+    for meter in meters:
+        for item in lists[meter.service]:
+            places = item.get("serviceRegions") or ()
+            if re.fullmatch(meter.name, str(item.get("description") or "")) and (region in places or GLOBAL in places):
+                yield from _fee(meter, item, region if region in places else EVERYWHERE, on)
+
+
+def _fee(meter: Meter, item: Mapping[str, Any], region: str, on: date) -> Iterator[ListedFee]:
+    info = _info(item, on)
+    expression = info.get("pricingExpression") or {}
+    for tier in expression.get("tieredRates") or ():
+        start = f"{tier.get('startUsageAmount') or 0:g}"
+        if meter.free_allowance and start == "0" and len(expression["tieredRates"]) > 1:
+            continue  # nothing, for the account's first ones
+        price = tier.get("unitPrice") or {}
+        usd = _usd(price)
+        yield ListedFee(
+            cloud="gcp",
+            key=meter.key,
+            name=meter.title,
+            region=region,
+            usd="" if usd is None else str(usd),
+            currency=str(price.get("currencyCode") or ""),
+            unit=str(expression.get("usageUnit") or ""),
+            meter_unit=meter.unit,
+            from_quantity="0" if meter.free_allowance and start == str(meter.free_allowance) else start,
+            since=str(info.get("effectiveTime") or "")[:10],
+            source=f"{SOURCE}, {item.get('skuId')}",
+            catalog_unit=meter.catalog_unit,
+            per=meter.per,
+        )
 
 
 def part_of(description: str) -> tuple[Kind, str] | None:
@@ -154,24 +200,30 @@ def _words(name: str) -> str:
     return " ".join(sorted({_SAME_WORD.get(word, word) for word in words} - _NO_WORD))
 
 
-def _price(item: dict[str, Any], on: date) -> Part:
-    """The newest price that holds on the day; `usd` is None where the list has none that can be read."""
+def _info(item: Mapping[str, Any], on: date) -> Mapping[str, Any]:
+    """The newest entry of a SKU's timeline that holds on the day; the last one where none does."""
     timeline = [info for info in item.get("pricingInfo") or () if isinstance(info, dict)]
     past = [info for info in timeline if str(info.get("effectiveTime") or "")[:10] <= on.isoformat()]
-    info = (past or timeline or [{}])[-1]
+    return (past or timeline or [{}])[-1]
+
+
+def _usd(price: Mapping[str, Any]) -> Decimal | None:
+    try:
+        return Decimal(str(price.get("units") or 0)) + Decimal(str(price.get("nanos") or 0)) * _NANO
+    except InvalidOperation:
+        return None
+
+
+def _price(item: Mapping[str, Any], on: date) -> Part:
+    """`usd` is None where the list has no one price above zero: no part of a machine is free."""
+    info = _info(item, on)
     expression = info.get("pricingExpression") or {}
-    tiers = expression.get("tieredRates") or []
+    rates = [tier.get("unitPrice") or {} for tier in expression.get("tieredRates") or () if isinstance(tier, dict)]
     unit, since = str(expression.get("usageUnit") or ""), str(info.get("effectiveTime") or "")[:10]
-    rates = [tier.get("unitPrice") or {} for tier in tiers if isinstance(tier, dict)]
     if len(rates) != 1:
         return Part(None, "USD" if rates else "", unit, since)
-    try:
-        usd = Decimal(str(rates[0].get("units") or 0)) + Decimal(str(rates[0].get("nanos") or 0)) * _NANO
-    except InvalidOperation:
-        usd = Decimal(0)
-    if usd <= 0:  # no part of a machine is free
-        return Part(None, str(rates[0].get("currencyCode") or ""), unit, since)
-    return Part(usd, str(rates[0].get("currencyCode") or ""), unit, since)
+    usd = _usd(rates[0])
+    return Part(usd if usd is not None and usd > 0 else None, str(rates[0].get("currencyCode") or ""), unit, since)
 
 
 def machines(found: Parts, shapes: Iterable[Shape], region: str) -> Iterator[Listed]:

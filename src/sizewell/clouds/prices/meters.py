@@ -1,0 +1,172 @@
+"""Under which names the sellers list what the catalog calls a fee: one row for each, by cloud.
+
+AWS: service code, product family, the usage type without its region (as in botocore's Pricing examples and in the
+price lists quoted by the catalog's own rows). Azure: service, product and meter of the retail prices, with the unit.
+Google Cloud: service id and SKU description without its region (Cyclenerd/google-cloud-pricing-cost-calculator@dac3128
+build/mapping.csv; SKU ids 015F-5732-FFF0, 32E2-4EFC-EF9F). A fee without a row here is kept by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meter:
+    """How a seller lists one fee of the catalog."""
+
+    key: str
+    service: str
+    family: str = ""  # AWS: product family; Azure: product
+    name: str  # a regular expression for the whole name
+    unit: str  # as the seller writes it
+    per: str = "1"  # times the listed price: the price of the catalog's unit
+    title: str = ""  # name and unit of a fee that the catalog has no row of yet
+    catalog_unit: str = ""
+    free_below: int = 0  # quantity that costs nothing and that the catalog has a tier for
+    free_allowance: int = 0  # quantity that costs nothing for an account and that the catalog leaves out
+
+
+AWS: Final = (
+    Meter(key="ebs.gp2.gb_month", service="AmazonEC2", family="Storage", name=r"EBS:VolumeUsage\.gp2", unit="GB-Mo"),
+    Meter(key="ebs.gp3.gb_month", service="AmazonEC2", family="Storage", name=r"EBS:VolumeUsage\.gp3", unit="GB-Mo"),
+    Meter(
+        key="ebs.gp3.iops_month", service="AmazonEC2", family="System Operation", name=r"EBS:VolumeP-IOPS\.gp3",
+        unit="IOPS-Mo", free_below=3000,
+    ),
+    Meter(
+        key="ebs.gp3.mbps_month", service="AmazonEC2", family="Provisioned Throughput",
+        name=r"EBS:VolumeP-Throughput\.gp3", unit="GiBps-mo", per="0.0009765625", free_below=125,
+    ),
+    Meter(key="ebs.snapshot", service="AmazonEC2", family="Storage Snapshot", name="EBS:SnapshotUsage", unit="GB-Mo"),
+    Meter(key="nat.hour", service="AmazonEC2", family="NAT Gateway", name="NatGateway-Hours", unit="Hrs"),
+    Meter(key="nat.gb", service="AmazonEC2", family="NAT Gateway", name="NatGateway-Bytes", unit="GB"),
+    Meter(
+        key="lb.alb.hour", service="AWSELB", family="Load Balancer-Application", name="LoadBalancerUsage", unit="Hrs"
+    ),
+    Meter(key="lb.alb.lcu_hour", service="AWSELB", family="Load Balancer-Application", name="LCUUsage", unit="LCU-Hrs"),
+    Meter(key="lb.nlb.hour", service="AWSELB", family="Load Balancer-Network", name="LoadBalancerUsage", unit="Hrs"),
+    Meter(key="lb.nlb.lcu_hour", service="AWSELB", family="Load Balancer-Network", name="LCUUsage", unit="LCU-Hrs"),
+    Meter(key="ipv4.hour", service="AmazonVPC", name="PublicIPv4:InUseAddress", unit="Hrs"),
+    Meter(key="vpc_endpoint.hour", service="AmazonVPC", family="VpcEndpoint", name="VpcEndpoint-Hours", unit="Hrs"),
+    Meter(
+        key="eks.control_plane", service="AmazonEKS", family="Compute", name="AmazonEKS-Hours:perCluster", unit="Hrs"
+    ),
+    Meter(key="kms.key", service="awskms", family="Encryption Key", name="KMS-Keys", unit="Keys"),
+    Meter(
+        key="secrets.secret", service="AWSSecretsManager", family="Secret", name="AWSSecretsManager-Secrets",
+        unit="Secrets",
+    ),
+    Meter(
+        key="cloudwatch.alarm", service="AmazonCloudWatch", family="Alarm", name="CW:AlarmMonitorUsage", unit="Alarms"
+    ),
+    Meter(
+        key="logs.ingested", service="AmazonCloudWatch", family="Data Payload", name="DataProcessing-Bytes", unit="GB"
+    ),
+    Meter(key="s3.standard", service="AmazonS3", family="Storage", name="TimedStorage-ByteHrs", unit="GB-Mo"),
+    Meter(key="efs.standard", service="AmazonEFS", family="Storage", name="TimedStorage-ByteHrs", unit="GB-Mo"),
+    Meter(
+        key="efs.provisioned_mbps_month", service="AmazonEFS", family="Provisioned Throughput",
+        name="ProvisionedTP-MiBpsHrs", unit="MiBps-Mo",
+    ),
+    Meter(
+        key="ecr.gb_month", service="AmazonECR", family="EC2 Container Registry", name="TimedStorage-ByteHrs",
+        unit="GB-Mo", title="Container registry storage", catalog_unit="GB-month",
+    ),
+    Meter(
+        key="sns.request", service="AmazonSNS", family="API Request", name="Requests-Tier1", unit="Requests",
+        title="Notice published (the first million of an account a month are free)", catalog_unit="request",
+        free_allowance=1_000_000,
+    ),
+)  # fmt: skip
+_DISKS: Final = ("P4", "P6", "P10", "P15", "P20", "P30", "P40", "P50")
+AZURE: Final = (
+    *(
+        Meter(
+            key=f"disk.premium_lrs.{tier.lower()}", service="Storage", family="Premium SSD Managed Disks",
+            name=f"{tier} LRS Disk", unit="1/Month",
+        )
+        for tier in _DISKS
+    ),
+    Meter(
+        key="blob.hot_lrs", service="Storage", family="General Block Blob v2", name="Hot LRS Data Stored",
+        unit="1 GB/Month",
+    ),
+    Meter(
+        key="blob.hot_zrs", service="Storage", family="General Block Blob v2", name="Hot ZRS Data Stored",
+        unit="1 GB/Month",
+    ),
+    Meter(
+        key="ipv4.hour", service="Virtual Network", family="IP Addresses", name="Standard IPv4 Static Public IP",
+        unit="1 Hour",
+    ),
+    Meter(
+        key="private_endpoint.hour", service="Virtual Network", family="Virtual Network Private Link",
+        name="Standard Private Endpoint", unit="1 Hour",
+    ),
+    Meter(key="nat.hour", service="NAT Gateway", family="NAT Gateway", name="Standard Gateway", unit="1 Hour"),
+    Meter(key="nat.gb", service="NAT Gateway", family="NAT Gateway", name="Standard Data Processed", unit="1 GB"),
+    Meter(
+        key="lb.standard.hour", service="Load Balancer", family="Load Balancer",
+        name="Standard Included LB Rules and Outbound Rules", unit="1 Hour",
+    ),
+    Meter(
+        key="lb.standard.gb", service="Load Balancer", family="Load Balancer", name="Standard Data Processed",
+        unit="1 GB",
+    ),
+    Meter(
+        key="aks.control_plane", service="Azure Kubernetes Service", family="Azure Kubernetes Service",
+        name="Standard Uptime SLA", unit="1 Hour",
+    ),
+    *(
+        Meter(
+            key=f"acr.{tier.lower()}", service="Container Registry", family="Container Registry",
+            name=f"{tier} Registry Unit", unit="1/Day", per="0.041666666666666667",
+            title=f"Container registry, {tier} tier", catalog_unit="hour",
+        )
+        for tier in ("Basic", "Standard", "Premium")
+    ),
+    Meter(
+        key="log_analytics.gb", service="Log Analytics", family="Analytics Logs", name="Analytics Logs Data Ingestion",
+        unit="1 GB", title="Log Analytics, ingested (the first 5 GB of an account a month are free)",
+        catalog_unit="GB", free_allowance=5,
+    ),
+)  # fmt: skip
+COMPUTE_ENGINE: Final = "6F81-5844-456A"
+CLOUD_STORAGE: Final = "95FF-2EF5-5EA1"
+NETWORKING: Final = "E505-1604-58F8"
+_PLACE: Final = r"(?: in .+)?"
+GCP: Final = (
+    Meter(
+        key="pd.standard", service=COMPUTE_ENGINE, name=rf"Storage PD Capacity{_PLACE}", unit="GiBy.mo",
+        free_allowance=30,
+    ),
+    Meter(key="pd.balanced", service=COMPUTE_ENGINE, name=rf"Balanced PD Capacity{_PLACE}", unit="GiBy.mo"),
+    Meter(key="pd.ssd", service=COMPUTE_ENGINE, name=rf"SSD backed PD Capacity{_PLACE}", unit="GiBy.mo"),
+    Meter(
+        key="hyperdisk.balanced", service=COMPUTE_ENGINE, name=rf"Hyperdisk Balanced Capacity{_PLACE}", unit="GiBy.mo"
+    ),
+    Meter(key="hyperdisk.extreme", service=COMPUTE_ENGINE, name=rf"Hyperdisk Extreme Capacity{_PLACE}", unit="GiBy.mo"),
+    Meter(key="local_ssd", service=COMPUTE_ENGINE, name=rf"SSD backed Local Storage{_PLACE}", unit="GiBy.mo"),
+    Meter(key="ipv4.hour", service=COMPUTE_ENGINE, name="External IP Charge on a Standard VM", unit="h"),
+    Meter(key="ipv4.spot_hour", service=COMPUTE_ENGINE, name="External IP Charge on a Spot Preemptible VM", unit="h"),
+    Meter(key="ipv4.idle_hour", service=COMPUTE_ENGINE, name=rf"Static Ip Charge{_PLACE}", unit="h"),
+    *(
+        Meter(
+            key=f"n1.gpu.{gpu.lower()}.hour", service=COMPUTE_ENGINE, unit="h",
+            name=rf"Nvidia Tesla {gpu} GPU running in .+",
+        )
+        for gpu in ("T4", "P4", "P100", "V100")
+    ),
+    Meter(
+        key="n1.gpu.v100.spot_hour", service=COMPUTE_ENGINE, unit="h",
+        name=r"Nvidia Tesla V100 GPU attached to Spot Preemptible VMs running in .+",
+    ),
+    Meter(
+        key="gcs.standard", service=CLOUD_STORAGE, unit="GiBy.mo", free_allowance=5,
+        name=r"Standard Storage (?!.*(?:Dual-region|Multi-region|Early Delete)).+",
+    ),
+    Meter(key="nat.gb", service=NETWORKING, name="Networking Cloud Nat Data Processing", unit="GiBy"),
+    Meter(key="nat.hour_cap", service=NETWORKING, name="Networking Cloud Nat Gateway Uptime", unit="h"),
+)  # fmt: skip

@@ -1,0 +1,147 @@
+"""What of the fees that sellers list becomes a row of the catalog: every check before one is accepted. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from sizewell.sizing.catalog.catalog import EVERYWHERE, Catalog
+from sizewell.sizing.catalog.records import PROVISIONABLE, Fee
+from sizewell.sizing.catalog.refresh import STEADY
+
+FRESH_DAYS: Final = 90  # a fee that is listed as before gets a new row when the old one is older
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFee:
+    """One price beside machines as a seller lists it, unchecked text; `meter_unit` is the unit that it must have."""
+
+    cloud: str
+    key: str
+    name: str
+    region: str  # EVERYWHERE where the seller names no region
+    usd: str
+    currency: str
+    unit: str
+    meter_unit: str
+    from_quantity: str
+    since: str
+    source: str
+    catalog_unit: str
+    per: str = "1"  # the listed price times this is the price of the catalog's unit
+
+
+@dataclass(slots=True)
+class AcceptedFees:
+    """The rows to append, and what was refused, by reason with examples."""
+
+    fees: list[Fee] = field(default_factory=list)
+    refused: dict[str, list[str]] = field(default_factory=dict)
+    unchanged: int = 0
+
+    def refuse(self, reason: str, what: str) -> None:
+        self.refused.setdefault(reason, []).append(what)
+
+
+def accept_fees(catalog: Catalog, rows: Iterable[ListedFee], on: date) -> AcceptedFees:
+    """Check what was read against itself and against the catalog as it stood the day before."""
+    result = AcceptedFees()
+    tiers: dict[tuple[str, str, str], dict[Decimal, ListedFee]] = defaultdict(dict)
+    contradicted: set[tuple[str, str, str]] = set()
+    for row in rows:
+        place = (row.cloud, row.key, row.region)
+        what = f"{row.cloud} {row.key} {row.region}: {row.usd} {row.currency} per {row.unit}"
+        reason = _wrong(catalog, row, on)
+        if reason:
+            result.refuse(reason, what)
+            contradicted.add(place)  # a fee with one tier that cannot be read is not known
+            continue
+        bound = Decimal(row.from_quantity)
+        before = tiers[place].setdefault(bound, row)
+        if Decimal(before.usd) != Decimal(row.usd):
+            contradicted.add(place)
+            result.refuse("listed twice at different prices", f"{what}, and {before.usd}")
+    for place, listed in sorted(tiers.items()):
+        if place not in contradicted:
+            _accept_tiers(catalog, place, listed, on, result)
+    return result
+
+
+def _wrong(catalog: Catalog, row: ListedFee, on: date) -> str:
+    if row.currency != "USD":
+        return "another currency than USD"
+    if row.unit != row.meter_unit:
+        return f"by another unit than {row.meter_unit}"
+    try:
+        usd, bound = Decimal(row.usd), Decimal(row.from_quantity)
+    except InvalidOperation:
+        return "no number"
+    if not usd.is_finite() or not bound.is_finite() or usd < 0 or bound < 0:
+        return "below zero or no number"
+    if row.cloud in PROVISIONABLE and row.region != EVERYWHERE and (row.cloud, row.region) not in catalog.region_facts:
+        return "a region that the catalog does not know"
+    if row.since > on.isoformat():
+        return "begins after the day asked for: a price to come, or a clock that is off"
+    return ""
+
+
+def _accept_tiers(
+    catalog: Catalog, place: tuple[str, str, str], listed: dict[Decimal, ListedFee], on: date, result: AcceptedFees
+) -> None:
+    """All tiers of a fee that the catalog has, or none of them."""
+    cloud, key, region = place
+    known = catalog.fees_of(cloud, key)
+    bounds = sorted({fee.from_quantity for fee in known}) or [Decimal(0)]
+    before = on - timedelta(days=1)
+    standing = {fee.from_quantity: fee for fee in catalog.fee_tiers(cloud, key, region, before)}
+    fresh: list[Fee] = []
+    for bound in bounds:
+        row = listed.get(bound)
+        what = f"{cloud} {key} {region}"
+        if row is None:
+            missing = f"{what}: from {bound.normalize():f} {known[0].unit if known else ''}".rstrip()
+            return result.refuse("a tier that the catalog has is not listed", missing)
+        usd = (Decimal(row.usd) * Decimal(row.per)).quantize(Decimal("1e-9")).normalize() + Decimal(0)
+        last = standing.get(bound)
+        usual = [fee.usd for fee in known if fee.from_quantity == bound and fee.usd > 0]
+        if usd == 0 and (usual or not known):
+            return result.refuse("zero where something is paid for", what)
+        span = [last.usd] if last is not None and last.usd else usual
+        if span and usd and not min(span) / STEADY <= usd <= max(span) * STEADY:
+            reason = f"more than {STEADY} times or less than a third of what is known"
+            return result.refuse(reason, f"{what}: {usd}, {_shown(span)} known")
+        fresh.append(
+            Fee(
+                cloud=cloud,
+                key=key,
+                name=known[0].name if known else row.name,
+                unit=known[0].unit if known else row.catalog_unit,
+                region=region,
+                usd=usd,
+                from_quantity=bound,
+                effective_from=on.isoformat(),
+                source=row.source,
+                confidence="high",
+            )
+        )
+    if all(_stands(standing.get(fee.from_quantity), fee, on) for fee in fresh):
+        result.unchanged += 1
+    else:
+        result.fees += fresh
+    return None
+
+
+def _stands(last: Fee | None, fee: Fee, on: date) -> bool:
+    """Whether the last row says the same, is fresh, and is the list's own figure."""
+    if last is None or last.usd != fee.usd or last.region != fee.region or last.confidence != "high":
+        return False
+    return (on - date.fromisoformat(last.effective_from)).days <= FRESH_DAYS
+
+
+def _shown(span: Sequence[Decimal]) -> str:
+    low, high = min(span), max(span)
+    return f"{low:f}" if low == high else f"{low:f} to {high:f}"
