@@ -147,7 +147,18 @@ def test_prices_are_refreshed_into_the_project_s_own_catalog(
     from tests.clouds.rest_server import serving
 
     before = {path: path.read_bytes() for path in installed.site.rglob("*.csv")}
-    asked = ("prices", "refresh", "--cloud", "azure", "--region", "westeurope", "--on", "2026-11-22", "--kind", "on-demand")
+    asked = (
+        "prices",
+        "refresh",
+        "--cloud",
+        "azure",
+        "--region",
+        "westeurope",
+        "--on",
+        "2026-11-22",
+        "--kind",
+        "on-demand",
+    )
     try:
         with serving() as server:
             serve(server)
