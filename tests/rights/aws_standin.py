@@ -13,12 +13,22 @@ from typing import Any
 from aws_policies import Call, Policy, Resource, denied
 from aws_reference import action_of, check_inputs, kinds, operation_of
 
-REGION, NUMBER = "us-east-1", "123456789012"
+REGION, NUMBER, PROJECT = "us-east-1", "123456789012", "petsnap"
 OPTIONAL = ("iam:PassRole",)  # UpdateAutoScalingGroup asks for it where the call names a role; ours never do
 
 
 class DeniedError(Exception):
     """What botocore raises for a call without the right to it."""
+
+
+def tags(stack: str) -> dict[str, str]:
+    """The tags of a stack, or of `PROJECT/STACK`; none for "".
+
+    >>> tags("theirs/dev-aws")
+    {'sizewell-project': 'theirs', 'sizewell-stack': 'dev-aws'}
+    """
+    project, _, name = stack.rpartition("/")
+    return {"sizewell-project": project or PROJECT, "sizewell-stack": name} if stack else {}
 
 
 def arn(service: str, path: str) -> str:
@@ -38,7 +48,7 @@ class Account:
 
     def add(self, service: str, path: str, stack: str = "", **state: Any) -> str:
         name = arn(service, path)
-        self.things[name] = {"tags": {"sizewell-stack": stack} if stack else {}, **state}
+        self.things[name] = {"tags": tags(stack), **state}
         return name
 
     def client(self, service: str) -> Client:
@@ -122,11 +132,11 @@ class Account:
     def resourcegroupstaggingapi_GetResources(self, inputs: Any, *, ask: bool) -> Any:  # noqa: N802
         if ask:
             return [], {}
-        (tag,) = inputs["TagFilters"]
         listed = [
             {"ResourceARN": name}
             for name, thing in self.things.items()
-            if thing["tags"].get(tag["Key"]) in tag["Values"] and ":autoScalingGroup:" not in name
+            if all(thing["tags"].get(tag["Key"]) in tag["Values"] for tag in inputs["TagFilters"])
+            and ":autoScalingGroup:" not in name
         ]
         return {"ResourceTagMappingList": [*listed, *({"ResourceARN": name} for name in self.gone)]}, {}
 

@@ -10,8 +10,12 @@ from typing import Any
 import yaml
 from workflow_run import Failed
 
+from sizewell.components.gcp.limits.plans import endpoint_mark
+
 ROWS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "google_calls.yaml").read_text(encoding="utf-8"))
 PLACE = "projects/petsnap/locations/us-central1"
+OWNER = "sizewell"  # the Pulumi project
+LONGER = "-next"
 
 
 def needed(method: str, url: str) -> list[str]:
@@ -28,25 +32,31 @@ class Project:
         self.held, self.failing = set(held), list(failing)
         self.calls: list[str] = []
         self.clusters: dict[str, dict[str, Any]] = {}
-        self.services: dict[str, str] = {}
-        self.jobs: dict[str, dict[str, str]] = {}
+        self.services: dict[str, dict[str, str]] = {}
+        self.jobs: dict[str, dict[str, Any]] = {}
         self.endpoints: dict[str, list[str]] = {}
 
-    def add(self, stack: str, label: str | None = None) -> None:
+    def add(self, stack: str, label: str | None = None, *, owner: str = OWNER) -> None:
+        """One of everything that bills, as a stack's; with `label` "" as nobody's."""
         label = stack if label is None else label
+        labels = {"sizewell-project": owner, "sizewell-stack": label} if label else {}
         self.clusters[f"{stack}-cluster"] = {
-            "labels": {"sizewell-stack": label} if label else {},
+            "labels": labels,
             "pools": {
                 "system": {"size": 1, "scaled": False},
                 "gpu": {"size": 2, "scaled": True},
                 "flex": {"size": 1, "scaled": True, "fixed": True},  # its autoscaling cannot be switched off
             },
         }
-        self.services[f"{PLACE}/services/{stack}-chat"] = label
-        self.jobs[f"{PLACE}/customJobs/{stack}-1"] = {"label": label, "state": "JOB_STATE_RUNNING"}
-        self.endpoints[f"sizewell-{stack}-chat"] = ["model-1"]
+        self.services[f"{PLACE}/services/{stack}-chat"] = labels
+        self.jobs[f"{PLACE}/customJobs/{stack}-1"] = {"labels": labels, "state": "JOB_STATE_RUNNING"}
+        self.endpoints[f"sizewell-{stack}-chat-{endpoint_mark(owner, label)}"] = ["model-1"]
 
     def bills(self, stack: str) -> list[str]:
+        """What of a stack still bills; a stack whose name begins with this one's is another."""
+        return [name for name in self._bills(stack) if stack.endswith(LONGER) or f"{stack}{LONGER}" not in name]
+
+    def _bills(self, stack: str) -> list[str]:
         found = [f"{stack} {name}" for name, pool in self.clusters[f"{stack}-cluster"]["pools"].items() if pool["size"]]
         found += [name for name in self.services if stack in name]
         found += [name for name, job in self.jobs.items() if stack in name and job["state"] == "JOB_STATE_RUNNING"]
@@ -77,20 +87,18 @@ class Project:
                 ]
             }
         if url.endswith("/services"):
-            return {
-                "services": [{"name": name, "labels": {"sizewell-stack": one}} for name, one in self.services.items()]
-            }
+            return {"services": [{"name": name, "labels": labels} for name, labels in self.services.items()]}
         if "/services/" in url:
             del self.services["projects/" + url.partition("projects/")[2]]
             return {}
         if url.endswith("/customJobs"):
-            stack = re.search(r'sizewell-stack="([^"]+)"', query["filter"])
-            assert stack is not None
+            wanted = dict(re.findall(r'labels\.([a-z-]+)="([^"]+)"', query["filter"]))
+            assert wanted
             return {
                 "customJobs": [
                     {"name": name}
                     for name, job in self.jobs.items()
-                    if job["label"] == stack.group(1) and job["state"] == "JOB_STATE_RUNNING"
+                    if wanted.items() <= job["labels"].items() and job["state"] == "JOB_STATE_RUNNING"
                 ]
             }
         if verb == "cancel":

@@ -4,14 +4,14 @@ import json
 
 import pytest
 from aws_policies import rights
-from aws_standin import Account, DeniedError, arn, run
+from aws_standin import PROJECT, Account, DeniedError, arn, run, tags
 
 from sizewell.components.aws.eks import scaling
 from sizewell.components.aws.fleets import plans as fleet_plans
 from sizewell.components.aws.limits import plans as limits_plans
 
 STACK, OTHER = "dev-aws", "prod-aws"
-POLICY = json.loads(limits_plans.end_policy(region="us-east-1", stack=STACK))
+POLICY = json.loads(limits_plans.end_policy(region="us-east-1", project=PROJECT, stack=STACK))
 
 
 def stand(account, stack, *, tag=None):
@@ -41,7 +41,7 @@ def stand(account, stack, *, tag=None):
     account.add("sagemaker", f"training-job/{stack}-tune", tag, status="InProgress")
     account.add("sagemaker", f"domain/d-{stack}", tag)
     account.add("sagemaker", f"app/d-{stack}/ana/JupyterLab/default", tag, status="InService")
-    account.things[f"arn:aws:s3:::{stack}-checkpoints"] = {"tags": {"sizewell-stack": tag} if tag else {}}
+    account.things[f"arn:aws:s3:::{stack}-checkpoints"] = {"tags": tags(tag)}
 
 
 def bills(account, stack):
@@ -57,7 +57,7 @@ def bills(account, stack):
 
 
 def play(account):
-    return run(limits_plans.end_document(), account, {"Role": "role", "Stack": STACK})
+    return run(limits_plans.end_document(), account, {"Role": "role", "Project": PROJECT, "Stack": STACK})
 
 
 @pytest.fixture
@@ -66,15 +66,17 @@ def account():
     stand(made, STACK)
     stand(made, OTHER)
     stand(made, "somebody", tag="")
+    stand(made, "namesake", tag=f"theirs/{STACK}")  # another project's stack of the same name
     return made
 
 
 def test_an_expiry_ends_what_bills_and_nothing_of_others(account):
-    before = {stack: bills(account, stack) for stack in (OTHER, "somebody")}
+    others = (OTHER, "somebody", "namesake")
+    before = {stack: bills(account, stack) for stack in others}
     assert len(bills(account, STACK)) == 11
     report = play(account)
     assert bills(account, STACK) == []
-    assert {stack: bills(account, stack) for stack in (OTHER, "somebody")} == before
+    assert {stack: bills(account, stack) for stack in others} == before
     assert report["failed"] == []
     assert {one.split(":")[2] for one in report["kept"]} == {"ec2", "s3"}
 

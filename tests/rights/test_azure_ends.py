@@ -60,8 +60,14 @@ KINDS = {
 
 
 def things():
-    """One of each kind with the stack's tag, one of another stack's, one of nobody's."""
-    tags = {"ours": {"sizewell-stack": STACK}, "other": {"sizewell-stack": "prod-azure"}, "nobody": {}}
+    """One of each kind with the stack's tag, one of another stack's, of another project's stack of that name, and of nobody's."""
+    project = {"sizewell-project": "petsnap"}
+    tags = {
+        "ours": {**project, "sizewell-stack": STACK},
+        "other": {**project, "sizewell-stack": "prod-azure"},
+        "namesake": {"sizewell-project": "theirs", "sizewell-stack": STACK},
+        "nobody": {},
+    }
 
     def listed(kind, *, under=None):
         place = path(kind) if under is None else under
@@ -77,7 +83,7 @@ def things():
 
 def play(held=workflows.END_ACTIONS, failing=()):
     azure = Subscription(things(), held, failing)
-    states = azure.run(workflows.end_actions(group=GROUP, identity="hand", stack=STACK))
+    states = azure.run(workflows.end_actions(group=GROUP, identity="hand", project="petsnap", stack=STACK))
     changes = [(method, uri.partition("?")[0]) for method, uri, _ in azure.calls if method != "GET"]
     return azure, states, changes
 

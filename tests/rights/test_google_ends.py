@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from google_standin import ROWS, Project, needed
+from google_standin import LONGER, OWNER, ROWS, Project, needed
 from workflow_run import Failed, run
 
 from sizewell.components.gcp.limits import plans as limits_plans
@@ -15,7 +15,8 @@ BEFORE = datetime(2026, 9, 21, tzinfo=UTC).timestamp()
 
 
 def play(project, now=AFTER):
-    text = limits_plans.end_workflow(project="petsnap", region="us-central1", stack=STACK, ends="2026-09-22")
+    ends = {"owner": OWNER, "stack": STACK, "ends": "2026-09-22"}
+    text = limits_plans.end_workflow(project="petsnap", region="us-central1", **ends)
     return run(text, answer=project.answer, now=now)
 
 
@@ -24,7 +25,9 @@ def project():
     made = Project(limits_plans.PERMISSIONS)
     made.add(STACK)
     made.add(OTHER)
+    made.add(STACK + LONGER)  # its name begins with the stack's
     made.add("somebody", label="")
+    made.add("namesake", label=STACK, owner="theirs")  # another project's stack of the same name
     return made
 
 
@@ -37,11 +40,12 @@ def stuck_aside(made):
 
 def test_an_expiry_ends_what_bills_and_nothing_of_others(project):
     stuck_aside(project)
-    before = {stack: project.bills(stack) for stack in (OTHER, "somebody")}
-    assert len(project.bills(STACK)) == 5
+    others = (OTHER, STACK + LONGER, "somebody", "namesake")
+    before = {stack: project.bills(stack) for stack in others}
     play(project)
+    assert len(before[OTHER]) == 5
+    assert {stack: project.bills(stack) for stack in others} == before
     assert project.bills(STACK) == []
-    assert {stack: project.bills(stack) for stack in (OTHER, "somebody")} == before
 
 
 def test_before_its_date_it_does_nothing(project):

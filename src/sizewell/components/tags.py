@@ -53,6 +53,7 @@ def tags(
     """The tags (AWS, Azure) or labels (Google Cloud) of one resource; an empty value is left out."""
     values = {
         "managed-by": MANAGED_BY,
+        "sizewell-project": legal(project),
         "sizewell-stack": legal(stack),
         "sizewell-id": sizewell_id(project=project, stack=stack, type_token=type_token, name=name),
         "sizewell-owner": legal(owner),

@@ -17,7 +17,8 @@ ROLE = "arn:aws:iam::123456789012:role/machines"
 
 
 def pairs(stack: str) -> list[dict[str, str]]:
-    return [{"Key": "sizewell-stack", "Value": stack}, {"Key": "managed-by", "Value": "sizewell"}]
+    own = {"managed-by": "sizewell", "sizewell-project": "petsnap", "sizewell-stack": stack}
+    return [{"Key": key, "Value": value} for key, value in own.items()]
 
 
 def build(stack: str) -> dict[str, Any]:
@@ -90,7 +91,7 @@ class Listing:
 
     def paginate(self, **inputs: Any) -> Any:
         yield from self.pages.paginate(**inputs)
-        (stack,) = inputs["TagFilters"][0]["Values"]
+        (stack,) = inputs["TagFilters"][-1]["Values"]
         yield {"ResourceTagMappingList": [{"ResourceARN": arn} for arn in self.made[stack]["unlisted"]]}
 
 
@@ -138,7 +139,7 @@ def main() -> None:
     runs = []
     for _ in range(2):
         try:
-            runs.append(space["end"]({"Stack": "dev-aws"}, None))
+            runs.append(space["end"]({"Project": "petsnap", "Stack": "dev-aws"}, None))
         except RuntimeError as error:
             runs.append({"failed": str(error)})
     print(json.dumps({"runs": runs, "stands": {stack: stands(stack, one) for stack, one in made.items()}}))

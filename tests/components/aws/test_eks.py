@@ -281,7 +281,7 @@ def test_an_empty_machine_stays_for_its_idle_window_and_a_reserved_one_for_good(
 
 
 def test_a_capacity_block_is_none_of_the_autoscaler_s_business_but_ends_with_the_stack():
-    assert group_tags(BLOCK_POOL, "prod-aws") == {"sizewell-stack": "prod-aws"}
+    assert group_tags(BLOCK_POOL, "prod-aws") == {"sizewell-project": "sizewell", "sizewell-stack": "prod-aws"}
 
 
 def test_no_machine_comes_outside_of_working_hours():

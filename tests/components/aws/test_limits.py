@@ -107,9 +107,10 @@ def _refused_in(stack, cls, args):
 
 @given(st.text(min_size=1, max_size=80))
 def test_the_hand_reaches_only_what_has_the_stack_s_tag_and_never_data(stack):
-    statements = json.loads(limits_plans.end_policy(region="us-east-1", stack=stack))["Statement"]
+    statements = json.loads(limits_plans.end_policy(region="us-east-1", project="petsnap", stack=stack))["Statement"]
     by_name = {one["Sid"]: one for one in statements}
-    assert by_name["ToZero"]["Condition"] == {"StringEquals": {"aws:ResourceTag/sizewell-stack": legal(stack)}}
+    tags = {"aws:ResourceTag/sizewell-project": "petsnap", "aws:ResourceTag/sizewell-stack": legal(stack)}
+    assert by_name["ToZero"]["Condition"] == {"StringEquals": tags}
     assert {"s3:DeleteObject*", "kms:ScheduleKeyDeletion", "iam:*"} <= set(by_name["NeverData"]["Action"])
     allowed = {action for one in statements if one["Effect"] == "Allow" for action in one["Action"]}
     assert not {action for action in allowed if action.startswith(("s3:", "kms:", "iam:", "fsx:"))}

@@ -54,6 +54,8 @@ class Azure:
         ((operator, operands),) = condition.items()
         if operator == "not":
             return not self.holds(operands)
+        if operator == "and":
+            return all(self.holds(operand) for operand in operands)
         left, right = (self.value(one) for one in operands)
         return left == right if operator == "equals" else left > right
 

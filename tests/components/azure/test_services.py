@@ -153,7 +153,7 @@ def test_costs_are_counted_by_the_stack_s_tag_from_the_start_of_a_month():
 
 
 GROUP = "/subscriptions/0000/resourceGroups/rg"
-TAGS = {"sizewell-stack": "dev-azure"}
+TAGS = {"sizewell-project": "petsnap", "sizewell-stack": "dev-azure"}
 
 
 def provider(kind):
@@ -168,7 +168,10 @@ def test_the_end_takes_what_carries_the_tag_to_zero_and_leaves_the_rest():
     azure = Azure(
         {
             provider("Microsoft.ContainerService/managedClusters"): {
-                "value": [{"id": cluster, "tags": TAGS}, {"id": foreign, "tags": {"sizewell-stack": "prod-azure"}}]
+                "value": [
+                    {"id": cluster, "tags": TAGS},
+                    {"id": foreign, "tags": {**TAGS, "sizewell-stack": "prod-azure"}},
+                ]
             },
             provider("Microsoft.Insights/autoscaleSettings"): {"value": [{"id": autoscale, "tags": TAGS}]},
             provider("Microsoft.Compute/virtualMachineScaleSets"): {"value": [{"id": machines, "tags": TAGS}]},
@@ -178,7 +181,7 @@ def test_the_end_takes_what_carries_the_tag_to_zero_and_leaves_the_rest():
             autoscale: "fails",
         }
     )
-    azure.run(workflow_plans.end_actions(group=GROUP, identity="hand", stack="dev-azure"))
+    azure.run(workflow_plans.end_actions(group=GROUP, identity="hand", project="petsnap", stack="dev-azure"))
     done = [(method, uri.partition("?")[0]) for method, uri, _ in azure.calls if method != "GET"]
     assert ("POST", f"{cluster}/stop") in done
     assert ("PATCH", machines) in done  # although the autoscale setting did not go off
@@ -192,7 +195,7 @@ def test_the_end_takes_what_carries_the_tag_to_zero_and_leaves_the_rest():
 
 def test_an_end_that_finds_nothing_does_nothing():
     azure = Azure({})
-    azure.run(workflow_plans.end_actions(group=GROUP, identity="hand", stack="dev-azure"))
+    azure.run(workflow_plans.end_actions(group=GROUP, identity="hand", project="petsnap", stack="dev-azure"))
     assert {method for method, _, _ in azure.calls} == {"GET"}
 
 

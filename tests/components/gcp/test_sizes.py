@@ -128,9 +128,14 @@ def test_a_guard_that_only_tells_empties_nothing():
     assert ran("idle", IDLE, guard=None) == ([], [])
 
 
+OWN = {"sizewell-project": "petsnap", "sizewell-stack": "dev-gcp"}
+
+
 def test_steps_have_names_of_their_own():
     pools = {"train-0": SCALED, "train-1": SCALED}
-    end = limits_plans.end_workflow(project="petsnap", region="us-central1", stack="dev-gcp", ends="2026-09-22")
+    end = limits_plans.end_workflow(
+        project="petsnap", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22"
+    )
     for source in (text(pools=pools), end):
         for names in names_of(source).values():
             assert len(set(names)) == len(names), names
@@ -144,7 +149,9 @@ def test_the_clocks_of_a_window_ask_for_its_edges():
 
 @pytest.mark.parametrize("early", [True, False])
 def test_the_hard_end_empties_what_has_the_label_and_nothing_else(early):
-    end = limits_plans.end_workflow(project="petsnap", region="us-central1", stack="dev-gcp", ends="2026-09-22")
+    end = limits_plans.end_workflow(
+        project="petsnap", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22"
+    )
     done = []
 
     def answer(method, url, query, body):
@@ -153,7 +160,7 @@ def test_the_hard_end_empties_what_has_the_label_and_nothing_else(early):
             return {}
         if url.endswith("/clusters"):
             pools = [{"name": "train", "autoscaling": {"enabled": True}}]
-            mine = {"name": "c1", "resourceLabels": {"sizewell-stack": "dev-gcp"}, "nodePools": pools}
+            mine = {"name": "c1", "resourceLabels": OWN, "nodePools": pools}
             return {"clusters": [mine, {"name": "c2", "resourceLabels": {}, "nodePools": pools}]}
         if url.endswith("/services"):
             return {"services": [{"name": "services/s1", "labels": {"sizewell-stack": "prod"}}]}
@@ -171,7 +178,7 @@ def fails(url, code, body):
             raise Failed(code, body)
         if at.endswith("/clusters"):
             pools = [{"name": name, "autoscaling": {"enabled": True}} for name in ("stuck", "train")]
-            return {"clusters": [{"name": "c", "resourceLabels": {"sizewell-stack": "dev-gcp"}, "nodePools": pools}]}
+            return {"clusters": [{"name": "c", "resourceLabels": OWN, "nodePools": pools}]}
         if at.endswith("/customJobs"):
             return {"customJobs": [{"name": "projects/p/customJobs/1"}]}
         done.append(at.rpartition("/")[2])
@@ -182,7 +189,9 @@ def fails(url, code, body):
 
 
 def test_an_end_that_fails_in_one_place_goes_on_in_all_others_and_is_heard_of():
-    end = limits_plans.end_workflow(project="p", region="us-central1", stack="dev-gcp", ends="2026-09-22")
+    end = limits_plans.end_workflow(
+        project="p", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22"
+    )
     answer, done = fails("/stuck:setAutoscaling", 400, {"message": "no"})
     with pytest.raises(Failed, match="asked again in an hour"):
         run(end, answer=answer, now=datetime(2026, 9, 22, tzinfo=UTC).timestamp())
@@ -191,7 +200,9 @@ def test_an_end_that_fails_in_one_place_goes_on_in_all_others_and_is_heard_of():
 
 @pytest.mark.parametrize(("reason", "heard"), [("SERVICE_DISABLED", False), ("IAM_PERMISSION_DENIED", True)])
 def test_an_api_that_is_off_has_nothing_to_end(reason, heard):
-    end = limits_plans.end_workflow(project="p", region="us-central1", stack="dev-gcp", ends="2026-09-22")
+    end = limits_plans.end_workflow(
+        project="p", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22"
+    )
     answer, done = fails("/services", 403, {"error": {"details": [{"reason": reason}]}})
     with pytest.raises(Failed) if heard else nullcontext():
         run(end, answer=answer, now=datetime(2026, 9, 22, tzinfo=UTC).timestamp())

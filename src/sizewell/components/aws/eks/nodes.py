@@ -147,6 +147,7 @@ class EksNodeGroup(Owned):
         tags = eks_scaling.group_tags(
             shape,
             pool=name,
+            project=pulumi.get_project(),
             stack=pulumi.get_stack(),
             cluster=args["cluster"],
             mode=args["capacity_mode"],

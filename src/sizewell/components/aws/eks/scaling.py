@@ -36,6 +36,7 @@ def group_tags(
     shape: Shape,
     *,
     pool: str,
+    project: str,
     stack: str,
     cluster: pulumi.Input[str],
     mode: str,
@@ -48,7 +49,7 @@ def group_tags(
 
     A capacity block comes and goes by its dates, so the autoscaler never sees it.
     """
-    found: dict[str, pulumi.Input[str]] = {"sizewell-stack": legal(stack)}
+    found: dict[str, pulumi.Input[str]] = {"sizewell-project": legal(project), "sizewell-stack": legal(stack)}
     if mode == "capacity-block":
         return found
     found[DISCOVERY] = cluster

@@ -136,7 +136,7 @@ class TtlGuard(Owned):
             f"{name}-end",
             trust=plans.assume_role("ssm.amazonaws.com"),
             description=f"Takes the machines of {stack} to zero",
-            inline={"machines": limits_plans.end_policy(region=region, stack=stack)},
+            inline={"machines": limits_plans.end_policy(region=region, project=pulumi.get_project(), stack=stack)},
             region=region,
         )
         account = parts.account_of(args, hand)
@@ -184,7 +184,14 @@ class TtlGuard(Owned):
                 "role_arn": starter.arn,
                 "input": pulumi.Output.all(document.name, hand.arn).apply(
                     lambda known: json.dumps(
-                        {"DocumentName": known[0], "Parameters": {"Role": [known[1]], "Stack": [legal(stack)]}}
+                        {
+                            "DocumentName": known[0],
+                            "Parameters": {
+                                "Role": [known[1]],
+                                "Project": [legal(pulumi.get_project())],
+                                "Stack": [legal(stack)],
+                            },
+                        }
                     )
                 ),
                 "retry_policy": {"maximum_event_age_in_seconds": 3600, "maximum_retry_attempts": 20},

@@ -11,7 +11,7 @@ from sizewell.components.limits import check_date, check_emails, check_ended, ch
 from sizewell.components.owned import OwnedArgs
 from sizewell.components.tags import legal, physical_name
 
-STACK_TAG = "sizewell-stack"
+STACK_TAG, PROJECT_TAG = "sizewell-stack", "sizewell-project"
 SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
 
 
@@ -94,9 +94,13 @@ def monitor_specification(stack: str) -> str:
     return json.dumps({"Tags": {"Key": f"user:{STACK_TAG}", "Values": [legal(stack)], "MatchOptions": ["EQUALS"]}})
 
 
-def end_policy(*, region: str, stack: str) -> str:
-    """Take the size of this stack's machines to zero, by tag; never data, keys or identities."""
-    own = {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": legal(stack)}}
+def end_policy(*, region: str, project: str, stack: str) -> str:
+    """Take the size of this stack's machines to zero, by its tags; never data, keys or identities.
+
+    Two projects may have a stack of one name in one account: the project's tag tells them apart.
+    """
+    tags = {PROJECT_TAG: legal(project), STACK_TAG: legal(stack)}
+    own = {"StringEquals": {f"aws:ResourceTag/{key}": value for key, value in tags.items()}}
     clusters = physical_name("sizewell", stack, limit=60)
     return plans.policy(
         [
@@ -176,7 +180,7 @@ def end_document() -> str:
             "schemaVersion": "0.3",
             "description": "Takes the machines of an expired stack to zero; keeps its data, and says what it kept",
             "assumeRole": "{{ Role }}",
-            "parameters": {"Role": {"type": "AWS::IAM::Role::Arn"}, "Stack": text},
+            "parameters": {"Role": {"type": "AWS::IAM::Role::Arn"}, "Project": text, "Stack": text},
             "mainSteps": [
                 {
                     "name": "End",
@@ -186,7 +190,7 @@ def end_document() -> str:
                     "inputs": {
                         "Runtime": "python3.11",
                         "Handler": "end",
-                        "InputPayload": {"Stack": "{{ Stack }}"},
+                        "InputPayload": {"Project": "{{ Project }}", "Stack": "{{ Stack }}"},
                         "Script": END_SCRIPT,
                     },
                     "outputs": [{"Name": "Report", "Selector": "$.Payload", "Type": "StringMap"}],
@@ -249,7 +253,7 @@ WAIT_S = 300  # for inference components, before their endpoint
 
 
 def end(events, context):
-    stack = events["Stack"]
+    own = {"sizewell-project": events["Project"], "sizewell-stack": events["Stack"]}
     report = {"ended": [], "kept": [], "failed": [], "wake": []}
 
     def attempt(arn, call, **inputs):
@@ -271,7 +275,7 @@ def end(events, context):
         wake = "aws autoscaling resume-processes --scaling-processes Launch --auto-scaling-group-name "
         report["wake"].append(wake + name)
 
-    filters = [{"Name": "tag:sizewell-stack", "Values": [stack]}]
+    filters = [{"Name": "tag:" + key, "Values": [value]} for key, value in own.items()]
     for page in scaling.get_paginator("describe_auto_scaling_groups").paginate(Filters=filters):
         for group in page["AutoScalingGroups"]:
             held = any(process["ProcessName"] == "Launch" for process in group.get("SuspendedProcesses", []))
@@ -284,7 +288,7 @@ def end(events, context):
                     MinSize=0,
                     DesiredCapacity=0,
                 )
-    tags = [{"Key": "sizewell-stack", "Values": [stack]}]
+    tags = [{"Key": key, "Values": [value]} for key, value in own.items()]
     arns = []
     for page in boto3.client("resourcegroupstaggingapi").get_paginator("get_resources").paginate(TagFilters=tags):
         arns += [resource["ResourceARN"] for resource in page["ResourceTagMappingList"]]

@@ -120,6 +120,7 @@ class TtlGuard(Owned):
                     workflow_plans.end_actions(
                         group=f"/subscriptions/{known[0]}/resourceGroups/{args['target']}",
                         identity=known[1],
+                        project=legal(pulumi.get_project()),
                         stack=legal(args["stack"]),
                     ),
                 )

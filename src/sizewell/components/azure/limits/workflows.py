@@ -116,8 +116,8 @@ def recurrences(schedule: ScheduleArgs) -> dict[str, dict[str, Any]]:
     return found
 
 
-def end_actions(*, group: Any, identity: Any, stack: str) -> dict[str, Any]:
-    """Takes the machines of a stack to zero: everything in its resource group that has its tag.
+def end_actions(*, group: Any, identity: Any, project: str, stack: str) -> dict[str, Any]:
+    """Takes the machines of a stack to zero: everything in its resource group that has its tags.
 
     AKS clusters stop whole; scale sets lose their autoscaling and their machines; Azure ML's compute and endpoints,
     which have no size zero that holds, go. Data, networks and keys stay: nothing here can name them.
@@ -131,7 +131,8 @@ def end_actions(*, group: Any, identity: Any, stack: str) -> dict[str, Any]:
         return call(method, uri, identity=identity, body=body)
 
     def for_each(loop: str, source: str, actions: Mapping[str, Any]) -> dict[str, Any]:
-        mine = {"equals": [f"@items('{loop}')?['tags']?['sizewell-stack']", stack]}
+        tags = {"sizewell-project": project, "sizewell-stack": stack}
+        mine = {"and": [{"equals": [f"@items('{loop}')?['tags']?['{key}']", tags[key]]} for key in tags]}
         return each(f"@body('{source}')?['value']", {f"{loop}-mine": when(mine, actions)}, after=[source])
 
     off = {"properties": {"enabled": False}}

@@ -86,7 +86,9 @@ class TtlGuard(Owned):
             call_log_level="LOG_ERRORS_ONLY",
             deletion_protection=False,
             source_contents=project.apply(
-                lambda known: limits_plans.end_workflow(project=known, region=region, stack=stack, ends=args["ends"])
+                lambda known: limits_plans.end_workflow(
+                    project=known, region=region, owner=pulumi.get_project(), stack=stack, ends=args["ends"]
+                )
             ),
         )
         starter = parts.account(

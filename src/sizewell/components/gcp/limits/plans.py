@@ -9,9 +9,9 @@ from sizewell.components.gcp.checks import check_region
 from sizewell.components.gcp.limits.workflows import attempt, call, each, source
 from sizewell.components.limits import check_date, check_ended
 from sizewell.components.owned import OwnedArgs
-from sizewell.components.tags import legal, physical_name
+from sizewell.components.tags import legal, physical_name, short_hash
 
-LABEL = "sizewell-stack"
+LABEL, PROJECT_LABEL = "sizewell-stack", "sizewell-project"
 HOURLY = "7 * * * *"  # past the hour, when schedulers are busiest
 # What the hand may do. It may look at and resize clusters, delete services (they hold no data) and stop jobs; nothing
 # here reaches a bucket, a disk, a key or an identity.
@@ -65,15 +65,15 @@ def hand(stack: str, region: str) -> str:
     return physical_name("sizewell", f"ttl-{stack}", f"{guard_name(region)}-end", limit=30)
 
 
-def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
+def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str) -> str:
     """The workflow that ends a stack: before its date it returns at once; then it may run every hour, to the same end.
 
     Pools stop following load (an autoscaler would bring machines back) and go to zero, the cluster's own system pool
     with them; Cloud Run services are deleted, jobs on Vertex AI cancelled, models taken off their endpoints. Data stay.
     What fails stops nothing else: the run goes on to the rest and fails at its end, and the next hour's tries again.
+    `owner` is the Pulumi project: what is ended carries both labels, and an endpoint, which takes none, their mark.
     """
-    label = legal(stack)
-    prefix = physical_name("sizewell", stack, limit=60)
+    label, mine = legal(stack), legal(owner)
     gke, vertex = "https://container.googleapis.com/v1", f"https://{region}-aiplatform.googleapis.com/v1"
     here = f"projects/{project}/locations/{region}"
     pool = f'${{"{gke}/{here}/clusters/" + cluster.name + "/nodePools/" + pool.name'
@@ -96,7 +96,7 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
             "cluster",
             "clusters",
             [{"each_pool": each("pool", "${cluster.nodePools}", pools)}],
-            only=f'${{default(map.get(cluster, ["resourceLabels", "{LABEL}"]), "") == "{label}"}}',
+            only=_labelled("cluster", "resourceLabels", stack=label, owner=mine),
         ),
     ]
     services = [
@@ -108,10 +108,11 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
                 {"delete": call("delete", '${"https://run.googleapis.com/v2/" + service.name}')},
                 {"deleted": {"assign": [{"ended": "${list.concat(ended, service.name)}"}]}},
             ],
-            only=f'${{default(map.get(service, ["labels", "{LABEL}"]), "") == "{label}"}}',
+            only=_labelled("service", "labels", stack=label, owner=mine),
         ),
     ]
-    busy = f'labels.{LABEL}="{label}" AND (state="JOB_STATE_RUNNING" OR state="JOB_STATE_PENDING")'
+    labelled = f'labels.{LABEL}="{label}" AND labels.{PROJECT_LABEL}="{mine}"'
+    busy = f'{labelled} AND (state="JOB_STATE_RUNNING" OR state="JOB_STATE_PENDING")'
     jobs = [
         {"jobs": call("get", f"{vertex}/{here}/customJobs", query={"filter": busy})},
         _of_each(
@@ -136,7 +137,7 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
             "endpoint",
             "endpoints",
             [{"each_model": each("model", '${default(map.get(endpoint, "deployedModels"), [])}', models)}],
-            only=f'${{text.match_regex(endpoint.displayName, "^{prefix}-")}}',
+            only=f'${{text.match_regex(endpoint.displayName, "-{endpoint_mark(owner, stack)}$")}}',
         ),
     ]
     early = {"condition": f'${{sys.now() < time.parse("{ends}T00:00:00Z")}}', "return": f"{stack} ends on {ends}"}
@@ -152,6 +153,25 @@ def end_workflow(*, project: str, region: str, stack: str, ends: str) -> str:
         {"report": {"return": "${ended}"}},
     ]
     return source(steps)
+
+
+def endpoint_mark(owner: str, stack: str) -> str:
+    """What the display name of a stack's Vertex AI endpoints ends in: the provider gives them no labels.
+
+    >>> endpoint_mark("sizewell", "dev") == endpoint_mark("sizewell", "dev-gcp")
+    False
+    """
+    return short_hash(owner, stack)
+
+
+def _labelled(item: str, labels: str, *, stack: str, owner: str) -> str:
+    """A condition: the listed thing has the labels of the stack and its project."""
+    both = ((LABEL, stack), (PROJECT_LABEL, owner))
+    return (
+        "${"
+        + " and ".join(f'default(map.get({item}, ["{labels}", "{key}"]), "") == "{is_}"' for key, is_ in both)
+        + "}"
+    )
 
 
 def failures(workflow: str) -> str:

@@ -5,11 +5,13 @@ from pulumi_gcp import compute, projects, serviceaccount, vertex, workflows
 
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.gcp import parts
+from sizewell.components.gcp.limits.plans import endpoint_mark
 from sizewell.components.gcp.services import plans as service_plans
 from sizewell.components.gcp.services.args import VertexEndpointArgs, VertexTrainingArgs
 from sizewell.components.gcp.services.checks import check_endpoint, check_training
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
+from sizewell.components.tags import physical_name
 
 
 class VertexTraining(Owned):
@@ -159,7 +161,9 @@ class VertexEndpoint(Owned):
                 **container,
             },
             endpoint_config={
-                "endpoint_display_name": self.physical(name, 128),
+                "endpoint_display_name": physical_name(
+                    self.physical(name, 119), endpoint_mark(pulumi.get_project(), pulumi.get_stack()), limit=128
+                ),
                 "dedicated_endpoint_enabled": False,
                 "private_service_connect_config": {
                     "enable_private_service_connect": True,
