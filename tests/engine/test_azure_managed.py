@@ -11,12 +11,15 @@ import pytest
 COMPONENTS = Path(__file__).parents[1] / "components"
 sys.path[:0] = [str(COMPONENTS), str(COMPONENTS / "aws"), str(COMPONENTS / "azure")]
 
-from azure_decisions import CONTAINERS, KUBERNETES, ML  # noqa: E402
+from azure_decisions import CONTAINERS, KUBERNETES, ML, SETTINGS  # noqa: E402
 
 
-def stack_up(engine, stack):
+def stack_up(engine, stack, decision):
     engine.run("stack", "init", stack)
     engine.run("config", "set", "-s", stack, "sizewell:deletionProtection", "false")  # keys would stay otherwise
+    if decision is KUBERNETES:
+        engine.run("config", "set", "-s", stack, "sizewell:registry", "petsnap.azurecr.io/mirror")
+        engine.run("config", "set", "-s", stack, "--path", "sizewell:registries[0]", SETTINGS.registries[0])
     for name, container in CONTAINERS.items():
         engine.run("config", "set", "-s", stack, "--path", f"sizewell:azureml.{name}.image", container["image"])
     engine.up(stack)
@@ -34,7 +37,7 @@ def nothing_changes(engine, stack):
 def test_up_changes_nothing_twice_and_destroy_leaves_nothing(engine, decision):
     stack = decision.stack
     decision.write(engine.project / "stacks" / "decisions" / f"{stack}.json")
-    stack_up(engine, stack)
+    stack_up(engine, stack, decision)
     assert len(engine.cloud("azure-native")) > 35
     nothing_changes(engine, stack)
     engine.destroy(stack)

@@ -18,7 +18,7 @@ from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, ENVIRONMENTS, nor
 KEYS = (
     "environment", "accounts", "organization", "zones", "network", "deletionProtection", "kubeconfig", "cluster", "run",
     "images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts",
-    "billingAccount", "fileAdmins", "access", "notify",
+    "billingAccount", "fileAdmins", "access", "notify", "registries",
 )  # fmt: skip
 BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
 ACCOUNTS = {  # cloud -> how an account is written, in a pattern and in words

@@ -1,5 +1,6 @@
 """What a stack's configuration says beyond its decision: which accounts it may touch, and an existing network."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,11 @@ from sizewell.launch.adopted import Adopted, read_adopted
 from sizewell.launch.run import Run, read_run
 from sizewell.sizing.errors import ConfigError, Fault
 
+_REGISTRY = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.ContainerRegistry/registries/[A-Za-z0-9]{5,50}",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -21,7 +27,8 @@ class Settings:
     reviewed steps that end a prod stack: set it, `pulumi up`, then `pulumi destroy`. `runs` are what runs for each
     workload; without one nothing is started. `kubeconfig` and `cluster` name a cluster that is there already: the
     stack then builds queues and jobs on it, and no machines. `images` are machine images by pool, where the vendor's
-    own has not what the machines need. `access` is the way to the API of clusters that the stack builds.
+    own has not what the machines need. `access` is the way to the API of clusters that the stack builds. `registries`
+    are ids of the container registries (Azure) that machines and clusters may pull from.
     """
 
     project: str
@@ -36,6 +43,7 @@ class Settings:
     kubeconfig: pulumi.Output[str] | None = None
     images: dict[str, str] = field(default_factory=dict)
     access: Access | None = None
+    registries: tuple[str, ...] = ()
 
     def namespace(self, workload: str) -> str:
         """The Kubernetes namespace in which a workload's pods run, and whose account writes its checkpoints."""
@@ -70,6 +78,13 @@ def read_settings() -> Settings:
     faults += check_notify(config.get_object("notify") or {})
     if not isinstance(images, dict) or not all(isinstance(image, str) for image in images.values()):
         faults.append(Fault(path="sizewell:images", found=images, allowed="a mapping of pools to machine images"))
+    registries = config.get_object("registries") or []
+    if not isinstance(registries, list) or not all(_REGISTRY.fullmatch(str(registry)) for registry in registries):
+        allowed = (
+            "a list of ids as /subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.ContainerRegistry/"
+            "registries/NAME"
+        )
+        faults.append(Fault(path="sizewell:registries", found=registries, allowed=allowed))
     access = None if (stated := config.get("access")) is None else read_access(_plain(config, stated))
     if isinstance(access, list):
         faults += access
@@ -97,6 +112,7 @@ def read_settings() -> Settings:
         kubeconfig=kubeconfig,
         images=images,
         access=access,
+        registries=tuple(map(str, registries)),
     )
 
 

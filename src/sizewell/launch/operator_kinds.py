@@ -32,7 +32,12 @@ class UpgradePolicy(_Kind):
     drain: dict[str, Any] | None = None
 
 
+class ConfigMapName(_Kind):
+    name: str
+
+
 class OfedDriver(Image):
+    repoConfig: ConfigMapName | None = None
     forcePrecompiled: bool | None = None
     upgradePolicy: UpgradePolicy | None = None
     startupProbe: dict[str, int] | None = None
@@ -83,7 +88,12 @@ class AmdMetrics(_Kind):
     tolerations: list[dict[str, Any]] = []
 
 
+class AmdCommon(_Kind):
+    initContainerImage: str | None = None
+
+
 class DeviceConfig(_Kind):
+    commonConfig: AmdCommon | None = None
     driver: AmdDriver
     devicePlugin: AmdDevicePlugin | None = None
     metricsExporter: AmdMetrics | None = None

@@ -12,6 +12,7 @@ SETTINGS = Settings(
     stack="dev-azure",
     organization="petsnap",
     accounts=("00000000-0000-0000-0000-000000000003",),
+    registries=("/subscriptions/0000/resourceGroups/images/providers/Microsoft.ContainerRegistry/registries/petsnap",),
 )
 DATA = Storage(kind="managed-lustre", bytes=12 * 10**12, location="az://petsnap/images")
 KUBERNETES = decision(
@@ -62,4 +63,4 @@ ML = decision(
     workload("lab", "notebook", pool("azure", "Standard_NC4as_T4_v3", "t4", 1, managed="azureml"), schedule=HOURS),
 )
 CONTAINERS = {"chat": {"image": "petsnap.azurecr.io/vllm:0.11.0"}}
-CONFIG = {"sizewell:azureml": json.dumps(CONTAINERS)}
+CONFIG = {"sizewell:azureml": json.dumps(CONTAINERS), "sizewell:registry": "petsnap.azurecr.io/mirror"}

@@ -43,6 +43,7 @@ LIVE_CLUSTER = {
     "zones": ["1", "2", "3"],
     "api_subnet_id": f"{NETWORK}/virtualNetworks/net/subnets/kubernetes-api",
     "admin_groups": ["00000000-0000-0000-0000-00000000000a"],
+    "registries": ["/subscriptions/0000/resourceGroups/r/providers/Microsoft.ContainerRegistry/registries/petsnap"],
     "disk_encryption_set_id": "/subscriptions/0000/resourceGroups/keys/providers/Microsoft.Compute/diskEncryptionSets/d",
     "secrets_key": {"key_url": "https://keys.vault.azure.net/keys/secrets/1", "vault_id": VAULT},
     "system_nodes": 3,
@@ -165,6 +166,8 @@ def test_the_driver_has_one_owner_and_infiniband_the_one_that_loads_peermem():
         "enabled": True,
         "repository": "petsnap.azurecr.io/nvcr/nvidia",
         "rdma": {"enabled": True},
+        "repoConfig": {"configMapName": "packages"},
+        "manager": {"repository": "petsnap.azurecr.io/nvcr/nvidia/cloud-native"},
     }
     assert values["nfd"] == {"enabled": False}  # it comes with the network operator
     assert all(one["version"].lstrip("v")[0].isdigit() for one in charts.values())
@@ -226,12 +229,75 @@ def test_the_guard_asks_the_exporter_that_the_machines_have(size, metric):
     assert [item["kind"] for item in found.values()].count("PodMonitor") == 1, "somebody reads it"
 
 
-@pytest.mark.parametrize(("size", "owner"), [("NV36ads_A10_v5", "Install"), ("NC24ads_A100_v4", "None")])
-def test_virtual_gpus_have_the_driver_that_aks_installs(size, owner):
-    one = made(AksGpuPool, "x", {**POOL, "vm_size": f"Standard_{size}", "capacity_mode": "on-demand"})
+@pytest.mark.parametrize(
+    ("size", "owner"), [("NV36ads_A10_v5", "Install"), ("NC24ads_A100_v4", "Install"), ("ND96is_MI300X_v5", "None")]
+)
+def test_the_driver_is_aks_s_but_for_gpus_that_it_has_none_for(size, owner):
+    region = "eastus2" if "MI300X" in size else "eastus"
+    args = {**POOL, "region": region, "vm_size": f"Standard_{size}", "capacity_mode": "on-demand"}
+    one = made(AksGpuPool, "x", args)
     nodes = only(one, "azure-native:containerservice:AgentPool").inputs
     assert nodes["gpuProfile"] == {"driver": owner}
     assert nodes["nodeLabels"].get("nvidia.com/gpu.deploy.driver") == ("false" if owner == "Install" else None)
+
+
+FOREIGN = re.compile(r"\b(nvcr\.io|registry\.k8s\.io|docker\.io|quay\.io|ghcr\.io|gcr\.io)/")
+
+
+def images_of(value):
+    """Every text in chart values or objects that names an image or a repository of images."""
+    if isinstance(value, dict):
+        return [text for key, item in value.items() for text in images_of(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in images_of(item)]
+    return [value] if isinstance(value, str) and ("/" in value or FOREIGN.search(value)) else []
+
+
+@pytest.mark.parametrize("infiniband", [True, False])
+@pytest.mark.parametrize("runtimes", [["cuda"], ["rocm"], ["cuda", "rocm"]])
+def test_with_a_mirror_nothing_names_another_registry(runtimes, infiniband):
+    mirror = "petsnap.azurecr.io/mirror"
+    both = {"runtimes": runtimes, "infiniband": infiniband, "registry": mirror}
+    charts = aks_plans.charts(driver="operator", **both)
+    objects = aks_plans.objects(amd_driver_image="petsnap.azurecr.io/amdgpu-driver", **both)
+    named = images_of([chart["values"] for chart in charts.values()] + [item.get("spec") for item in objects.values()])
+    assert not [text for text in named if FOREIGN.search(text)]
+    wanted = aks_plans.mirror_images(runtimes=runtimes, driver="operator", infiniband=infiniband)
+    repositories = {mirror + image.partition("/")[2].rpartition(":")[0].join(("/", "")) for image in wanted}
+    given = {text.rpartition(":")[0] or text for text in named if text.startswith(mirror)}
+    # a chart puts the name of an image behind a repository
+    assert all(any(one.startswith(base) for base in given) for one in repositories), repositories - given
+
+
+def test_driver_containers_install_packages_from_azure_s_own_mirror():
+    resources = made(AksOperators, "x", FABRIC, "prod-azure")
+    maps = [one.inputs for one in resources if one.type == "kubernetes:core/v1:ConfigMap"]
+    assert {one["metadata"]["namespace"] for one in maps} >= {"gpu-operator", "network-operator"}
+    hosts = {line.split()[2] for one in maps for line in one["data"]["custom-repo.list"].splitlines()}
+    assert hosts == {"http://azure.archive.ubuntu.com/ubuntu/"}
+
+
+def test_kubelets_may_pull_and_do_nothing_else():
+    roles = [
+        one.inputs
+        for one in made(AksCluster, "cluster", LIVE_CLUSTER, "prod-azure")
+        if one.type == "azure-native:authorization:RoleAssignment" and one.name.startswith("cluster-pulls")
+    ]
+    assert [one["scope"] for one in roles] == LIVE_CLUSTER["registries"]
+    assert not [
+        one
+        for one in made(AksCluster, "cluster", CLUSTER)
+        if one.type == "azure-native:authorization:RoleAssignment" and "pulls" in one.name
+    ]
+
+
+def test_a_stop_or_start_that_fails_is_heard_of():
+    resources = made(AksGpuPool, "chat", POOL)
+    workflows = {one.name for one in resources if one.type == "azure-native:logic:Workflow"}
+    alerts = [one for one in resources if one.type == "azure-native:monitor:MetricAlert"]
+    assert {one.name.removesuffix("-failed") for one in alerts} == workflows
+    assert len(workflows) == 3  # idle, and both ends of the day
+    assert all(one.inputs["actions"] for one in alerts)
 
 
 def test_kubeconfig_holds_nothing_that_lasts():

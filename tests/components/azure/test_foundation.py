@@ -21,6 +21,7 @@ MACHINES = {
     "disk_gib": 128,
     "writer": WRITER,
 }
+REGISTRY = "/subscriptions/0000/resourceGroups/r/providers/Microsoft.ContainerRegistry/registries/petsnap"
 GROUP = "/subscriptions/0000/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/h100"
 FORMS = {
     "network-dev": (Network, {**OWNED, "region": "eastus"}),
@@ -46,14 +47,16 @@ FORMS = {
         {
             **PROD,
             **MACHINES,
+            "region": "eastus2",
             "vm_size": "Standard_ND96isr_MI300X_v5",
             "nodes_min": 2,
             "nodes_initial": 2,
             "nodes_max": 4,
-            "capacity_mode": "reservation",
-            "reservation": GROUP,
+            "capacity_mode": "on-demand",
             "gang": True,
+            "registries": [REGISTRY],
             "guard": {**GUARD, "action": "notify"},
+            "notify": ["ml-platform@example.com"],
         },
     ),
     "checkpoints-dev": (CheckpointStore, DEV_STORE),

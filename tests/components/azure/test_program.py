@@ -55,6 +55,31 @@ def test_kubernetes_is_one_cluster_with_a_pool_for_each_workload_and_its_data():
     assert all(any(t["key"] == "sku" for t in one["tolerations"]) for one in flavors)
 
 
+def refused_pulls(config, settings, monkeypatch):
+    """What an update is refused for, before anything is built."""
+    made = []
+
+    def body():
+        with pytest.raises(ConfigError) as raised:
+            program.build(KUBERNETES, KUBERNETES.workloads, settings)
+        made.append(str(raised.value))
+
+    monkeypatch.setattr("pulumi.runtime.is_dry_run", lambda: False)
+    resources = record(body, stack="staging-azure", config=config)
+    assert not [one for one in resources if one.custom and not one.type.startswith("pulumi:")]
+    return made[0]
+
+
+def test_a_cluster_whose_machines_can_pull_nothing_is_refused_before_anything_is_built(monkeypatch):
+    bare = dataclasses.replace(SETTINGS, registries=())
+    text = refused_pulls({}, bare, monkeypatch)
+    assert "sizewell:registry: is missing" in text
+    assert "nvcr.io/nvidia/k8s/dcgm-exporter" in text
+    text = refused_pulls(CONFIG, bare, monkeypatch)
+    assert "sizewell:registries: does not name petsnap.azurecr.io" in text
+    assert "az acr show --name petsnap" in text
+
+
 def test_pools_of_one_cluster_come_one_after_the_other():
     resources = built(KUBERNETES)
     pools = {one.name: one for one in resources if one.type == "azure-native:containerservice:AgentPool"}
@@ -144,7 +169,7 @@ def test_an_adopted_network_is_used_as_it_is():
         "kubernetes_subnet_id": "/subscriptions/0000/resourceGroups/ours/subnets/k",
         "files_subnet_id": "/subscriptions/0000/resourceGroups/ours/subnets/f",
     }
-    resources = built(KUBERNETES, Settings(project="sizewell", stack="staging-azure", network=there))
+    resources = built(KUBERNETES, Settings(project="sizewell", stack="staging-azure", network=there, registries=SETTINGS.registries))
     assert not [one for one in resources if one.type == "azure-native:network:VirtualNetwork"]
     pools = {one.inputs["vnetSubnetID"] for one in resources if one.type == "azure-native:containerservice:AgentPool"}
     assert pools == {there["kubernetes_subnet_id"]}

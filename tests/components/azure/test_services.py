@@ -6,6 +6,7 @@ import pulumi
 import pytest
 from aws_recording import record
 from azure_recording import (
+    GUARD,
     NETWORK,
     OWNED,
     PLACE,
@@ -28,10 +29,26 @@ from sizewell.components.azure.keys.vault import CustomerKeys
 from sizewell.components.azure.limits import plans as limits_plans
 from sizewell.components.azure.limits import workflows as workflow_plans
 from sizewell.components.azure.limits.guards import BudgetAlarms, EndRights, TtlGuard
+from sizewell.components.azure.nodes import GpuScaleSet
 from sizewell.components.azure.openai.account import OpenAiAccount, _key_parts
 from sizewell.components.azure.storage import plans as storage_plans
 from sizewell.components.azure.storage.shared import SharedStorage
 
+RESERVATION = "/subscriptions/0000/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/mi300x"
+MACHINES_OF_A_JOB = {
+    **PROD,
+    **PLACE,
+    "region": "eastus2",
+    "security_group_id": f"{NETWORK}/networkSecurityGroups/nodes",
+    "zones": ["1"],
+    "vm_size": "Standard_ND96isr_MI300X_v5",
+    "nodes_min": 0,
+    "nodes_initial": 2,
+    "nodes_max": 4,
+    "capacity_mode": "on-demand",
+    "gang": True,
+    "disk_gib": 128,
+}
 BUDGET = {
     **OWNED,
     "region": "eastus",
@@ -338,6 +355,41 @@ def test_a_scale_set_that_the_guard_emptied_stays_empty_and_the_morning_starts_i
     assert by_name["start-0"]["capacity"]["minimum"] == "2"
     assert by_name["hours-0"]["capacity"]["default"] == "0"
     assert [one["name"] for one in day if one["rules"]] == ["hours-0", "hours-1"]
+
+
+def test_a_scale_set_goes_only_where_every_machine_was_seen():
+    """Azure scales in where every rule holds: one of them counts the machines that report."""
+    from sizewell.components.azure.plans import SEEN, idle_rules
+
+    guard = {"action": "scale-to-zero", "min_utilization_percent": 5, "window_s": 2700, "grace_s": 3600}
+    quiet, seen = (one["metric_trigger"] for one in idle_rules(guard, scale_set_id="set", nodes_min=0))
+    assert (quiet["metric_name"], quiet["operator"]) == ("GpuUtilization", "LessThan")
+    assert (seen["metric_name"], seen["operator"]) == ("Reporting", "GreaterThanOrEqual")
+    assert (seen["statistic"], seen["time_aggregation"], seen["divide_per_instance"]) == ("Sum", "Average", True)
+    machines, minutes = 4, 105
+    for silent, judged in ((0, True), (1, False)):
+        samples = [machines - silent] * minutes  # the sum of what each machine says, minute by minute
+        share = sum(samples) / minutes / machines
+        assert (share >= seen["threshold"] == SEEN) is judged
+
+
+def test_machines_of_one_job_are_never_taken_from_a_reservation():
+    args = {**MACHINES_OF_A_JOB, "capacity_mode": "reservation", "reservation": RESERVATION}
+    assert ("capacity_mode", True) in {
+        (at, "single placement group" in text) for at, text in refusals(GpuScaleSet, args)
+    }
+
+
+def test_a_scale_set_tells_of_idleness_and_of_changes_of_size():
+    from azure_recording import made
+
+    args = {**MACHINES_OF_A_JOB, "guard": {**GUARD, "action": "notify"}, "notify": ["ml-platform@example.com"]}
+    resources = made(GpuScaleSet, "x", args)
+    group = only(resources, "azure-native:monitor:ActionGroup").inputs
+    assert [one["emailAddress"] for one in group["emailReceivers"]] == ["ml-platform@example.com"]
+    assert only(resources, "azure-native:monitor:MetricAlert").inputs["actions"]
+    (told,) = only(resources, "azure-native:monitor:AutoscaleSetting").inputs["notifications"]
+    assert told["email"]["customEmails"] == ["ml-platform@example.com"]
 
 
 def test_a_writer_s_role_does_not_hang_below_the_lock_of_the_checkpoints():

@@ -83,8 +83,12 @@ class GpuScaleSetArgs(OwnedArgs):
     """Shell commands that run at first boot after the metrics agent; holds no secrets."""
     writer: NotRequired[WriterArgs]
     """Checkpoint store of the workload."""
+    registries: NotRequired[list[str]]
+    """Ids of the container registries that the machines pull images from."""
     guard: NotRequired[GuardArgs]
     """Idle guard."""
+    notify: NotRequired[list[str]]
+    """E-mail addresses that hear of idleness, and of a stop that failed, beside the stack's receivers."""
     schedule: NotRequired[ScheduleArgs]
     """Working hours."""
 

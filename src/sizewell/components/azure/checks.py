@@ -8,6 +8,7 @@ from typing import Any
 from sizewell.components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
 from sizewell.components.azure.plans import PRIVATE_ZONES, WINDOWS_ZONES
 from sizewell.components.faults import Faults, check_counts, check_guard, check_offered, check_owned, check_schedule
+from sizewell.components.limits import check_emails
 from sizewell.components.machines import offered_elsewhere
 from sizewell.sizing.catalog import buildable
 from sizewell.sizing.catalog.records import Shape
@@ -78,6 +79,15 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
         check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:
             check_gang(faults, args, shape)
+            faults.must(
+                args.get("capacity_mode") != "reservation",
+                "capacity_mode",
+                "must not be reservation for machines of one job: Azure takes reserved machines only into scale sets "
+                "without a single placement group, which is their InfiniBand partition "
+                "(learn.microsoft.com/azure/virtual-machines/capacity-reservation-associate-virtual-machine-scale-set)",
+                fix="use AKS (AksGpuPool takes the reservation), or another capacity_mode",
+            )
+    check_emails(faults, args, "notify")
     image = args.get("image", _AN_IMAGE)
     faults.must(
         bool(_IMAGE.fullmatch(str(image))),

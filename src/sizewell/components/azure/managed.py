@@ -14,6 +14,7 @@ from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside
 from sizewell.sizing.billing import standing
+from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 Pair = tuple[Workload, Pool]
@@ -175,6 +176,57 @@ def mirrors() -> dict[str, str]:
     return {key: value for key, value in found.items() if value}
 
 
+def check_pulls(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> None:
+    """Where machines of a cluster could not pull what runs on them, a preview warns, and an update ends with a
+    ConfigError before anything is built: a cluster without its operators bills, and no guard sees its GPUs.
+
+    The network that the stack builds reaches Azure's own services alone: images of others come from a mirror there.
+    """
+    pairs = [pair for pair in pairs if target_of(*pair) == "kubernetes"]
+    if faults := pull_faults(decision, pairs, settings):
+        error = ConfigError(faults, subject=f"configuration of {pulumi.get_stack()}")
+        if not pulumi.runtime.is_dry_run():
+            raise error
+        pulumi.log.warn(str(error))
+
+
+def pull_faults(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> list[Fault]:
+    """What of the operators' and the runs' images the machines of the clusters could not pull."""
+    from sizewell.components.azure.aks.args import operators_args
+    from sizewell.components.azure.aks.plans import mirror_images
+
+    faults = []
+    operators, named = operators_args(decision, pairs), mirrors()
+    if pairs and not settings.network and operators["runtimes"] and "registry" not in named:
+        images = mirror_images(
+            runtimes=operators["runtimes"],
+            driver=operators.get("driver", "operator"),
+            infiniband=operators["infiniband"],
+        )
+        message = (
+            "is missing: the network that this stack builds reaches Azure's own services alone, and without its "
+            f"operators' images no GPU is counted and no guard sees one: {', '.join(images)}"
+        )
+        fix = (
+            "az acr import --name NAME --source IMAGE --image mirror/REPOSITORY:TAG for each, then "
+            "pulumi config set sizewell:registry NAME.azurecr.io/mirror"
+        )
+        faults.append(Fault(path="sizewell:registry", message=message, fix=fix))
+    held = {registry.rpartition("/")[2].lower() for registry in settings.registries}
+    ran = [settings.runs[workload.spec.name].image for workload, _ in pairs if workload.spec.name in settings.runs]
+    for image in dict.fromkeys([*named.values(), *ran]):
+        host = image.partition("/")[0].lower()
+        name = host.removesuffix(".azurecr.io")
+        if host != name and name not in held:
+            message = f"does not name {host}, from which the cluster would pull {image}: its machines have no right to"
+            fix = (
+                f"pulumi config set --path 'sizewell:registries[{len(held)}]' "
+                f"$(az acr show --name {name} --query id --output tsv)"
+            )
+            faults.append(Fault(path="sizewell:registries", message=message, fix=fix))
+    return faults
+
+
 def zones_of(place: dict[str, Any]) -> Any:
     """Private DNS zones by service, as the network made or an adopted one names them."""
     if "private_dns_zone_ids" in place:
@@ -213,6 +265,7 @@ def build_ml(
         elif workload.kind == "inference":
             container = containers.container_of("azureml", one, allowed=ENDPOINT_KEYS, example=EXAMPLE)
             args = {**to.endpoint_args(decision, workload, pool, container), **inside}
+            args |= {"registries": list(settings.registries)} if settings.registries else {}
             endpoint = AmlOnlineEndpoint.of(one, args, opts=options)
             outputs[one] = {"endpoint": endpoint.endpoint_name}
         else:

@@ -151,7 +151,7 @@ class Network(Owned):
 
     @staticmethod
     def _rules(cidr: str, *, kubernetes: bool) -> list[dict[str, object]]:
-        """Everything inside the network, HTTPS to Azure's services, nothing else in either direction.
+        """Everything inside the network, HTTPS to Azure's services, packages from Azure's mirror, nothing else.
 
         With AKS the overlay's pods are inside too: their packets leave a machine with their own addresses
         (learn.microsoft.com/azure/aks/concepts-network-azure-cni-overlay), and its load balancers look for live ones.
@@ -174,6 +174,19 @@ class Network(Owned):
                 {**allowed, **balancer, "name": "balancer-in", "priority": 120, "direction": "Inbound"},
                 {**allowed, **both, "name": "pods-out", "priority": 110, "direction": "Outbound"},
             ]
+        rules.append(  # azure.archive.ubuntu.com, which has no HTTPS; signatures of the packages are what is trusted
+            {
+                "name": "packages-to-AzureCloud",
+                "priority": 190,
+                "direction": "Outbound",
+                "access": "Allow",
+                "protocol": "Tcp",
+                "source_address_prefix": cidr,
+                "source_port_range": "*",
+                "destination_address_prefix": "AzureCloud",
+                "destination_port_range": "80",
+            }
+        )
         for number, service in enumerate([*SERVICES, *(KUBERNETES_SERVICES if kubernetes else ())]):
             rules.append(
                 {

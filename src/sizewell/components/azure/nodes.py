@@ -10,6 +10,7 @@ from sizewell.components.azure.args import GpuScaleSetArgs, guid
 from sizewell.components.azure.checks import check_pool
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
+from sizewell.components.notify import hooks, receivers, with_emails
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
 
@@ -54,6 +55,7 @@ class GpuScaleSet(Owned):
         )
         scale_set = self._scale_set(name, args, shape, identity)
         self._metrics_role(name, scale_set, identity)
+        parts.pulls(self, name, args.get("registries", []), identity.principal_id)
         self._writer(name, args, identity)
         self._autoscale(name, args, scale_set)
 
@@ -178,6 +180,24 @@ class GpuScaleSet(Owned):
         guard, schedule = args.get("guard"), args.get("schedule")
         if guard is None and schedule is None:
             return
+        notify = with_emails(receivers(), args.get("notify"))
+        told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
+        if guard is not None:
+            self.make(
+                monitor.MetricAlert,
+                f"{name}-idle",
+                resource_group_name=args["resource_group"],
+                location="global",
+                description=(
+                    f"{name}: under {guard['min_utilization_percent']:g} % for {guard['window_s'] // 60} minutes"
+                ),
+                enabled=True,
+                severity=3,
+                scopes=[scale_set.id],
+                **plans.idle_alert(guard),
+                actions=[{"action_group_id": told.id}],
+                auto_mitigate=True,
+            )
         self.make(
             monitor.AutoscaleSetting,
             f"{name}-size",
@@ -185,6 +205,14 @@ class GpuScaleSet(Owned):
             location=args["region"],
             enabled=True,
             target_resource_uri=scale_set.id,
+            # of every change of size, and of one that failed: no machines that are billed unheard
+            notifications=[
+                {
+                    "operation": "Scale",
+                    "email": {"custom_emails": list(notify["emails"])},
+                    "webhooks": [{"service_uri": pulumi.Output.secret(uri)} for uri in hooks(notify).values()],
+                }
+            ],
             profiles=plans.autoscale_profiles(
                 nodes_min=args["nodes_min"],
                 nodes_initial=args["nodes_initial"],

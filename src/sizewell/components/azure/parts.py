@@ -5,12 +5,14 @@ from operator import itemgetter
 from typing import Any
 
 import pulumi
-from pulumi_azure_native import authorization, managedidentity, monitor, network
+from pulumi_azure_native import authorization, logic, managedidentity, monitor, network
 
 from sizewell.components.azure import plans
 from sizewell.components.azure.args import WriterArgs, guid
 from sizewell.components.notify import hooks, receivers, with_emails
 from sizewell.components.owned import Owned
+
+SINGLE_RESOURCE = "Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria"
 
 
 def subscription(owner: Owned) -> pulumi.Output[str]:
@@ -159,6 +161,49 @@ def action_group(owner: Owned, name: str, args: Mapping[str, Any], emails: Seque
         ],
         **({"webhook_receivers": addresses} if addresses else {}),
     )
+
+
+def failed_runs(
+    owner: Owned,
+    name: str,
+    args: Mapping[str, Any],
+    *,
+    workflow: logic.Workflow,
+    description: str,
+    told: monitor.ActionGroup,
+) -> monitor.MetricAlert:
+    """Says that a run of a Logic App failed: what should have stopped bills on."""
+    failed = {
+        "criterionType": "StaticThresholdCriterion",
+        "name": "failed",
+        "metricNamespace": "Microsoft.Logic/workflows",
+        "metricName": "RunsFailed",
+        "operator": "GreaterThan",
+        "threshold": 0.0,
+        "timeAggregation": "Total",
+    }
+    return owner.make(
+        monitor.MetricAlert,
+        f"{name}-failed",
+        resource_group_name=args["resource_group"],
+        location="global",
+        description=description,
+        enabled=True,
+        severity=1,
+        scopes=[workflow.id],
+        evaluation_frequency="PT1H",
+        window_size="PT1H",
+        # camelCase: the SDK does not know which of three kinds of criteria this is
+        criteria={"odataType": SINGLE_RESOURCE, "allOf": [failed]},
+        actions=[{"action_group_id": told.id}],
+        auto_mitigate=True,
+    )
+
+
+def pulls(owner: Owned, name: str, registries: Sequence[str], principal: pulumi.Input[str]) -> None:
+    """AcrPull on each registry, by its id, and nothing else there."""
+    for number, registry in enumerate(registries):
+        assign(owner, f"{name}-pulls-{number}", scope=registry, principal=principal, role=plans.ACR_PULL)
 
 
 def checkpoint_access(

@@ -10,9 +10,11 @@ from sizewell.components.tags import short_hash
 from sizewell.sizing.catalog.records import Shape
 
 CONTAINER = "checkpoints"
-METRIC_NAMESPACE, METRIC = "Sizewell", "GpuUtilization"
+METRIC_NAMESPACE, METRIC, REPORTING = "Sizewell", "GpuUtilization", "Reporting"
+SEEN = 0.95  # of the samples of every machine have to be there, else nobody knows whether it idles
 IMAGE = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
 IMAGE_ROCM = {**IMAGE, "sku": "2204-rocm"}
+ACR_PULL = "7f951dda-4ed3-4680-a7ca-43fe172d538d"  # AcrPull
 METRICS_PUBLISHER = "3913510d-42f4-4e42-8a64-420c390055eb"  # Monitoring Metrics Publisher
 # Private DNS zones of services whose private endpoints the network knows.
 PRIVATE_ZONES = {
@@ -196,7 +198,7 @@ def _minute(clock: str) -> int:
 
 
 def idle_rules(guard: GuardArgs, *, scale_set_id: Any, nodes_min: int) -> list[dict[str, Any]]:
-    """Down to the minimum when the busiest accelerator stays under the limit; without data autoscale does nothing."""
+    """Down to the minimum when the busiest accelerator stays under the limit and every machine was seen."""
     if guard["action"] != "scale-to-zero":
         return []
     minutes = min(-(-(guard["window_s"] + guard["grace_s"]) // 60), 720)
@@ -213,7 +215,35 @@ def idle_rules(guard: GuardArgs, *, scale_set_id: Any, nodes_min: int) -> list[d
         "divide_per_instance": False,
     }
     action = {"direction": "Decrease", "type": "ExactCount", "value": str(nodes_min), "cooldown": "PT5M"}
-    return [{"metric_trigger": trigger, "scale_action": action}]
+    # Azure scales in where every such rule holds: a machine that reports nothing, or that just came, is no idle one.
+    seen = {
+        **trigger,
+        "metric_name": REPORTING,
+        "operator": "GreaterThanOrEqual",
+        "statistic": "Sum",
+        "threshold": SEEN,
+        "time_aggregation": "Average",
+        "divide_per_instance": True,
+    }
+    return [{"metric_trigger": rule, "scale_action": action} for rule in (trigger, seen)]
+
+
+def idle_alert(guard: GuardArgs) -> dict[str, Any]:
+    """When somebody hears that every accelerator idles: as long as the guard's window, in steps that Azure has."""
+    steps = {300: "PT5M", 900: "PT15M", 1800: "PT30M", 3600: "PT1H", 21600: "PT6H", 43200: "PT12H", 86400: "P1D"}
+    window = next((text for seconds, text in steps.items() if seconds >= guard["window_s"]), "P1D")
+    idle = {
+        "criterionType": "StaticThresholdCriterion",
+        "name": "idle",
+        "metricNamespace": METRIC_NAMESPACE,
+        "metricName": METRIC,
+        "operator": "LessThan",
+        "threshold": float(guard["min_utilization_percent"]),
+        "timeAggregation": "Maximum",
+        "skipMetricValidation": True,  # the first machine publishes it, after the alert is made
+    }
+    criteria = {"odataType": "Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria", "allOf": [idle]}
+    return {"window_size": window, "evaluation_frequency": "PT5M", "criteria": criteria}
 
 
 def custom_data(*, start_script: str, rocm: bool) -> str:
@@ -238,11 +268,14 @@ def custom_data(*, start_script: str, rocm: bool) -> str:
         'region=$(jq -r .location <<<"$compute")',
         f"set_id=$(jq -r '{set_id}' <<<\"$compute\")",
         f"token=$({imds}/identity/oauth2/token?{audience}' | jq -r .access_token)",
-        'series="{\\"min\\":$value,\\"max\\":$value,\\"sum\\":$value,\\"count\\":1}"',
-        f'metric="{{\\"metric\\":\\"{METRIC}\\",\\"namespace\\":\\"{METRIC_NAMESPACE}\\",\\"series\\":[$series]}}"',
-        'curl -sf -X POST "https://$region.monitoring.azure.com$set_id/metrics" \\',
-        '  -H "Authorization: Bearer $token" -H "Content-Type: application/json" \\',
-        '  -d "{\\"time\\":\\"$(date -u +%FT%TZ)\\",\\"data\\":{\\"baseData\\":$metric}}"',
+        f'for pair in "{METRIC} $value" "{REPORTING} 1"; do',
+        '  read -r metric number <<<"$pair"',
+        '  series="{\\"min\\":$number,\\"max\\":$number,\\"sum\\":$number,\\"count\\":1}"',
+        f'  body="{{\\"metric\\":\\"$metric\\",\\"namespace\\":\\"{METRIC_NAMESPACE}\\",\\"series\\":[$series]}}"',
+        '  curl -sf -X POST "https://$region.monitoring.azure.com$set_id/metrics" \\',
+        '    -H "Authorization: Bearer $token" -H "Content-Type: application/json" \\',
+        '    -d "{\\"time\\":\\"$(date -u +%FT%TZ)\\",\\"data\\":{\\"baseData\\":$body}}"',
+        "done",
         "METRICS",
         "chmod +x /usr/local/bin/sizewell-metrics",
         "echo '* * * * * root /usr/local/bin/sizewell-metrics' > /etc/cron.d/sizewell-metrics",

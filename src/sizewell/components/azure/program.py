@@ -21,6 +21,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     from sizewell.components.azure.network import Network
 
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "azure"]
+    managed.check_pulls(decision, pools, settings)
     outputs: dict[str, Any] = {}
     for region in dict.fromkeys(pool.region for _, pool in pools):
         here = [(workload, pool) for workload, pool in pools if pool.region == region]
@@ -69,6 +70,7 @@ def _build_here(
         args = {**pool_args(decision, workload, pool, settings), **keys.get("disks", {})}
         args |= {key: place[key] for key in MACHINES if key in place}
         args |= launching.boot(decision, workload, pool, settings)
+        args |= {"registries": list(settings.registries)} if settings.registries else {}
         if name in settings.images:
             args["image"] = settings.images[name]
         made = GpuScaleSet.of(name, args, opts=options)

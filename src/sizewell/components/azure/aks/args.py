@@ -61,6 +61,8 @@ class AksClusterArgs(OwnedArgs):
     """Disk encryption set with a key of one's own, for all disks of the cluster."""
     secrets_key: NotRequired[SecretsKeyArgs]
     """Key of one's own for Kubernetes secrets; wants api_subnet_id."""
+    registries: NotRequired[list[str]]
+    """Ids of the container registries that the machines pull images from."""
     reservations: NotRequired[list[str]]
     """Ids of the capacity reservation groups that pools take machines from: the control plane may then."""
     maintenance_day: NotRequired[str]
@@ -107,7 +109,7 @@ class AksGpuPoolArgs(OwnedArgs):
     gang: NotRequired[bool]
     """Whether all machines work on one job: one pool, one zone, one InfiniBand partition."""
     driver: NotRequired[str]
-    """Who owns the GPU driver: operator (the GPU operator), or aks, which A10 sizes have and others may. Never both."""
+    """Who owns the GPU driver: aks, or operator (the GPU operator), which AMD's GPUs and machines of one job have."""
     disk_gib: int
     """OS disk of each machine; ephemeral where the machine's own disk holds it."""
     writer: NotRequired[WriterArgs]
@@ -152,7 +154,15 @@ def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], set
     reserved = {"reservations": list(dict.fromkeys(groups))} if groups else {}
     named = settings.access if settings.access is not None and settings.access.mode == "public" else None
     open_to = {"authorized_ranges": list(named.ranges)} if named else {}
-    return {**owned_args(decision), "region": region, "zones": list(dict.fromkeys(zones)), **reserved, **open_to}
+    pulled = {"registries": list(settings.registries)} if settings.registries else {}
+    return {
+        **owned_args(decision),
+        "region": region,
+        "zones": list(dict.fromkeys(zones)),
+        **reserved,
+        **open_to,
+        **pulled,
+    }
 
 
 def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
@@ -174,6 +184,6 @@ def operators_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -
     ]
     runtimes = sorted({runtime_of(shape) for shape, _ in shapes} - {""})
     infiniband = any(gang and shape.fabric == "infiniband" for shape, gang in shapes)
-    owners = {driver_of(shape) for shape, _ in shapes}
+    owners = {driver_of(shape, gang=gang) for shape, gang in shapes}
     driver = {"driver": "aks"} if owners == {"aks"} else {}  # where some want the operator's, labels say which do not
     return {**owned_args(decision), "runtimes": runtimes, "infiniband": infiniband, **driver}

@@ -117,7 +117,7 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
     check_schedule(faults, args)
     check_windows_zone(faults, args)
     faults.whole_number(args, "disk_gib", 64, 2048, fix="the OS disk holds the driver and the container images")
-    driver = args.get("driver", driver_of(shape) if shape else "operator")
+    driver = args.get("driver", driver_of(shape, gang=args.get("gang", False)) if shape else "operator")
     faults.must(
         driver in DRIVERS,
         "driver",

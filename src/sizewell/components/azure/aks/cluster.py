@@ -13,6 +13,13 @@ from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 
 
+def object_id(held: Any, which: str) -> str:
+    """The object id of one of the identities that AKS made; "" where it is not known yet."""
+    identity = (held or {}).get(which)
+    found = identity.get("object_id") if isinstance(identity, dict) else getattr(identity, "object_id", None)
+    return str(found or "")
+
+
 class AksCluster(Owned):
     """Control plane, add-ons and an on-demand system pool; reached from inside of the network only.
 
@@ -42,6 +49,8 @@ class AksCluster(Owned):
         logs = self._logs(name, args)
         cluster = self._cluster(name, args, control, rights, logs)
         self._administration(name, args, cluster, logs)
+        kubelet = cluster.identity_profile.apply(lambda held: object_id(held, "kubeletidentity"))
+        parts.pulls(self, name, args.get("registries", []), kubelet)
         metrics = self._metrics(name, args, cluster)
 
         self.cluster_name = cluster.name

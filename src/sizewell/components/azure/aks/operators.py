@@ -65,6 +65,13 @@ class AksOperators(Owned):
             metadata={"name": name, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
             opts=pulumi.ResourceOptions(provider=provider),
         )
+        packages = self.make(
+            kubernetes.core.v1.ConfigMap,
+            f"{owner}-{name}-packages",
+            metadata={"name": aks_plans.PACKAGES, "namespace": name},
+            data={"custom-repo.list": aks_plans.package_sources()},
+            opts=pulumi.ResourceOptions(provider=provider, depends_on=[namespace]),
+        )
         return self.make(
             kubernetes.helm.v3.Release,
             f"{owner}-{name}",
@@ -76,7 +83,7 @@ class AksOperators(Owned):
             values=settings["values"],
             atomic=True,
             timeout=1800,
-            opts=pulumi.ResourceOptions(provider=provider, depends_on=[namespace, *after]),
+            opts=pulumi.ResourceOptions(provider=provider, depends_on=[packages, *after]),
         )
 
     def _object(

@@ -46,9 +46,11 @@ def runtime_of(shape: Shape) -> str:
     return shape.runtime
 
 
-def driver_of(shape: Shape) -> str:
-    """Who owns the driver unless told."""
-    return "aks" if is_virtual(shape) else "operator"
+def driver_of(shape: Shape, *, gang: bool) -> str:
+    """Who owns the driver unless told: AKS, whose images come from Azure's own registry; for AMD's GPUs and for
+    machines of one job, whose driver has to load nvidia-peermem, the operator.
+    """
+    return "operator" if shape.runtime == "rocm" or (gang and not is_virtual(shape)) else "aks"
 
 
 def agent_pool_name(name: str) -> str:
@@ -81,9 +83,9 @@ def taints(mode: str) -> list[str]:
     return [TAINT, f"{SPOT}=spot:NoSchedule"] if mode == "spot" else [TAINT]
 
 
-def labels(shape: Shape, *, pool: str, mode: str) -> dict[str, str]:
+def labels(shape: Shape, *, pool: str, mode: str, owned_by_aks: bool) -> dict[str, str]:
     known = {"sku": "gpu", "sizewell/pool": pool, "sizewell/accelerator": shape.accelerator}
-    if is_virtual(shape):
+    if owned_by_aks:
         known["nvidia.com/gpu.deploy.driver"] = "false"  # beside others whose driver is the operator's
     return {**known, SPOT: "spot"} if mode == "spot" else known
 
@@ -155,6 +157,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
     """
     own = driver == "operator"
     found: dict[str, dict[str, Any]] = {}
+    mirrored = registry != NVCR
     gpu_only = {"key": "kubernetes.azure.com/mode", "operator": "NotIn", "values": ["system"]}
     worker = {
         "affinity": {
@@ -172,8 +175,18 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
             "version": NETWORK_OPERATOR,
             "repository": NGC,
             "values": {
-                "node-feature-discovery": {"worker": worker},
-                "operator": {"repository": f"{registry}/nvidia/cloud-native"},
+                "node-feature-discovery": {
+                    "worker": worker,
+                    **(
+                        {"image": {"repository": f"{registry}/nvidia/mellanox/node-feature-discovery"}}
+                        if mirrored
+                        else {}
+                    ),
+                },
+                "operator": {
+                    "repository": f"{registry}/nvidia/cloud-native",
+                    "ofedDriver": {"initContainer": {"repository": f"{registry}/nvidia/mellanox"}},
+                },
             },
         }
     if "cuda" in runtimes:
@@ -183,21 +196,34 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
             "version": GPU_OPERATOR,
             "repository": NGC,
             "values": {
-                **runtime,
                 "nfd": {"enabled": not infiniband},
-                "node-feature-discovery": {"worker": worker},
+                "node-feature-discovery": {
+                    "worker": worker,
+                    **({"image": {"repository": f"{registry}/nfd/node-feature-discovery"}} if mirrored else {}),
+                },
                 "driver": {
                     "enabled": own,
                     "repository": f"{registry}/nvidia",
                     "rdma": {"enabled": own and infiniband},
+                    **({"repoConfig": {"configMapName": PACKAGES}} if own else {}),
+                    "manager": {"repository": f"{registry}/nvidia/cloud-native"},
                 },
-                "toolkit": {"enabled": own},
+                "toolkit": {"enabled": own, "repository": f"{registry}/nvidia/k8s"},
+                "operator": {**runtime.get("operator", {}), "repository": f"{registry}/nvidia"},
+                "validator": {"repository": f"{registry}/nvidia"},
+                "devicePlugin": {"repository": f"{registry}/nvidia"},
+                "gfd": {"repository": f"{registry}/nvidia"},
+                "dcgm": {"repository": f"{registry}/nvidia/cloud-native"},
                 "daemonsets": {"tolerations": tolerations()},
                 "migManager": {"enabled": False},
                 "vgpuDeviceManager": {"enabled": False},
                 "vfioManager": {"enabled": False},
                 "sandboxDevicePlugin": {"enabled": False},
-                "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": False}},
+                "dcgmExporter": {
+                    "enabled": True,
+                    "repository": f"{registry}/nvidia/k8s",
+                    "serviceMonitor": {"enabled": False},
+                },
             },
         }
     if "rocm" in runtimes:
@@ -206,16 +232,26 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
             "version": AMD_OPERATOR,
             "repository": "https://rocm.github.io/gpu-operator",
             "values": {
-                "node-feature-discovery": {"enabled": not infiniband and "cuda" not in runtimes, "worker": worker},
-                "kmm": {"enabled": True},
+                "node-feature-discovery": {
+                    "enabled": not infiniband and "cuda" not in runtimes,
+                    "worker": worker,
+                    **({"image": {"repository": f"{registry}/nfd/node-feature-discovery"}} if mirrored else {}),
+                },
+                "kmm": {"enabled": True, **(_kmm_mirrored(registry) if mirrored else {})},
+                **({"controllerManager": _amd_manager(registry)} if mirrored else {}),
                 "crds": {"defaultCR": {"install": False}},
             },
         }
     return found
 
 
-NGC = "https://helm.ngc.nvidia.com/nvidia"
+NGC, NVCR = "https://helm.ngc.nvidia.com/nvidia", "nvcr.io"
+# Driver containers of both operators compile against the machine's kernel: its headers are packages, which come from
+# the mirror that Azure's own Ubuntu images use (learn.microsoft.com/azure/aks/outbound-rules-control-egress).
+PACKAGES, UBUNTU = "packages", "http://azure.archive.ubuntu.com/ubuntu/"
+RELEASES = ("jammy", "jammy-updates", "jammy-security")  # os_sku Ubuntu is 22.04 under Kubernetes 1.25 to 1.34
 NETWORK_OPERATOR, GPU_OPERATOR, AMD_OPERATOR = "25.10.0", "v25.10.1", "v1.4.1"
+KMM_PARTS = ("operator", "webhook-server", "worker")
 DOCA = "doca3.2.0-25.10-1.2.8.0-2"
 
 
@@ -223,6 +259,7 @@ def objects(
     *, runtimes: Sequence[str], infiniband: bool, registry: str, amd_driver_image: str
 ) -> dict[str, dict[str, Any]]:
     """Custom objects of the operators by name, each with the release that knows its kind (`after`)."""
+    mirrored = registry != NVCR
     found: dict[str, dict[str, Any]] = {}
     if infiniband:
         found["nic-cluster-policy"] = {"after": "network-operator", "namespace": "", **_nic_cluster_policy(registry)}
@@ -236,9 +273,22 @@ def objects(
             "kind": "DeviceConfig",
             "spec": {
                 "driver": {"enable": True, "image": amd_driver_image, "blacklist": True},
-                "devicePlugin": {"enableNodeLabeller": True, "devicePluginTolerations": tolerations()},
+                **({"commonConfig": {"initContainerImage": f"{registry}/library/busybox:1.36"}} if mirrored else {}),
+                "devicePlugin": {
+                    "enableNodeLabeller": True,
+                    "devicePluginTolerations": tolerations(),
+                    **(
+                        {
+                            "devicePluginImage": f"{registry}/rocm/k8s-device-plugin:latest",
+                            "nodeLabellerImage": f"{registry}/rocm/k8s-device-plugin:labeller-latest",
+                        }
+                        if mirrored
+                        else {}
+                    ),
+                },
                 "metricsExporter": {
                     "enable": True,
+                    **({"image": f"{registry}/rocm/device-metrics-exporter:{AMD_OPERATOR}"} if mirrored else {}),
                     "serviceType": "ClusterIP",
                     "port": 5000,
                     "tolerations": tolerations(),
@@ -249,6 +299,81 @@ def objects(
         found["amd-metrics"] = _monitor(
             "amd-gpu-operator", labels={"app.kubernetes.io/name": "metrics-exporter"}, port="exporter-port"
         )
+    return found
+
+
+def _amd_manager(registry: str) -> dict[str, Any]:
+    return {"manager": {"image": {"repository": f"{registry}/rocm/gpu-operator", "tag": AMD_OPERATOR}}}
+
+
+def _kmm_mirrored(registry: str) -> dict[str, Any]:
+    """Values by which AMD's module manager comes from a mirror; the driver's own image is amd_driver_image."""
+    rocm = f"{registry}/rocm/kernel-module-management"
+    return {
+        "controller": {
+            "manager": {
+                "image": {"repository": f"{rocm}-operator", "tag": AMD_OPERATOR},
+                "env": {"relatedImageWorker": f"{rocm}-worker:{AMD_OPERATOR}"},
+            }
+        },
+        "webhookServer": {"webhookServer": {"image": {"repository": f"{rocm}-webhook-server", "tag": AMD_OPERATOR}}},
+    }
+
+
+def package_sources() -> str:
+    """What apt reads in the driver containers
+    (docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/install-gpu-operator-air-gapped.html).
+
+    >>> package_sources().splitlines()[0]
+    'deb [arch=amd64] http://azure.archive.ubuntu.com/ubuntu/ jammy main universe'
+    """
+    return "".join(f"deb [arch=amd64] {UBUNTU} {release} main universe\n" for release in RELEASES)
+
+
+def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool) -> list[str]:
+    """Images that a mirror has to hold for these operators, as their charts of the versions above name them
+    (NVIDIA/gpu-operator deployments/gpu-operator/values.yaml v25.10.1, Mellanox/network-operator
+    deployment/network-operator/values.yaml v25.10.0, ROCm/gpu-operator helm-charts-k8s v1.4.1).
+
+    >>> len(mirror_images(runtimes=["cuda"], driver="aks", infiniband=False))
+    5
+    """
+    found = []
+    if "cuda" in runtimes:
+        found += [
+            f"{NVCR}/nvidia/gpu-operator:{GPU_OPERATOR}",
+            f"{NVCR}/nvidia/k8s-device-plugin:v0.18.1",
+            f"{NVCR}/nvidia/cloud-native/dcgm:4.4.2-1-ubuntu22.04",
+            f"{NVCR}/nvidia/k8s/dcgm-exporter:4.4.2-4.7.0-distroless",
+        ]
+        if driver == "operator":
+            found += [
+                f"{NVCR}/nvidia/driver:580.105.08-ubuntu22.04",
+                f"{NVCR}/nvidia/cloud-native/k8s-driver-manager:v0.9.1",
+                f"{NVCR}/nvidia/k8s/container-toolkit:v1.18.1",
+            ]
+        if not infiniband:
+            found.append("registry.k8s.io/nfd/node-feature-discovery:v0.18.2")
+    if "rocm" in runtimes:
+        found += [
+            f"docker.io/rocm/gpu-operator:{AMD_OPERATOR}",
+            *(f"docker.io/rocm/kernel-module-management-{part}:{AMD_OPERATOR}" for part in KMM_PARTS),
+            f"docker.io/rocm/device-metrics-exporter:{AMD_OPERATOR}",
+            "docker.io/rocm/k8s-device-plugin:latest",
+            "docker.io/rocm/k8s-device-plugin:labeller-latest",
+            "docker.io/library/busybox:1.36",
+        ]
+        if "cuda" not in runtimes and not infiniband:
+            found.append("registry.k8s.io/nfd/node-feature-discovery:v0.16.1")
+    if infiniband:
+        mellanox = f"{NVCR}/nvidia/mellanox"
+        found += [
+            f"{NVCR}/nvidia/cloud-native/network-operator:v{NETWORK_OPERATOR}",
+            f"{mellanox}/network-operator-init-container:network-operator-v{NETWORK_OPERATOR}",
+            f"{mellanox}/node-feature-discovery:network-operator-v{NETWORK_OPERATOR}",
+            f"{mellanox}/doca-driver:{DOCA}",
+            f"{mellanox}/sriov-network-device-plugin:network-operator-v{NETWORK_OPERATOR}",
+        ]
     return found
 
 
@@ -285,6 +410,7 @@ def _nic_cluster_policy(registry: str) -> dict[str, Any]:
                 "repository": f"{registry}/nvidia/mellanox",
                 "image": "doca-driver",
                 "version": DOCA,
+                "repoConfig": {"name": PACKAGES},
                 "upgradePolicy": {"autoUpgrade": False, "maxParallelUpgrades": 1},
             },
             "sriovDevicePlugin": {

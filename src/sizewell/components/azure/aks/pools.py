@@ -56,7 +56,7 @@ class AksGpuPool(Owned):
 
     def _pool(self, name: str, args: AksGpuPoolArgs, shape: Shape) -> containerservice.AgentPool:
         mode = args["capacity_mode"]
-        owned_by_aks = args.get("driver", aks_plans.driver_of(shape)) == "aks"
+        owned_by_aks = args.get("driver", aks_plans.driver_of(shape, gang=args.get("gang", False))) == "aks"
         return self.make(
             containerservice.AgentPool,
             f"{name}-nodes",
@@ -77,7 +77,7 @@ class AksGpuPool(Owned):
             scale_down_mode="Delete",
             gpu_profile={"driver": "Install" if owned_by_aks else "None"},
             node_taints=aks_plans.taints(mode),
-            node_labels=aks_plans.labels(shape, pool=name, mode=mode),
+            node_labels=aks_plans.labels(shape, pool=name, mode=mode, owned_by_aks=owned_by_aks),
             max_pods=110,
             enable_encryption_at_host=True,
             enable_node_public_ip=False,
@@ -96,6 +96,7 @@ class AksGpuPool(Owned):
     def _clocks(self, name: str, args: AksGpuPoolArgs, pool: containerservice.AgentPool) -> None:
         """What stops the pool by idleness, and starts and stops it by the clock: Logic Apps that reach pools."""
         hand = parts.identity(self, f"{name}-hand", args)
+        self._told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
         rights = [
             parts.own_role(
                 self,
@@ -134,7 +135,6 @@ class AksGpuPool(Owned):
             return
         within = {"pool": aks_plans.agent_pool_name(name), "runtime": self._runtime}
         seconds = guard["window_s"]
-        told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
         self.make(
             alertsmanagement.PrometheusRuleGroup,
             f"{name}-idle",
@@ -156,7 +156,7 @@ class AksGpuPool(Owned):
                     "annotations": {
                         "summary": f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes"
                     },
-                    "actions": [{"action_group_id": told.id}],
+                    "actions": [{"action_group_id": self._told.id}],
                 }
             ],
         )
@@ -189,7 +189,7 @@ class AksGpuPool(Owned):
         rights: list[authorization.RoleAssignment],
         content: Any,
     ) -> None:
-        self.make(
+        workflow = self.make(
             logic.Workflow,
             name,
             resource_group_name=args["resource_group"],
@@ -198,6 +198,9 @@ class AksGpuPool(Owned):
             identity={"type": "UserAssigned", "user_assigned_identities": [hand.id]},
             definition=content,
             opts=pulumi.ResourceOptions(depends_on=rights),
+        )
+        parts.failed_runs(
+            self, name, args, workflow=workflow, description=f"{name} fails; machines bill on", told=self._told
         )
 
     def _writer(self, name: str, args: AksGpuPoolArgs) -> pulumi.Output[str]:

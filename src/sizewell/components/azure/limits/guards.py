@@ -25,7 +25,7 @@ somebody has to upload it); a job in CI alone (it ends with the repository's pla
 from typing import Any
 
 import pulumi
-from pulumi_azure_native import authorization, consumption, logic, managedidentity, monitor, resources
+from pulumi_azure_native import authorization, consumption, logic, managedidentity, resources
 
 from sizewell.components.azure import parts
 from sizewell.components.azure.limits import plans as limits_plans
@@ -134,33 +134,13 @@ class TtlGuard(Owned):
     def _alarm(self, name: str, args: TtlGuardArgs, place: dict[str, Any], workflow: logic.Workflow) -> None:
         """An end that fails has to be heard of: the machines bill on."""
         told = parts.action_group(self, f"{name}-notices", place, args.get("emails", []))
-        failed = {
-            "criterionType": "StaticThresholdCriterion",
-            "name": "failed",
-            "metricNamespace": "Microsoft.Logic/workflows",
-            "metricName": "RunsFailed",
-            "operator": "GreaterThan",
-            "threshold": 0.0,
-            "timeAggregation": "Total",
-        }
-        self.make(
-            monitor.MetricAlert,
-            f"{name}-failed",
-            resource_group_name=place["resource_group"],
-            location="global",
+        parts.failed_runs(
+            self,
+            name,
+            place,
+            workflow=workflow,
             description=f"The end of {args['stack']} fails; its machines bill on",
-            enabled=True,
-            severity=1,
-            scopes=[workflow.id],
-            evaluation_frequency="PT1H",
-            window_size="PT1H",
-            # camelCase: the SDK does not know which of three kinds of criteria this is
-            criteria={
-                "odataType": "Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
-                "allOf": [failed],
-            },
-            actions=[{"action_group_id": told.id}],
-            auto_mitigate=True,
+            told=told,
         )
 
 

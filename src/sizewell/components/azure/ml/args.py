@@ -143,6 +143,8 @@ class AmlOnlineEndpointArgs(OwnedArgs):
     """Working hours; outside of them one machine stays."""
     guard: NotRequired[GuardArgs]
     """Idle guard: who hears when nobody asks anything; an endpoint cannot go to zero."""
+    registries: NotRequired[list[str]]
+    """Ids of container registries beside the workspace's own that the image is pulled from."""
     notify: NotRequired[list[str]]
     """E-mail addresses that hear of idleness."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import machinelearningservices, managedidentity
 
-from sizewell.components.azure import parts
+from sizewell.components.azure import parts, plans
 from sizewell.components.azure.ml import plans as ml_plans
 from sizewell.components.azure.ml.args import IDLE_S, NOTEBOOK_IDLE_S, AmlComputeClusterArgs, AmlComputeInstanceArgs
 from sizewell.components.azure.ml.checks import TIERS, check_compute, check_instance
@@ -71,7 +71,7 @@ class AmlComputeCluster(Owned):
 
     def _rights(self, name: str, args: AmlComputeClusterArgs, identity: managedidentity.UserAssignedIdentity) -> None:
         """What jobs may: their own workspace's files and images, and the checkpoint store without deleting."""
-        for key, role in (("storage_id", ml_plans.BLOB_CONTRIBUTOR), ("registry_id", ml_plans.PULL)):
+        for key, role in (("storage_id", ml_plans.BLOB_CONTRIBUTOR), ("registry_id", plans.ACR_PULL)):
             if key in args:
                 parts.assign(
                     self,

@@ -61,6 +61,8 @@ class AmlOnlineEndpoint(Owned):
             properties=properties,
             **self._place(args),
         )
+        principal = endpoint.identity.apply(lambda held: held.principal_id if held else "")
+        parts.pulls(self, name, args.get("registries", []), principal)
         deployment = self._deployment(name, args, shape, endpoint, self._environment(name, args))
         self._autoscale(name, args, deployment)
         self._guard(name, args, endpoint)

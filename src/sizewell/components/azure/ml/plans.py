@@ -11,7 +11,6 @@ BLOB_CONTRIBUTOR = "ba92f5b4-2d11-453d-a403-e96b0029c9fe"  # Storage Blob Data C
 # Azure AI Enterprise Network Connection Approver: a managed network's private endpoints to what the workspace stands on
 # (learn.microsoft.com/azure/machine-learning/how-to-managed-network, "Approval of private endpoints")
 APPROVER = "b556d68e-0be0-4f35-a333-ad7ee1ce17ea"
-PULL = "7f951dda-4ed3-4680-a7ca-43fe172d538d"  # AcrPull
 DEPLOYMENTS = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/deployments"
 ENDPOINTS = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints"
 _DAYS = {
