@@ -165,7 +165,11 @@ def outputs_of(token: str, name: str, inputs: dict[str, Any]) -> dict[str, Any]:
 def azure_outputs(token: str, name: str) -> dict[str, Any]:
     """Nested answers of Azure that components go on with."""
     if token == "azure-native:containerservice:ManagedCluster":
-        return {"oidcIssuerProfile": {"enabled": True, "issuerURL": f"https://oidc/{name}/"}}
+        kubelet = {"objectId": f"kubelet-of-{name}"}
+        return {
+            "oidcIssuerProfile": {"enabled": True, "issuerURL": f"https://oidc/{name}/"},
+            "identityProfile": {"kubeletidentity": kubelet},
+        }
     if token == "azure-native:monitor:AzureMonitorWorkspace":
         endpoint = f"https://{name}.prometheus.monitor.azure.com"
         return {"metrics": {"internalId": name, "prometheusQueryEndpoint": endpoint}}
