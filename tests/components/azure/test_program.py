@@ -169,7 +169,9 @@ def test_an_adopted_network_is_used_as_it_is():
         "kubernetes_subnet_id": "/subscriptions/0000/resourceGroups/ours/subnets/k",
         "files_subnet_id": "/subscriptions/0000/resourceGroups/ours/subnets/f",
     }
-    resources = built(KUBERNETES, Settings(project="sizewell", stack="staging-azure", network=there, registries=SETTINGS.registries))
+    resources = built(
+        KUBERNETES, Settings(project="sizewell", stack="staging-azure", network=there, registries=SETTINGS.registries)
+    )
     assert not [one for one in resources if one.type == "azure-native:network:VirtualNetwork"]
     pools = {one.inputs["vnetSubnetID"] for one in resources if one.type == "azure-native:containerservice:AgentPool"}
     assert pools == {there["kubernetes_subnet_id"]}
