@@ -104,12 +104,10 @@ def exit_code(answers: Sequence[Answer], *, stale: bool = False) -> int:
 
 def over_budget(workload: Workload) -> bool:
     """Whether the expected cost is above a limit of the spec."""
-    monthly, per_run = (workload.budget.get(key) for key in ("usd_per_month", "usd_per_run"))
-    run_usd = workload.cost.per_run_usd
-    return bool(
-        (monthly is not None and workload.cost.run_rate.expected > monthly)
-        or (per_run is not None and run_usd is not None and run_usd > per_run)
-    )
+    from sizewell.sizing.records.budget import exceeded
+
+    cost = workload.cost
+    return exceeded(workload.budget, usd_per_month=cost.run_rate.expected, usd_per_run=cost.per_run_usd)
 
 
 def document(answer: Answer) -> dict[str, Any]:

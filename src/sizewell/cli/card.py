@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sizewell.cli.output import dollars, table
 from sizewell.sizing.money import Unpriced
+from sizewell.sizing.records.budget import MONTHLY, PER_RUN, to_spare
 from sizewell.sizing.records.decision import Alternative, Decision, Performance, Pool, Workload
 from sizewell.sizing.units import gib, short_duration, short_number
 
@@ -270,13 +271,12 @@ def _cost(console: Console, workload: Workload) -> None:
     ):
         if amount is not None:
             console.print(f"  {_small(amount)} USD {text}")
-    limits = {"usd_per_month": ("monthly", rate.expected), "usd_per_run": ("per run", cost.per_run_usd)}
-    for key, limit in workload.budget.items():
-        name, spent = limits.get(key, (key, None))
-        if spent is not None:
-            over = spent > limit
-            word = f"over by {dollars(spent - limit)} USD" if over else f"{dollars(limit - spent)} USD to spare"
-            console.print(f"  budget {name} {dollars(limit)} USD: {word}", style="bold red" if over else "")
+    spare = to_spare(workload.budget, usd_per_month=rate.expected, usd_per_run=cost.per_run_usd)
+    for key, usd in spare.items():
+        name = {MONTHLY: "monthly", PER_RUN: "per run"}[key]
+        word = f"over by {dollars(-usd)} USD" if usd < 0 else f"{dollars(usd)} USD to spare"
+        limit = dollars(workload.budget[key])
+        console.print(f"  budget {name} {limit} USD: {word}", style="bold red" if usd < 0 else "")
     for line in cost.unpriced:
         console.print(f"  ? {line}", style="yellow")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sizewell.components.facts import lasting_args, owned_args
 from sizewell.components.faults import Faults
+from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -14,10 +15,10 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
     """The budget of a decision: the sum of its workloads'; None where a workload has none."""
-    monthly = [usd for workload in decision.workloads if (usd := workload.budget.get("usd_per_month")) is not None]
-    if not monthly or len(monthly) < len(decision.workloads):
-        return None  # a sum that leaves workloads out would raise false alarms
-    return {**owned_args(decision), "region": region, "stack": decision.stack, "monthly_usd": float(sum(monthly))}
+    monthly = of_stack(workload.budget.get(MONTHLY) for workload in decision.workloads)
+    if monthly is None:
+        return None
+    return {**owned_args(decision), "region": region, "stack": decision.stack, "monthly_usd": float(monthly)}
 
 
 def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:

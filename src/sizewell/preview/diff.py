@@ -18,6 +18,7 @@ from sizewell.preview.missing import failing_of
 from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
+from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
 MACHINE_HOUR = "machine-hour"
@@ -454,7 +455,4 @@ def _budget(usd_per_month: Decimal | None, totals: records.Totals) -> records.Bu
 
 def budget_of(decision: Decision | None) -> Decimal | None:
     """The monthly budget of a stack: the sum over its workloads, where each of them has one."""
-    if decision is None or not decision.workloads:
-        return None
-    stated = [workload.budget.get("usd_per_month") for workload in decision.workloads]
-    return sum((each for each in stated if each is not None), Decimal(0)) if all(stated) else None
+    return None if decision is None else of_stack(workload.budget.get(MONTHLY) for workload in decision.workloads)

@@ -140,20 +140,25 @@ class Graph:
             parent = chain[-1].parent
         return tuple(chain)
 
+    def owner(self, resource: RecordedResource) -> RecordedResource | None:
+        """The nearest component of ours that registers something about itself, the resource itself included."""
+        for each in (resource, *self.ancestors(resource)):
+            if isinstance(each.inputs.get(REGISTRATION_KEY), Mapping | Unknown):
+                return each
+        return None
+
+    def beside(self, resource: RecordedResource, *types: str) -> tuple[RecordedResource, ...]:
+        """Resources of these canonical types that the same component makes, itself among them."""
+        return tuple(other for other in self.of(*types) if other.parent == resource.parent)
+
     def registration(self, resource: RecordedResource) -> Mapping[str, Any] | None:
         """What the nearest component of ours states about itself, the resource itself included."""
         if resource.urn not in self._registrations:
-            found: Mapping[str, Any] | None = None
-            for candidate in (resource, *self.ancestors(resource)):
-                stated = candidate.inputs.get(REGISTRATION_KEY)
-                if isinstance(stated, Unknown):
-                    found = UNDISCLOSED
-                    break
-                if isinstance(stated, Mapping):
-                    _must_be_read(candidate.urn, stated.get("schema"))
-                    found = stated
-                    break
-            self._registrations[resource.urn] = found
+            owner = self.owner(resource)
+            stated = None if owner is None else owner.inputs[REGISTRATION_KEY]
+            if owner is not None and isinstance(stated, Mapping):
+                _must_be_read(owner.urn, stated.get("schema"))
+            self._registrations[resource.urn] = UNDISCLOSED if isinstance(stated, Unknown) else stated
         return self._registrations[resource.urn]
 
     def component(self, resource: RecordedResource) -> str:

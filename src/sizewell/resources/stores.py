@@ -39,7 +39,7 @@ def stored(resource: RecordedResource, context: Context, *, key: str, what: str)
 
 def is_main_store(resource: RecordedResource, context: Context) -> bool:
     """Whether this is the store of which the component states `bytesExpected`, and not one for access logs."""
-    owner = next((a for a in context.graph.ancestors(resource) if "sizewell" in a.inputs), None)
+    owner = context.graph.owner(resource)
     if owner is None:
         return True
     siblings = [

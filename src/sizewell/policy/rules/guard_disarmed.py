@@ -40,7 +40,7 @@ def guard_disarmed(facts: StackFacts, _: Parameters) -> StackVerdicts:
 
 def _starts(event: RecordedResource, graph: Graph) -> Verdict:
     """A rule of EventBridge that starts something in a role's name, beside the alarms of a guarded component."""
-    alarms = [alarm for alarm in graph.of(_ALARM) if alarm.parent == event.parent and graph.registration(alarm)]
+    alarms = [alarm for alarm in graph.beside(event, _ALARM) if graph.registration(alarm)]
     targets = graph.referring(event, "aws:cloudwatch/eventTarget:EventTarget", "rule")
     if not alarms or isinstance(targets, Unknown) or not any("roleArn" in target.inputs for target in targets):
         return None

@@ -5,6 +5,7 @@ from decimal import Decimal
 from sizewell.policy.rule import Parameter, Parameters, Rule, StackVerdicts, Undetermined, Violation
 from sizewell.resources.stackfacts import StackFacts
 from sizewell.resources.values import get
+from sizewell.sizing.records.budget import MONTHLY, of_stack
 
 
 def monthly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
@@ -15,13 +16,11 @@ def monthly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
     Undetermined(what='the price of the stack')
     """
     limits = [Decimal(str(v)) for v in [parameters["usd_per_month"].get(facts.environment)] if v is not None]
-    stated = [
-        Decimal(str(usd))
-        for workload in (facts.decision or {}).get("workloads", ())
-        if (usd := get(workload, "budget", "usd_per_month")) is not None
-    ]
-    if stated and len(stated) == len((facts.decision or {}).get("workloads", ())):
-        limits.append(sum(stated, Decimal(0)))
+    workloads = (facts.decision or {}).get("workloads", ())
+    monthly = [get(workload, "budget", MONTHLY) for workload in workloads]
+    stated = of_stack(None if usd is None else Decimal(str(usd)) for usd in monthly)
+    if stated is not None:
+        limits.append(stated)
     if not limits:
         return [("", None)]
     if facts.pricing is None:

@@ -11,7 +11,6 @@ from sizewell.resources.readers.common import accelerator_of, any_contains, base
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import Flag, canonical, cloud_of, count, either, flag, get, items, text
-from sizewell.sizing.records.registration import REGISTRATION_KEY
 
 Reader = Callable[[Graph, RecordedResource], "list[dict[str, Any]]"]
 READERS: Final[dict[str, Reader]] = {**pools_aws.READERS, **pools_gcp.READERS, **pools_azure.READERS}
@@ -92,7 +91,7 @@ def _pool(
 
 def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
     """What the component that makes the pool was told to make: it registers its arguments as inputs."""
-    owner = next((one for one in (resource, *graph.ancestors(resource)) if REGISTRATION_KEY in one.inputs), None)
+    owner = graph.owner(resource)
     if owner is None or owner is resource:
         return {}
     told = owner.inputs

@@ -12,7 +12,6 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, text
-from sizewell.sizing.records.registration import REGISTRATION_KEY
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
 
@@ -229,7 +228,7 @@ def _room(least: Count, most: Count) -> Flag:
 
 def _own_zones(graph: Graph, resource: RecordedResource) -> int | Unknown:
     """Zones of subnets that are not known yet: a component of ours names one zone for each of them."""
-    owner = next((parent for parent in graph.ancestors(resource) if REGISTRATION_KEY in parent.inputs), None)
+    owner = graph.owner(resource)
     zones = None if owner is None else items(owner.inputs.get("zones"))
     return len(zones) if isinstance(zones, tuple) and zones else UNKNOWN
 

@@ -445,7 +445,7 @@ def _workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
 
 def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
     """The jobs of a text that `up` alone knows: as long as their component was told, by nobody else's word."""
-    owner = next((one for one in graph.ancestors(resource) if "sizewell" in one.inputs), None)
+    owner = graph.owner(resource)
     if owner is None:
         return dict.fromkeys(("accelerated", "run_seconds_max", "spot", "isolated", "own_key"), UNKNOWN)
     seconds, hours = count(owner.inputs.get("maxRunS")), count(owner.inputs.get("maxRunHours"))

@@ -84,16 +84,14 @@ def _controlled_variants(resource: RecordedResource, context: Context) -> tuple[
     """
     registration = context.graph.registration(resource)
     wanted = resource.inputs.get("endpointConfigName")
-    mine = [
-        other
-        for other in context.graph.of(CLOUD_CONTROL)
-        if other.inputs.get("typeName") == f"{_CONTROLLED}EndpointConfig"
-    ]
-    for other in mine:
+    configured = f"{_CONTROLLED}EndpointConfig"
+    for other in context.graph.of(CLOUD_CONTROL):
+        if other.inputs.get("typeName") != configured:
+            continue
         state = _desired(other)
         if state is not UNKNOWN and get(state, "EndpointConfigName") == wanted:
             return items(_camel(get(state, "ProductionVariants")))
-    sibling = any(other.parent == resource.parent for other in mine)
+    sibling = any(other.inputs.get("typeName") == configured for other in context.graph.beside(resource, CLOUD_CONTROL))
     if not sibling or get(registration, "kind") != "endpoint" or get(registration, "instanceType") is None:
         return None
     scaling = {

@@ -19,6 +19,7 @@ from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.money import Priced
 from sizewell.sizing.predict.architecture import forward_flop_per_sample
 from sizewell.sizing.predict.performance.serving import is_language_model
+from sizewell.sizing.records.budget import MONTHLY, PER_RUN, exceeded
 from sizewell.sizing.records.decision import Alternative, Fallback, RejectionGroup
 
 if TYPE_CHECKING:
@@ -107,13 +108,13 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
 
 def within_budget(option: Option, need: Requirements) -> bool:
     """Whether the option costs no more than the spec's limits."""
-    monthly, per_run = need.budget_monthly_usd, need.budget_per_run_usd
+    if not need.budget:
+        return True
     if option.deal.estimate:  # its machines are in no sum of the bill
-        limit = per_run if need.training is not None else monthly
+        limit = need.budget.get(PER_RUN if need.training is not None else MONTHLY)
         return limit is None or option.total_usd <= float(limit)
-    if monthly is not None and option.cost.run_rate.usd_per_month.expected > monthly:
-        return False
-    return per_run is None or option.run_usd is None or option.run_usd <= per_run
+    monthly = option.cost.run_rate.usd_per_month.expected
+    return not exceeded(need.budget, usd_per_month=monthly, usd_per_run=option.run_usd)
 
 
 def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:

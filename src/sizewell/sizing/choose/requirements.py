@@ -6,6 +6,7 @@ records that memory and time predictions take, and into the limits that a machin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.jobs import ServingJob, TrainingJob
 from sizewell.sizing.spec.precision import known_model
 from sizewell.sizing.spec.software import SOFTWARE, work_of
@@ -101,8 +103,7 @@ class Requirements:
     hours_per_week: Decimal = Decimal(168)
     utilization: Decimal | None = None
     block_s: float | None = None  # length of the capacity block that the spec asks for
-    budget_monthly_usd: Decimal | None = None
-    budget_per_run_usd: Decimal | None = None
+    budget: Mapping[str, Decimal] = field(default_factory=dict)  # usd_per_month, usd_per_run: those that are stated
     team: Team = field(default_factory=Team)
     scheduler: str = "auto"
     windows: int = 0  # of working hours in a week's schedule
@@ -156,8 +157,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         utilization=Decimal(str(spec.utilization)) if spec.utilization is not None else None,
         deadline_s=min((end for end in (spec.deadline_s, block_s and block_s - BLOCK_DRAIN_S) if end), default=None),
         block_s=block_s,
-        budget_monthly_usd=spec.budget.monthly_usd if spec.budget else None,
-        budget_per_run_usd=spec.budget.per_run_usd if spec.budget else None,
+        budget=_budget(spec),
         team=Team(managed=spec.managed, platform_engineers=spec.team.platform_engineers if spec.team else 1),
         scheduler=spec.scheduler,
         windows=len(spec.schedule.on.windows) if spec.schedule else 0,
@@ -188,6 +188,12 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     else:
         base = _notebook(base, spec, architecture, notes)
     return replace(base, assumptions=tuple(notes))
+
+
+def _budget(spec: WorkloadSpec) -> dict[str, Decimal]:
+    stated = spec.budget
+    limits = {MONTHLY: stated.monthly_usd, PER_RUN: stated.per_run_usd} if stated else {}
+    return {key: usd for key, usd in limits.items() if usd is not None}
 
 
 def _promised(spec: WorkloadSpec) -> bool:

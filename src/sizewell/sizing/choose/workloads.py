@@ -65,14 +65,6 @@ DIMENSIONS = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab
 def workload_record(sizing: Sizing, chosen: Option) -> Workload:
     """Everything about the choice: pool, memory, performance, lines, cost, runner-ups, rejections, assumptions."""
     spec, need, fleet = sizing.spec, sizing.need, chosen.fleet
-    budget = {
-        name: value
-        for name, value in (
-            ("usd_per_month", need.budget_monthly_usd),
-            ("usd_per_run", need.budget_per_run_usd),
-        )
-        if value is not None
-    }
     return Workload(
         spec=SpecRef(name=spec.name, digest=spec.digest()),
         kind=spec.kind,
@@ -95,7 +87,7 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         interruptible=need.interruptible,
         framework=need.framework,
         scheduler=chosen.scheduler,
-        budget=budget,
+        budget=dict(need.budget),
         line_items=tuple(LineItemRecord.of(item) for item in chosen.items),
         cost=_cost(chosen),
         alternatives=alternatives(sizing, chosen),
