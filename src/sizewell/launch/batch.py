@@ -21,7 +21,7 @@ MOST_PIECES: Final = 10_000
 
 def manifests(of: Setting) -> list[Manifest]:
     """An indexed Job in a JobSet: as many pods as replicas, as many pieces as quarters of an hour of work."""
-    _possible(of)
+    possible(of)
     found, name = [pods.account(of)], ""
     if not of.run.command:
         mine = scripts()
@@ -77,7 +77,8 @@ def _replicas(of: Setting) -> tuple[int, int]:
     return max(1, replicas.initial), min(replicas.devices_per_replica, of.machine.devices)
 
 
-def _possible(of: Setting) -> None:
+def possible(of: Setting) -> None:
+    """ConfigError where the decision or the run does not say what to read, to write or to load."""
     if wrong := images.faults(of, engine=ENGINE):
         raise ConfigError(wrong, subject=f"run {of.plan.name}")
     if of.run.command:

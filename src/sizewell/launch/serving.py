@@ -193,6 +193,11 @@ def cold_start_s(of: Setting) -> int:
     return int(max(300, of.plan.figures.get("cold_start_s", 600)))
 
 
+def possible(of: Setting) -> None:
+    """ConfigError where what was decided and what shall run do not go together."""
+    _possible(of, engine_of(of), nodes_per_replica(of))
+
+
 def _possible(of: Setting, engine: Engine, nodes: int) -> None:
     """ConfigError where what was decided and what shall run do not go together."""
     run, task, at = of.run, of.task, f"run.{of.plan.name}"

@@ -59,28 +59,21 @@ def first_boot(machine: Machine, *, group: str, store: str, nodes: int, region: 
 
     `group` names the cluster, `nodes` are the most machines, `grace_s` is what a job gets from SIGTERM to SIGKILL.
     """
-    scheme, _, place = store.partition("://")
-    if scheme not in STORES:
+    if store.partition("://")[0] not in STORES:
         fault = Fault(
             path="checkpoint",
             message="is missing: machines under Slurm agree on a controller through the checkpoint store",
             fix="add checkpoint: to the spec, and decide anew",
         )
         raise ConfigError([fault], subject="slurm")
-    first, _, rest = place.partition("/")
-    words = {"{first}": first, "{path}": f"{rest}/slurm/{group}/".lstrip("/"), "{audience}": AUDIENCE}
-    ways = "\n".join(STORES[scheme])
-    for key, value in words.items():
-        ways = ways.replace(key, value)
     program = [
         "#!/bin/bash",
         "# Made by Sizewell: this machine is a node of a Slurm cluster, one of the nodes is its controller.",
         "set -uo pipefail",
-        *([f"export AWS_DEFAULT_REGION={shlex.quote(region)}"] if scheme == "s3" else []),
         "ROOT=${ROOT:-}",  # of tests
         f"PATIENCE=${{PATIENCE:-{PATIENCE_S}}}",
         "PAUSE=${PAUSE:-30}",
-        ways,
+        *store_commands(store, f"slurm/{group}", region=region),
         *_common(machine, group=group, nodes=nodes, grace_s=grace_s),
     ]
     return "\n".join(
@@ -97,6 +90,17 @@ def first_boot(machine: Machine, *, group: str, store: str, nodes: int, region: 
             "",
         ]
     )
+
+
+def store_commands(store: str, folder: str, *, region: str) -> list[str]:
+    """Shell functions over a folder of the checkpoint store: `put NAME FILE`, once and never again; `get NAME FILE`."""
+    scheme, _, place = store.partition("://")
+    first, _, rest = place.partition("/")
+    words = {"{first}": first, "{path}": f"{rest}/{folder}/".lstrip("/"), "{audience}": AUDIENCE}
+    lines = "\n".join(STORES[scheme])
+    for key, value in words.items():
+        lines = lines.replace(key, value)
+    return [*([f"export AWS_DEFAULT_REGION={shlex.quote(region)}"] if scheme == "s3" else []), lines]
 
 
 def unit() -> list[str]:

@@ -102,7 +102,8 @@ class GpuNodeGroupArgs(OwnedArgs):
     image: NotRequired[str]
     """AMI id, or resolve:ssm:PARAMETER; by the accelerator unless told."""
     start_script: NotRequired[str]
-    """Shell commands that run at first boot after the metrics agent; holds no secrets."""
+    """Shell commands that run at first boot after the metrics agent; holds no secrets. Over 12,000 bytes they stand in
+    a Systems Manager document that first boot reads."""
     mounts: NotRequired[list[LustreMountArgs]]
     """Lustre file systems that are mounted at first boot, before the start script."""
     writer: NotRequired[WriterArgs]

@@ -1,6 +1,7 @@
 """What AWS components refuse, each with its sentence; all faults of one component are raised together."""
 
 import ipaddress
+import json
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -17,7 +18,10 @@ CAPACITY_MODES = ("on-demand", "spot", "reservation", "capacity-block")
 _REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov)-[a-z]+-\d")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _RESERVATION = re.compile(r"cr-[0-9a-f]{8,17}|arn:aws[\w-]*:resource-groups:[\w-]+:\d{12}:group/.+")
-SECRET = re.compile(r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*\S")
+SECRET = re.compile(  # a value that is read from a variable is none
+    r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*[\"']?[^\s\"'$-]"
+)
+SCRIPT_BYTES = 60_000  # of the 64 KB of a document (docs.aws.amazon.com/systems-manager/latest/userguide/documents.html)
 EFA_CARD_COUNTS = "p4d/p4de 4, p5/p5e 32, p5en 16, p6-b200 8"
 
 
@@ -275,7 +279,7 @@ def check_image(faults: Faults, args: Mapping[str, Any]) -> None:
 
 
 def check_script(faults: Faults, args: Mapping[str, Any]) -> None:
-    """First-boot commands: short enough for user data, and no secrets, which everyone on the machine could read."""
+    """First-boot commands: short enough for a document, and no secrets, which everyone on the machine could read."""
     script = args.get("start_script", "")
     faults.must(
         not SECRET.search(script),
@@ -283,4 +287,11 @@ def check_script(faults: Faults, args: Mapping[str, Any]) -> None:
         "holds what looks like a secret; user data is readable by everyone on the machine",
         fix="read it from Secrets Manager with the machine's role",
     )
-    faults.must(len(script) <= 12000, "start_script", f"is {len(script)} bytes; user data has room for 12000")
+    size = len(json.dumps(script))
+    faults.must(size <= SCRIPT_BYTES, "start_script", f"is {size:,} bytes as JSON; a document holds {SCRIPT_BYTES:,}")
+    faults.must(
+        "{{" not in script,
+        "start_script",
+        "holds {{, which a Systems Manager document takes for a parameter",
+        fix="put it into a file of the image",
+    )

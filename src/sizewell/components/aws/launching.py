@@ -1,9 +1,10 @@
-"""Where a workload's pods run and write on our EKS clusters, and what makes machines a Slurm cluster. Pure."""
+"""Where a workload runs and writes on AWS, and what its machines start without Kubernetes: its run, or Slurm."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from sizewell.components.aws.args import bucket_name
+from sizewell.components.booting import run_at_boot
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.plan import RunPlan
@@ -36,14 +37,15 @@ def target(
 
 
 def boot(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
-    """Arguments of the machines beside those of their pool: an image with Slurm and its start, where that is decided.
+    """Arguments of the machines beside those of their pool: what they start, and the image that has it.
 
-    ConfigError where no image is named: the vendor's own, Amazon Linux, has no package of Slurm.
+    ConfigError where Slurm is decided and no image is named: the vendor's own, Amazon Linux, has no package of Slurm.
     """
-    if workload.scheduler != "slurm":
-        return {}
     name = pool_name(workload, pool)
     image = settings.images.get(name)
+    if workload.scheduler != "slurm":
+        started = run_at_boot(decision, workload, pool, settings, target(decision, workload, pool, settings))
+        return {**started, **({"image": image} if image else {})}
     if not image:
         at = f"sizewell:images.{name}"
         fix = f"pulumi config set --path '{at}' ami-... (AWS ParallelCluster's for Amazon Linux 2023 have it)"

@@ -125,7 +125,9 @@ def build_fleet(
     """Spot machines of several types and zones, each of which works for itself."""
     from sizewell.components.aws.fleets.spot import SpotFleet
 
-    args = fleet_args(decision, *pair, settings)
+    from sizewell.components.aws import launching
+
+    args = {**fleet_args(decision, *pair, settings), **launching.boot(decision, *pair, settings)}
     name = pool_name(*pair)
     fleet = SpotFleet.of(name, args, place, subnets(args["zones"]), opts=options)
     return {"fleet": fleet.fleet_id, "role": fleet.role_arn, "queue": fleet.queue_url}

@@ -116,25 +116,27 @@ class GpuNodeGroup(Owned):
             placement = self.make(ec2.PlacementGroup, f"{name}-nodes", strategy="cluster")
             market["placement"] = {"group_name": placement.name}
         tags = self.tags_of(autoscaling.Group, f"{name}-nodes")
+        script, documents = parts.boot_script(self, name, args)
         return self.make(
             ec2.LaunchTemplate,
             f"{name}-nodes",
+            opts=pulumi.ResourceOptions(depends_on=documents),
             image_id=args.get("image") or plans.image_for(shape),
             instance_type=shape.instance_type,
             iam_instance_profile={"arn": profile.arn},
             network_interfaces=plans.network_interfaces(shape, gang=gang, security_groups=[security_group.id]),
             instance_initiated_shutdown_behavior="terminate",
-            user_data=self._first_boot(name, args, shape),
+            user_data=self._first_boot(name, args, shape, script),
             **parts.machine_settings(disk_gib=args["disk_gib"], key=key_arn, tags=tags),
             **market,
         )
 
-    def _first_boot(self, name: str, args: GpuNodeGroupArgs, shape: Shape) -> pulumi.Input[str]:
+    def _first_boot(self, name: str, args: GpuNodeGroupArgs, shape: Shape, start: str) -> pulumi.Input[str]:
         """User data: metrics agent, file systems, the caller's commands; known at preview where nothing is mounted."""
 
         def script(mounts: Sequence[Mapping[str, str]]) -> str:
             signal = interruption_poller() if args["capacity_mode"] == "spot" else ""
-            commands = [mount_script(mounts), signal, args.get("start_script", "")]
+            commands = [mount_script(mounts), signal, start]
             return plans.user_data(
                 runtime=plans.runtime_of(shape),
                 region=args["region"],

@@ -254,6 +254,22 @@ def machine_settings(
     }
 
 
+def boot_script(owner: Owned, name: str, args: Mapping[str, Any]) -> tuple[str, list[pulumi.Resource]]:
+    """The start script as user data takes it, and what has to be there before: a document, where it is long."""
+    script = args.get("start_script", "")
+    if len(script) <= plans.USER_DATA_SCRIPT:
+        return script, []
+    document = owner.make(
+        ssm.Document,
+        f"{name}-boot",
+        document_type="Command",
+        document_format="JSON",
+        content=plans.boot_document(script),
+    )
+    physical = owner.name_of(ssm.Document, f"{name}-boot")
+    return plans.boot_from_document(physical, script, region=args["region"]), [document]
+
+
 def image_id(owner: Owned, image: str) -> pulumi.Input[str]:
     """The id behind `image`: an EC2 Fleet that keeps its size takes no `resolve:ssm:`, fleets of type instant alone do
     (docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-launch-template.html), so that it is asked for at each update.

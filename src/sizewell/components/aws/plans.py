@@ -1,6 +1,7 @@
 """The arithmetic behind AWS resources: interfaces, images, first-boot script, alarms, cron lines. Pure."""
 
 import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -104,6 +105,33 @@ def user_data(
     if start_script:
         lines += ["", start_script.rstrip()]
     return base64.b64encode(("\n".join(lines) + "\n").encode()).decode()
+
+
+USER_DATA_SCRIPT = 12_000  # bytes of 16,384; the rest is the agent's and the mounts'
+
+
+def boot_document(script: str) -> str:
+    """A command that runs the script: first boot reads it there, and `aws ssm send-command` can run it again."""
+    inputs = {"runCommand": script.splitlines(), "timeoutSeconds": "3600"}
+    step = {"action": "aws:runShellScript", "name": "boot", "inputs": inputs}
+    return json.dumps({"schemaVersion": "2.2", "description": "What a machine starts", "mainSteps": [step]})
+
+
+def boot_from_document(document: str, script: str, *, region: str) -> str:
+    """First-boot lines that run the document's script; the machines' role may read documents of the account
+    (AmazonSSMManagedInstanceCore has ssm:GetDocument). With its digest in it, another script is another template.
+    """
+    digest = hashlib.sha256(script.encode()).hexdigest()[:16]
+    take = "import json, sys; print(*json.load(sys.stdin)['mainSteps'][0]['inputs']['runCommand'], sep='\\n')"
+    return "\n".join(
+        [
+            f"# {document}, {digest}",
+            f"for pause in 5 10 20 40 80 160; do aws ssm get-document --region {region} --name {document} \\",
+            "  --query Content --output text > /run/sizewell-boot.json && break; sleep $pause; done",
+            f'python3 -c "{take}" < /run/sizewell-boot.json > /run/sizewell-boot',
+            "bash -euo pipefail /run/sizewell-boot",
+        ]
+    )
 
 
 def _neuron_metrics(region: str, dimension: str) -> list[str]:

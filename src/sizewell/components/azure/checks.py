@@ -14,7 +14,10 @@ from sizewell.sizing.catalog import buildable
 from sizewell.sizing.catalog.records import Shape
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation")
-SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|AccountKey=|(?i:password|client_secret|token)\s*=\s*\S")
+SECRET = re.compile(  # a value that is read from a variable is none
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|AccountKey=|(?i:password|client_secret|token)\s*=\s*[\"']?[^\s\"'$-]"
+)
+SCRIPT_BYTES = 60_000  # of the 65,535 of custom data (learn.microsoft.com/azure/virtual-machines/custom-data)
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _RESERVATION = re.compile(
     r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+",
@@ -107,6 +110,8 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
         "holds what looks like a secret; custom data is readable by everyone on the machine",
         fix="read it from Key Vault with the machine's identity",
     )
+    size = len(args.get("start_script", ""))
+    faults.must(size <= SCRIPT_BYTES, "start_script", f"is {size:,} bytes; custom data has room for {SCRIPT_BYTES:,}")
     faults.done()
 
 

@@ -1,9 +1,10 @@
-"""Where a workload's pods run and write on our AKS clusters, and what makes machines a Slurm cluster. Pure."""
+"""Where a workload runs and writes on Azure, and what its machines start without Kubernetes: its run, or Slurm."""
 
 from typing import Any
 
 from sizewell.components.azure.args import bucket_name
 from sizewell.components.azure.plans import CONTAINER
+from sizewell.components.booting import run_at_boot
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.plan import RunPlan
@@ -32,12 +33,12 @@ def target(
 
 
 def boot(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
-    """Arguments of the machines beside those of their pool: the start of Slurm, where that is decided.
+    """Arguments of the machines beside those of their pool: what they start.
 
     Microsoft's HPC image has no Slurm, its distribution has packages: the subnet needs a way out to them.
     """
     if workload.scheduler != "slurm":
-        return {}
+        return run_at_boot(decision, workload, pool, settings, target(decision, workload, pool, settings))
     script = first_boot(
         machine_of(pool),
         group=pool_name(workload, pool),

@@ -2,6 +2,7 @@
 machine.
 
     python notice.py --cloud aws --file /run/sizewell/notice
+    python notice.py --cloud azure --file /run/sizewell/notice --done      the work is saved: need not wait any longer
 
 On Kubernetes a reclaim reaches the pod as SIGTERM (node termination handlers drain the node), and this is not needed.
 On plain machines and under Slurm nothing else tells the job. AWS gives two minutes, Google Cloud and Azure thirty
@@ -12,6 +13,7 @@ reachable from nowhere else.
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
 import sys
 import time
@@ -22,14 +24,25 @@ from pathlib import Path
 
 ADDRESS = "http://169.254.169.254"
 TIMEOUT_S = 2.0
+BEFORE_S = 900.0  # of a scheduled event: sooner than that the work goes on
+ENDS = ("Preempt", "Terminate", "Reboot", "Redeploy")  # scheduled events of Azure that a process does not survive
 
 
 def aws(address: str) -> str:
-    """A spot interruption or a rebalance recommendation's later end; "" while there is none (404)."""
+    """A spot interruption, or a scheduled stop, reboot or retirement that is near; "" while there is none (404)."""
     token = _ask(f"{address}/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "60"}, "PUT")
-    return (
-        _ask(f"{address}/latest/meta-data/spot/instance-action", {"X-aws-ec2-metadata-token": token}) if token else ""
-    )
+    if not token:
+        return ""
+    headers = {"X-aws-ec2-metadata-token": token}
+    if said := _ask(f"{address}/latest/meta-data/spot/instance-action", headers):
+        return said
+    said = _ask(f"{address}/latest/meta-data/events/maintenance/scheduled", headers)
+    near = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=BEFORE_S)
+    for event in json.loads(said) if said else []:
+        begins = dt.datetime.strptime(event["NotBefore"], "%d %b %Y %H:%M:%S %Z").replace(tzinfo=dt.UTC)
+        if event.get("State") == "active" and begins <= near:
+            return json.dumps(event)
+    return ""
 
 
 def gcp(address: str) -> str:
@@ -40,15 +53,22 @@ def gcp(address: str) -> str:
 def azure(address: str) -> str:
     said = _ask(f"{address}/metadata/scheduledevents?api-version=2020-07-01", {"Metadata": "true"})
     events = json.loads(said)["Events"] if said else []
-    return next((json.dumps(event) for event in events if event.get("EventType") in ("Preempt", "Terminate")), "")
+    return next((json.dumps(event) for event in events if event.get("EventType") in ENDS), "")
 
 
 CLOUDS: dict[str, Callable[[str], str]] = {"aws": aws, "gcp": gcp, "azure": azure}
 
 
-def _ask(url: str, headers: dict[str, str], method: str = "GET") -> str:
+def approve(address: str, event: str) -> None:
+    """Tell Azure that an event may start now; it would else wait, and bill, until its time
+    (learn.microsoft.com/azure/virtual-machines/linux/scheduled-events#start-an-event)."""
+    data = json.dumps({"StartRequests": [{"EventId": json.loads(event)["EventId"]}]}).encode()
+    _ask(f"{address}/metadata/scheduledevents?api-version=2020-07-01", {"Metadata": "true"}, "POST", data)
+
+
+def _ask(url: str, headers: dict[str, str], method: str = "GET", data: bytes | None = None) -> str:
     """The answer's text; "" where there is none."""
-    request = urllib.request.Request(url, headers=headers, method=method)  # noqa: S310 - a fixed http address
+    request = urllib.request.Request(url, headers=headers, method=method, data=data)  # noqa: S310 - a fixed http address
     try:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=TIMEOUT_S) as answer:
             return answer.read().decode()
@@ -63,7 +83,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", type=Path, required=True)
     parser.add_argument("--every-s", type=float, default=5.0)
     parser.add_argument("--address", default=ADDRESS)
+    parser.add_argument("--done", action="store_true", help="the work has ended: on Azure the event may start now")
     given = parser.parse_args(argv)
+    if given.done:
+        if given.cloud == "azure":
+            approve(given.address, given.file.read_text(encoding="utf-8"))
+        return 0
     said = ""
     while True:
         try:

@@ -51,7 +51,8 @@ class SpotFleetArgs(OwnedArgs):
     image: NotRequired[str]
     """AMI id, or resolve:ssm:PARAMETER; by the accelerator unless told."""
     start_script: NotRequired[str]
-    """Shell commands that run at first boot after the agents; holds no secrets."""
+    """Shell commands that run at first boot after the agents; holds no secrets. Over 12,000 bytes they stand in a
+    Systems Manager document that first boot reads."""
     writer: NotRequired[WriterArgs]
     """Checkpoint store of the workload."""
     guard: NotRequired[GuardArgs]

@@ -103,9 +103,11 @@ class SpotFleet(Owned):
         settings = parts.machine_settings(
             disk_gib=args["disk_gib"], key=parts.key_arn(self, name, args, account), tags=tags
         )
+        script, documents = parts.boot_script(self, name, args)
         return self.make(
             ec2.LaunchTemplate,
             f"{name}-nodes",
+            opts=pulumi.ResourceOptions(depends_on=documents),
             image_id=parts.image_id(self, args.get("image") or plans.image_for(shape)),
             iam_instance_profile={"arn": profile.arn},
             network_interfaces=plans.network_interfaces(shape, gang=False, security_groups=[group.id]),
@@ -114,7 +116,7 @@ class SpotFleet(Owned):
                 runtime=plans.runtime_of(shape),
                 region=args["region"],
                 fleet=self.physical(name, 128),
-                start_script=args.get("start_script", ""),
+                start_script=script,
             ),
             **settings,
         )

@@ -1,0 +1,491 @@
+"""What runs on machines without a scheduler: a systemd unit that first boot installs and starts. Pure.
+
+The contract is that of Kubernetes and Slurm: the entry scripts of `launch/scripts`, their variables, their exit codes.
+Each machine runs the image in Docker; a second unit asks the cloud's metadata whether the machine goes, and stops the
+first, which gives the processes their grace. A machine that replaces one that went does all of this again and goes on
+from the newest checkpoint.
+
+Machines of one job agree on their numbers, and on the one that coordinates, through the checkpoint store, where a name
+is put once and never replaced: each puts its address as the next member of the newest generation. When a machine
+starts its work again, or a new one finds all names taken, it opens the next generation, and the others follow it.
+Pieces of a batch are taken in an order of each machine's own; a piece that two took at once is written once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Final
+
+from sizewell.launch import batch, files, notebook, serving, training
+from sizewell.launch.jobs import OVER, PORT, TOLD_TO_END, WRONG_INPUT
+from sizewell.launch.pods import CACHE, HOME, HOUSE, SCRIPTS, USER, network_env
+from sizewell.launch.run import Run
+from sizewell.launch.setting import Setting
+from sizewell.launch.slurm import packed
+from sizewell.launch.slurm_boot import DEVICES, store_commands
+from sizewell.sizing.errors import ConfigError, Fault
+
+UNIT: Final = "sizewell-run"
+WATCH: Final = "sizewell-notice"
+NOTICE: Final = "/run/sizewell/notice"
+LIBRARY: Final = "/usr/local/lib/sizewell"
+FAILED_TOO_OFTEN: Final = 78
+ENDS: Final = (WRONG_INPUT, OVER, FAILED_TOO_OFTEN)  # exit codes after which nothing starts it again
+KUBERNETES_ONLY: Final = ("secrets", "callers", "wake", "claims", "priority", "namespace", "form", "metrics")
+OTHER_ENTRIES: Final = ("train_fsdp.py", "train_jax.py", "train_neuron.py")
+
+
+def first_boot(of: Setting, *, region: str) -> str:
+    """The shell commands that install the units and start them; ConfigError where the run cannot be on machines alone.
+
+    `region` is the cloud's, where its registry and its store are asked.
+    """
+    _possible(of)
+    scripts = {**_scripts(of), "notice.py": files.script("notice.py")}
+    slots = slots_of(of)
+    numbers = " ".join(f"{UNIT}@{number}" for number in range(slots))
+    lines = [
+        f"# {of.decision.stack} {of.workload.spec.name}: the workload as a systemd unit",
+        f"mkdir -p {LIBRARY} /etc/sizewell /var/lib/sizewell",
+        f"base64 -d <<'PAYLOAD' | tar -xz -C {LIBRARY}",
+        packed(scripts),
+        "PAYLOAD",
+        *_file("/etc/sizewell/run.env", environment(of), mode="600"),
+        *_file(f"/usr/local/sbin/{UNIT}", program(of, region=region), mode="755"),
+        *_file(f"/usr/local/sbin/{WATCH}", _watch(of.machine.cloud), mode="755"),
+        *_file(f"/etc/systemd/system/{UNIT}@.service", unit(of), mode="644"),
+        *_file(f"/etc/systemd/system/{WATCH}.service", _watch_unit(), mode="644"),
+        "systemctl daemon-reload",
+        f"systemctl enable --now --no-block {WATCH}",
+    ]
+    if of.run.suspend:
+        return "\n".join([*lines, f"echo 'suspended: systemctl enable --now {numbers}'", ""])
+    return "\n".join([*lines, f"systemctl enable --now --no-block {numbers}", ""])
+
+
+def slots_of(of: Setting) -> int:
+    """Containers of one machine: one for each replica that fits, else one for the whole machine.
+
+    An engine with ports of its own beside the one it answers at (Triton) gets the whole machine, all devices of it.
+    """
+    replicas = of.workload.replicas
+    if of.workload.kind not in ("inference", "batch-inference") or replicas is None or of.run.command:
+        return 1
+    if of.workload.kind == "inference":
+        engine = serving.engine_of(of)
+        if serving.metrics_port(engine) != serving.PORT:
+            return 1
+        here = min(of.machine.devices // replicas.devices_per_replica, -(-replicas.max // of.nodes))
+        return max(1, here)
+    return max(1, min(of.machine.devices // max(1, replicas.devices_per_replica), -(-replicas.initial // of.nodes)))
+
+
+def gang(of: Setting) -> bool:
+    """Whether the machines work on one thing together."""
+    return of.workload.kind in ("training", "fine-tuning") and of.nodes > 1
+
+
+def unit(of: Setting) -> list[str]:
+    """The service of one container; its number is the instance's name.
+
+    RDMA registers the memory of a job, far beyond systemd's default limit of 8 MiB. A reclaimed machine does not start
+    it again: the file that says so lies in /run, and is gone after a reboot.
+    """
+    again = "always" if of.workload.kind == "inference" else "on-failure"
+    return [
+        "[Unit]",
+        f"Description={of.workload.spec.name} of {of.decision.stack}, made by Sizewell",
+        "After=network-online.target remote-fs.target docker.service",
+        "Wants=network-online.target docker.service",
+        f"ConditionPathExists=!{NOTICE}",
+        "StartLimitIntervalSec=0",
+        "[Service]",
+        f"ExecStart=/usr/local/sbin/{UNIT} %i",
+        f"ExecStopPost=-/usr/bin/env docker rm -f {UNIT}-%i",
+        f"Restart={again}",
+        "RestartSec=20",
+        f"RestartPreventExitStatus={' '.join(map(str, ENDS))}",
+        f"RestartForceExitStatus={TOLD_TO_END}",
+        f"SuccessExitStatus={TOLD_TO_END} SIGTERM 143",
+        "KillMode=mixed",
+        f"TimeoutStopSec={of.grace + 15}",
+        "LimitMEMLOCK=infinity",
+        "LimitNOFILE=1048576",
+        "TasksMax=infinity",
+        "[Install]",
+        "WantedBy=multi-user.target",
+    ]
+
+
+def environment(of: Setting) -> list[str]:
+    """Variables of the container, as Docker's --env-file reads them: a line each, nothing quoted."""
+    told = {**HOUSE, "TMPDIR": "/tmp", **network_env(of.machine, of.target, several=gang(of))}  # noqa: S108
+    told = {key: value for key, value in told.items() if not key.endswith("_SOCKET_IFNAME")}  # a pod's, not a machine's
+    if of.workload.kind in ("training", "fine-tuning"):
+        told |= training.variables(of)
+    if of.workload.kind == "batch-inference":
+        told |= {"SIZEWELL_PIECES": str(batch.pieces(of)), "VLLM_CACHE_ROOT": f"{CACHE}/vllm"}
+    if of.workload.kind == "inference":
+        told |= {key: value.format(cache=CACHE) for key, value in serving.engine_of(of).env.items()}
+    told |= dict(of.run.env)
+    dropped = ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES") if gang(of) else ()
+    return [f"{key}={value}" for key, value in sorted(told.items()) if key not in dropped]
+
+
+def lines_of(of: Setting) -> list[list[str]]:
+    """The command line of each container of a machine."""
+    run, kind = of.run, of.workload.kind
+    if kind == "notebook":
+        return [[*(run.command or notebook.jupyter_command(of)), *run.args]]
+    if run.command:
+        return [[*run.command, *run.args]]
+    if kind in ("training", "fine-tuning"):
+        return [[*training.command(of), *run.args]]
+    if kind == "batch-inference":
+        return [[*batch.command(of), *run.args]] * slots_of(of)
+    engine = serving.engine_of(of)
+    words = serving.command(of, engine)
+    return [
+        [*_replaced(words, engine.words("port", serving.PORT), engine.words("port", serving.PORT + number)), *run.args]
+        for number in range(slots_of(of))
+    ]
+
+
+def program(of: Setting, *, region: str) -> list[str]:
+    """What the unit starts: the image pulled, the devices there, the container run, its exit code answered."""
+    return [
+        "#!/bin/bash",
+        "# Made by Sizewell: one container of this machine's workload; $1 is its number, from 0.",
+        "set -uo pipefail",
+        "ROOT=${ROOT:-}; PAUSE=${PAUSE:-10}; PATIENCE=${PATIENCE:-600}",  # other values are those of tests
+        "slot=${1:-0}",
+        f"state=$ROOT/var/lib/sizewell; image={shlex.quote(of.run.image)}",
+        'say() { echo "sizewell-run: $1" >&2; }',
+        'die() { say "$1"; exit "$2"; }',
+        'mkdir -p "$state/home/work" "$state/cache" "$state/tmp-$slot" "$state/docker"',
+        f'chown {USER}:{USER} "$state/home" "$state/home/work" "$state/cache" "$state/tmp-$slot" 2>/dev/null',
+        'export HOME=$state DOCKER_CONFIG=$state/docker',
+        "command -v docker >/dev/null ||",
+        f'  die "this machine has no Docker: name an image of machines that has it in sizewell:images" {WRONG_INPUT}',
+        "",
+        *_devices(of),
+        "",
+        *_pull(of, region),
+        "",
+        *_arguments(of),
+        "",
+        "told=; child=",
+        'stop() { told=yes; [ -n "$child" ] && kill -TERM "$child" 2>/dev/null; }',
+        "trap stop TERM INT",
+        'run() {  # runs the container and waits for it, however often a signal comes in between',
+        f'  docker rm -f "{UNIT}-$slot" >/dev/null 2>&1',
+        '  docker "${args[@]}" "$image" "$@" & child=$!',
+        '  wait "$child"; code=$?',
+        '  while kill -0 "$child" 2>/dev/null; do wait "$child"; code=$?; done',
+        '  child=; return "$code"',
+        "}",
+        *(_gang_start(of, region) if gang(of) else []),
+        *_lines(of),
+        *(_gang_end() if gang(of) else []),
+        *_end(of),
+    ]
+
+
+def _lines(of: Setting) -> list[str]:
+    lines = lines_of(of)
+    quoted = [shlex.join(line) for line in lines]
+    if of.workload.kind == "batch-inference" and not of.run.command:
+        pieces = batch.pieces(of)
+        alone = len(lines) == 1 and of.nodes == 1
+        order = f"seq 0 {pieces - 1}" if alone else f"shuf -i 0-{pieces - 1}"
+        return [
+            "code=0",
+            f"for piece in $({order}); do",
+            f'  [ -z "$told" ] || {{ code={TOLD_TO_END}; break; }}',
+            f'  run {quoted[0]} --piece "$piece" || break',
+            "done",
+            '(exit "$code")',
+        ]
+    if len(lines) == 1:
+        return [f"run {quoted[0]}"]
+    choice = [f"  {number}) line=({words}) ;;" for number, words in enumerate(quoted)]
+    return ['case "$slot" in', *choice, "esac", 'run "${line[@]}"']
+
+
+def _devices(of: Setting) -> list[str]:
+    machine = of.machine
+    wakes = {"cuda": "nvidia-smi -L >/dev/null 2>&1", "rocm": "true", "neuron": "true"}[machine.runtime]
+    return [
+        f"devices() {{ {wakes}; compgen -G \"$ROOT\"'{DEVICES[machine.runtime]}' | sort -V; }}",
+        "waited=0  # a driver may still be loading",
+        f'while [ "$(devices | wc -l)" -lt {machine.devices} ]; do',
+        '  [ "$waited" -lt "$PATIENCE" ] ||',
+        f'    die "$(devices | wc -l) of {machine.devices} devices are there: the driver did not load" 1',
+        '  sleep "$PAUSE"; waited=$((waited + PAUSE))',
+        "done",
+    ]
+
+
+def _pull(of: Setting, region: str) -> list[str]:
+    """The image, with the machine's own identity where its registry is the cloud's; tried until it is there."""
+    login: list[str] = []
+    if of.machine.cloud == "aws":
+        login = [
+            "login() {  # ECR: the machine's role",
+            '  [[ "$image" =~ ^([0-9]+\\.dkr\\.ecr\\.([a-z0-9-]+)\\.amazonaws\\.com(\\.cn)?)/ ]] || return 0',
+            '  aws ecr get-login-password --region "${BASH_REMATCH[2]}" |',
+            '    docker login --username AWS --password-stdin "${BASH_REMATCH[1]}" >/dev/null',
+            "}",
+        ]
+    elif of.machine.cloud == "azure":
+        login = [
+            "login() {  # ACR: the machine's identity, exchanged for a token of the registry",
+            '  [[ "$image" =~ ^([a-z0-9]+\\.azurecr\\.io)/ ]] || return 0',
+            "  local host=${BASH_REMATCH[1]} imds=http://169.254.169.254/metadata/identity/oauth2/token token",
+            "  token=$(curl -sf -H Metadata:true --noproxy '*' \\",
+            '    "$imds?api-version=2018-02-01&resource=https://management.azure.com/" | jq -r .access_token) &&',
+            '    token=$(curl -sf --data-urlencode "grant_type=access_token" --data-urlencode "service=$host" \\',
+            '      --data-urlencode "access_token=$token" "https://$host/oauth2/exchange" | jq -r .refresh_token) &&',
+            "    docker login --username 00000000-0000-0000-0000-000000000000 --password-stdin \\",
+            '      "$host" <<<"$token" >/dev/null',
+            "}",
+        ]
+    said = (
+        "$image cannot be pulled: its registry must be reachable from this network and let this machine's identity pull"
+    )
+    return [
+        *login,
+        "waited=0",
+        'until docker image inspect "$image" >/dev/null 2>&1; do',
+        f'  {"login && " if login else ""}docker pull --quiet "$image" && break',
+        f'  [ "$waited" -lt "$PATIENCE" ] || die "{said}" 69',
+        '  sleep "$PAUSE"; waited=$((waited + PAUSE))',
+        "done",
+    ]
+
+
+def _arguments(of: Setting) -> list[str]:
+    """How the container runs: no root unless the run says so, no capabilities, the machine's network and memory."""
+    rdma = bool(of.target.rdma[0])
+    several = slots_of(of) > 1
+    each = of.machine.devices // slots_of(of)
+    lines = [
+        f'args=(run --rm --init --name "{UNIT}-$slot" --network host --ipc host --stop-timeout {of.grace}',
+        f"  --ulimit memlock=-1 --ulimit stack=67108864 --read-only --cap-drop ALL --security-opt no-new-privileges",
+        *([] if of.run.root else [f"  --user {USER}:{USER}"]),
+        '  --env-file "$ROOT/etc/sizewell/run.env"',
+        f"  -v {LIBRARY}:{SCRIPTS}:ro -v \"$state/home:{HOME}\" -v \"$state/cache:{CACHE}\" -v \"$state/tmp-$slot:/tmp\"",
+        f"  --workdir {notebook.FOLDER if of.workload.kind == 'notebook' else HOME})",
+    ]
+    first = f"$((slot * {each}))"
+    if of.machine.runtime == "cuda":
+        if several:
+            numbers = f"$(seq -s, {first} $((slot * {each} + {each - 1})))"
+            lines.append(f'args+=(--gpus "\\"device={numbers}\\"")')
+        else:
+            lines.append("args+=(--gpus all)")
+    elif of.machine.runtime == "rocm":
+        lines += [
+            "args+=(--device /dev/kfd --device /dev/dri)",
+            'for group in $(stat -c %g /dev/kfd /dev/dri/renderD* | sort -u); do args+=(--group-add "$group"); done',
+        ]
+        if several:
+            lines.append(f'args+=(--env "HIP_VISIBLE_DEVICES=$(seq -s, {first} $((slot * {each} + {each - 1})))")')
+    else:
+        lines.append(
+            f'for device in $(devices | tail -n "+$((slot * {each} + 1))" | head -n {each}); do '
+            'args+=(--device "$device"); done'
+        )
+    if rdma and gang(of):
+        lines.append('for device in "$ROOT"/dev/infiniband/*; do [ -e "$device" ] && args+=(--device "$device"); done')
+    mounts = of.workload.storage.location if of.workload.storage else ""
+    if mounts and mounts.startswith("/"):
+        lines.append(f"args+=(-v {shlex.quote(mounts)}:{shlex.quote(mounts)})")
+    return lines
+
+
+def _gang_start(of: Setting, region: str) -> list[str]:
+    """A number for this machine in the newest generation, its coordinator, and who tells that there is a newer one."""
+    nodes = of.nodes
+    return [
+        "",
+        "# All machines of the job, and which of them coordinates.",
+        *store_commands(of.target.store, f"machines/{of.run.prefix}/{of.name}-{_digest(of)}", region=region),
+        'ip=$(hostname -I | cut -d" " -f1)',
+        'echo "$ip" > "$state/ip"',
+        'there() { get "$1" "$state/seen" >/dev/null 2>&1; }',
+        "newest() {  # the generation that has a member; 0: none",
+        '  while there "$((generation + 1))-0"; do generation=$((generation + 1)); done',
+        "}",
+        "join() {  # takes the first free number of the generation; fails where all are taken",
+        "  for ((number = 0; number < NODES; number++)); do",
+        '    put "$generation-$number" "$state/ip" >/dev/null 2>&1 && return 0',
+        "  done",
+        "  return 1",
+        "}",
+        f"NODES={nodes}; generation=$(cat \"$state/generation\" 2>/dev/null || echo 0)",
+        "left=$generation  # the one that this machine was in before",
+        "newest",
+        'if there "$generation-over"; then',
+        '  read -r code < "$state/seen"',
+        f'  case "$code" in 0|{OVER}) say "the job is over, with $code"; exit 0 ;; esac',
+        "fi",
+        'if [ "$generation" -eq "$left" ]; then generation=$((generation + 1)); fi',
+        "until join; do generation=$((generation + 1)); newest; done",
+        'echo "$generation" > "$state/generation"',
+        'say "machine $number of $NODES in generation $generation"',
+        'until there "$generation-$((NODES - 1))"; do',
+        f'  [ -z "$told" ] || exit {TOLD_TO_END}',
+        '  if there "$((generation + 1))-0"; then say "generation $generation is over"; exit 1; fi',
+        '  sleep "$PAUSE"',
+        "done",
+        'get "$generation-0" "$state/first" >/dev/null 2>&1 || die "the store did not answer" 69',
+        'read -r first < "$state/first"',
+        'args+=(--env "SIZEWELL_NODES=$NODES" --env "SIZEWELL_NODE=$number")',
+        f'args+=(--env "SIZEWELL_COORDINATOR=$first:{PORT}")',
+        "{  # the others go on in a newer generation: so does this machine",
+        '  until there "$((generation + 1))-0"; do sleep "$PAUSE"; done',
+        '  kill -TERM "$$" 2>/dev/null',
+        '} & watcher=$!',
+    ]
+
+
+def _gang_end() -> list[str]:
+    """The end of one is the end of all, where another start would not mend it; else the next generation."""
+    return [
+        "code=$?",
+        'kill "$watcher" 2>/dev/null',
+        'case "$code" in 0|' + "|".join(map(str, ENDS)) + ')',
+        '  echo "$code" > "$state/code"; put "$generation-over" "$state/code" >/dev/null 2>&1 ;;',
+        "*)",
+        '  sleep "$PAUSE"',
+        '  if there "$generation-over"; then read -r code < "$state/seen"; say "the job is over, with $code"',
+        f'  elif there "$((generation + 1))-0"; then code={TOLD_TO_END}; fi ;;  # lost with a machine: not its own failure',
+        "esac",
+        '(exit "$code")',
+    ]
+
+
+def _end(of: Setting) -> list[str]:
+    """Exit codes as on Kubernetes: told to end and reclaimed do not count, failures do, up to the run's restarts."""
+    served = of.workload.kind == "inference"
+    counted = [
+        'failures=$(($(cat "$state/failures-$slot" 2>/dev/null || echo 0) + 1)); echo "$failures" > "$state/failures-$slot"',
+        f'if [ "$failures" -gt {of.run.restarts} ]; then',
+        f'  die "failed {of.run.restarts + 1} times, the last time with $code: journalctl -u {UNIT}@$slot" '
+        f"{FAILED_TOO_OFTEN}",
+        "fi",
+    ]
+    ends = "|".join(map(str, (0, TOLD_TO_END, 69, *ENDS)))
+    return [
+        "code=$?",
+        'if [ -n "$told" ]; then say "told to end: ended with $code"; exit "$code"; fi',
+        f'case "$code" in {ends}) exit "$code" ;; esac',
+        *([] if served else counted),
+        'say "failed with $code"; exit "$code"',
+    ]
+
+
+def _watch(cloud: str) -> list[str]:
+    lines = [
+        "#!/bin/bash",
+        "# Made by Sizewell: waits for word that this machine goes, then ends its workload in good order.",
+        "set -uo pipefail",
+        f"python3 {LIBRARY}/notice.py --cloud {cloud} --file {NOTICE} || exit 1",
+        f"systemctl stop '{UNIT}@*.service'",
+    ]
+    if cloud == "azure":  # it need not wait, and bill, for the rest of its notice
+        lines.append(f"python3 {LIBRARY}/notice.py --cloud azure --file {NOTICE} --done")
+    return lines
+
+
+def _watch_unit() -> list[str]:
+    return [
+        "[Unit]",
+        "Description=Ends the workload when this machine is about to go, made by Sizewell",
+        "After=network-online.target",
+        "Wants=network-online.target",
+        f"ConditionPathExists=!{NOTICE}",
+        "[Service]",
+        f"ExecStart=/usr/local/sbin/{WATCH}",
+        "Restart=on-failure",
+        "RestartSec=10",
+        "TimeoutStopSec=5",
+        "[Install]",
+        "WantedBy=multi-user.target",
+    ]
+
+
+def _scripts(of: Setting) -> Mapping[str, str]:
+    """The scripts of the run's kind, without those of other frameworks: user data is short."""
+    if of.run.command:
+        return {}
+    if of.workload.kind in ("training", "fine-tuning"):
+        needed = training.entry(of)
+        return {
+            name: text
+            for name, text in files.training().items()
+            if name not in OTHER_ENTRIES or name == needed or (name == "train_fsdp.py" and needed == "train_neuron.py")
+        }
+    if of.workload.kind == "batch-inference":
+        return {name: files.script(name) for name in ("batch_infer.py", "store.py")}
+    return {}
+
+
+def _file(path: str, lines: Sequence[str], *, mode: str) -> list[str]:
+    return [f"cat > {path} <<'SIZEWELL'", *lines, "SIZEWELL", f"chmod {mode} {path}"]
+
+
+def _replaced(words: Sequence[str], what: Sequence[str], by: Sequence[str]) -> list[str]:
+    """The words with one run of them replaced.
+
+    >>> _replaced(["a", "--port", "8000", "b"], ["--port", "8000"], ["--port", "8001"])
+    ['a', '--port', '8001', 'b']
+    """
+    for start in range(len(words) - len(what) + 1):
+        if what and list(words[start : start + len(what)]) == list(what):
+            return [*words[:start], *by, *words[start + len(what) :]]
+    return list(words)
+
+
+def _digest(of: Setting) -> str:
+    """What runs, in eight letters: machines that run another thing are another job's, even below the same prefix."""
+    text = "\0".join([of.run.image, *map(str, lines_of(of)), *environment(of)])
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _possible(of: Setting) -> None:
+    """ConfigError with everything that machines without a scheduler do not have."""
+    name, run, kind = of.workload.spec.name, of.run, of.workload.kind
+    wrong: list[Fault] = []
+    plain = {field.name: field.default for field in fields(Run)}
+    for key in KUBERNETES_ONLY:
+        if getattr(run, key) != plain[key]:
+            fix = "leave it out, or write scheduler: kubernetes into the spec and decide anew"
+            message = "is of Kubernetes, and these machines have none"
+            wrong.append(Fault(path=f"run.{name}.{key}", message=message, fix=fix))
+    for key, value in run.env:
+        if "\n" in value:
+            fix = "put it into a file of the image"
+            wrong.append(Fault(path=f"run.{name}.env.{key}", message="has more than one line", fix=fix))
+    if of.machine.runtime == "tpu":
+        wrong.append(Fault(path=name, message="is on TPU, which has no machines without a cluster"))
+    if gang(of) and not of.target.store:
+        message = f"is a job of {of.nodes} machines, which find each other through the checkpoint store"
+        fix = "write checkpoint: or scheduler: kubernetes into the spec and decide anew"
+        wrong.append(Fault(path=name, message=message, fix=fix))
+    if wrong:
+        raise ConfigError(wrong, subject=f"run {name}")
+    if kind in ("training", "fine-tuning"):
+        training.possible(of)
+    elif kind == "inference":
+        serving.possible(of)
+        if serving.nodes_per_replica(of) > 1:
+            message = f"one replica takes {serving.nodes_per_replica(of)} machines, which only Kubernetes joins"
+            fix = "write scheduler: kubernetes into the spec and decide anew"
+            raise ConfigError([Fault(path=name, message=message, fix=fix)], subject=f"run {name}")
+    elif kind == "batch-inference":
+        batch.possible(of)
