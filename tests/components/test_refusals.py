@@ -491,7 +491,9 @@ CASES = [
     ("azure pool", {"schedule": {**HOURS, "time_zone": "Asia/Yerevan"}}, "schedule.time_zone", "has no Windows name"),
     # secrets and images
     ("aws pool", {"start_script": "export AWS_SECRET_ACCESS_KEY=abc"}, "start_script", "looks like a secret"),
-    ("aws pool", {"start_script": "x" * 13000}, "start_script", "user data has room for 12000"),
+    ("aws pool", {"start_script": "x" * 61000}, "start_script", "a document holds 60,000"),
+    ("aws pool", {"start_script": "echo {{ a }}"}, "start_script", "which a Systems Manager document takes for"),
+    ("azure pool", {"start_script": "x" * 61000}, "start_script", "custom data has room for 60,000"),
     ("aws pool", {"image": "latest"}, "image", "must be an AMI id or resolve:ssm:PARAMETER"),
     ("azure pool", {"start_script": "AccountKey=abc"}, "start_script", "looks like a secret"),
     ("azure pool", {"ssh_public_key": "-----BEGIN PRIVATE KEY"}, "ssh_public_key", "must be a public key"),

@@ -1,18 +1,22 @@
 """What machines without a scheduler start: the units by systemd's own check, the program by bash, with stand-ins for
 Docker and the cloud."""
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import launch_cases as cases
 import pytest
 from decisions import decision, pool, training, workload
 
-from sizewell.launch import machines
+from sizewell.launch import files, machines
 from sizewell.launch.setting import setting
 from sizewell.launch.target import aks_target, eks_target
 from sizewell.sizing.errors import ConfigError
@@ -25,9 +29,14 @@ case "$1" in
   login) cat >/dev/null ;;
   pull) [ -z "$NO_PULL" ] && touch "$ROOT/image" ;;
   run)
+    line=("$@")
     while [ $# -gt 0 ]; do [ "$1" = --env ] && export "${2?}"; shift; done
+    [ -n "$LONG" ] && { sleep 60 >/dev/null 2>&1 & trap "kill $!; exit 75" TERM; }
     echo "ran $SIZEWELL_NODE of $SIZEWELL_NODES at $SIZEWELL_COORDINATOR" >> "$ROOT/ran"
-    [ -n "$LONG" ] && { sleep 60 >/dev/null 2>&1 & trap "kill $!; exit 75" TERM; wait; }
+    [ -n "$LONG" ] && wait
+    [ -n "$RUNS" ] && {
+      while [ "${line[0]}" != python3 ]; do line=("${line[@]:1}"); done; line=("${line[@]:1}")
+      exec "$PYTHON" "${line[@]/#\\/opt\\/sizewell/$SCRIPTS}"; }
     code=$(head -n 1 "$ROOT/codes" 2>/dev/null); sed -i 1d "$ROOT/codes" 2>/dev/null; exit "${code:-0}" ;;
 esac
 """
@@ -40,9 +49,10 @@ at="$STORE/$key"; mkdir -p "${at%/*}"
 if [ "$verb" = put-object ]; then cp "$body" "$at.$$" && ln "$at.$$" "$at" 2>/dev/null; code=$?; rm "$at.$$"; exit $code; fi
 [ -e "$at" ] && cp "$at" "$out"
 """
+PYTHON = {"PYTHON": sys.executable, "SCRIPTS": str(files.FOLDER)}
 OTHERS = {
     "hostname": '#!/bin/bash\necho "$IP 10.9.9.9"\n',
-    **{name: "#!/bin/bash\n" for name in ("nvidia-smi", "chown")},
+    **dict.fromkeys(("nvidia-smi", "chown"), "#!/bin/bash\n"),
 }
 
 
@@ -66,9 +76,7 @@ def trained(nodes=1, cloud="aws", **changes):
 
 def served(**changes):
     machine = pool("aws", "g6e.12xlarge", "l40s", 4, nodes=(0, 1, 1))
-    one = workload(
-        "chat", "inference", machine, task=cases.CHAT, replicas=cases.replicas(2, 2, 2, 2), scheduler="none"
-    )
+    one = workload("chat", "inference", machine, task=cases.CHAT, replicas=cases.replicas(2, 2, 2, 2), scheduler="none")
     return on("aws", one, machine, **{"image": cases.VLLM, "model": "s3://petsnap/chat-fp8", **changes})
 
 
@@ -97,7 +105,7 @@ CASES = {
 
 def files_of(text):
     """The files that first boot writes, by path."""
-    return {path: body for path, body in re.findall(r"cat > (\S+) <<'SIZEWELL'\n(.*?\n)SIZEWELL\n", text, re.DOTALL)}
+    return dict(re.findall(r"cat > (\S+) <<'SIZEWELL'\n(.*?\n)SIZEWELL\n", text, re.DOTALL))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -114,7 +122,9 @@ def test_systemd_takes_the_units(case, tmp_path):
             (tmp_path / name.replace("@.", "@0.")).write_text(body.replace("/usr/local/sbin", str(tmp_path)))
     units = sorted(map(str, tmp_path.glob("*.service")))
     assert len(units) == 2
-    done = subprocess.run(["systemd-analyze", "--man=no", "verify", *units], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["systemd-analyze", "--man=no", "verify", *units], capture_output=True, text=True, check=False
+    )
     assert [line for line in done.stderr.splitlines() if str(tmp_path) in line or "sizewell" in line] == []
 
 
@@ -145,7 +155,7 @@ class Machine:
             (tools / name).chmod(0o755)
         (self.root / "program").write_text("\n".join(machines.program(of, region="us-east-1")) + "\n")
         own = {"ROOT": str(self.root), "IP": f"10.0.0.{number}", "STORE": str(folder / "store")}
-        self.env = {**own, "PAUSE": "0.1", "PATIENCE": "0", "PATH": f"{tools}:{os.environ['PATH']}", **env}
+        self.env = {**own, "PAUSE": "0.1", "PATIENCE": "0", **PYTHON, "PATH": f"{tools}:{os.environ['PATH']}", **env}
 
     def start(self, slot="0"):
         command = ["bash", str(self.root / "program"), slot]
@@ -159,7 +169,11 @@ class Machine:
 
     def calls(self, verb):
         path = self.root / "calls"
-        return [line for line in path.read_text().splitlines() if line.startswith(f"docker {verb}")] if path.exists() else []
+        return (
+            [line for line in path.read_text().splitlines() if line.startswith(f"docker {verb}")]
+            if path.exists()
+            else []
+        )
 
     def ran(self):
         path = self.root / "ran"
@@ -196,7 +210,6 @@ def test_sigterm_reaches_the_container_and_its_answer_is_the_end(tmp_path):
     machine = Machine(tmp_path, trained(), LONG="1")
     process = machine.start()
     until(machine.ran)
-    time.sleep(0.2)
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 75
     assert "told to end: ended with 75" in process.stderr.read()
@@ -214,7 +227,7 @@ def test_what_is_missing_is_said_in_words(tmp_path, case, env, code, said):
     machine = Machine(tmp_path, trained(), **env)
     if case == "docker":
         (tmp_path / "tools-1/docker").unlink()
-        without = [f for f in machine.env["PATH"].split(":") if not os.path.exists(f"{f}/docker")]
+        without = [f for f in machine.env["PATH"].split(":") if not Path(f, "docker").exists()]
         machine.env["PATH"] = ":".join(without)
     if case == "devices":
         (machine.root / "dev/nvidia3").unlink()
@@ -307,7 +320,7 @@ def test_what_needs_a_cluster_is_refused(case, said):
 
 def test_a_job_of_several_machines_without_a_store_is_refused():
     of = trained(2)
-    lost = setting(of.decision, of.workload, of.pool, of.run, eks_target(of.workload, of.pool, name="pretrain"))
+    lost = replace(of, target=replace(of.target, store=""))
     with pytest.raises(ConfigError, match="find each other through the checkpoint store"):
         machines.first_boot(lost, region="us-east-1")
 
@@ -317,3 +330,26 @@ def until(holds):
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_two_machines_answer_every_record_of_a_batch_once(tmp_path):
+    """The entry script itself, started by the units' program on two machines at once; one is told to end in between."""
+    pytest.importorskip("numpy")
+    source, answers = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    records = [json.dumps({"id": number, "prompt": f"p{number}"}) for number in range(40)]
+    (source / "a.jsonl").write_text("\n".join(records))
+    of = batched(model="stand-in", output=f"file://{answers}")
+    of = replace(
+        of, plan=replace(of.plan, data=f"file://{source}", run_time_s=900.0, replicas=cases.replicas(0, 2, 2, 4))
+    )
+    found = [Machine(tmp_path, of, number, RUNS="1") for number in (1, 2)]
+    first, second = (one.start() for one in found)
+    until(found[0].ran)
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(30) in (0, 75, 143)
+    assert (second.wait(60), found[0].start().wait(60)) == (0, 0)
+    pieces = sorted(answers.iterdir())
+    assert len(pieces) == machines.batch.pieces(of)
+    said = [json.loads(line)["id"] for piece in pieces for line in piece.read_text().splitlines()]
+    assert sorted(said) == list(range(40))

@@ -23,19 +23,20 @@ if TYPE_CHECKING:
 DESCRIPTION = """Print what runs on a stack's machines, for each of its workloads or for one.
 
 The decision says which machines, how the work is split, how long it may take and where its state
-goes; you say which image. Nothing is started: pipe the manifests into kubectl, or the script into
-sbatch. What stands under sizewell:run in the stack's configuration need not be said again.
+goes; you say which image. Nothing is started: pipe the manifests into kubectl, the script into
+sbatch, or run it as root on each machine. What stands under sizewell:run in the stack's configuration need not be said again.
 """
 EXAMPLES = """examples:
   sizewell launch staging-gcp pretrain-2b --image registry/train:2.8 | kubectl apply -f -
   sizewell launch dev-gcp resnet50 --image tritonserver:25.10-py3 --model gs://bucket/models
   sizewell launch staging-aws --image train:2.8 --burn-in     try the machines first
   sizewell launch staging-aws --image train:2.8 --format slurm | sbatch
+  sizewell launch staging-aws --image train:2.8 --format machine > boot.sh    a machine's first boot
   sizewell launch prod-azure chat-70b --image rocm/vllm:TAG --writer CLIENT_ID
 
 exit code: 0 printed, 64 there is no such decision, or the run does not fit it
 """
-FORMATS: Final = ("kubernetes", "slurm")
+FORMATS: Final = ("kubernetes", "slurm", "machine")
 FLAGS: Final = ("image", "model", "namespace", "prefix", "output")
 
 
@@ -72,14 +73,28 @@ def run(args: argparse.Namespace) -> int:
         from sizewell.launch import slurm
 
         scripts = [slurm.burn_in(of) if args.burn_in else slurm.script(of) for of in made]
-        if len(scripts) > 1:
-            raise UsageError(f"{args.stack} has {len(scripts)} workloads\n  fix: name one: sbatch takes one script")
-        sys.stdout.write(scripts[0])
-        return 0
+        return _one(scripts, args.stack, "sbatch takes one script")
+    if args.format == "machine":
+        from sizewell.launch import machines
+
+        if args.burn_in:
+            raise UsageError(
+                "--burn-in has no --format machine\n  fix: use slurm or kubernetes, which start it on all machines"
+            )
+        regions = [pool.region for one in chosen for pool in one.pools]
+        scripts = [machines.first_boot(of, region=region) for of, region in zip(made, regions, strict=True)]
+        return _one(scripts, args.stack, "a machine runs one")
     from sizewell.launch.manifests import as_yaml, manifests, trials
 
     found = [manifest for of in made for manifest in (trials(of) if args.burn_in else manifests(of))]
     sys.stdout.write(as_yaml(found))
+    return 0
+
+
+def _one(scripts: list[str], stack: str, why: str) -> int:
+    if len(scripts) > 1:
+        raise UsageError(f"{stack} has {len(scripts)} workloads\n  fix: name one: {why}")
+    sys.stdout.write(scripts[0])
     return 0
 
 

@@ -48,7 +48,7 @@ def first_boot(of: Setting, *, region: str) -> str:
     slots = slots_of(of)
     numbers = " ".join(f"{UNIT}@{number}" for number in range(slots))
     lines = [
-        f"# {of.decision.stack} {of.workload.spec.name}: the workload as a systemd unit",
+        f"# {of.plan.stack} {of.plan.name}: the workload as a systemd unit",
         f"mkdir -p {LIBRARY} /etc/sizewell /var/lib/sizewell",
         f"base64 -d <<'PAYLOAD' | tar -xz -C {LIBRARY}",
         packed(scripts),
@@ -71,10 +71,10 @@ def slots_of(of: Setting) -> int:
 
     An engine with ports of its own beside the one it answers at (Triton) gets the whole machine, all devices of it.
     """
-    replicas = of.workload.replicas
-    if of.workload.kind not in ("inference", "batch-inference") or replicas is None or of.run.command:
+    replicas = of.plan.replicas
+    if of.plan.kind not in ("inference", "batch-inference") or replicas is None or of.run.command:
         return 1
-    if of.workload.kind == "inference":
+    if of.plan.kind == "inference":
         engine = serving.engine_of(of)
         if serving.metrics_port(engine) != serving.PORT:
             return 1
@@ -85,7 +85,7 @@ def slots_of(of: Setting) -> int:
 
 def gang(of: Setting) -> bool:
     """Whether the machines work on one thing together."""
-    return of.workload.kind in ("training", "fine-tuning") and of.nodes > 1
+    return of.plan.kind in ("training", "fine-tuning") and of.nodes > 1
 
 
 def unit(of: Setting) -> list[str]:
@@ -94,10 +94,10 @@ def unit(of: Setting) -> list[str]:
     RDMA registers the memory of a job, far beyond systemd's default limit of 8 MiB. A reclaimed machine does not start
     it again: the file that says so lies in /run, and is gone after a reboot.
     """
-    again = "always" if of.workload.kind == "inference" else "on-failure"
+    again = "always" if of.plan.kind == "inference" else "on-failure"
     return [
         "[Unit]",
-        f"Description={of.workload.spec.name} of {of.decision.stack}, made by Sizewell",
+        f"Description={of.plan.name} of {of.plan.stack}, made by Sizewell",
         "After=network-online.target remote-fs.target docker.service",
         "Wants=network-online.target docker.service",
         f"ConditionPathExists=!{NOTICE}",
@@ -124,11 +124,11 @@ def environment(of: Setting) -> list[str]:
     """Variables of the container, as Docker's --env-file reads them: a line each, nothing quoted."""
     told = {**HOUSE, "TMPDIR": "/tmp", **network_env(of.machine, of.target, several=gang(of))}  # noqa: S108
     told = {key: value for key, value in told.items() if not key.endswith("_SOCKET_IFNAME")}  # a pod's, not a machine's
-    if of.workload.kind in ("training", "fine-tuning"):
+    if of.plan.kind in ("training", "fine-tuning"):
         told |= training.variables(of)
-    if of.workload.kind == "batch-inference":
+    if of.plan.kind == "batch-inference":
         told |= {"SIZEWELL_PIECES": str(batch.pieces(of)), "VLLM_CACHE_ROOT": f"{CACHE}/vllm"}
-    if of.workload.kind == "inference":
+    if of.plan.kind == "inference":
         told |= {key: value.format(cache=CACHE) for key, value in serving.engine_of(of).env.items()}
     told |= dict(of.run.env)
     dropped = ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES") if gang(of) else ()
@@ -137,7 +137,7 @@ def environment(of: Setting) -> list[str]:
 
 def lines_of(of: Setting) -> list[list[str]]:
     """The command line of each container of a machine."""
-    run, kind = of.run, of.workload.kind
+    run, kind = of.run, of.plan.kind
     if kind == "notebook":
         return [[*(run.command or notebook.jupyter_command(of)), *run.args]]
     if run.command:
@@ -167,20 +167,20 @@ def program(of: Setting, *, region: str) -> list[str]:
         'die() { say "$1"; exit "$2"; }',
         'mkdir -p "$state/home/work" "$state/cache" "$state/tmp-$slot" "$state/docker"',
         f'chown {USER}:{USER} "$state/home" "$state/home/work" "$state/cache" "$state/tmp-$slot" 2>/dev/null',
-        'export HOME=$state DOCKER_CONFIG=$state/docker',
+        "export HOME=$state DOCKER_CONFIG=$state/docker",
         "command -v docker >/dev/null ||",
         f'  die "this machine has no Docker: name an image of machines that has it in sizewell:images" {WRONG_INPUT}',
         "",
         *_devices(of),
         "",
-        *_pull(of, region),
+        *_pull(of),
         "",
         *_arguments(of),
         "",
         "told=; child=",
         'stop() { told=yes; [ -n "$child" ] && kill -TERM "$child" 2>/dev/null; }',
         "trap stop TERM INT",
-        'run() {  # runs the container and waits for it, however often a signal comes in between',
+        "run() {  # runs the container and waits for it, however often a signal comes in between",
         f'  docker rm -f "{UNIT}-$slot" >/dev/null 2>&1',
         '  docker "${args[@]}" "$image" "$@" & child=$!',
         '  wait "$child"; code=$?',
@@ -197,7 +197,7 @@ def program(of: Setting, *, region: str) -> list[str]:
 def _lines(of: Setting) -> list[str]:
     lines = lines_of(of)
     quoted = [shlex.join(line) for line in lines]
-    if of.workload.kind == "batch-inference" and not of.run.command:
+    if of.plan.kind == "batch-inference" and not of.run.command:
         pieces = batch.pieces(of)
         alone = len(lines) == 1 and of.nodes == 1
         order = f"seq 0 {pieces - 1}" if alone else f"shuf -i 0-{pieces - 1}"
@@ -229,7 +229,7 @@ def _devices(of: Setting) -> list[str]:
     ]
 
 
-def _pull(of: Setting, region: str) -> list[str]:
+def _pull(of: Setting) -> list[str]:
     """The image, with the machine's own identity where its registry is the cloud's; tried until it is there."""
     login: list[str] = []
     if of.machine.cloud == "aws":
@@ -274,11 +274,11 @@ def _arguments(of: Setting) -> list[str]:
     each = of.machine.devices // slots_of(of)
     lines = [
         f'args=(run --rm --init --name "{UNIT}-$slot" --network host --ipc host --stop-timeout {of.grace}',
-        f"  --ulimit memlock=-1 --ulimit stack=67108864 --read-only --cap-drop ALL --security-opt no-new-privileges",
+        "  --ulimit memlock=-1 --ulimit stack=67108864 --read-only --cap-drop ALL --security-opt no-new-privileges",
         *([] if of.run.root else [f"  --user {USER}:{USER}"]),
         '  --env-file "$ROOT/etc/sizewell/run.env"',
-        f"  -v {LIBRARY}:{SCRIPTS}:ro -v \"$state/home:{HOME}\" -v \"$state/cache:{CACHE}\" -v \"$state/tmp-$slot:/tmp\"",
-        f"  --workdir {notebook.FOLDER if of.workload.kind == 'notebook' else HOME})",
+        f'  -v {LIBRARY}:{SCRIPTS}:ro -v "$state/home:{HOME}" -v "$state/cache:{CACHE}" -v "$state/tmp-$slot:/tmp"',
+        f"  --workdir {notebook.FOLDER if of.plan.kind == 'notebook' else HOME})",
     ]
     first = f"$((slot * {each}))"
     if of.machine.runtime == "cuda":
@@ -301,7 +301,7 @@ def _arguments(of: Setting) -> list[str]:
         )
     if rdma and gang(of):
         lines.append('for device in "$ROOT"/dev/infiniband/*; do [ -e "$device" ] && args+=(--device "$device"); done')
-    mounts = of.workload.storage.location if of.workload.storage else ""
+    mounts = of.plan.data or ""
     if mounts and mounts.startswith("/"):
         lines.append(f"args+=(-v {shlex.quote(mounts)}:{shlex.quote(mounts)})")
     return lines
@@ -326,7 +326,7 @@ def _gang_start(of: Setting, region: str) -> list[str]:
         "  done",
         "  return 1",
         "}",
-        f"NODES={nodes}; generation=$(cat \"$state/generation\" 2>/dev/null || echo 0)",
+        f'NODES={nodes}; generation=$(cat "$state/generation" 2>/dev/null || echo 0)',
         "left=$generation  # the one that this machine was in before",
         "newest",
         'if there "$generation-over"; then',
@@ -349,7 +349,7 @@ def _gang_start(of: Setting, region: str) -> list[str]:
         "{  # the others go on in a newer generation: so does this machine",
         '  until there "$((generation + 1))-0"; do sleep "$PAUSE"; done',
         '  kill -TERM "$$" 2>/dev/null',
-        '} & watcher=$!',
+        "} & watcher=$!",
     ]
 
 
@@ -358,12 +358,12 @@ def _gang_end() -> list[str]:
     return [
         "code=$?",
         'kill "$watcher" 2>/dev/null',
-        'case "$code" in 0|' + "|".join(map(str, ENDS)) + ')',
+        'case "$code" in 0|' + "|".join(map(str, ENDS)) + ")",
         '  echo "$code" > "$state/code"; put "$generation-over" "$state/code" >/dev/null 2>&1 ;;',
         "*)",
         '  sleep "$PAUSE"',
         '  if there "$generation-over"; then read -r code < "$state/seen"; say "the job is over, with $code"',
-        f'  elif there "$((generation + 1))-0"; then code={TOLD_TO_END}; fi ;;  # lost with a machine: not its own failure',
+        f'  elif there "$((generation + 1))-0"; then code={TOLD_TO_END}; fi ;;  # a machine was lost',
         "esac",
         '(exit "$code")',
     ]
@@ -371,12 +371,12 @@ def _gang_end() -> list[str]:
 
 def _end(of: Setting) -> list[str]:
     """Exit codes as on Kubernetes: told to end and reclaimed do not count, failures do, up to the run's restarts."""
-    served = of.workload.kind == "inference"
+    served = of.plan.kind == "inference"
     counted = [
-        'failures=$(($(cat "$state/failures-$slot" 2>/dev/null || echo 0) + 1)); echo "$failures" > "$state/failures-$slot"',
+        'failures=$(($(cat "$state/failures-$slot" 2>/dev/null || echo 0) + 1))',
+        'echo "$failures" > "$state/failures-$slot"',
         f'if [ "$failures" -gt {of.run.restarts} ]; then',
-        f'  die "failed {of.run.restarts + 1} times, the last time with $code: journalctl -u {UNIT}@$slot" '
-        f"{FAILED_TOO_OFTEN}",
+        f'  die "failed $failures times, the last time with $code: journalctl -u {UNIT}@$slot" {FAILED_TOO_OFTEN}',
         "fi",
     ]
     ends = "|".join(map(str, (0, TOLD_TO_END, 69, *ENDS)))
@@ -423,14 +423,14 @@ def _scripts(of: Setting) -> Mapping[str, str]:
     """The scripts of the run's kind, without those of other frameworks: user data is short."""
     if of.run.command:
         return {}
-    if of.workload.kind in ("training", "fine-tuning"):
+    if of.plan.kind in ("training", "fine-tuning"):
         needed = training.entry(of)
         return {
             name: text
             for name, text in files.training().items()
             if name not in OTHER_ENTRIES or name == needed or (name == "train_fsdp.py" and needed == "train_neuron.py")
         }
-    if of.workload.kind == "batch-inference":
+    if of.plan.kind == "batch-inference":
         return {name: files.script(name) for name in ("batch_infer.py", "store.py")}
     return {}
 
@@ -459,7 +459,7 @@ def _digest(of: Setting) -> str:
 
 def _possible(of: Setting) -> None:
     """ConfigError with everything that machines without a scheduler do not have."""
-    name, run, kind = of.workload.spec.name, of.run, of.workload.kind
+    name, run, kind = of.plan.name, of.run, of.plan.kind
     wrong: list[Fault] = []
     plain = {field.name: field.default for field in fields(Run)}
     for key in KUBERNETES_ONLY:

@@ -123,9 +123,8 @@ def build_fleet(
     options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
     """Spot machines of several types and zones, each of which works for itself."""
-    from sizewell.components.aws.fleets.spot import SpotFleet
-
     from sizewell.components.aws import launching
+    from sizewell.components.aws.fleets.spot import SpotFleet
 
     args = {**fleet_args(decision, *pair, settings), **launching.boot(decision, *pair, settings)}
     name = pool_name(*pair)

@@ -61,7 +61,8 @@ CLOUDS: dict[str, Callable[[str], str]] = {"aws": aws, "gcp": gcp, "azure": azur
 
 def approve(address: str, event: str) -> None:
     """Tell Azure that an event may start now; it would else wait, and bill, until its time
-    (learn.microsoft.com/azure/virtual-machines/linux/scheduled-events#start-an-event)."""
+    (learn.microsoft.com/azure/virtual-machines/linux/scheduled-events#start-an-event).
+    """
     data = json.dumps({"StartRequests": [{"EventId": json.loads(event)["EventId"]}]}).encode()
     _ask(f"{address}/metadata/scheduledevents?api-version=2020-07-01", {"Metadata": "true"}, "POST", data)
 
