@@ -15,7 +15,7 @@ from .conftest import Sizewell
 
 GOLDEN = Path(__file__).parent / "golden" / "launch.yaml"
 REFRESH = "SIZEWELL_REFRESH=1 .venv/bin/pytest -q -p no:xdist tests/cli/test_launch.py"
-IMAGE = ("--image", "vllm/vllm-openai:v0.11.0")
+IMAGE = ("--image", "vllm/vllm-openai:v0.11.0", "--model", "/models/llama")  # no network of ours reaches the Hub
 TUNE = """
 name: tune
 kind: fine-tuning
@@ -61,6 +61,7 @@ def test_all_workloads_one_after_the_other(decided: Path, sizewell: Sizewell) ->
 
 def test_configuration_says_what_runs_and_flags_say_it_over(decided: Path, sizewell: Sizewell) -> None:
     run = {"chat": {"image": "a/b:1", "namespace": "team"}, "tune": {"image": "c/d:2", "prefix": "second"}}
+    run = {name: {**one, "model": "/models/llama"} for name, one in run.items()}
     (decided / "stacks/config/Pulumi.dev-aws.yaml").write_text(yaml.safe_dump({"config": {"sizewell:run": run}}))
     found = list(yaml.safe_load_all(sizewell("launch", "dev-aws").out))
     assert {one["metadata"]["namespace"] for one in found} == {"team", "default"}
@@ -99,6 +100,25 @@ def test_slurm(decided: Path, sizewell: Sizewell, tmp_path: Path) -> None:
     assert sizewell("launch", "dev-aws", "tune", *IMAGE, "--format", "slurm").out == done.out
 
 
+def test_machine(decided: Path, sizewell: Sizewell) -> None:
+    done = sizewell("launch", "dev-aws", "tune", *IMAGE, "--format", "machine")
+    assert done.code == 0, done.err
+    assert subprocess.run(["bash", "-n"], input=done.out, text=True, check=False).returncode == 0
+    assert "systemctl enable --now --no-block sizewell-run@0" in done.out
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"sizewell:network": {"vpc_id": "vpc-1"}},
+        {"sizewell:run": {"tune": {"image": "a/b:1", "env": {"HF_ENDPOINT": "https://hub.internal"}}}},
+    ],
+)
+def test_a_network_of_ones_own_or_a_mirror_may_have_the_hub(decided: Path, sizewell: Sizewell, given: object) -> None:
+    (decided / "stacks/config/Pulumi.dev-aws.yaml").write_text(yaml.safe_dump({"config": given}))
+    assert sizewell("launch", "dev-aws", "tune", *IMAGE[:2]).code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -107,6 +127,10 @@ def test_slurm(decided: Path, sizewell: Sizewell, tmp_path: Path) -> None:
         (("dev-aws", "chad", *IMAGE), 64, "'chad' is no workload of dev-aws"),
         (("dev-mars", *IMAGE), 64, "no decision for stack 'dev-mars'"),
         (("dev-aws", "chat", *IMAGE, "--format", "slurm"), 64, "Slurm runs jobs that end, not services"),
+        (("dev-aws", "chat", *IMAGE[:2]), 64, "the network that the stack builds does not reach it"),
+        (("dev-aws", "tune", *IMAGE[:2]), 64, "run.tune.env.HF_ENDPOINT to a mirror in the network"),
+        (("dev-aws", *IMAGE, "--format", "machine"), 64, "name one: a machine runs one"),
+        (("dev-aws", "tune", *IMAGE, "--format", "machine", "--burn-in"), 64, "--burn-in has no --format machine"),
         (("dev-aws", *IMAGE, "--format", "helm"), 64, "invalid choice: 'helm'"),
     ],
 )

@@ -20,11 +20,11 @@ VLLM = "123456789012.dkr.ecr.us-east-1.amazonaws.com/vllm/vllm-openai:v0.11.0"
 TRAIN = "123456789012.dkr.ecr.us-east-1.amazonaws.com/train:2.8"
 RUNS = {
     "dev-aws": {
-        "vlm-int4": Run(image=VLLM),
+        "vlm-int4": Run(image=VLLM, model="/models/llava-int4"),
         "vlm-qlora": Run(image=TRAIN, command=("python3", "/opt/train/qlora.py")),
     },
-    "staging-aws": {"vlm-finetune": Run(image=TRAIN)},
-    "dev-azure": {"vlm-fp16": Run(image="petsnap.azurecr.io/vllm/vllm-openai:v0.11.0")},
+    "staging-aws": {"vlm-finetune": Run(image=TRAIN, model="/models/llava")},
+    "dev-azure": {"vlm-fp16": Run(image="petsnap.azurecr.io/vllm/vllm-openai:v0.11.0", model="/models/llava")},
 }
 
 
@@ -108,7 +108,10 @@ def test_another_run_is_another_launch_template():
     first = boots("staging-aws")
     decision = Decision.from_json(ROOT / "stacks/decisions/staging-aws.json")
     how = Settings(
-        project="sizewell", stack="staging-aws", organization="petsnap", runs={"vlm-finetune": Run(image="train:3")}
+        project="sizewell",
+        stack="staging-aws",
+        organization="petsnap",
+        runs={"vlm-finetune": Run(image="train:3", model="/models/llava")},
     )
     from sizewell.components.aws import program
 

@@ -22,7 +22,10 @@ from sizewell.sizing.records.decision import Capacity, Decision, Task
 from sizewell.sizing.spec.read import parse_spec
 
 TASK = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
-RUNS = {"pretrain": Run(image="train:2.8"), "chat": Run(image="vllm/vllm-openai:v0.11.0")}
+RUNS = {
+    "pretrain": Run(image="train:2.8", model="/models/llama"),
+    "chat": Run(image="vllm/vllm-openai:v0.11.0", model="s3://petsnap/llama"),
+}
 
 
 def tasks(made):

@@ -24,7 +24,8 @@ DESCRIPTION = """Print what runs on a stack's machines, for each of its workload
 
 The decision says which machines, how the work is split, how long it may take and where its state
 goes; you say which image. Nothing is started: pipe the manifests into kubectl, the script into
-sbatch, or run it as root on each machine. What stands under sizewell:run in the stack's configuration need not be said again.
+sbatch, or run it as root on each machine. What stands under sizewell:run in the stack's
+configuration need not be said again.
 """
 EXAMPLES = """examples:
   sizewell launch staging-gcp pretrain-2b --image registry/train:2.8 | kubectl apply -f -
@@ -57,6 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print; nothing is started."""
+    from sizewell.launch import reach
     from sizewell.sizing.records.decision import Decision
 
     project = root()
@@ -69,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
     config = configuration(project, args.stack)
     settings = _settings(project, args.stack, config)
     made = [_setting(decision, (one, pool), args, config, settings) for one in chosen for pool in one.pools]
+    for of in made if not args.burn_in else ():
+        reach.check(of, internet=settings.internet or bool(config.get("cluster")))
     if args.format == "slurm":
         from sizewell.launch import slurm
 
@@ -120,6 +124,7 @@ def _settings(project: Path, stack: str, config: Mapping[str, Any]) -> Settings:
         stack=stack,
         organization=str(config.get("organization") or ""),
         accounts=tuple(map(str, config.get("accounts") or ())),
+        network=dict(config.get("network") or {}),
     )
 
 

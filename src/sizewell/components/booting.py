@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 
 from sizewell.components.settings import Settings
-from sizewell.launch import machines
+from sizewell.launch import machines, reach
 from sizewell.launch.setting import setting
 from sizewell.launch.target import Target
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -23,5 +23,7 @@ def run_at_boot(
             f"`pulumi config set --path 'sizewell:run.{name}.image' IMAGE` (docs/howto/run-on-plain-machines.md)"
         )
         return {}
-    script = machines.first_boot(setting(decision, workload, pool, run, target), region=pool.region)
+    of = setting(decision, workload, pool, run, target)
+    reach.check(of, internet=settings.internet)
+    script = machines.first_boot(of, region=pool.region)
     return {"start_script": script}

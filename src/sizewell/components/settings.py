@@ -51,6 +51,11 @@ class Settings:
         return run.namespace if run else "default"
 
     @property
+    def internet(self) -> bool:
+        """Whether what runs may reach the internet: what we build does not let it, what is adopted is taken to."""
+        return self.kubeconfig is not None or bool(set(self.network) - {"cidr"})
+
+    @property
     def salt(self) -> str:
         """What keeps our bucket names apart from everybody else's; the same for a cluster and its checkpoints."""
         return f"{self.project}/{self.organization}"

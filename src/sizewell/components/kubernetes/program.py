@@ -8,7 +8,7 @@ import pulumi
 from sizewell.components.facts import guard_args, owned_args, schedule_args
 from sizewell.components.kubernetes import run_args as to
 from sizewell.components.settings import Settings
-from sizewell.launch import serving
+from sizewell.launch import reach, serving
 from sizewell.launch.setting import Setting, setting
 from sizewell.launch.target import Target
 from sizewell.sizing.errors import ConfigError, Fault
@@ -41,6 +41,8 @@ def build_runs(
     ]
     if not named:
         return {}
+    for of, _ in named:
+        reach.check(of, internet=settings.internet)
     missing = [one for one in operators(of for of, _ in named) if one not in installed]
     missing = [one for one in missing if not (queued and one == "jobset")]
     after: list[pulumi.Resource] = []
