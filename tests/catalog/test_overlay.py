@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sizewell.resources.pricing import price as price_of
 from sizewell.resources.recorded import Plan
 from sizewell.sizing import catalog
+from sizewell.sizing.billing.tariff import Tariff
 from sizewell.sizing.catalog import rows
 from sizewell.sizing.catalog.rates import Discounts, Rate
 from sizewell.sizing.choose.decide import decide, size_one
@@ -142,12 +143,9 @@ def test_a_named_rates_file_goes_before_the_projects_own(own, facts):
     merged = catalog.load()
     plan = Plan(project="p", stack="s", resources=())
     assert price_of(plan, merged, on=ON, discounts=Discounts((Rate(cloud="aws", percent=Decimal(10)),))).items == ()
-    from sizewell.resources.context import Rates
-
-    listed = replace(merged, rates=Discounts())
-    ten = Rates(listed, Discounts((Rate(cloud="aws", percent=Decimal(10)),)), ON)
-    asked = ("aws", "g6.xlarge", "us-east-1", "on-demand", ON)
-    assert ten.price(*asked).amount == facts.price(*asked).amount * Decimal("0.9")
+    ten = replace(merged, rates=Discounts((Rate(cloud="aws", percent=Decimal(10)),)))
+    usd = Tariff(ten, "aws", "us-east-1", ON).machine("g6.xlarge").amount
+    assert usd == facts.price("aws", "g6.xlarge", "us-east-1", "on-demand", ON).amount * Decimal("0.9")
 
 
 SMALL = {("aws", "g4dn.xlarge"), ("aws", "g5.xlarge"), ("aws", "g6.xlarge"), ("aws", "p5.4xlarge"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -45,7 +45,7 @@ class Catalog:
     shapes: tuple[Shape, ...]
     slices: tuple[Slice, ...]
     families: tuple[Family, ...]
-    fees: tuple[Fee, ...]
+    fees: Sequence[Fee]
     quotas: tuple[Quota, ...]
     models: Mapping[str, Architecture]
     rates: Discounts  # of the project's own: `price`, `fee` and `fee_tiers` have them applied, `offers` has list prices
@@ -56,7 +56,7 @@ class Catalog:
     sagemaker_premiums: Mapping[str, SagemakerPremium]
     digest: str
     as_of: str  # newest date of an accelerator machine's price that is no estimate, ISO
-    all_offers: tuple[Offer, ...]
+    all_offers: Sequence[Offer]
     offers_by_type: Mapping[tuple[str, str], tuple[Offer, ...]]
     shapes_by_type: Mapping[tuple[str, str], Shape]
     accelerator_names: Mapping[str, str]  # spelling, lower case -> key

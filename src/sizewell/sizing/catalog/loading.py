@@ -9,15 +9,15 @@ from __future__ import annotations
 import functools
 import gc
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
+from sizewell.sizing.catalog import compact, rows, table
 from sizewell.sizing.catalog import overlay as overlays
-from sizewell.sizing.catalog import rows, table
 from sizewell.sizing.catalog.catalog import Catalog, spelling
 from sizewell.sizing.catalog.rates import (
     NO_DISCOUNTS,
@@ -29,7 +29,7 @@ from sizewell.sizing.catalog.rates import (
     parse_yaml,
     read_text,
 )
-from sizewell.sizing.catalog.records import Offer, Shape, Sold
+from sizewell.sizing.catalog.records import Fee, Offer, Shape, Sold
 from sizewell.sizing.errors import CatalogError, ConfigError, Fault
 
 DATA = Path(__file__).parent / "data"
@@ -78,6 +78,7 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     if overlay is not None:
         own_texts, own_digest = _own_files(overlay, faults)
         digest = hashlib.sha256(f"{digest} {own_digest}".encode()).hexdigest()
+    known = compact.read(overlay if overlay is not None else directory, digest)
     sources = table.read_sources("sources.csv", texts.get("sources.csv", ""), faults)
     if "sources.csv" in own_texts:
         sources |= table.read_sources(f"{overlays.FOLDER}/sources.csv", own_texts["sources.csv"], faults)
@@ -104,7 +105,7 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     shapes = records("shapes", rows.SHAPES, make_shape)
     families = records("families", rows.FAMILIES, rows.family)
     slices = records("slices", rows.SLICES, rows.tpu_slice)
-    fees = records("fees", rows.FEES, rows.fee)
+    fees: Sequence[Fee] = known.fees if known is not None else records("fees", rows.FEES, rows.fee)
     quotas = records("quotas", rows.QUOTAS, rows.quota)
     models = records("models", rows.MODELS, rows.model)
     withheld = records("withheld", rows.WITHHELD, rows.withheld)
@@ -113,22 +114,24 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     zones = records("zones", rows.ZONES, rows.zones)
     premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
     offers: list[Offer] = []
-    for path, text in texts.items():
+    for path, text in texts.items() if known is None else ():
         if path.startswith("offers/"):
             offers += rows.read_offers(path, text, sources, faults)
     rates = NO_DISCOUNTS
     if overlay is not None:
         by_name = {(s.cloud, s.instance_type): s for s in shapes}
         places = [(r.cloud, r.region) for r in regions]
-        own, at = own_records("offers", rows.OFFERS, rows.offer)
-        overlays.check_offers(zip(own, at, strict=True), by_name, places, faults)
-        offers = overlays.merged("offers", offers, own, at, faults)
-        known = {a.key for a in accelerators}
+        if known is None:
+            own, at = own_records("offers", rows.OFFERS, rows.offer)
+            overlays.check_offers(zip(own, at, strict=True), by_name, places, faults)
+            offers = overlays.merged("offers", offers, own, at, faults)
+        keys_of_accelerators = {a.key for a in accelerators}
         for shape, place in zip(*own_records("shapes", rows.SHAPES, make_shape), strict=True):
-            if shape.accelerator and shape.accelerator not in known:
+            if shape.accelerator and shape.accelerator not in keys_of_accelerators:
                 faults.append(Fault(path=f"{place}: accelerator", message=f"no accelerator {shape.accelerator!r}"))
-        rates = _own_rates(own_texts, by_name, places, {(f.cloud, f.key) for f in fees}, faults)
-        offers += _rated_offers(rates, offers)
+        rates = _own_rates(own_texts, by_name, places, fees, faults)
+        if known is None:
+            offers += _rated_offers(rates, offers)
     for name, keys in (
         ("accelerators", [a.key for a in accelerators]),
         ("models", [m.key for m in models]),
@@ -143,22 +146,22 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     if faults:
         raise CatalogError(list(dict.fromkeys(faults)), subject="catalog")
 
-    offers.sort(key=attrgetter("cloud", "instance_type", "region", "market", "zone", "effective_from"))
-    by_type: dict[tuple[str, str], list[Offer]] = {}
-    for offer in offers:
-        by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)
     shapes.sort(key=lambda s: (s.cloud, s.instance_type))
     sold_in: dict[tuple[str, str], tuple[Sold, ...]] = {}
     for sale in sorted(sold, key=lambda p: (p.cloud, p.instance_type, p.region)):
         sold_in[sale.cloud, sale.instance_type] = (*sold_in.get((sale.cloud, sale.instance_type), ()), sale)
-    plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
-    dated = (o for key, of_type in by_type.items() if key not in plain for o in of_type)
+    by_type: Mapping[tuple[str, str], tuple[Offer, ...]]
+    all_offers: Sequence[Offer]
+    if known is None:
+        by_type, all_offers, as_of = _by_type(offers, shapes)
+    else:
+        by_type, all_offers, as_of = known.by_type, known.all_offers, known.as_of
     return Catalog(
         accelerators=MappingProxyType({a.key: a for a in sorted(accelerators, key=lambda a: a.key)}),
         shapes=tuple(shapes),
         families=tuple(families),
         slices=tuple(sorted(slices, key=lambda s: (s.generation, s.machine_type, s.chips, s.topology))),
-        fees=tuple(sorted(fees, key=lambda f: (f.cloud, f.key, f.region, f.from_quantity, f.effective_from))),
+        fees=fees if known is not None else tuple(sorted(fees, key=overlays.FEE_ORDER)),
         quotas=tuple(sorted(quotas, key=lambda q: (q.cloud, q.code))),
         rates=rates,
         models=MappingProxyType({m.key: m for m in sorted(models, key=lambda m: m.key.lower())}),
@@ -170,13 +173,27 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
         zone_facts=MappingProxyType({(z.cloud, z.instance_type, z.region): z for z in zones}),
         sagemaker_premiums=MappingProxyType({p.instance_type: p for p in premiums}),
         digest=digest,
-        as_of=max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default=""),
-        all_offers=tuple(offers),
-        offers_by_type=MappingProxyType({key: tuple(value) for key, value in by_type.items()}),
+        as_of=as_of,
+        all_offers=all_offers,
+        offers_by_type=by_type,
         shapes_by_type=MappingProxyType({(s.cloud, s.instance_type): s for s in shapes}),
         accelerator_names=_names((a.key, a.aliases) for a in accelerators),
         model_names=_names((m.key, m.aliases) for m in models),
     )
+
+
+def _by_type(
+    offers: list[Offer], shapes: Iterable[Shape]
+) -> tuple[Mapping[tuple[str, str], tuple[Offer, ...]], Sequence[Offer], str]:
+    """The offers by type and all of them, sorted, and the newest date of an accelerator machine's price."""
+    offers.sort(key=attrgetter("cloud", "instance_type", "region", "market", "zone", "effective_from"))
+    found: dict[tuple[str, str], list[Offer]] = {}
+    for offer in offers:
+        found.setdefault((offer.cloud, offer.instance_type), []).append(offer)
+    plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
+    dated = (o for key, of_type in found.items() if key not in plain for o in of_type)
+    as_of = max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default="")
+    return MappingProxyType({key: tuple(value) for key, value in found.items()}), tuple(offers), as_of
 
 
 def _own_files(folder: Path, faults: list[Fault]) -> tuple[dict[str, str], str]:
@@ -205,7 +222,7 @@ def _own_rates(
     texts: Mapping[str, str],
     shapes: Mapping[tuple[str, str], Shape],
     regions: Iterable[tuple[str, str]],
-    fees: Iterable[tuple[str, str]],
+    fees: Iterable[Fee],
     faults: list[Fault],
 ) -> Discounts:
     """The rates of all files, in the order of their names; rates.yaml goes before those in rates/."""
@@ -224,7 +241,8 @@ def _own_rates(
                    for fault in wrong.faults]  # fmt: skip
             faults += own
             continue
-        faults += overlays.check_rates(rates, shown, lines=lines, shapes=shapes, regions=regions, fees=fees)
+        keys = {(fee.cloud, fee.key) for fee in fees}
+        faults += overlays.check_rates(rates, shown, lines=lines, shapes=shapes, regions=regions, fees=keys)
         for index, rate in enumerate(rates.rates):
             place = f"{shown} line {lines.get(f'rates[{index}]', '?')}"
             before, where = first.setdefault(rate.scope, (rate, place))

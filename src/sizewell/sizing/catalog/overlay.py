@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,6 +25,7 @@ TABLES: Final = (
 )
 
 Key = Callable[[Any], tuple[object, ...]]
+FEE_ORDER: Final = attrgetter("cloud", "key", "region", "from_quantity", "effective_from")
 KEYS: Final[Mapping[str, Key]] = {
     "accelerators": lambda r: (r.key,),
     "shapes": lambda r: (r.cloud, r.instance_type),
@@ -33,7 +35,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "sold": lambda r: (r.cloud, r.instance_type, r.region),
     "regions": lambda r: (r.cloud, r.region),
     "zones": lambda r: (r.cloud, r.instance_type, r.region),
-    "fees": lambda r: (r.cloud, r.key, r.region, r.from_quantity, r.effective_from),
+    "fees": FEE_ORDER,
     "quotas": lambda r: (r.cloud, r.scope, r.code),
     "sagemaker": lambda r: (r.instance_type,),
     "models": lambda r: (r.key,),
