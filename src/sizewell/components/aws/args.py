@@ -10,22 +10,41 @@ import pulumi
 
 from sizewell.components.aws.storage.mounts import LustreMountArgs, block_window
 from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.forms import PlaceArgs, PoolArgs
 from sizewell.components.machines import find_shape
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs, assemble
+from sizewell.components.owned import assemble
 from sizewell.components.settings import Settings
 from sizewell.components.tags import store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 
-class NetworkArgs(OwnedArgs):
-    """A private network: no way in, no way out but the endpoints."""
+class AccountArgs(TypedDict):
+    """The account that something stands in."""
 
-    region: str
-    """AWS region, as us-east-1."""
-    zones: list[str]
-    """Availability zones by name (us-east-1a) or id (use1-az4); one private subnet in each."""
     account: NotRequired[str]
     """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
+
+
+class SubnetsArgs(AccountArgs):
+    """The private network that machines stand in, and the key of what they store."""
+
+    vpc_id: pulumi.Input[str]
+    """VPC of the subnets."""
+    vpc_cidr: str
+    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3 and Lustre."""
+    subnet_ids: pulumi.Input[list[str]]
+    """Private subnets, one for each zone, in the order of zones."""
+    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
+    """Prefix list of the S3 gateway endpoint."""
+    kms_key_arn: NotRequired[pulumi.Input[str]]
+    """Key for what is stored: disks, logs, notices, results; one is made unless given."""
+
+
+class NetworkArgs(PlaceArgs, AccountArgs):
+    """A private network: no way in, no way out but the endpoints."""
+
+    zones: list[str]
+    """Availability zones by name (us-east-1a) or id (use1-az4); one private subnet in each."""
     cidr: NotRequired[str]
     """IPv4 range of the VPC; 10.40.0.0/16 unless told."""
     endpoint_services: NotRequired[list[str]]
@@ -60,45 +79,22 @@ class WriterArgs(TypedDict):
     """Alias of the KMS key that encrypts it."""
 
 
-class GpuNodeGroupArgs(OwnedArgs):
-    """Equal EC2 machines with GPUs, Trainium or Inferentia, in an Auto Scaling group."""
+class MachineGroupArgs(PoolArgs):
+    """Equal EC2 machines, as a decision says them."""
 
-    region: str
-    """AWS region."""
-    zones: list[str]
-    """Where the subnets lie; machines of one training job stand in one zone."""
-    vpc_id: pulumi.Input[str]
-    """VPC of the subnets."""
-    vpc_cidr: str
-    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3."""
-    subnet_ids: pulumi.Input[list[str]]
-    """Private subnets, one for each zone."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand."""
-    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
-    """Prefix list of the S3 gateway endpoint."""
-    kms_key_arn: NotRequired[pulumi.Input[str]]
-    """Key for disks, logs and notices; one is made unless given."""
     instance_type: str
     """EC2 instance type that the catalog knows."""
-    nodes_min: int
-    """Fewest machines."""
-    nodes_initial: int
-    """Machines at creation, or once the capacity block begins; afterwards autoscalers, schedule and guard own it."""
-    nodes_max: int
-    """Most machines."""
-    capacity_mode: str
-    """on-demand, spot, reservation or capacity-block."""
-    reservation: NotRequired[str]
-    """Capacity reservation id (cr-...) or resource group ARN, for mode reservation."""
     capacity_block: NotRequired[CapacityBlockArgs]
-    """The block, for mode capacity-block."""
+    """The block, for mode capacity-block; EKS adopts one by id and never buys one."""
     fallback_types: NotRequired[list[str]]
     """Further instance types a spot pool may take."""
-    gang: NotRequired[bool]
-    """Whether all machines work on one job: one zone, EFA where the type has it, packed closely."""
-    disk_gib: int
-    """Root disk of each machine."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload: its machines may write to it, on EKS the pods of its service account."""
+
+
+class GpuNodeGroupArgs(MachineGroupArgs, SubnetsArgs):
+    """Equal EC2 machines with GPUs, Trainium or Inferentia, in an Auto Scaling group."""
+
     image: NotRequired[str]
     """AMI id, or resolve:ssm:PARAMETER; by the accelerator unless told."""
     start_script: NotRequired[str]
@@ -106,19 +102,11 @@ class GpuNodeGroupArgs(OwnedArgs):
     a Systems Manager document that first boot reads."""
     mounts: NotRequired[list[LustreMountArgs]]
     """Lustre file systems that are mounted at first boot, before the start script."""
-    writer: NotRequired[WriterArgs]
-    """Checkpoint store of the workload."""
-    guard: NotRequired[GuardArgs]
-    """Idle guard."""
-    schedule: NotRequired[ScheduleArgs]
-    """Working hours."""
 
 
-class CheckpointStoreArgs(OwnedArgs):
+class CheckpointStoreArgs(PlaceArgs):
     """A bucket that outlives its cluster."""
 
-    region: str
-    """AWS region."""
     bucket: str
     """Name of the bucket."""
     retention_days: NotRequired[int]

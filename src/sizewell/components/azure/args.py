@@ -9,17 +9,23 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs, assemble
+from sizewell.components.forms import PlaceArgs, PoolArgs
+from sizewell.components.owned import assemble
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name, store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 
-class NetworkArgs(OwnedArgs):
+class GroupArgs(TypedDict):
+    """The resource group that something stands in."""
+
+    resource_group: pulumi.Input[str]
+    """Name of the resource group."""
+
+
+class NetworkArgs(PlaceArgs):
     """A resource group with a private network: no way in, out only HTTPS to Azure's own services."""
 
-    region: str
-    """Azure region, as eastus."""
     cidr: NotRequired[str]
     """IPv4 range of the network; 10.120.0.0/16 unless told."""
     kubernetes: NotRequired[bool]
@@ -41,37 +47,24 @@ class WriterArgs(TypedDict):
     """Id (GUID) of the role of a writer, made with the store."""
 
 
-class GpuScaleSetArgs(OwnedArgs):
+class MachineGroupArgs(PoolArgs):
+    """Equal virtual machines with GPUs, as a decision says them."""
+
+    vm_size: str
+    """Size that the catalog knows, as Standard_ND96isr_H100_v5."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload: its machines may write to it, on AKS the pods of its service account."""
+
+
+class GpuScaleSetArgs(MachineGroupArgs, GroupArgs):
     """Equal ND- or NC-series machines in a scale set."""
 
-    region: str
-    """Azure region."""
-    zones: list[str]
-    """Availability zones (1, 2, 3); empty: regional. Machines of one job stand in one zone at most."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     subnet_id: pulumi.Input[str]
     """Private subnet."""
     security_group_id: pulumi.Input[str]
     """Network security group of the machines."""
     private_dns_zone_id: NotRequired[pulumi.Input[str]]
     """Private DNS zone of blob storage, for the private endpoint to the checkpoints."""
-    vm_size: str
-    """Size that the catalog knows, as Standard_ND96isr_H100_v5."""
-    nodes_min: int
-    """Fewest machines."""
-    nodes_initial: int
-    """Machines at creation; afterwards autoscale, schedule and guard own the number."""
-    nodes_max: int
-    """Most machines."""
-    capacity_mode: str
-    """on-demand, spot or reservation."""
-    reservation: NotRequired[str]
-    """Id of the capacity reservation group, for mode reservation."""
-    gang: NotRequired[bool]
-    """Whether all machines work on one job: one placement group, which is one InfiniBand partition."""
-    disk_gib: int
-    """OS disk of each machine."""
     image: NotRequired[str]
     """Id of an image of one's own; Microsoft's HPC image unless told, which has no driver for the virtual GPUs of A10
     sizes."""
@@ -81,23 +74,15 @@ class GpuScaleSetArgs(OwnedArgs):
     """Disk encryption set with a key of one's own."""
     start_script: NotRequired[str]
     """Shell commands that run at first boot after the metrics agent; holds no secrets."""
-    writer: NotRequired[WriterArgs]
-    """Checkpoint store of the workload."""
     registries: NotRequired[list[str]]
     """Ids of the container registries that the machines pull images from."""
-    guard: NotRequired[GuardArgs]
-    """Idle guard."""
     notify: NotRequired[list[str]]
     """E-mail addresses that hear of idleness, and of a stop that failed, beside the stack's receivers."""
-    schedule: NotRequired[ScheduleArgs]
-    """Working hours."""
 
 
-class CheckpointStoreArgs(OwnedArgs):
+class CheckpointStoreArgs(PlaceArgs):
     """A storage account that outlives its cluster."""
 
-    region: str
-    """Azure region."""
     account: str
     """Name of the storage account: 3 to 24 lower-case letters and digits."""
     resource_group: str

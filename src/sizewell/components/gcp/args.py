@@ -9,7 +9,8 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs, assemble
+from sizewell.components.forms import InsideArgs, PlaceArgs, PoolArgs
+from sizewell.components.owned import assemble
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name, store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -17,11 +18,16 @@ from sizewell.sizing.records.decision import Decision, Pool, Workload
 NODES_CIDR = "10.80.0.0/16"
 
 
-class NetworkArgs(OwnedArgs):
+class ProjectArgs(TypedDict):
+    """The project that something stands in."""
+
+    project: pulumi.Input[str]
+    """Project id."""
+
+
+class NetworkArgs(PlaceArgs):
     """A private network; with GPUDirect machines also the networks of their accelerator interfaces."""
 
-    region: str
-    """Google Cloud region, as us-central1."""
     cidr: NotRequired[str]
     """IPv4 range of the nodes; 10.80.0.0/16 unless told."""
     pods_cidr: NotRequired[str]
@@ -34,15 +40,11 @@ class NetworkArgs(OwnedArgs):
     """Zone of the RDMA network, for gpudirect-rdma."""
 
 
-class GkeClusterArgs(OwnedArgs):
+class GkeClusterArgs(PlaceArgs, ProjectArgs):
     """A private GKE cluster with a system pool; accelerator pools are components of their own."""
 
-    region: str
-    """Google Cloud region."""
     zones: list[str]
     """Zones of its nodes."""
-    project: pulumi.Input[str]
-    """Project id; the workload identity pool is named after it."""
     network: pulumi.Input[str]
     """Network (id or self link)."""
     subnetwork: pulumi.Input[str]
@@ -65,11 +67,9 @@ class GkeClusterArgs(OwnedArgs):
     """ISO date from which minor and node upgrades wait until the version's end of support."""
 
 
-class GpuDirectArgs(OwnedArgs):
+class GpuDirectArgs(InsideArgs):
     """What GPUDirect takes inside of a GKE cluster that has multi-networking."""
 
-    kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; the output of the cluster."""
     fabric: str
     """gpudirect-tcpx (A3 High), gpudirect-tcpxo (A3 Mega) or gpudirect-rdma (A3 Ultra, A4)."""
     networks: list[pulumi.Input[str]]
@@ -91,15 +91,9 @@ class WriterArgs(TypedDict):
     """Namespace of the Kubernetes service account."""
 
 
-class AcceleratorPoolArgs(OwnedArgs):
+class AcceleratorPoolArgs(PoolArgs, ProjectArgs):
     """Equal GKE nodes with GPUs or one TPU slice."""
 
-    region: str
-    """Region of the cluster."""
-    zones: list[str]
-    """Zones of the nodes; machines of one job stand in one zone."""
-    project: pulumi.Input[str]
-    """Project id."""
     cluster: pulumi.Input[str]
     """Name of the cluster."""
     service_account: pulumi.Input[str]
@@ -108,20 +102,6 @@ class AcceleratorPoolArgs(OwnedArgs):
     """Machine type that the catalog knows."""
     tpu_topology: NotRequired[str]
     """Topology of the slice, as 4x4; TPU pools only."""
-    nodes_min: int
-    """Fewest machines."""
-    nodes_initial: int
-    """Machines at creation; afterwards autoscaler, schedule and guard own the number."""
-    nodes_max: int
-    """Most machines."""
-    capacity_mode: str
-    """on-demand, reservation, spot, flex-start or queued: exactly one."""
-    reservation: NotRequired[str]
-    """Name of the reservation, for mode reservation."""
-    gang: NotRequired[bool]
-    """Whether all machines work on one job: one zone, packed closely, GPUDirect where the type has it."""
-    disk_gib: int
-    """Boot disk of each machine."""
     max_run_hours: NotRequired[int]
     """Machines of mode flex-start or queued end after this long; at most 168."""
     fabric_networks: NotRequired[list[pulumi.Input[str]]]
@@ -134,17 +114,11 @@ class AcceleratorPoolArgs(OwnedArgs):
     """Further Kubernetes labels of the nodes."""
     writer: NotRequired[WriterArgs]
     """Checkpoint store of the workload."""
-    guard: NotRequired[GuardArgs]
-    """Idle guard."""
-    schedule: NotRequired[ScheduleArgs]
-    """Working hours."""
 
 
-class CheckpointStoreArgs(OwnedArgs):
+class CheckpointStoreArgs(PlaceArgs):
     """A bucket that outlives its cluster."""
 
-    region: str
-    """Google Cloud region."""
     bucket: str
     """Name of the bucket."""
     writer_account: str

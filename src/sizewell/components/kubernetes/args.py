@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.owned import OwnedArgs
+from sizewell.components.forms import InsideArgs
 
 
 class FlavorArgs(TypedDict):
@@ -37,11 +37,9 @@ class FlavorArgs(TypedDict):
     """Taints of the machines beside that of the accelerator: jobs that the queue admits tolerate them."""
 
 
-class QueueingArgs(OwnedArgs):
+class QueueingArgs(InsideArgs):
     """Kueue with a queue for each pool, and the operators of jobs of several machines."""
 
-    kubeconfig: pulumi.Input[str]
-    """How the cluster is reached; kept secret."""
     flavors: list[FlavorArgs]
     """The pools."""
     namespaces: NotRequired[list[str]]
@@ -54,11 +52,9 @@ class QueueingArgs(OwnedArgs):
     """Queued machines are asked for this long; 604800 (7 days) unless told."""
 
 
-class OperatorsArgs(OwnedArgs):
+class OperatorsArgs(InsideArgs):
     """Operators of what runs, without a queue."""
 
-    kubeconfig: pulumi.Input[str]
-    """How the cluster is reached; kept secret."""
     operators: list[str]
     """jobset, kuberay, lws, keda."""
     registry: NotRequired[pulumi.Input[str]]

@@ -7,8 +7,9 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from sizewell.components.facts import of_capacity
+from sizewell.components.forms import InsideArgs
 from sizewell.components.machines import find_shape, find_slices
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.owned import GuardArgs, ScheduleArgs
 from sizewell.launch.plan import RunPlan, Saves, Window, WorkingHours
 from sizewell.launch.run import LISTS, Run
 from sizewell.launch.setting import Setting, setting_of
@@ -201,11 +202,9 @@ class ReplicasArgs(TypedDict):
     """Requests that one answers at a time."""
 
 
-class RunArgs(OwnedArgs):
+class RunArgs(InsideArgs):
     """What all workloads on a cluster take."""
 
-    kubeconfig: pulumi.Input[str]
-    """How the cluster is reached; kept secret."""
     machines: MachinesArgs
     """What it runs on."""
     container: ContainerArgs

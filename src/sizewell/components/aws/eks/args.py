@@ -6,36 +6,28 @@ from typing import Any, NotRequired
 import pulumi
 
 from sizewell.components.access import Access
-from sizewell.components.aws.args import CapacityBlockArgs, WriterArgs, is_gang, pool_args
+from sizewell.components.aws.args import (
+    AccountArgs,
+    MachineGroupArgs,
+    SubnetsArgs,
+    is_gang,
+    pool_args,
+)
 from sizewell.components.aws.plans import runtime_of
 from sizewell.components.facts import owned_args
+from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
 from sizewell.components.machines import find_shape
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 KUBERNETES = "1.34"
 
 
-class EksClusterArgs(OwnedArgs):
+class EksClusterArgs(PlaceArgs, SubnetsArgs):
     """An EKS control plane, private unless ranges are named, with its system pool."""
 
-    region: str
-    """AWS region."""
     zones: list[str]
     """Where the subnets lie; EKS wants at least two."""
-    vpc_id: pulumi.Input[str]
-    """VPC of the subnets."""
-    vpc_cidr: str
-    """IPv4 range of the VPC."""
-    subnet_ids: pulumi.Input[list[str]]
-    """Private subnets, one for each zone."""
-    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
-    """Prefix list of the S3 gateway endpoint."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
-    kms_key_arn: NotRequired[pulumi.Input[str]]
-    """Key for secrets, disks and logs; one is made unless given."""
     version: NotRequired[str]
     """Kubernetes version; 1.34 unless told."""
     public_cidrs: NotRequired[list[str]]
@@ -56,68 +48,20 @@ class EksClusterArgs(OwnedArgs):
     """Whether pods mount FSx for Lustre."""
 
 
-class EksNodeGroupArgs(OwnedArgs):
+class EksNodeGroupArgs(MachineGroupArgs, SubnetsArgs, PodsArgs):
     """Equal machines with GPUs, Trainium or Inferentia that an EKS cluster manages."""
 
-    region: str
-    """AWS region."""
-    zones: list[str]
-    """Where the subnets lie; machines of one training job stand in one zone."""
     cluster: pulumi.Input[str]
     """Name of the cluster."""
     cluster_security_group_id: pulumi.Input[str]
     """Security group that EKS made for the cluster; without it the machines cannot join."""
-    vpc_id: pulumi.Input[str]
-    """VPC of the subnets."""
-    vpc_cidr: str
-    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3 and Lustre."""
-    subnet_ids: pulumi.Input[list[str]]
-    """Private subnets, one for each zone."""
-    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
-    """Prefix list of the S3 gateway endpoint."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
-    kms_key_arn: NotRequired[pulumi.Input[str]]
-    """Key for disks; one is made unless given."""
-    instance_type: str
-    """EC2 instance type that the catalog knows."""
-    nodes_min: int
-    """Fewest machines."""
-    nodes_initial: int
-    """Machines at creation, or once the capacity block begins; afterwards autoscalers, schedule and guard own it."""
-    nodes_max: int
-    """Most machines."""
-    capacity_mode: str
-    """on-demand, spot, reservation or capacity-block."""
-    reservation: NotRequired[str]
-    """Capacity reservation id (cr-...) or resource group ARN, for mode reservation."""
-    capacity_block: NotRequired[CapacityBlockArgs]
-    """The block, for mode capacity-block: adopted by id, never bought here."""
-    fallback_types: NotRequired[list[str]]
-    """Further instance types a spot pool may take."""
-    gang: NotRequired[bool]
-    """Whether all machines work on one job: one zone, EFA where the type has it, packed closely."""
-    disk_gib: int
-    """Root disk of each machine."""
     lustre: NotRequired[bool]
     """Whether pods mount FSx for Lustre."""
-    writer: NotRequired[WriterArgs]
-    """Checkpoint store of the workload; pods of the service account may write to it."""
-    namespace: NotRequired[str]
-    """Kubernetes namespace of the workload; default unless told."""
-    service_account: NotRequired[str]
-    """Kubernetes service account of the workload; the name of the component unless told."""
-    guard: NotRequired[GuardArgs]
-    """Idle guard; it watches the busiest accelerator of the whole cluster."""
-    schedule: NotRequired[ScheduleArgs]
-    """Working hours."""
 
 
-class EksDevicePluginsArgs(OwnedArgs):
+class EksDevicePluginsArgs(InsideArgs):
     """What lets pods ask for accelerators and EFA: pinned Helm charts."""
 
-    kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; the output of the cluster."""
     runtimes: list[str]
     """Kinds of accelerator in the cluster: cuda, neuron."""
     efa: NotRequired[bool]
@@ -130,15 +74,13 @@ class EksDevicePluginsArgs(OwnedArgs):
     """Mirror of the public images for a network without a way out: the output of an ImageMirror."""
 
 
-class EksAutoscalerArgs(OwnedArgs):
+class EksAutoscalerArgs(InsideArgs):
     """What brings machines for pods that wait: a pinned Helm chart and its role."""
 
     region: str
     """AWS region."""
     cluster: pulumi.Input[str]
     """Name of the cluster, as its node groups were given it."""
-    kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; the output of the cluster."""
     pools: NotRequired[dict[str, str]]
     """Capacity mode (reservation, spot, on-demand) by name of the stack's EksNodeGroup: which fill first, in this
     order; where none are named, those that a pod fits best."""
@@ -146,38 +88,24 @@ class EksAutoscalerArgs(OwnedArgs):
     """Mirror of the public images for a network without a way out: the output of an ImageMirror."""
 
 
-class ImageMirrorArgs(OwnedArgs):
+class ImageMirrorArgs(PlaceArgs, AccountArgs):
     """Repositories in ECR for public images, which machines without a way out cannot pull."""
 
-    region: str
-    """AWS region of the machines."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: the registry's name is then known at preview."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for the images; AWS's own unless given."""
     images: list[str]
     """Public images with their tags, as nvcr.io/nvidia/k8s-device-plugin:v0.17.4."""
 
 
-class LustreVolumeArgs(OwnedArgs):
+class LustreVolumeArgs(VolumeArgs):
     """A file system of FSx for pods of one namespace."""
 
-    kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; the output of the cluster."""
     file_system_id: pulumi.Input[str]
     """Id of the file system."""
     dns_name: pulumi.Input[str]
     """Its DNS name."""
     mount_name: pulumi.Input[str]
     """Its name in the mount command."""
-    capacity_gib: int
-    """Its size; FSx does not let pods take more, whatever they ask for."""
-    namespace: NotRequired[str]
-    """Namespace of the pods; default unless told."""
-    claim: NotRequired[str]
-    """Name of the claim that pods mount; data unless told."""
-    read_only: NotRequired[bool]
-    """Whether pods may only read."""
 
 
 def eks_cluster_args(

@@ -5,39 +5,24 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any, NotRequired
 
-import pulumi
-
 from sizewell.components.aws import plans
-from sizewell.components.aws.args import WriterArgs
+from sizewell.components.aws.args import SubnetsArgs, WriterArgs
 from sizewell.components.aws.checks import check_image, check_place, check_script, check_sold
 from sizewell.components.aws.limits.plans import automation
 from sizewell.components.faults import Faults, check_guard, check_owned
-from sizewell.components.owned import GuardArgs, OwnedArgs
+from sizewell.components.forms import PlaceArgs
+from sizewell.components.owned import GuardArgs
 from sizewell.sizing.catalog.records import Shape
 
 EVENTS = ("EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation")
 DIMENSION = "Fleet"
 
 
-class SpotFleetArgs(OwnedArgs):
+class SpotFleetArgs(PlaceArgs, SubnetsArgs):
     """Interruptible machines of several types in several zones; each works for itself and can be replaced."""
 
-    region: str
-    """AWS region."""
     zones: list[str]
     """Where the subnets lie, in the order of subnet_ids; at least two, since spot capacity runs out by zone."""
-    vpc_id: pulumi.Input[str]
-    """VPC of the subnets."""
-    vpc_cidr: str
-    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3."""
-    subnet_ids: pulumi.Input[list[str]]
-    """Private subnets, one for each zone, in the order of zones."""
-    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
-    """Prefix list of the S3 gateway endpoint."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
-    kms_key_arn: NotRequired[pulumi.Input[str]]
-    """Key for disks; one is made unless given."""
     instance_types: list[str]
     """EC2 instance types that the catalog knows; at least two, with drivers of one kind."""
     nodes_initial: int

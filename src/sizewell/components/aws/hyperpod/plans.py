@@ -8,13 +8,14 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from sizewell.components.aws import plans
-from sizewell.components.aws.args import WriterArgs, pool_args
+from sizewell.components.aws.args import SubnetsArgs, WriterArgs, pool_args
 from sizewell.components.aws.checks import check_place, check_region, check_sold
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.facts import guard_args
 from sizewell.components.faults import Faults, check_guard, check_owned
+from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs
 from sizewell.components.machines import find_shape, pool_name
-from sizewell.components.owned import GuardArgs, OwnedArgs
+from sizewell.components.owned import GuardArgs
 from sizewell.components.settings import Settings
 from sizewell.components.tags import legal
 from sizewell.sizing.catalog.records import Shape
@@ -52,25 +53,11 @@ class HyperPodGroupArgs(TypedDict):
     """Further disk of each machine, mounted at /opt/sagemaker; 500 unless told."""
 
 
-class HyperPodClusterArgs(OwnedArgs):
+class HyperPodClusterArgs(PlaceArgs, SubnetsArgs, PodsArgs):
     """A HyperPod cluster whose work EKS schedules."""
 
-    region: str
-    """AWS region."""
     zones: list[str]
     """Where the subnets lie."""
-    vpc_id: pulumi.Input[str]
-    """VPC of the subnets."""
-    vpc_cidr: str
-    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3 and Lustre."""
-    subnet_ids: pulumi.Input[list[str]]
-    """Private subnets, one for each zone."""
-    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
-    """Prefix list of the S3 gateway endpoint."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
-    kms_key_arn: NotRequired[pulumi.Input[str]]
-    """Key for disks; one is made unless given."""
     kms_key_alias: NotRequired[str]
     """Alias of that key, as alias/name: who may use it can then be read, and judged, before the key is there."""
     eks_cluster_arn: pulumi.Input[str]
@@ -87,21 +74,15 @@ class HyperPodClusterArgs(OwnedArgs):
     """Start with the machines that there are and add the others as they come; on unless told."""
     writer: NotRequired[WriterArgs]
     """Checkpoint store of the workload; pods of the service account may write to it."""
-    namespace: NotRequired[str]
-    """Kubernetes namespace of the workload; default unless told."""
-    service_account: NotRequired[str]
-    """Kubernetes service account of the workload; the name of the component unless told."""
     guard: NotRequired[GuardArgs]
     """Idle guard; it tells and does not stop: HyperPod keeps the machines that it was asked for."""
 
 
-class HyperPodAgentsArgs(OwnedArgs):
+class HyperPodAgentsArgs(InsideArgs):
     """AWS's own Helm chart for HyperPod, in an EKS cluster."""
 
     region: str
     """AWS region."""
-    kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; the output of the cluster."""
     chart: str
     """The packed chart, as oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart, or a .tgz file."""
     version: NotRequired[str]

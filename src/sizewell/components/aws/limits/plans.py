@@ -5,46 +5,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired
 
 from sizewell.components.aws import plans
+from sizewell.components.aws.args import AccountArgs
 from sizewell.components.aws.checks import check_region
 from sizewell.components.faults import Faults, check_owned
+from sizewell.components.forms import BudgetArgs, EndArgs
 from sizewell.components.limits import check_date, check_emails, check_ended, check_usd
-from sizewell.components.owned import OwnedArgs
 from sizewell.components.tags import legal, physical_name
 
 STACK_TAG, PROJECT_TAG = "sizewell-stack", "sizewell-project"
 SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
 
 
-class BudgetAlarmsArgs(OwnedArgs):
+class BudgetAlarmsArgs(BudgetArgs, AccountArgs):
     """What a stack may cost in a month, and who hears of it."""
 
-    region: str
-    """AWS region of the topic."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
-    stack: str
-    """Name of the stack whose costs count, found by its tag."""
-    monthly_usd: float
-    """US dollars in a month."""
-    emails: NotRequired[list[str]]
-    """Who gets the notices, beside the topic; each confirms once."""
     anomaly_usd: NotRequired[float]
     """Smallest unexpected cost in US dollars that is told at once; a tenth of the month's unless told."""
     activate_tag: NotRequired[bool]
     """Make the tag visible to cost tools; once per payer account, and only there."""
 
 
-class TtlGuardArgs(OwnedArgs):
+class TtlGuardArgs(EndArgs, AccountArgs):
     """The hard end of another stack."""
-
-    region: str
-    """AWS region of the stack."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
-    stack: str
-    """Name of the stack that it ends."""
-    ends: str
-    """ISO date at whose start (UTC) the stack ends."""
 
 
 def check_budget(name: str, args: BudgetAlarmsArgs) -> None:

@@ -5,34 +5,19 @@ Instance types are written as EC2 writes them (g6.xlarge); SageMaker's `ml.` is 
 
 from typing import Any, NotRequired
 
-import pulumi
-
-from sizewell.components.aws.args import WriterArgs, bucket_name
+from sizewell.components.aws.args import AccountArgs, SubnetsArgs, WriterArgs, bucket_name
 from sizewell.components.facts import owned_args, pool_facts
-from sizewell.components.owned import GuardArgs, OwnedArgs
+from sizewell.components.forms import PlaceArgs
+from sizewell.components.owned import GuardArgs
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 
-class PlacedArgs(OwnedArgs):
+class PlacedArgs(PlaceArgs, SubnetsArgs):
     """Where in a private network something of SageMaker stands."""
 
-    region: str
-    """AWS region."""
     zones: list[str]
     """Where the subnets lie."""
-    vpc_id: pulumi.Input[str]
-    """VPC of the subnets."""
-    vpc_cidr: str
-    """IPv4 range of the VPC: HTTPS to the endpoints in it is the only way out, beside S3."""
-    subnet_ids: pulumi.Input[list[str]]
-    """Private subnets, one for each zone."""
-    s3_prefix_list_id: NotRequired[pulumi.Input[str]]
-    """Prefix list of the S3 gateway endpoint."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
-    kms_key_arn: NotRequired[pulumi.Input[str]]
-    """Key for disks and results; one is made unless given."""
     kms_key_alias: NotRequired[str]
     """Alias of that key, as alias/name: who may use it can then be read, and judged, before the key is there."""
 
@@ -112,13 +97,9 @@ class AsyncEndpointArgs(PlacedArgs):
     """Seconds until a container must answer, 60 to 3600; 1800 unless told."""
 
 
-class ServerlessEndpointArgs(OwnedArgs):
+class ServerlessEndpointArgs(PlaceArgs, AccountArgs):
     """A small model without machines: no accelerator, at most 6 GB, nothing billed while nobody asks."""
 
-    region: str
-    """AWS region."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     image: str
     """Container image in ECR."""
     model_data: NotRequired[str]

@@ -5,10 +5,11 @@ from typing import Any, NotRequired
 
 import pulumi
 
+from sizewell.components.aws.args import AccountArgs
 from sizewell.components.aws.checks import check_region
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults, check_owned
-from sizewell.components.owned import OwnedArgs
+from sizewell.components.forms import StorageArgs
 from sizewell.sizing.choose import shared_storage
 from sizewell.sizing.records.decision import Decision, Workload
 
@@ -17,11 +18,9 @@ THROUGHPUTS = shared_storage.LUSTRE_TIERS
 capacity_gib = shared_storage.lustre_gib
 
 
-class SharedStorageArgs(OwnedArgs):
+class SharedStorageArgs(StorageArgs, AccountArgs):
     """A Lustre file system in the machines' zone for the data that they read."""
 
-    region: str
-    """AWS region."""
     zone: str
     """The machines' zone; across zones every byte costs and waits."""
     vpc_id: pulumi.Input[str]
@@ -30,12 +29,8 @@ class SharedStorageArgs(OwnedArgs):
     """IPv4 range of the VPC: its machines may mount."""
     subnet_id: pulumi.Input[str]
     """Private subnet in the zone."""
-    account: NotRequired[str]
-    """AWS account id, where it is known beforehand: policies can then be read, and judged, before anything is built."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for the data; one is made unless given."""
-    bytes_needed: int
-    """Bytes of data that have to fit; the size that FSx sells follows from it."""
     throughput_mb_per_s_per_tib: NotRequired[int]
     """125, 250, 500 or 1000; 125 unless told."""
     data_location: NotRequired[str]

@@ -5,10 +5,10 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.azure.args import WriterArgs, pool_args, zones_of
+from sizewell.components.azure.args import GroupArgs, MachineGroupArgs, pool_args, zones_of
 from sizewell.components.facts import owned_args
+from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs
 from sizewell.components.machines import find_shape
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -34,15 +34,11 @@ class MetricsArgs(TypedDict):
     """Where it answers queries."""
 
 
-class AksClusterArgs(OwnedArgs):
+class AksClusterArgs(PlaceArgs, GroupArgs):
     """A private AKS cluster with its system pool."""
 
-    region: str
-    """Azure region."""
     zones: list[str]
     """Availability zones (1, 2, 3) of the system pool; empty: regional."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     subnet_id: pulumi.Input[str]
     """Private subnet of the machines, behind a NAT gateway."""
     api_subnet_id: NotRequired[pulumi.Input[str]]
@@ -75,66 +71,32 @@ class AksClusterArgs(OwnedArgs):
     """Control-plane logs are kept this long; 90 unless told."""
 
 
-class AksGpuPoolArgs(OwnedArgs):
+class AksGpuPoolArgs(MachineGroupArgs, GroupArgs, PodsArgs):
     """Equal GPU machines that an AKS cluster manages."""
 
-    region: str
-    """Azure region."""
-    zones: list[str]
-    """Availability zones (1, 2, 3); empty: regional. Machines of one job stand in one zone at most."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     cluster: pulumi.Input[str]
     """Name of the cluster."""
     subnet_id: pulumi.Input[str]
     """Private subnet of the machines."""
     private_dns_zone_ids: NotRequired[pulumi.Input[dict[str, str]]]
     """Private DNS zones by service; blob is for the private endpoint to the checkpoints."""
-    vm_size: str
-    """Size that the catalog knows, as Standard_ND96isr_H100_v5."""
-    nodes_min: int
-    """Fewest machines."""
-    nodes_initial: int
-    """Machines at creation; afterwards the cluster's autoscaler, schedule and guard own the number."""
-    nodes_max: int
-    """Most machines."""
-    capacity_mode: str
-    """on-demand, spot or reservation."""
-    reservation: NotRequired[str]
-    """Id of the capacity reservation group, for mode reservation."""
     eviction: NotRequired[str]
     """What happens to an evicted spot machine; Delete, which is the only right answer."""
     max_price: NotRequired[float]
     """Most US dollars an hour for a spot machine; -1, the on-demand price, unless told."""
-    gang: NotRequired[bool]
-    """Whether all machines work on one job: one pool, one zone, one InfiniBand partition."""
     driver: NotRequired[str]
     """Who owns the GPU driver: aks, or operator (the GPU operator), which AMD's GPUs and machines of one job have."""
-    disk_gib: int
-    """OS disk of each machine; ephemeral where the machine's own disk holds it."""
-    writer: NotRequired[WriterArgs]
-    """Checkpoint store of the workload; pods of the service account may write to it."""
     oidc_issuer_url: NotRequired[pulumi.Input[str]]
     """Issuer of the cluster's tokens, for the writer."""
-    namespace: NotRequired[str]
-    """Kubernetes namespace of the workload; default unless told."""
-    service_account: NotRequired[str]
-    """Kubernetes service account of the workload; the name of the component unless told."""
-    guard: NotRequired[GuardArgs]
-    """Idle guard; it reads what the exporter of the GPUs' operator says about the pool's machines."""
     metrics: NotRequired[MetricsArgs]
     """Where the cluster's metrics are, for the guard."""
     notify: NotRequired[list[str]]
     """E-mail addresses that hear of idleness."""
-    schedule: NotRequired[ScheduleArgs]
-    """Working hours."""
 
 
-class AksOperatorsArgs(OwnedArgs):
+class AksOperatorsArgs(InsideArgs):
     """What lets pods ask for GPUs and InfiniBand: pinned Helm charts."""
 
-    kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; the output of the cluster."""
     runtimes: list[str]
     """Kinds of GPU in the cluster: cuda, rocm."""
     driver: NotRequired[str]

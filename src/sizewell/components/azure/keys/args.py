@@ -4,14 +4,12 @@ from typing import NotRequired
 
 from sizewell.components.azure.checks import check_region
 from sizewell.components.faults import Faults, check_owned
-from sizewell.components.owned import OwnedArgs
+from sizewell.components.forms import PlaceArgs
 
 
-class CustomerKeysArgs(OwnedArgs):
+class CustomerKeysArgs(PlaceArgs):
     """A vault with keys for disks and Kubernetes secrets."""
 
-    region: str
-    """Azure region."""
     salt: str
     """Keeps the vault's name, which is unique in the world, apart from everybody else's."""
     protected: NotRequired[bool]

@@ -9,42 +9,28 @@ import pulumi
 from sizewell.components import limits
 from sizewell.components.azure.checks import check_region, is_guid
 from sizewell.components.faults import Faults, check_owned
+from sizewell.components.forms import BudgetArgs, EndArgs, PlaceArgs
 from sizewell.components.limits import check_date, check_emails, check_ended, check_usd
-from sizewell.components.owned import OwnedArgs
 from sizewell.components.tags import physical_name
 from sizewell.sizing.records.decision import Decision
 
 SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
 
 
-class BudgetAlarmsArgs(OwnedArgs):
+class BudgetAlarmsArgs(BudgetArgs):
     """What a stack may cost in a month, and who hears of it."""
 
-    region: str
-    """Azure region; the budget itself has none."""
     subscription: NotRequired[str]
     """Subscription whose costs count; the provider's unless told."""
-    stack: str
-    """Name of the stack whose costs count, found by its tag."""
-    monthly_usd: float
-    """US dollars in a month; Azure counts in the subscription's own currency, so it must bill in dollars."""
     starts: str
     """ISO date of the month that counts first. Azure takes the running month or a later one at creation."""
-    emails: NotRequired[list[str]]
-    """Who gets the notices, beside the subscription's owners."""
 
 
-class TtlGuardArgs(OwnedArgs):
+class TtlGuardArgs(EndArgs):
     """The hard end of another stack."""
 
-    region: str
-    """Azure region of the stack."""
-    stack: str
-    """Name of the stack that it ends."""
     target: str
     """Name of the resource group whose machines it ends; it need not be there yet."""
-    ends: str
-    """ISO date at whose start (UTC) the stack ends."""
     emails: NotRequired[list[str]]
     """Who hears when an attempt fails."""
 
@@ -58,11 +44,9 @@ class EnderArgs(TypedDict):
     """Its name."""
 
 
-class EndRightsArgs(OwnedArgs):
+class EndRightsArgs(PlaceArgs):
     """What lets a hard end reach the machines of this stack."""
 
-    region: str
-    """Azure region."""
     resource_group: pulumi.Input[str]
     """Name of the resource group whose machines may be ended."""
     ender: EnderArgs

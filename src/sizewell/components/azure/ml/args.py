@@ -4,9 +4,10 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.azure.args import WriterArgs, checkpoint_store_args, is_gang
+from sizewell.components.azure.args import GroupArgs, WriterArgs, checkpoint_store_args, is_gang
 from sizewell.components.facts import guard_args, owned_args, pool_facts, schedule_args
-from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+from sizewell.components.forms import PlaceArgs
+from sizewell.components.owned import GuardArgs, ScheduleArgs
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -27,13 +28,9 @@ class CustomerKeyArgs(TypedDict):
     """The identity's client id."""
 
 
-class AmlWorkspaceArgs(OwnedArgs):
+class AmlWorkspaceArgs(PlaceArgs, GroupArgs):
     """An Azure Machine Learning workspace that nobody reaches from the internet."""
 
-    region: str
-    """Azure region."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     subnet_id: pulumi.Input[str]
     """Private subnet of the endpoints to workspace, storage and registry."""
     private_dns_zone_ids: NotRequired[pulumi.Input[dict[str, str]]]
@@ -50,13 +47,9 @@ class AmlWorkspaceArgs(OwnedArgs):
     """Logs are kept this long; 90 unless told."""
 
 
-class AmlComputeClusterArgs(OwnedArgs):
+class AmlComputeClusterArgs(PlaceArgs, GroupArgs):
     """Equal GPU machines that Azure ML starts for jobs and takes away after them."""
 
-    region: str
-    """Azure region."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     subnet_id: NotRequired[pulumi.Input[str]]
     """Private subnet, for the private endpoint to the checkpoint store."""
     private_dns_zone_ids: NotRequired[pulumi.Input[dict[str, str]]]
@@ -83,13 +76,9 @@ class AmlComputeClusterArgs(OwnedArgs):
     """Id of the workspace's registry, for the jobs' identity."""
 
 
-class AmlComputeInstanceArgs(OwnedArgs):
+class AmlComputeInstanceArgs(PlaceArgs, GroupArgs):
     """A notebook on a GPU that stops itself."""
 
-    region: str
-    """Azure region."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     workspace: pulumi.Input[str]
     """Name of the workspace."""
     vm_size: str
@@ -104,13 +93,9 @@ class AmlComputeInstanceArgs(OwnedArgs):
     """Working hours."""
 
 
-class AmlOnlineEndpointArgs(OwnedArgs):
+class AmlOnlineEndpointArgs(PlaceArgs, GroupArgs):
     """A managed online endpoint with one deployment."""
 
-    region: str
-    """Azure region."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     workspace: pulumi.Input[str]
     """Name of the workspace."""
     vm_size: str

@@ -6,10 +6,11 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
+from sizewell.components.azure.args import GroupArgs
 from sizewell.components.azure.checks import check_region
 from sizewell.components.azure.ml.args import CustomerKeyArgs
 from sizewell.components.faults import Faults, check_owned
-from sizewell.components.owned import OwnedArgs
+from sizewell.components.forms import PlaceArgs
 
 BY_TOKEN = ("Standard", "DataZoneStandard", "GlobalStandard", "DataZoneBatch", "GlobalBatch")
 # Smallest size and step in throughput units: of today's models (learn.microsoft.com/azure/foundry/openai, provisioned
@@ -44,13 +45,9 @@ class DeploymentArgs(TypedDict):
     """ISO date until which they are wanted; goes with purchase."""
 
 
-class OpenAiAccountArgs(OwnedArgs):
+class OpenAiAccountArgs(PlaceArgs, GroupArgs):
     """An Azure OpenAI account that is reached from inside of the network only."""
 
-    region: str
-    """Azure region."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     subnet_id: pulumi.Input[str]
     """Private subnet of the endpoint."""
     private_dns_zone_ids: NotRequired[pulumi.Input[dict[str, str]]]

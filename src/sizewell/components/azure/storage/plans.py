@@ -5,12 +5,12 @@ from typing import Any, NotRequired
 
 import pulumi
 
-from sizewell.components.azure.args import zones_of
+from sizewell.components.azure.args import GroupArgs, zones_of
 from sizewell.components.azure.checks import check_region
 from sizewell.components.azure.ml.args import CustomerKeyArgs
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults, check_owned
-from sizewell.components.owned import OwnedArgs
+from sizewell.components.forms import StorageArgs
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Workload
 
@@ -22,19 +22,13 @@ TIERS = {125: 16, 250: 8, 500: 4}
 CACHE_RESOURCE_PROVIDER = "HPC Cache Resource Provider"
 
 
-class SharedStorageArgs(OwnedArgs):
+class SharedStorageArgs(StorageArgs, GroupArgs):
     """Azure Managed Lustre in the machines' zone for the data that they read."""
 
-    region: str
-    """Azure region."""
     zone: str
     """The machines' zone (1, 2, 3); across zones every read waits."""
-    resource_group: pulumi.Input[str]
-    """Name of the resource group."""
     subnet_id: pulumi.Input[str]
     """Subnet of its own (Network with files: true makes one)."""
-    bytes_needed: int
-    """Bytes of data that have to fit; the size that Azure sells follows from it."""
     throughput_mb_per_s_per_tib: NotRequired[int]
     """125, 250 or 500; 125 unless told."""
     container_id: NotRequired[str]

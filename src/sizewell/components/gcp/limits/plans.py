@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pulumi
-
 from sizewell.components.faults import Faults, check_owned
+from sizewell.components.forms import EndArgs
+from sizewell.components.gcp.args import ProjectArgs
 from sizewell.components.gcp.checks import check_region
 from sizewell.components.gcp.limits.workflows import attempt, call, each, source
 from sizewell.components.limits import check_date, check_ended
-from sizewell.components.owned import OwnedArgs
 from sizewell.components.tags import legal, physical_name, short_hash
 
 LABEL, PROJECT_LABEL = "sizewell-stack", "sizewell-project"
@@ -27,17 +26,8 @@ PERMISSIONS = (
 )
 
 
-class TtlGuardArgs(OwnedArgs):
+class TtlGuardArgs(EndArgs, ProjectArgs):
     """The hard end of another stack."""
-
-    region: str
-    """Google Cloud region of the stack."""
-    project: pulumi.Input[str]
-    """Project id."""
-    stack: str
-    """Name of the stack that it ends."""
-    ends: str
-    """ISO date at whose start (UTC) the stack ends."""
 
 
 def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:

@@ -5,18 +5,15 @@ from typing import Any, NotRequired
 import pulumi
 
 from sizewell.components.facts import owned_args
-from sizewell.components.owned import OwnedArgs
+from sizewell.components.forms import BudgetArgs, PlaceArgs, StorageArgs, VolumeArgs
+from sizewell.components.gcp.args import ProjectArgs
 from sizewell.sizing.choose.shared_storage import HEADROOM
 from sizewell.sizing.records.decision import Decision, Workload
 
 
-class CloudRunGpuArgs(OwnedArgs):
+class CloudRunGpuArgs(PlaceArgs, ProjectArgs):
     """A container with one GPU that runs while requests come."""
 
-    region: str
-    """Google Cloud region that has Cloud Run GPUs."""
-    project: pulumi.Input[str]
-    """Project id."""
     image: str
     """Container image, by digest."""
     instances_max: int
@@ -47,13 +44,9 @@ class CloudRunGpuArgs(OwnedArgs):
     """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
 
 
-class VertexEndpointArgs(OwnedArgs):
+class VertexEndpointArgs(PlaceArgs, ProjectArgs):
     """A model of Model Garden or Hugging Face on machines of its own behind a private endpoint."""
 
-    region: str
-    """Google Cloud region."""
-    project: pulumi.Input[str]
-    """Project id that may call it."""
     model: str
     """publishers/google/models/gemma3@gemma-3-27b-it, or google/gemma-3-27b-it of Hugging Face."""
     machine_type: str
@@ -72,13 +65,9 @@ class VertexEndpointArgs(OwnedArgs):
     """Use of the accelerators at which a machine is added; 60 unless told."""
 
 
-class VertexTrainingArgs(OwnedArgs):
+class VertexTrainingArgs(PlaceArgs, ProjectArgs):
     """Custom training jobs on Vertex AI, with a workflow that starts one."""
 
-    region: str
-    """Google Cloud region."""
-    project: pulumi.Input[str]
-    """Project id."""
     image: str
     """Training container, by digest."""
     machine_type: str
@@ -107,21 +96,15 @@ class VertexTrainingArgs(OwnedArgs):
     """Key for the job's disks and metadata; one is made unless given."""
 
 
-class SharedStorageArgs(OwnedArgs):
+class SharedStorageArgs(StorageArgs, ProjectArgs):
     """A file system in the machines' zone for the data that they read."""
 
-    region: str
-    """Google Cloud region."""
     zone: str
     """The machines' zone; across zones every byte costs and waits."""
-    project: pulumi.Input[str]
-    """Project id."""
     network: pulumi.Input[str]
     """Network (name or id) whose machines may mount."""
     cidr: str
     """IPv4 range of the machines that may mount."""
-    bytes_needed: int
-    """Bytes of data that have to fit; the size that Filestore sells follows from it."""
     admins: NotRequired[list[str]]
     """IPv4 addresses or ranges, outside of cidr, of machines whose root is root there: the top folder is root's, so one
     of them fills it or says once who else may. Without any the file system stays empty."""
@@ -131,38 +114,20 @@ class SharedStorageArgs(OwnedArgs):
     """The cloud's own protection; on in prod unless told, which takes a reviewed step to end."""
 
 
-class FilesVolumeArgs(OwnedArgs):
+class FilesVolumeArgs(VolumeArgs):
     """A Filestore file system for pods of one namespace."""
 
-    kubeconfig: pulumi.Input[str]
-    """How to reach the cluster; the output of the cluster."""
     address: pulumi.Input[str]
     """Address of the file system."""
-    capacity_gib: int
-    """Its size; Filestore does not let pods take more, whatever they ask for."""
-    namespace: NotRequired[str]
-    """Namespace of the pods; default unless told."""
-    claim: NotRequired[str]
-    """Name of the claim that pods mount; data unless told."""
-    read_only: NotRequired[bool]
-    """Whether pods may only read."""
 
 
-class BudgetAlarmsArgs(OwnedArgs):
+class BudgetAlarmsArgs(BudgetArgs):
     """What a stack may cost in a month, and who hears of it."""
 
-    region: str
-    """Region that the notices are registered under; budgets themselves have none."""
     project: str
     """Project that the stack's costs are in."""
     billing_account: str
     """Billing account, as 01ABCD-234567-89EF01."""
-    stack: str
-    """Name of the stack whose costs count, found by its label."""
-    monthly_usd: float
-    """US dollars in a month."""
-    emails: NotRequired[list[str]]
-    """Who gets the notices, beside the topic."""
 
 
 def storage_args(decision: Decision, workload: Workload, zone: str) -> dict[str, Any]:

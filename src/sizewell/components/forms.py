@@ -1,0 +1,103 @@
+"""Arguments that components of several clouds have in common: a place, a pool, what stands inside of a cluster. Pure.
+
+A cloud's own component adds what only that cloud has. Counts, types and zones are plain values, never Outputs: a policy
+has to know them at preview.
+"""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+
+from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+
+
+class PlaceArgs(OwnedArgs):
+    """What stands in a region."""
+
+    region: str
+    """Region as the cloud writes it: us-east-1, us-central1, eastus."""
+
+
+class PoolArgs(PlaceArgs):
+    """Equal machines of one type, whose number changes."""
+
+    zones: list[str]
+    """Zones of the machines (on AWS of their subnets; on Azure 1, 2, 3, and none: regional); those of one job stand in
+    one."""
+    nodes_min: int
+    """Fewest machines."""
+    nodes_initial: int
+    """Machines at creation (with a capacity block: once it begins); afterwards autoscalers, schedule and guard own the
+    number."""
+    nodes_max: int
+    """Most machines."""
+    capacity_mode: str
+    """Exactly one way to get machines: on-demand, spot or reservation; on AWS also capacity-block, on Google Cloud
+    flex-start and queued."""
+    reservation: NotRequired[str]
+    """For mode reservation: the id (cr-...) or resource group's ARN on AWS, the name on Google Cloud, the id of the
+    capacity reservation group on Azure."""
+    gang: NotRequired[bool]
+    """Whether all machines work on one job: one zone, packed closely, with RDMA where the type has it."""
+    disk_gib: int
+    """Disk that each machine boots from; on AKS ephemeral where the machine's own disk holds it."""
+    guard: NotRequired[GuardArgs]
+    """Idle guard; on EKS it watches the busiest accelerator of the whole cluster."""
+    schedule: NotRequired[ScheduleArgs]
+    """Working hours."""
+
+
+class PodsArgs(TypedDict):
+    """Who the pods of a workload are."""
+
+    namespace: NotRequired[str]
+    """Kubernetes namespace of the workload; default unless told."""
+    service_account: NotRequired[str]
+    """Kubernetes service account of the workload; the name of the component unless told."""
+
+
+class InsideArgs(OwnedArgs):
+    """What is made inside of a Kubernetes cluster."""
+
+    kubeconfig: pulumi.Input[str]
+    """How to reach the cluster; the output of the cluster. Kept secret."""
+
+
+class VolumeArgs(InsideArgs):
+    """A file system for pods of one namespace."""
+
+    capacity_gib: int
+    """Its size; it does not let pods take more, whatever they ask for."""
+    namespace: NotRequired[str]
+    """Namespace of the pods; default unless told."""
+    claim: NotRequired[str]
+    """Name of the claim that pods mount; data unless told."""
+    read_only: NotRequired[bool]
+    """Whether pods may only read."""
+
+
+class StorageArgs(PlaceArgs):
+    """A file system in the machines' zone."""
+
+    bytes_needed: int
+    """Bytes of data that have to fit; the size that the cloud sells follows from it."""
+
+
+class BudgetArgs(PlaceArgs):
+    """What a stack may cost in a month; the region is that of the notices, a budget itself has none."""
+
+    stack: str
+    """Name of the stack whose costs count, found by its tag or label."""
+    monthly_usd: float
+    """US dollars in a month; Azure counts in the subscription's own currency, so it must bill in dollars."""
+    emails: NotRequired[list[str]]
+    """Who gets the notices, beside the cloud's topic or owners; on AWS each confirms once."""
+
+
+class EndArgs(PlaceArgs):
+    """The hard end of another stack in one region."""
+
+    stack: str
+    """Name of the stack that it ends."""
+    ends: str
+    """ISO date at whose start (UTC) the stack ends."""
