@@ -150,7 +150,7 @@ def test_the_three_clouds_have_the_same_shape():
 
     wanted = {
         "program": {"build", "build_checkpoints", "provider"},
-        "args": {"network_args", "pool_args", "checkpoint_store_args", "bucket_name", "zones_of", "is_gang"},
+        "args": {"network_args", "pool_args", "checkpoint_store_args", "bucket_name", "zones_of"},
         "checks": {"check_network", "check_pool", "check_checkpoint_store", "check_place"},
     }
     for cloud in ("aws", "gcp", "azure"):

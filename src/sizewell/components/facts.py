@@ -1,8 +1,10 @@
 """From a decision to what every cloud's arguments share, and to what a component registers. Pure."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sizewell.components.owned import OwnedArgs
+from sizewell.components.forms import PoolArgs
+from sizewell.components.owned import OwnedArgs, assemble
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -37,6 +39,44 @@ def schedule_args(workload: Workload) -> dict[str, Any]:
         return {}
     windows = [{"days": days, "start": start, "end": end} for days, start, end in schedule.windows]
     return {"schedule": {"time_zone": schedule.time_zone, "windows": windows}}
+
+
+def is_gang(workload: Workload, pool: Pool) -> bool:
+    """Whether the pool's machines work on one job together."""
+    return workload.parallelism is not None and pool.nodes_max > 1
+
+
+def machines_args(
+    decision: Decision,
+    workload: Workload,
+    pool: Pool,
+    *,
+    zones: Sequence[str],
+    disk_gib_min: int,
+    from_zero: Collection[str] = (),
+    prepaid: Collection[str] = (),
+) -> PoolArgs:
+    """What a decision says of a pool's machines on every cloud; the cloud adds the type, and what only it has.
+
+    The fewest are none with working hours, and with capacity modes `from_zero`; in modes `prepaid` a guard only tells,
+    since stopping saves nothing.
+    """
+    mode = pool.capacity.mode
+    args: dict[str, Any] = {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "region": pool.region,
+        "zones": list(zones),
+        "nodes_min": 0 if schedule_args(workload) or mode in from_zero else pool.nodes_min,
+        "nodes_initial": pool.nodes_initial,
+        "nodes_max": pool.nodes_max,
+        "capacity_mode": mode,
+        "gang": is_gang(workload, pool),
+        "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), disk_gib_min),
+    }
+    if pool.capacity.reservation:
+        args["reservation"] = pool.capacity.reservation
+    return assemble(PoolArgs, args, guard_args(workload, prepaid=mode in prepaid), schedule_args(workload))
 
 
 def pool_facts(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:

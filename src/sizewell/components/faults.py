@@ -4,13 +4,15 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import date
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
+from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.errors import ArgsError, Fault
 from sizewell.sizing.records.stackname import ENVIRONMENTS
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
@@ -20,6 +22,17 @@ class Faults:
     def __init__(self, subject: str) -> None:
         self.subject = subject
         self.found: list[Fault] = []
+
+    @classmethod
+    def of(cls, name: str, args: Mapping[str, Any], shape: type) -> Self:
+        """The faults of a component's arguments, `shape` their TypedDict, named `<component>Args`.
+
+        What every component refuses is in it: unknown and missing arguments, and those that say whose it is.
+        """
+        faults = cls(f"{shape.__name__.removesuffix('Args')} {name}")
+        faults.unknown_keys(args, shape)
+        check_owned(faults, args)
+        return faults
 
     def add(self, path: str, message: str, *, fix: str = "") -> None:
         self.found.append(Fault(path=path, message=message, fix=fix))
@@ -45,6 +58,11 @@ class Faults:
         hint = f"; did you mean {close[0]}?" if close else ""
         self.found.append(Fault(path=path, found=value, allowed=f"one of {', '.join(allowed)}{hint}", fix=fix))
         return False
+
+    def not_in_catalog(self, path: str, machine: object) -> None:
+        word = "size" if path.endswith("vm_size") else "type"
+        fix = f"add it (docs/howto/add-a-machine-type.md) or name a {word} that `sizewell size` offers"
+        self.add(path, f"is not in the catalog: {machine!r}", fix=fix)
 
     def unknown_keys(self, args: Mapping[str, Any], shape: type, path: str = "") -> None:
         """Keys that the TypedDict `shape` does not have, and those that it requires and `args` lacks."""
@@ -151,6 +169,52 @@ def check_schedule(faults: Faults, args: Mapping[str, Any]) -> None:
         "nodes_min",
         f"must be 0 with a schedule, got {args.get('nodes_min')!r}: outside its hours nothing may run",
     )
+
+
+def check_machines(
+    faults: Faults, args: Mapping[str, Any], *, disk_gib: tuple[int, int], disk: str, highest: int = 1000
+) -> bool:
+    """What machines of a pool are on every cloud: their number, guard, hours and disk. Whether the numbers hold."""
+    counted = check_counts(faults, args, highest=highest)
+    check_guard(faults, args)
+    check_schedule(faults, args)
+    faults.whole_number(args, "disk_gib", *disk_gib, fix=disk)
+    return counted
+
+
+def check_lasting(faults: Faults, args: Mapping[str, Any]) -> None:
+    """Checkpoints have no end of their own."""
+    message = "must not be set: checkpoints outlive their cluster"
+    faults.must("expires" not in args, "expires", message, fix="leave it out")
+
+
+def check_no_other_way(faults: Faults, args: Mapping[str, Any], key: str) -> None:
+    """What belongs to another capacity mode is not given."""
+    mode = key.replace("_", "-")
+    faults.must(
+        not args.get(key),
+        key,
+        f"is given, but capacity_mode is {args['capacity_mode']}: exactly one way to get machines",
+        fix=f"set capacity_mode: {mode}, or drop the {mode.removeprefix('capacity-')}",
+    )
+
+
+def check_market(faults: Faults, args: Mapping[str, Any], machine: str, shape: Shape | None) -> None:
+    """A machine type is sold in the market that the capacity mode buys in; what is reserved stands already."""
+    mode = str(args["capacity_mode"])
+    market = {"queued": "flex-start", "reservation": ""}.get(mode, mode)
+    if market and shape is not None and shape.markets:
+        sold = ", ".join(sorted(shape.markets))
+        faults.must(
+            market in shape.markets, "capacity_mode", f"{args[machine]} is not sold as {market}; it is sold as {sold}"
+        )
+
+
+def check_labels(faults: Faults, args: Mapping[str, Any], *keys: str) -> None:
+    """Names in a Kubernetes cluster."""
+    for key in keys:
+        value = args.get(key, "default")
+        faults.must(bool(DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
 
 
 def check_label(faults: Faults, name: object) -> None:

@@ -7,30 +7,42 @@ from typing import Any
 
 from sizewell.components.facts import lasting_args, owned_args
 from sizewell.components.faults import Faults
+from sizewell.components.forms import BudgetArgs, EndArgs
+from sizewell.components.owned import assemble
 from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
-def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
+def budget_args(decision: Decision, region: str) -> BudgetArgs | None:
     """The budget of a decision: the sum of its workloads'; None where a workload has none."""
     monthly = of_stack(workload.budget.get(MONTHLY) for workload in decision.workloads)
     if monthly is None:
         return None
-    return {**owned_args(decision), "region": region, "stack": decision.stack, "monthly_usd": float(monthly)}
+    budget = {"region": region, "stack": decision.stack, "monthly_usd": float(monthly)}
+    return assemble(BudgetArgs, owned_args(decision), budget)
 
 
-def ttl_args(decision: Decision, region: str) -> dict[str, Any] | None:
+def ttl_args(decision: Decision, region: str) -> EndArgs | None:
     """The hard end of a decision's stack in one region; None for a stack without an end."""
     if decision.expires_at is None:
         return None
-    ends = decision.expires_at.isoformat()
-    return {**lasting_args(decision), "region": region, "stack": decision.stack, "ends": ends}
+    end = {"region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
+    return assemble(EndArgs, lasting_args(decision), end)
 
 
-def check_ended(faults: Faults, args: Mapping[str, Any], *, own_stack: str) -> None:
-    """What a guard ends is another stack than its own, and it outlives that."""
+def check_budget(faults: Faults, args: Mapping[str, Any], *, emails_max: int, takes: str, least_usd: int = 0) -> None:
+    """A budget names its stack and an amount; `takes` says who takes how many addresses."""
+    faults.must(bool(args.get("stack")), "stack", "is empty; name the stack whose costs count")
+    check_usd(faults, args, "monthly_usd", least=least_usd)
+    emails = args.get("emails") or []
+    faults.must(len(emails) <= emails_max, "emails", f"are {len(emails)}; {takes}")
+    check_emails(faults, args)
+
+
+def check_end(faults: Faults, args: Mapping[str, Any], *, own_stack: str) -> None:
+    """What a guard ends is another stack than its own, on a day that there is; the guard outlives it."""
     faults.must(
         "expires" not in args,
         "expires",
@@ -44,13 +56,16 @@ def check_ended(faults: Faults, args: Mapping[str, Any], *, own_stack: str) -> N
         "whatever breaks the one must not disarm the other",
         fix=f"build it in ttl-{args.get('stack')}",
     )
+    check_date(faults, args, "ends")
 
 
-def check_usd(faults: Faults, args: Mapping[str, Any], key: str) -> None:
-    """An amount of money over zero."""
-    usd = args.get(key)
-    right = isinstance(usd, int | float) and not isinstance(usd, bool) and usd > 0
-    faults.must(right, key, f"must be over 0, got {usd!r}")
+def check_usd(faults: Faults, args: Mapping[str, Any], key: str, *, least: int = 0) -> None:
+    """An amount of money over zero, or from `least` on; one that is missing is said where all arguments are read."""
+    if key not in args:
+        return
+    usd = args[key]
+    right = isinstance(usd, int | float) and not isinstance(usd, bool) and usd > 0 and usd >= least
+    faults.must(right, key, f"must be {f'{least} or more' if least else 'over 0'}, got {usd!r}")
 
 
 def check_date(faults: Faults, args: Mapping[str, Any], key: str) -> None:

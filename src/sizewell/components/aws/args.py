@@ -4,12 +4,12 @@ Counts, types and zones are plain values, never Outputs: a policy has to know th
 """
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 
 from sizewell.components.aws.storage.mounts import LustreMountArgs, block_window
-from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.facts import is_gang, lasting_args, machines_args, owned_args, store_facts
 from sizewell.components.forms import PlaceArgs, PoolArgs
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import assemble
@@ -126,35 +126,21 @@ def zones_of(pool: Pool, *, gang: bool, preferred: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(zones if several or not gang else zones[:1]))
 
 
-def is_gang(workload: Workload, pool: Pool) -> bool:
-    """Whether the pool's machines work on one job together."""
-    return workload.parallelism is not None and pool.nodes_max > 1
-
-
 def network_args(decision: Decision, region: str, zones: Sequence[str]) -> NetworkArgs:
     place = {"region": region, "zones": list(dict.fromkeys(zones))}
     return assemble(NetworkArgs, owned_args(decision), place)
 
 
-def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> MachineGroupArgs:
     """Arguments of one pool, all but the network's ids, which only exist once the network does."""
     shape = find_shape("aws", pool.instance_type)
     gang = is_gang(workload, pool)
-    args: dict[str, Any] = {
-        **owned_args(decision),
-        "facts": pool_facts(decision, workload, pool),
-        "region": pool.region,
-        "zones": zones_of(pool, gang=gang, preferred=settings.zones),
-        "instance_type": pool.instance_type,
-        "nodes_min": 0 if schedule_args(workload) or pool.capacity.mode == "capacity-block" else pool.nodes_min,
-        "nodes_initial": pool.nodes_initial,
-        "nodes_max": pool.nodes_max,
-        "capacity_mode": pool.capacity.mode,
-        "gang": gang,
-        "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 75),
-    }
-    if pool.capacity.reservation:
-        args["reservation"] = pool.capacity.reservation
+    zones = zones_of(pool, gang=gang, preferred=settings.zones)
+    prepaid = ("capacity-block", "reservation")
+    machines = machines_args(
+        decision, workload, pool, zones=zones, disk_gib_min=75, from_zero=("capacity-block",), prepaid=prepaid
+    )
+    args = assemble(MachineGroupArgs, machines, {"instance_type": pool.instance_type})
     if block := pool.capacity.block:
         wanted = {
             "id": block.id,
@@ -167,15 +153,15 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
             wanted |= block_window(
                 start=block.start, duration_hours=block.duration_hours, decided_on=decision.decided_on
             )
-        args["capacity_block"] = {key: value for key, value in wanted.items() if value is not None}
+        known = {key: value for key, value in wanted.items() if value is not None}
+        args["capacity_block"] = assemble(CapacityBlockArgs, known)
     same_place = [f for f in pool.fallbacks if f.region == pool.region and f.market == "spot"]
     if pool.capacity.mode == "spot" and same_place and not (gang and shape is not None and shape.fabric == "efa"):
         args["fallback_types"] = list(dict.fromkeys(f.instance_type for f in same_place))
     if workload.checkpoint:
         bucket = bucket_name(decision, workload, settings)
         args["writer"] = {"bucket": bucket, "key_alias": f"alias/{bucket}"}
-    prepaid = pool.capacity.mode in ("capacity-block", "reservation")
-    return {**args, **guard_args(workload, prepaid=prepaid), **schedule_args(workload)}
+    return args
 
 
 def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:

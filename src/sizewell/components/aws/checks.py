@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from sizewell.components.aws import plans
-from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, NetworkArgs
+from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, MachineGroupArgs, NetworkArgs
 from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of
 from sizewell.components.aws.storage.mounts import check_block_window, check_mounts
-from sizewell.components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from sizewell.components.faults import Faults, check_lasting, check_machines, check_market, check_no_other_way
 from sizewell.sizing.catalog.records import Shape
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation", "capacity-block")
@@ -26,9 +26,7 @@ EFA_CARD_COUNTS = "p4d/p4de 4, p5/p5e 32, p5en 16, p6-b200 8"
 
 
 def check_network(name: str, args: NetworkArgs) -> None:
-    faults = Faults(f"Network {name}")
-    faults.unknown_keys(args, NetworkArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, NetworkArgs)
     check_place(faults, args)
     cidr = args.get("cidr", "10.40.0.0/16")
     try:
@@ -46,20 +44,13 @@ def check_network(name: str, args: NetworkArgs) -> None:
 
 def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the instance type, None where the catalog does not know it."""
-    faults = Faults(f"GpuNodeGroup {name}")
-    faults.unknown_keys(args, GpuNodeGroupArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, GpuNodeGroupArgs)
     check_place(faults, args)
-    counted = check_counts(faults, args)
-    check_guard(faults, args)
-    check_schedule(faults, args)
-    faults.whole_number(args, "disk_gib", 30, 16384, fix="the root disk holds the driver and the container image")
+    counted = check_machines(
+        faults, args, disk_gib=(30, 16384), disk="the root disk holds the driver and the container image"
+    )
     if shape is None:
-        faults.add(
-            "instance_type",
-            f"is not in the catalog: {args.get('instance_type')!r}",
-            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
-        )
+        faults.not_in_catalog("instance_type", args.get("instance_type"))
     else:
         check_rack(faults, shape)
         check_capacity(faults, args, shape)
@@ -78,12 +69,8 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
 
 
 def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
-    faults = Faults(f"CheckpointStore {name}")
-    faults.unknown_keys(args, CheckpointStoreArgs)
-    check_owned(faults, args)
-    faults.must(
-        "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
-    )
+    faults = Faults.of(name, args, CheckpointStoreArgs)
+    check_lasting(faults, args)
     check_region(faults, args)
     bucket = args.get("bucket", "")
     faults.must(
@@ -162,13 +149,12 @@ def check_sold(faults: Faults, args: Mapping[str, Any], instance_type: str, *, m
             faults.add(f"zones[{number}]", f"has no {instance_type} as {mode}: {zone}", fix=fix)
 
 
-def check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None:
+def check_capacity(faults: Faults, args: MachineGroupArgs, shape: Shape) -> None:
     """Exactly one way to get machines, with what that way needs and nothing of the others."""
     if not faults.one_of(args, "capacity_mode", CAPACITY_MODES):
         return
     mode = args["capacity_mode"]
     reservation, block, fallbacks = args.get("reservation"), args.get("capacity_block"), args.get("fallback_types")
-    markets = shape.markets
     if mode == "reservation":
         faults.must(
             bool(_RESERVATION.fullmatch(str(reservation or ""))),
@@ -176,34 +162,18 @@ def check_capacity(faults: Faults, args: GpuNodeGroupArgs, shape: Shape) -> None
             f"must be a capacity reservation (cr-0123456789abcdef0) or resource group ARN, got {reservation!r}",
         )
     else:
-        faults.must(
-            not reservation,
-            "reservation",
-            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
-            fix="set capacity_mode: reservation, or drop the reservation",
-        )
+        check_no_other_way(faults, args, "reservation")
     if mode == "capacity-block":
         _check_block(faults, args, block or {})
     else:
-        faults.must(
-            not block,
-            "capacity_block",
-            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
-            fix="set capacity_mode: capacity-block, or drop the block",
-        )
+        check_no_other_way(faults, args, "capacity_block")
     faults.must(
         not fallbacks or mode == "spot",
         "fallback_types",
         f"are only for spot pools, capacity_mode is {mode}",
         fix="drop them; a job's machines are all of one type",
     )
-    needed = {"spot": "spot", "capacity-block": "capacity-block", "on-demand": "on-demand"}.get(mode)
-    if needed and markets:
-        faults.must(
-            needed in markets,
-            "capacity_mode",
-            f"{args['instance_type']} is not sold as {needed}; it is sold as {', '.join(sorted(markets))}",
-        )
+    check_market(faults, args, "instance_type", shape)
     if mode == "spot" and fallbacks and args.get("gang") and shape.fabric == "efa":
         faults.add(
             "fallback_types",
@@ -229,7 +199,7 @@ def check_rack(faults: Faults, shape: Shape) -> None:
     )
 
 
-def _check_block(faults: Faults, args: GpuNodeGroupArgs, block: Mapping[str, Any]) -> None:
+def _check_block(faults: Faults, args: MachineGroupArgs, block: Mapping[str, Any]) -> None:
     check_block_window(faults, block)
     faults.must(
         args.get("nodes_min") == 0,

@@ -8,8 +8,8 @@ from pulumi_aws import get_caller_identity_output
 
 from sizewell.components import containers
 from sizewell.components.aws import parts
-from sizewell.components.aws.args import is_gang, pool_args
-from sizewell.components.facts import lasting_args, owned_args
+from sizewell.components.aws.args import pool_args
+from sizewell.components.facts import is_gang, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside

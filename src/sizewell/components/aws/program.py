@@ -71,8 +71,8 @@ def _build_here(
             from sizewell.components.aws.nodes import GpuNodeGroup
 
             args = pool_args(decision, workload, pool, settings)
-            args |= launching.boot(decision, workload, pool, settings)
-            group = GpuNodeGroup.of(name, args, place, subnets(args["zones"]), opts=options)
+            slurm = launching.boot(decision, workload, pool, settings)
+            group = GpuNodeGroup.of(name, args, slurm, place, subnets(args["zones"]), opts=options)
             outputs[name] = {"group": group.group_name, "role": group.role_arn}
             clients.setdefault(workload.spec.name, {})[name] = group.security_group_id
         elif target == "fleet":

@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.facts import lasting_args, machines_args, owned_args, store_facts
 from sizewell.components.forms import PlaceArgs, PoolArgs
 from sizewell.components.owned import assemble
 from sizewell.components.settings import Settings
@@ -103,37 +103,24 @@ def zones_of(pool: Pool, *, preferred: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(named)) or list(preferred)
 
 
-def is_gang(workload: Workload, pool: Pool) -> bool:
-    """Whether the pool's machines work on one job together."""
-    return workload.parallelism is not None and pool.nodes_max > 1
-
-
 def network_args(decision: Decision, region: str) -> dict[str, Any]:
     return {**owned_args(decision), "region": region}
 
 
-def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> MachineGroupArgs:
     """Arguments of one pool, all but the network's ids, which only exist once the network does."""
-    args: dict[str, Any] = {
-        **owned_args(decision),
-        "facts": pool_facts(decision, workload, pool),
-        "region": pool.region,
-        "zones": zones_of(pool, preferred=settings.zones),
-        "vm_size": pool.instance_type,
-        "nodes_min": 0 if schedule_args(workload) else pool.nodes_min,
-        "nodes_initial": pool.nodes_initial,
-        "nodes_max": pool.nodes_max,
-        "capacity_mode": pool.capacity.mode,
-        "gang": is_gang(workload, pool),
-        "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 128),
-    }
-    if pool.capacity.reservation:
-        args["reservation"] = pool.capacity.reservation
+    zones = zones_of(pool, preferred=settings.zones)
+    machines = machines_args(decision, workload, pool, zones=zones, disk_gib_min=128, prepaid=("reservation",))
+    args = assemble(MachineGroupArgs, machines, {"vm_size": pool.instance_type})
     if workload.checkpoint:
         store = checkpoint_store_args(decision, workload, settings)
-        args["writer"] = {key: store[key] for key in ("account", "resource_group", "role")}
-    prepaid = pool.capacity.mode == "reservation"
-    return {**args, **guard_args(workload, prepaid=prepaid), **schedule_args(workload)}
+        args["writer"] = writer_of(store)
+    return args
+
+
+def writer_of(store: CheckpointStoreArgs) -> WriterArgs:
+    """The store as what writes to it knows it."""
+    return {"account": store["account"], "resource_group": store["resource_group"], "role": store["role"]}
 
 
 def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:

@@ -7,7 +7,14 @@ from typing import Any
 
 from sizewell.components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
 from sizewell.components.azure.plans import PRIVATE_ZONES, WINDOWS_ZONES
-from sizewell.components.faults import Faults, check_counts, check_guard, check_offered, check_owned, check_schedule
+from sizewell.components.faults import (
+    Faults,
+    check_lasting,
+    check_machines,
+    check_market,
+    check_no_other_way,
+    check_offered,
+)
 from sizewell.components.limits import check_emails
 from sizewell.components.machines import offered_elsewhere
 from sizewell.sizing.catalog import buildable
@@ -37,9 +44,7 @@ def is_guid(value: object) -> bool:
 
 
 def check_network(name: str, args: NetworkArgs) -> None:
-    faults = Faults(f"Network {name}")
-    faults.unknown_keys(args, NetworkArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, NetworkArgs)
     check_region(faults, args)
     cidr = args.get("cidr", "10.120.0.0/16")
     try:
@@ -60,21 +65,14 @@ def check_network(name: str, args: NetworkArgs) -> None:
 
 def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the size, None where the catalog does not know it."""
-    faults = Faults(f"GpuScaleSet {name}")
-    faults.unknown_keys(args, GpuScaleSetArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, GpuScaleSetArgs)
     check_place(faults, args)
-    counted = check_counts(faults, args)
-    check_guard(faults, args)
-    check_schedule(faults, args)
-    faults.whole_number(args, "disk_gib", 64, 4095, fix="the OS disk holds the driver and the container image")
+    counted = check_machines(
+        faults, args, disk_gib=(64, 4095), disk="the OS disk holds the driver and the container image"
+    )
     check_windows_zone(faults, args)
     if shape is None:
-        faults.add(
-            "vm_size",
-            f"is not in the catalog: {args.get('vm_size')!r}",
-            fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
-        )
+        faults.not_in_catalog("vm_size", args.get("vm_size"))
     else:
         elsewhere = offered_elsewhere("azure", shape.instance_type, args.get("region"))
         check_offered(faults, args, shape.instance_type, elsewhere)
@@ -116,12 +114,8 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
 
 
 def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
-    faults = Faults(f"CheckpointStore {name}")
-    faults.unknown_keys(args, CheckpointStoreArgs)
-    check_owned(faults, args)
-    faults.must(
-        "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
-    )
+    faults = Faults.of(name, args, CheckpointStoreArgs)
+    check_lasting(faults, args)
     check_region(faults, args)
     account = args.get("account", "")
     faults.must(
@@ -200,19 +194,8 @@ def check_capacity(faults: Faults, args: Mapping[str, Any], shape: Shape) -> Non
     if mode == "reservation":
         check_reservation(faults, reservation, "reservation")
     else:
-        faults.must(
-            not reservation,
-            "reservation",
-            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
-            fix="set capacity_mode: reservation, or drop the reservation",
-        )
-    needed = {"spot": "spot", "on-demand": "on-demand"}.get(mode)
-    if needed and shape.markets:
-        faults.must(
-            needed in shape.markets,
-            "capacity_mode",
-            f"{args['vm_size']} is not sold as {needed}; it is sold as {', '.join(sorted(shape.markets))}",
-        )
+        check_no_other_way(faults, args, "reservation")
+    check_market(faults, args, "vm_size", shape)
 
 
 def check_reservation(faults: Faults, reservation: object, at: str) -> None:

@@ -7,9 +7,8 @@ import pulumi
 
 from sizewell.components import containers
 from sizewell.components.azure import launching
-from sizewell.components.azure.args import is_gang
 from sizewell.components.azure.limits import plans as limits_plans
-from sizewell.components.facts import lasting_args, owned_args
+from sizewell.components.facts import is_gang, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside

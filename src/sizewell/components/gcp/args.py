@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.facts import guard_args, lasting_args, owned_args, pool_facts, schedule_args, store_facts
+from sizewell.components.facts import is_gang, lasting_args, machines_args, owned_args, schedule_args, store_facts
 from sizewell.components.forms import InsideArgs, PlaceArgs, PoolArgs
 from sizewell.components.owned import assemble
 from sizewell.components.settings import Settings
@@ -91,29 +91,34 @@ class WriterArgs(TypedDict):
     """Namespace of the Kubernetes service account."""
 
 
-class AcceleratorPoolArgs(PoolArgs, ProjectArgs):
-    """Equal GKE nodes with GPUs or one TPU slice."""
+class NodesArgs(PoolArgs):
+    """Equal GKE nodes, as a decision says them."""
 
-    cluster: pulumi.Input[str]
-    """Name of the cluster."""
-    service_account: pulumi.Input[str]
-    """E-mail of the nodes' own service account."""
     machine_type: str
     """Machine type that the catalog knows."""
     tpu_topology: NotRequired[str]
     """Topology of the slice, as 4x4; TPU pools only."""
     max_run_hours: NotRequired[int]
     """Machines of mode flex-start or queued end after this long; at most 168."""
+    labels: NotRequired[dict[str, str]]
+    """Further Kubernetes labels of the nodes."""
+    writer: NotRequired[WriterArgs]
+    """Checkpoint store of the workload."""
+
+
+class AcceleratorPoolArgs(NodesArgs, ProjectArgs):
+    """Equal GKE nodes with GPUs or one TPU slice."""
+
+    cluster: pulumi.Input[str]
+    """Name of the cluster."""
+    service_account: pulumi.Input[str]
+    """E-mail of the nodes' own service account."""
     fabric_networks: NotRequired[list[pulumi.Input[str]]]
     """Networks of the accelerator interfaces."""
     fabric_subnetworks: NotRequired[list[pulumi.Input[str]]]
     """Their subnetworks, in the same order."""
     kms_key_name: NotRequired[pulumi.Input[str]]
     """Key for boot disks."""
-    labels: NotRequired[dict[str, str]]
-    """Further Kubernetes labels of the nodes."""
-    writer: NotRequired[WriterArgs]
-    """Checkpoint store of the workload."""
 
 
 class CheckpointStoreArgs(PlaceArgs):
@@ -143,11 +148,6 @@ def first_zone(pool: Pool) -> list[str]:
     return [sold[0] if sold else f"{pool.region}-a"]
 
 
-def is_gang(workload: Workload, pool: Pool) -> bool:
-    """Whether the pool's machines work on one job together."""
-    return workload.parallelism is not None and pool.nodes_max > 1
-
-
 def network_args(decision: Decision, region: str, fabric: str = "", fabric_zone: str = "") -> dict[str, Any]:
     args = {**owned_args(decision), "region": region}
     if fabric:
@@ -173,29 +173,22 @@ def cluster_args(decision: Decision, region: str, zones: Sequence[str], settings
     }
 
 
-def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> NodesArgs:
     """Arguments of one pool, all but the cluster's name and accounts, which only exist once the cluster does."""
-    mode = pool.capacity.mode
-    scheduled = bool(schedule_args(workload)) or mode in ("flex-start", "queued")
-    args: dict[str, Any] = {
-        **owned_args(decision),
-        "facts": pool_facts(decision, workload, pool),
-        "region": pool.region,
-        "zones": _pool_zones(workload, pool, settings),
-        "machine_type": pool.instance_type,
-        "nodes_min": 0 if scheduled else pool.nodes_max if _stands(workload, pool) else pool.nodes_min,
-        "nodes_initial": 0 if mode == "queued" else pool.nodes_initial,
-        "nodes_max": pool.nodes_max,
-        "capacity_mode": mode,
-        "gang": is_gang(workload, pool),
-        "disk_gib": max(-(-pool.disk_bytes_per_node // 2**30), 100),
-        "labels": {"sizewell-workload": physical_name(workload.spec.name, limit=63)},
-    }
+    mode, zones = pool.capacity.mode, _pool_zones(workload, pool, settings)
+    queues = ("flex-start", "queued")
+    machines = machines_args(
+        decision, workload, pool, zones=zones, disk_gib_min=100, from_zero=queues, prepaid=("reservation",)
+    )
+    labels = {"sizewell-workload": physical_name(workload.spec.name, limit=63)}
+    args = assemble(NodesArgs, machines, {"machine_type": pool.instance_type, "labels": labels})
+    if mode == "queued":
+        args["nodes_initial"] = 0
+    if _stands(workload, pool) and not schedule_args(workload):
+        args["nodes_min"] = pool.nodes_max
     if pool.tpu_topology:
         args["tpu_topology"] = pool.tpu_topology
-    if pool.capacity.reservation:
-        args["reservation"] = pool.capacity.reservation
-    if mode in ("flex-start", "queued"):
+    if mode in queues:
         args["max_run_hours"] = 168
     if workload.checkpoint:
         args["writer"] = {
@@ -204,7 +197,7 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
             "service_account": physical_name(workload.spec.name, limit=63),
             "namespace": settings.namespace(workload.spec.name),
         }
-    return {**args, **guard_args(workload, prepaid=mode == "reservation"), **schedule_args(workload)}
+    return args
 
 
 def _stands(workload: Workload, pool: Pool) -> bool:

@@ -7,12 +7,12 @@ from typing import Any
 
 from sizewell.components.faults import (
     Faults,
-    check_counts,
-    check_guard,
     check_label,
+    check_lasting,
+    check_machines,
+    check_market,
+    check_no_other_way,
     check_offered,
-    check_owned,
-    check_schedule,
 )
 from sizewell.components.gcp import plans
 from sizewell.components.gcp.args import (
@@ -33,9 +33,7 @@ FABRICS = tuple(plans.FABRIC_NETWORKS)
 
 
 def check_network(name: str, args: NetworkArgs) -> None:
-    faults = Faults(f"Network {name}")
-    faults.unknown_keys(args, NetworkArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, NetworkArgs)
     check_region(faults, args)
     ranges = {"cidr": "10.80.0.0/16", "pods_cidr": "10.96.0.0/12", "services_cidr": "10.112.0.0/20"}
     networks = {}
@@ -66,9 +64,7 @@ def check_network(name: str, args: NetworkArgs) -> None:
 
 
 def check_gpudirect(name: str, args: GpuDirectArgs) -> None:
-    faults = Faults(f"GpuDirect {name}")
-    faults.unknown_keys(args, GpuDirectArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, GpuDirectArgs)
     if faults.one_of(args, "fabric", FABRICS):
         count = sum(plans.FABRIC_NETWORKS[args["fabric"]])
         for key, names in (("networks", args.get("networks")), ("subnetworks", args.get("subnetworks"))):
@@ -82,9 +78,7 @@ def check_gpudirect(name: str, args: GpuDirectArgs) -> None:
 
 
 def check_cluster(name: str, args: GkeClusterArgs) -> None:
-    faults = Faults(f"GkeCluster {name}")
-    faults.unknown_keys(args, GkeClusterArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, GkeClusterArgs)
     check_place(faults, args)
     for number, cidr in enumerate(args.get("authorized_cidrs", [])):
         try:
@@ -100,22 +94,15 @@ def check_cluster(name: str, args: GkeClusterArgs) -> None:
 
 def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices: Sequence[Slice]) -> None:
     """`shape` is the catalog's record of the machine type, `slices` its legal TPU slices on that type."""
-    faults = Faults(f"AcceleratorPool {name}")
-    faults.unknown_keys(args, AcceleratorPoolArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AcceleratorPoolArgs)
     check_label(faults, name)
     check_place(faults, args)
-    counted = check_counts(faults, args)
-    check_guard(faults, args)
-    check_schedule(faults, args)
-    faults.whole_number(args, "disk_gib", 50, 65536, fix="the boot disk holds the driver and the container image")
+    counted = check_machines(
+        faults, args, disk_gib=(50, 65536), disk="the boot disk holds the driver and the container image"
+    )
     machine_type = str(args.get("machine_type"))
     if shape is None and not slices:
-        faults.add(
-            "machine_type",
-            f"is not in the catalog: {machine_type!r}",
-            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
-        )
+        faults.not_in_catalog("machine_type", machine_type)
     elif shape is not None and "rack" in shape.traits:
         faults.add(
             "machine_type",
@@ -135,12 +122,8 @@ def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices
 
 
 def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
-    faults = Faults(f"CheckpointStore {name}")
-    faults.unknown_keys(args, CheckpointStoreArgs)
-    check_owned(faults, args)
-    faults.must(
-        "expires" not in args, "expires", "must not be set: checkpoints outlive their cluster", fix="leave it out"
-    )
+    faults = Faults.of(name, args, CheckpointStoreArgs)
+    check_lasting(faults, args)
     check_region(faults, args)
     bucket, account = args.get("bucket", ""), args.get("writer_account", "")
     faults.must(
@@ -205,12 +188,7 @@ def _check_capacity(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | No
             f"must be exactly one with a reservation, got {len(args.get('zones') or [])}: it stands in one zone",
         )
     else:
-        faults.must(
-            not reservation,
-            "reservation",
-            f"is given, but capacity_mode is {mode}: exactly one way to get machines",
-            fix="set capacity_mode: reservation, or drop the reservation",
-        )
+        check_no_other_way(faults, args, "reservation")
     if mode in ("flex-start", "queued"):
         faults.must(
             args["nodes_min"] == 0,
@@ -233,13 +211,7 @@ def _check_capacity(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | No
             "nodes_initial",
             f"must be 0 with queued, got {args['nodes_initial']}: the queue admits the machines, not the pool",
         )
-    needed = {"spot": "spot", "flex-start": "flex-start", "queued": "flex-start", "on-demand": "on-demand"}.get(mode)
-    if needed and shape is not None and shape.markets:
-        faults.must(
-            needed in shape.markets,
-            "capacity_mode",
-            f"{args['machine_type']} is not sold as {needed}; it is sold as {', '.join(sorted(shape.markets))}",
-        )
+    check_market(faults, args, "machine_type", shape)
 
 
 def _check_zones(faults: Faults, args: AcceleratorPoolArgs) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sizewell.components.gcp.args import bucket_name, is_gang, writer_account
+from sizewell.components.facts import is_gang
+from sizewell.components.gcp.args import bucket_name, writer_account
 from sizewell.components.gcp.plans import FABRIC_NETWORKS
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings

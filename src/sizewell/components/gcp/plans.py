@@ -4,7 +4,7 @@ import base64
 import json
 from typing import Any
 
-from sizewell.components.gcp.args import AcceleratorPoolArgs
+from sizewell.components.gcp.args import AcceleratorPoolArgs, NodesArgs
 from sizewell.components.kubernetes.objects import GKE_TOPOLOGY
 from sizewell.components.machines import find_slices, shape_by_name
 from sizewell.components.owned import ScheduleArgs
@@ -166,7 +166,7 @@ def kubeconfig(*, cluster: str, endpoint: str) -> str:
     )
 
 
-def queue_flavor(args: AcceleratorPoolArgs, shape: Shape, *, queue: str, pools: int) -> dict[str, Any]:
+def queue_flavor(args: NodesArgs, shape: Shape, *, queue: str, pools: int) -> dict[str, Any]:
     """The pool as a queue sees it: its most machines are the quota, queued ones are asked for first.
 
     One node pool is told by its name; the node pools of several slices by the labels that they share.
@@ -189,7 +189,7 @@ def queue_flavor(args: AcceleratorPoolArgs, shape: Shape, *, queue: str, pools: 
     return {**flavor, "provisioning_class": QUEUED_CLASS, **topology}
 
 
-def topology_levels(args: AcceleratorPoolArgs, shape: Shape) -> list[str]:
+def topology_levels(args: NodesArgs, shape: Shape) -> list[str]:
     """Labels by which a queue packs a job's machines: those of GPUs with GPUDirect that stand all the time.
 
     A queue that packs counts the machines that are there: behind an autoscaler that starts from none it would admit

@@ -6,13 +6,12 @@ from typing import Any
 import pulumi
 import pulumi_gcp as gcp
 
-from sizewell.components.facts import owned_args
+from sizewell.components.facts import is_gang, owned_args
 from sizewell.components.gcp import launching, managed
 from sizewell.components.gcp.args import (
     NODES_CIDR,
     checkpoint_store_args,
     cluster_args,
-    is_gang,
     network_args,
     pool_args,
     protection,
@@ -68,8 +67,8 @@ def _build_cluster(
     place = dict(settings.network)
     nodes_cidr = place.pop("cidr", NODES_CIDR)
     if not place:
-        args = network_args(decision, region, fabric, fabric_zone)
-        network = Network.of(f"network-{region}", args, opts=options)
+        wanted_network = network_args(decision, region, fabric, fabric_zone)
+        network = Network.of(f"network-{region}", wanted_network, opts=options)
         fabric_networks, fabric_subnetworks = network.interfaces()
         place = {
             "project": settings.accounts[0] if settings.accounts else network.project,
@@ -98,17 +97,17 @@ def _build_cluster(
     for workload, pool in here:
         name = pool_name(workload, pool)
         args = pool_args(decision, workload, pool, settings)
-        args |= {"project": place["project"], "cluster": named}
-        args |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
+        joined: dict[str, Any] = {"project": place["project"], "cluster": named}
+        joined |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
         if pool_fabric(workload, pool) and fabric_networks:
-            args |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
-        made = AcceleratorPool.of(name, args, opts=options)
+            joined |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
+        made = AcceleratorPool.of(name, args, joined, opts=options)
         # a cluster takes one change of its pools at a time: the next one hears its name after this one stands
         named = pulumi.Output.all(cluster.cluster_name, made.pool_names).apply(lambda known: known[0])
         outputs[name] = {"cluster": cluster.cluster_name, "pools": made.pool_names}
         if shape := find_shape("gcp", pool.instance_type):
             queue = physical_name(name, limit=40)
-            flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))  # type: ignore[arg-type]
+            flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))
     there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
     there["deletion_protection"] = protection(decision, settings)
     outputs |= _build_storage(decision, here, settings, place=there, kubeconfig=cluster.kubeconfig, options=options)

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components.faults import Faults
 from sizewell.components.kubernetes import objects
 from sizewell.components.kubernetes.args import FlavorArgs, OperatorsArgs, QueueingArgs
 from sizewell.launch import kinds
@@ -14,9 +14,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def check_queueing(name: str, args: QueueingArgs) -> None:
-    faults = Faults(f"Queueing {name}")
-    faults.unknown_keys(args, QueueingArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, QueueingArgs)
     _check_names(faults, args.get("operators", []))
     namespaces = args.get("namespaces", ["default"])
     faults.must(bool(namespaces), "namespaces", "is empty: no job could use a queue")
@@ -44,9 +42,7 @@ def check_queueing(name: str, args: QueueingArgs) -> None:
 
 
 def check_operators(name: str, args: OperatorsArgs) -> None:
-    faults = Faults(f"Operators {name}")
-    faults.unknown_keys(args, OperatorsArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, OperatorsArgs)
     faults.must(bool(args.get("operators")), "operators", "is empty: there is nothing to install")
     _check_names(faults, args.get("operators") or [])
     faults.done()

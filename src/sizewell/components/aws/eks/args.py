@@ -10,11 +10,10 @@ from sizewell.components.aws.args import (
     AccountArgs,
     MachineGroupArgs,
     SubnetsArgs,
-    is_gang,
     pool_args,
 )
 from sizewell.components.aws.plans import runtime_of
-from sizewell.components.facts import owned_args
+from sizewell.components.facts import is_gang, owned_args
 from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings

@@ -18,20 +18,17 @@ from sizewell.components.aws.eks.args import (
 )
 from sizewell.components.aws.eks.scaling import PRIORITIES
 from sizewell.components.aws.plans import runtime_of
-from sizewell.components.faults import Faults, check_counts, check_guard, check_label, check_owned, check_schedule
+from sizewell.components.faults import Faults, check_label, check_labels, check_machines
 from sizewell.sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
 CNI_LEAST = (1, 18, 4)
 _ADMIN = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
-_DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> None:
     """`system` is the catalog's record of the system pool's type, None where the catalog does not know it."""
-    faults = Faults(f"EksCluster {name}")
-    faults.unknown_keys(args, EksClusterArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, EksClusterArgs)
     check_place(faults, args)
     zones = args.get("zones") or []
     faults.must(len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: the control plane spans zones")
@@ -85,21 +82,14 @@ def _check_addons(faults: Faults, versions: Mapping[str, Any]) -> None:
 
 def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the instance type, None where the catalog does not know it."""
-    faults = Faults(f"EksNodeGroup {name}")
-    faults.unknown_keys(args, EksNodeGroupArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, EksNodeGroupArgs)
     check_label(faults, name)
     check_place(faults, args)
-    counted = check_counts(faults, args, highest=450)
-    check_guard(faults, args)
-    check_schedule(faults, args)
-    faults.whole_number(args, "disk_gib", 30, 16384, fix="the root disk holds the driver and the container images")
+    counted = check_machines(
+        faults, args, disk_gib=(30, 16384), disk="the root disk holds the driver and the container images", highest=450
+    )
     if shape is None:
-        faults.add(
-            "instance_type",
-            f"is not in the catalog: {args.get('instance_type')!r}",
-            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
-        )
+        faults.not_in_catalog("instance_type", args.get("instance_type"))
     elif not runtime_of(shape):
         faults.add(
             "instance_type",
@@ -108,7 +98,7 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
         )
     else:
         check_rack(faults, shape)
-        check_capacity(faults, args, shape)  # type: ignore[arg-type]
+        check_capacity(faults, args, shape)
         check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))
         if args.get("gang") and counted and args["nodes_max"] > 1:
             faults.must(
@@ -124,16 +114,12 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
             "is missing: a node group adopts a block, it does not buy one",
             fix="buy the block first (GpuNodeGroup with purchase: confirmed, or the console) and name its cr-... id",
         )
-    for key in ("namespace", "service_account"):
-        value = args.get(key, "default")
-        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    check_labels(faults, args, "namespace", "service_account")
     faults.done()
 
 
 def check_plugins(name: str, args: EksDevicePluginsArgs) -> None:
-    faults = Faults(f"EksDevicePlugins {name}")
-    faults.unknown_keys(args, EksDevicePluginsArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, EksDevicePluginsArgs)
     if "region" in args:
         check_region(faults, args)
     runtimes = args.get("runtimes") or []
@@ -144,9 +130,7 @@ def check_plugins(name: str, args: EksDevicePluginsArgs) -> None:
 
 
 def check_autoscaler(name: str, args: EksAutoscalerArgs) -> None:
-    faults = Faults(f"EksAutoscaler {name}")
-    faults.unknown_keys(args, EksAutoscalerArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, EksAutoscalerArgs)
     check_region(faults, args)
     faults.must(bool(args.get("cluster")), "cluster", "is empty; name the cluster")
     for pool, mode in (args.get("pools") or {}).items():
@@ -160,9 +144,7 @@ def check_autoscaler(name: str, args: EksAutoscalerArgs) -> None:
 
 
 def check_mirror(name: str, args: ImageMirrorArgs) -> None:
-    faults = Faults(f"ImageMirror {name}")
-    faults.unknown_keys(args, ImageMirrorArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, ImageMirrorArgs)
     check_region(faults, args)
     images = [str(image) for image in args.get("images") or []]
     faults.must(bool(images), "images", "is empty; name at least one public image")
@@ -179,11 +161,7 @@ def check_mirror(name: str, args: ImageMirrorArgs) -> None:
 
 
 def check_volume(name: str, args: LustreVolumeArgs) -> None:
-    faults = Faults(f"LustreVolume {name}")
-    faults.unknown_keys(args, LustreVolumeArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, LustreVolumeArgs)
     faults.whole_number(args, "capacity_gib", 1200, 2**20, fix="the size of the file system, in GiB")
-    for key in ("namespace", "claim"):
-        value = args.get(key, "default")
-        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    check_labels(faults, args, "namespace", "claim")
     faults.done()

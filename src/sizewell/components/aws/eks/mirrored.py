@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sizewell.components.aws.args import is_gang
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks.args import plugin_args
+from sizewell.components.facts import is_gang
 from sizewell.components.kubernetes.objects import OPERATOR_IMAGES
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 

@@ -9,7 +9,7 @@ from sizewell.components.aws import plans
 from sizewell.components.aws.args import SubnetsArgs, WriterArgs
 from sizewell.components.aws.checks import check_image, check_place, check_script, check_sold
 from sizewell.components.aws.limits.plans import automation
-from sizewell.components.faults import Faults, check_guard, check_owned
+from sizewell.components.faults import Faults, check_guard
 from sizewell.components.forms import PlaceArgs
 from sizewell.components.owned import GuardArgs
 from sizewell.sizing.catalog.records import Shape
@@ -46,9 +46,7 @@ class SpotFleetArgs(PlaceArgs, SubnetsArgs):
 
 def check_fleet(name: str, args: SpotFleetArgs, shapes: Sequence[Shape | None]) -> None:
     """`shapes` are the catalog's records of the instance types, None where the catalog does not know one."""
-    faults = Faults(f"SpotFleet {name}")
-    faults.unknown_keys(args, SpotFleetArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, SpotFleetArgs)
     check_place(faults, args)
     check_guard(faults, args)
     faults.whole_number(args, "disk_gib", 30, 16384, fix="the root disk holds the driver and the container image")
@@ -90,11 +88,7 @@ def _check_types(faults: Faults, types: Sequence[str], shapes: Sequence[Shape | 
     for number, (instance_type, shape) in enumerate(zip(types, shapes, strict=True)):
         at = f"instance_types[{number}]"
         if shape is None:
-            faults.add(
-                at,
-                f"is not in the catalog: {instance_type!r}",
-                fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
-            )
+            faults.not_in_catalog(at, instance_type)
         else:
             sold = ", ".join(sorted(shape.markets)) or "nothing"
             faults.must("spot" in shape.markets, at, f"{instance_type} is not sold as spot; it is sold as {sold}")

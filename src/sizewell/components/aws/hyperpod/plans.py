@@ -12,7 +12,7 @@ from sizewell.components.aws.args import SubnetsArgs, WriterArgs, pool_args
 from sizewell.components.aws.checks import check_place, check_region, check_sold
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.facts import guard_args
-from sizewell.components.faults import Faults, check_guard, check_owned
+from sizewell.components.faults import Faults, check_guard, check_labels
 from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.owned import GuardArgs
@@ -25,7 +25,6 @@ DEEP_CHECKS = ("InstanceStress", "InstanceConnectivity")
 _GROUP = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 _PLAN = re.compile(r"arn:aws[\w-]*:sagemaker:[\w-]+:\d{12}:training-plan/[\w-]+")
 _SCRIPTS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(/[^\s]*)?")
-LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _CHART = re.compile(r"oci://[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)+|\S+\.tgz")
 _EKS = re.compile(r"arn:aws[\w-]*:eks:[\w-]+:\d{12}:cluster/[\w-]+")
 
@@ -90,9 +89,7 @@ class HyperPodAgentsArgs(InsideArgs):
 
 
 def check_agents(name: str, args: HyperPodAgentsArgs) -> None:
-    faults = Faults(f"HyperPodAgents {name}")
-    faults.unknown_keys(args, HyperPodAgentsArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, HyperPodAgentsArgs)
     check_region(faults, args)
     chart = str(args.get("chart", ""))
     faults.must(
@@ -127,9 +124,7 @@ def agent_values(region: str) -> dict[str, Any]:
 
 
 def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
-    faults = Faults(f"HyperPodCluster {name}")
-    faults.unknown_keys(args, HyperPodClusterArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, HyperPodClusterArgs)
     check_place(faults, args)
     cluster = args.get("eks_cluster_arn")
     faults.must(
@@ -155,9 +150,7 @@ def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
         "must be notify: HyperPod keeps the machines that it was asked for",
         fix="end the cluster with its stack (ttl in the spec), or use an EksNodeGroup",
     )
-    for key in ("namespace", "service_account"):
-        value = args.get(key, "default")
-        faults.must(bool(LABEL.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    check_labels(faults, args, "namespace", "service_account")
     first = str(args.get("first_script", "on_create.sh"))
     faults.must(
         bool(re.fullmatch(r"[\w.-]+\.sh", first)),
@@ -185,11 +178,7 @@ def _check_group(faults: Faults, at: str, group: Mapping[str, Any], args: HyperP
     if kind.startswith("ml."):
         faults.add(f"{at}.instance_type", f"is written without ml., got {kind!r}", fix=kind.removeprefix("ml."))
     elif shape is None:
-        faults.add(
-            f"{at}.instance_type",
-            f"is not in the catalog: {kind!r}",
-            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
-        )
+        faults.not_in_catalog(f"{at}.instance_type", kind)
     else:
         uses = ", ".join(sorted(shape.managed)) or "nothing"
         faults.must(
@@ -302,7 +291,7 @@ def hyperpod_args(decision: Decision, workload: Workload, pool: Pool, settings: 
         "taints": [one["key"] for one in eks_plans.taints(shape)],
     }
     kept = ("environment", "owner", "cost_center", "expires", "facts", "region", "writer")
-    held = {key: known[key] for key in kept if key in known}
+    held: dict[str, Any] = {key: value for key, value in known.items() if key in kept}
     space = settings.namespace(workload.spec.name)
     if space != "default":
         held["namespace"] = space

@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired
 
+from sizewell.components import limits
 from sizewell.components.aws import plans
 from sizewell.components.aws.args import AccountArgs
 from sizewell.components.aws.checks import check_region
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components.faults import Faults
 from sizewell.components.forms import BudgetArgs, EndArgs
-from sizewell.components.limits import check_date, check_emails, check_ended, check_usd
 from sizewell.components.tags import legal, physical_name
 
 STACK_TAG, PROJECT_TAG = "sizewell-stack", "sizewell-project"
@@ -30,28 +30,18 @@ class TtlGuardArgs(EndArgs, AccountArgs):
 
 
 def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
-    faults = Faults(f"BudgetAlarms {name}")
-    faults.unknown_keys(args, BudgetAlarmsArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, BudgetAlarmsArgs)
     check_region(faults, args)
-    faults.must(bool(args.get("stack")), "stack", "is empty; name the stack whose costs count")
-    for key in ("monthly_usd", "anomaly_usd"):
-        if key in args:
-            check_usd(faults, args, key)
-    emails = args.get("emails") or []
-    faults.must(len(emails) <= 10, "emails", f"are {len(emails)}; AWS Budgets takes 10")
-    check_emails(faults, args)
+    limits.check_budget(faults, args, emails_max=10, takes="AWS Budgets takes 10")
+    limits.check_usd(faults, args, "anomaly_usd")
     faults.done()
 
 
 def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     """`own_stack` is the stack that the guard itself stands in."""
-    faults = Faults(f"TtlGuard {name}")
-    faults.unknown_keys(args, TtlGuardArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, TtlGuardArgs)
     check_region(faults, args)
-    check_ended(faults, args, own_stack=own_stack)
-    check_date(faults, args, "ends")
+    limits.check_end(faults, args, own_stack=own_stack)
     faults.done()
 
 

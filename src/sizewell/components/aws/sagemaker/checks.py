@@ -13,7 +13,7 @@ from sizewell.components.aws.sagemaker.args import (
     StudioDomainArgs,
     TrainingPipelineArgs,
 )
-from sizewell.components.faults import Faults, check_counts, check_guard, check_owned
+from sizewell.components.faults import Faults, check_counts, check_guard
 from sizewell.sizing.catalog.records import Shape
 
 DAY_S = 86400
@@ -23,9 +23,7 @@ _S3 = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/\S*)?")
 
 def check_training(name: str, args: TrainingPipelineArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the instance type, None where the catalog does not know it."""
-    faults = Faults(f"TrainingPipeline {name}")
-    faults.unknown_keys(args, TrainingPipelineArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, TrainingPipelineArgs)
     check_place(faults, args)
     _check_type(faults, args, shape, use="training")
     _check_container(faults, args)
@@ -55,9 +53,7 @@ def check_training(name: str, args: TrainingPipelineArgs, shape: Shape | None) -
 
 
 def check_realtime(name: str, args: RealtimeEndpointArgs, shape: Shape | None) -> None:
-    faults = Faults(f"RealtimeEndpoint {name}")
-    faults.unknown_keys(args, RealtimeEndpointArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, RealtimeEndpointArgs)
     check_place(faults, args)
     _check_type(faults, args, shape, use="hosting")
     _check_container(faults, args)
@@ -81,9 +77,7 @@ def check_realtime(name: str, args: RealtimeEndpointArgs, shape: Shape | None) -
 
 
 def check_async(name: str, args: AsyncEndpointArgs, shape: Shape | None) -> None:
-    faults = Faults(f"AsyncEndpoint {name}")
-    faults.unknown_keys(args, AsyncEndpointArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AsyncEndpointArgs)
     check_place(faults, args)
     _check_type(faults, args, shape, use="hosting")
     _check_container(faults, args)
@@ -96,9 +90,7 @@ def check_async(name: str, args: AsyncEndpointArgs, shape: Shape | None) -> None
 
 
 def check_serverless(name: str, args: ServerlessEndpointArgs) -> None:
-    faults = Faults(f"ServerlessEndpoint {name}")
-    faults.unknown_keys(args, ServerlessEndpointArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, ServerlessEndpointArgs)
     check_region(faults, args)
     _check_container(faults, args)
     faults.must(
@@ -119,9 +111,7 @@ def check_serverless(name: str, args: ServerlessEndpointArgs) -> None:
 
 
 def check_notebook(name: str, args: NotebookArgs, shape: Shape | None) -> None:
-    faults = Faults(f"Notebook {name}")
-    faults.unknown_keys(args, NotebookArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, NotebookArgs)
     check_place(faults, args)
     check_guard(faults, args)
     _check_type(faults, args, shape, use="notebook")
@@ -132,9 +122,7 @@ def check_notebook(name: str, args: NotebookArgs, shape: Shape | None) -> None:
 
 
 def check_studio(name: str, args: StudioDomainArgs) -> None:
-    faults = Faults(f"StudioDomain {name}")
-    faults.unknown_keys(args, StudioDomainArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, StudioDomainArgs)
     check_place(faults, args)
     if "idle_minutes" in args:
         faults.whole_number(args, "idle_minutes", 60, 525600)
@@ -156,11 +144,7 @@ def _check_type(faults: Faults, args: Mapping[str, Any], shape: Shape | None, *,
     if given.startswith("ml."):
         faults.add("instance_type", f"is written without ml., got {given!r}", fix=given.removeprefix("ml."))
     elif shape is None:
-        faults.add(
-            "instance_type",
-            f"is not in the catalog: {given!r}",
-            fix="add it (docs/howto/add-a-machine-type.md) or name a type that `sizewell size` offers",
-        )
+        faults.not_in_catalog("instance_type", given)
     else:
         uses = ", ".join(sorted(shape.managed)) or "nothing"
         faults.must(

@@ -8,7 +8,7 @@ import pulumi
 from sizewell.components.aws.args import AccountArgs
 from sizewell.components.aws.checks import check_region
 from sizewell.components.facts import owned_args
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components.faults import Faults
 from sizewell.components.forms import StorageArgs
 from sizewell.sizing.choose import shared_storage
 from sizewell.sizing.records.decision import Decision, Workload
@@ -42,9 +42,7 @@ class SharedStorageArgs(StorageArgs, AccountArgs):
 
 
 def check_storage(name: str, args: SharedStorageArgs) -> None:
-    faults = Faults(f"SharedStorage {name}")
-    faults.unknown_keys(args, SharedStorageArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, SharedStorageArgs)
     region, zone = check_region(faults, args), str(args.get("zone", ""))
     named = bool(re.fullmatch(r"[a-z-]+-\d[a-z]", zone))
     faults.must(

@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from sizewell.components.azure.args import GroupArgs, MachineGroupArgs, pool_args, zones_of
-from sizewell.components.facts import owned_args
+from sizewell.components.facts import is_gang, owned_args
 from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
@@ -131,13 +131,12 @@ def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: 
     """Arguments of one pool, all but the network's and the cluster's ids; as those of a scale set."""
     space = settings.namespace(workload.spec.name)
     args = pool_args(decision, workload, pool, settings)
-    return args if space == "default" else {**args, "namespace": space}
+    return {**args} if space == "default" else {**args, "namespace": space}
 
 
 def operators_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> dict[str, Any]:
     """Which operators the pools need."""
     from sizewell.components.azure.aks.plans import driver_of, runtime_of
-    from sizewell.components.azure.args import is_gang
 
     shapes = [
         (shape, is_gang(workload, pool))

@@ -19,12 +19,10 @@ from sizewell.components.azure.checks import (
 from sizewell.components.azure.plans import is_virtual
 from sizewell.components.faults import (
     Faults,
-    check_counts,
-    check_guard,
     check_label,
+    check_labels,
+    check_machines,
     check_offered,
-    check_owned,
-    check_schedule,
 )
 from sizewell.components.limits import check_emails
 from sizewell.components.machines import offered_elsewhere
@@ -32,15 +30,12 @@ from sizewell.sizing.catalog.records import Shape
 
 DRIVERS = ("operator", "aks")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9.-]*\.[a-z]{2,}(/[a-z0-9._-]+)*")
 
 
 def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> None:
     """`system` is the catalog's record of the system pool's size, None where the catalog does not know it."""
-    faults = Faults(f"AksCluster {name}")
-    faults.unknown_keys(args, AksClusterArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AksClusterArgs)
     check_place(faults, args)
     version = args.get("version", "1.34")
     found = re.fullmatch(r"1\.(\d\d)(\.\d+)?", str(version))
@@ -107,16 +102,13 @@ def _check_range(faults: Faults, value: object, at: str) -> None:
 
 def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the size, None where the catalog does not know it."""
-    faults = Faults(f"AksGpuPool {name}")
-    faults.unknown_keys(args, AksGpuPoolArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AksGpuPoolArgs)
     check_label(faults, name)
     check_place(faults, args)
-    counted = check_counts(faults, args)
-    check_guard(faults, args)
-    check_schedule(faults, args)
+    counted = check_machines(
+        faults, args, disk_gib=(64, 2048), disk="the OS disk holds the driver and the container images"
+    )
     check_windows_zone(faults, args)
-    faults.whole_number(args, "disk_gib", 64, 2048, fix="the OS disk holds the driver and the container images")
     driver = args.get("driver", driver_of(shape, gang=args.get("gang", False)) if shape else "operator")
     faults.must(
         driver in DRIVERS,
@@ -124,11 +116,7 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
         f"must be operator or aks, got {driver!r}: the driver has exactly one owner",
     )
     if shape is None:
-        faults.add(
-            "vm_size",
-            f"is not in the catalog: {args.get('vm_size')!r}",
-            fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
-        )
+        faults.not_in_catalog("vm_size", args.get("vm_size"))
     elif not runtime_of(shape):
         faults.add(
             "vm_size",
@@ -185,9 +173,7 @@ def _check_spot(faults: Faults, args: Mapping[str, Any]) -> None:
 
 def _check_pods(faults: Faults, args: Mapping[str, Any]) -> None:
     """What the workload's pods need: a service account, an issuer for the writer, metrics for the guard."""
-    for key in ("namespace", "service_account"):
-        value = args.get(key, "default")
-        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    check_labels(faults, args, "namespace", "service_account")
     faults.must(
         "writer" not in args or "oidc_issuer_url" in args,
         "oidc_issuer_url",
@@ -204,9 +190,7 @@ def _check_pods(faults: Faults, args: Mapping[str, Any]) -> None:
 
 
 def check_operators(name: str, args: AksOperatorsArgs) -> None:
-    faults = Faults(f"AksOperators {name}")
-    faults.unknown_keys(args, AksOperatorsArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AksOperatorsArgs)
     runtimes = args.get("runtimes") or []
     faults.must(bool(runtimes), "runtimes", "is empty; name cuda, rocm or both")
     for number, runtime in enumerate(runtimes):

@@ -3,7 +3,7 @@
 from typing import NotRequired
 
 from sizewell.components.azure.checks import check_region
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components.faults import Faults
 from sizewell.components.forms import PlaceArgs
 
 
@@ -17,9 +17,7 @@ class CustomerKeysArgs(PlaceArgs):
 
 
 def check_keys(name: str, args: CustomerKeysArgs) -> None:
-    faults = Faults(f"CustomerKeys {name}")
-    faults.unknown_keys(args, CustomerKeysArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, CustomerKeysArgs)
     check_region(faults, args)
     faults.must(bool(args.get("salt")), "salt", "is empty: a vault shares its name with the whole world")
     protected = args.get("protected", True)

@@ -8,9 +8,9 @@ import pulumi
 
 from sizewell.components import limits
 from sizewell.components.azure.checks import check_region, is_guid
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components.faults import Faults
 from sizewell.components.forms import BudgetArgs, EndArgs, PlaceArgs
-from sizewell.components.limits import check_date, check_emails, check_ended, check_usd
+from sizewell.components.owned import assemble
 from sizewell.components.tags import physical_name
 from sizewell.sizing.records.decision import Decision
 
@@ -54,42 +54,31 @@ class EndRightsArgs(PlaceArgs):
 
 
 def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
-    faults = Faults(f"BudgetAlarms {name}")
-    faults.unknown_keys(args, BudgetAlarmsArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, BudgetAlarmsArgs)
     check_region(faults, args)
-    faults.must(bool(args.get("stack")), "stack", "is empty; name the stack whose costs count")
-    check_usd(faults, args, "monthly_usd")
+    limits.check_budget(faults, args, emails_max=50, takes="a budget takes 50")
     subscription = args.get("subscription")
     faults.must(
         subscription is None or is_guid(subscription),
         "subscription",
         f"must be a subscription's GUID, got {subscription!r}",
     )
-    check_date(faults, args, "starts")
-    emails = args.get("emails") or []
-    faults.must(len(emails) <= 50, "emails", f"are {len(emails)}; a budget takes 50")
-    check_emails(faults, args, "emails")
+    limits.check_date(faults, args, "starts")
     faults.done()
 
 
 def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     """`own_stack` is the stack that the guard itself stands in."""
-    faults = Faults(f"TtlGuard {name}")
-    faults.unknown_keys(args, TtlGuardArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, TtlGuardArgs)
     check_region(faults, args)
-    check_ended(faults, args, own_stack=own_stack)
+    limits.check_end(faults, args, own_stack=own_stack)
     faults.must(bool(args.get("target")), "target", "is empty; name the resource group of the stack's machines")
-    check_date(faults, args, "ends")
-    check_emails(faults, args, "emails")
+    limits.check_emails(faults, args)
     faults.done()
 
 
 def check_rights(name: str, args: EndRightsArgs) -> None:
-    faults = Faults(f"EndRights {name}")
-    faults.unknown_keys(args, EndRightsArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, EndRightsArgs)
     check_region(faults, args)
     ender = args.get("ender") or {}
     for key in ("resource_group", "identity"):
@@ -146,13 +135,13 @@ def network_group(stack: str, region: str) -> str:
     return physical_name("sizewell", stack, f"network-{region}", limit=80)
 
 
-def budget_args(decision: Decision, region: str) -> dict[str, Any] | None:
+def budget_args(decision: Decision, region: str) -> BudgetAlarmsArgs | None:
     """The budget of a decision, from its first day on; None where a workload has none."""
     args = limits.budget_args(decision, region)
-    return args and {**args, "starts": decision.decided_on.isoformat()}
+    return assemble(BudgetAlarmsArgs, args, {"starts": decision.decided_on.isoformat()}) if args else None
 
 
-def ttl_args(decision: Decision, region: str, target: str) -> dict[str, Any] | None:
-    """The hard end of a decision's stack : machines in group `target`; None without an end."""
+def ttl_args(decision: Decision, region: str, target: str) -> TtlGuardArgs | None:
+    """The hard end of a decision's stack: machines in group `target`; None without an end."""
     args = limits.ttl_args(decision, region)
-    return args and {**args, "target": target}
+    return assemble(TtlGuardArgs, args, {"target": target}) if args else None

@@ -4,8 +4,8 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.azure.args import GroupArgs, WriterArgs, checkpoint_store_args, is_gang
-from sizewell.components.facts import guard_args, owned_args, pool_facts, schedule_args
+from sizewell.components.azure.args import GroupArgs, WriterArgs, checkpoint_store_args, writer_of
+from sizewell.components.facts import guard_args, is_gang, owned_args, pool_facts, schedule_args
 from sizewell.components.forms import PlaceArgs
 from sizewell.components.owned import GuardArgs, ScheduleArgs
 from sizewell.components.settings import Settings
@@ -158,7 +158,7 @@ def compute_args(decision: Decision, workload: Workload, pool: Pool, settings: S
     }
     if workload.checkpoint:
         store = checkpoint_store_args(decision, workload, settings)
-        args["writer"] = {key: store[key] for key in ("account", "resource_group", "role")}
+        args["writer"] = writer_of(store)
     return args
 
 

@@ -13,7 +13,7 @@ from sizewell.components.azure.ml.args import (
     AmlOnlineEndpointArgs,
     AmlWorkspaceArgs,
 )
-from sizewell.components.faults import Faults, check_counts, check_guard, check_owned, check_schedule
+from sizewell.components.faults import Faults, check_counts, check_guard, check_schedule
 from sizewell.components.limits import check_emails
 from sizewell.sizing.catalog.records import Shape
 
@@ -24,9 +24,7 @@ TIERS = {"on-demand": "Dedicated", "spot": "LowPriority"}
 
 
 def check_workspace(name: str, args: AmlWorkspaceArgs) -> None:
-    faults = Faults(f"AmlWorkspace {name}")
-    faults.unknown_keys(args, AmlWorkspaceArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AmlWorkspaceArgs)
     check_region(faults, args)
     outbound = args.get("outbound", "approved")
     faults.must(outbound in ("approved", "internet"), "outbound", f"must be approved or internet, got {outbound!r}")
@@ -59,9 +57,7 @@ def _check_size(faults: Faults, args: Mapping[str, Any], shape: Shape | None) ->
 
 def check_compute(name: str, args: AmlComputeClusterArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the size, None where the catalog does not know it."""
-    faults = Faults(f"AmlComputeCluster {name}")
-    faults.unknown_keys(args, AmlComputeClusterArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AmlComputeClusterArgs)
     check_region(faults, args)
     least = args.get("nodes_min", 0)
     faults.must(
@@ -106,9 +102,7 @@ def check_compute(name: str, args: AmlComputeClusterArgs, shape: Shape | None) -
 
 def check_instance(name: str, args: AmlComputeInstanceArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the size, None where the catalog does not know it."""
-    faults = Faults(f"AmlComputeInstance {name}")
-    faults.unknown_keys(args, AmlComputeInstanceArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AmlComputeInstanceArgs)
     check_region(faults, args)
     check_schedule(faults, {**args, "nodes_min": 0})
     check_windows_zone(faults, args)
@@ -129,9 +123,7 @@ def check_instance(name: str, args: AmlComputeInstanceArgs, shape: Shape | None)
 
 def check_endpoint(name: str, args: AmlOnlineEndpointArgs, shape: Shape | None) -> None:
     """`shape` is the catalog's record of the size, None where the catalog does not know it."""
-    faults = Faults(f"AmlOnlineEndpoint {name}")
-    faults.unknown_keys(args, AmlOnlineEndpointArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, AmlOnlineEndpointArgs)
     check_region(faults, args)
     check_guard(faults, args)
     check_schedule(faults, {**args, "nodes_min": 0})

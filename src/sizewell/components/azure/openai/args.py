@@ -9,7 +9,7 @@ import pulumi
 from sizewell.components.azure.args import GroupArgs
 from sizewell.components.azure.checks import check_region
 from sizewell.components.azure.ml.args import CustomerKeyArgs
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components.faults import Faults
 from sizewell.components.forms import PlaceArgs
 
 BY_TOKEN = ("Standard", "DataZoneStandard", "GlobalStandard", "DataZoneBatch", "GlobalBatch")
@@ -63,9 +63,7 @@ class OpenAiAccountArgs(PlaceArgs, GroupArgs):
 
 
 def check_openai(name: str, args: OpenAiAccountArgs) -> None:
-    faults = Faults(f"OpenAiAccount {name}")
-    faults.unknown_keys(args, OpenAiAccountArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, OpenAiAccountArgs)
     check_region(faults, args)
     account = args.get("account", "")
     faults.must(

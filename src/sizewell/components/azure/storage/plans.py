@@ -9,7 +9,7 @@ from sizewell.components.azure.args import GroupArgs, zones_of
 from sizewell.components.azure.checks import check_region
 from sizewell.components.azure.ml.args import CustomerKeyArgs
 from sizewell.components.facts import owned_args
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components.faults import Faults
 from sizewell.components.forms import StorageArgs
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Workload
@@ -44,9 +44,7 @@ class SharedStorageArgs(StorageArgs, GroupArgs):
 
 
 def check_storage(name: str, args: SharedStorageArgs) -> None:
-    faults = Faults(f"SharedStorage {name}")
-    faults.unknown_keys(args, SharedStorageArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, SharedStorageArgs)
     check_region(faults, args)
     zone = args.get("zone")
     faults.must(

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components import limits
+from sizewell.components.faults import Faults
 from sizewell.components.forms import EndArgs
 from sizewell.components.gcp.args import ProjectArgs
 from sizewell.components.gcp.checks import check_region
 from sizewell.components.gcp.limits.workflows import attempt, call, each, source
-from sizewell.components.limits import check_date, check_ended
 from sizewell.components.tags import legal, physical_name, short_hash
 
 LABEL, PROJECT_LABEL = "sizewell-stack", "sizewell-project"
@@ -32,12 +32,9 @@ class TtlGuardArgs(EndArgs, ProjectArgs):
 
 def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     """`own_stack` is the stack that the guard itself stands in."""
-    faults = Faults(f"TtlGuard {name}")
-    faults.unknown_keys(args, TtlGuardArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, TtlGuardArgs)
     check_region(faults, args)
-    check_ended(faults, args, own_stack=own_stack)
-    check_date(faults, args, "ends")
+    limits.check_end(faults, args, own_stack=own_stack)
     faults.done()
 
 

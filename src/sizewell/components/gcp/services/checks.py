@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sizewell.components.faults import Faults, check_owned
+from sizewell.components import limits
+from sizewell.components.faults import Faults, check_labels
 from sizewell.components.gcp.checks import check_region
 from sizewell.components.gcp.services import plans as service_plans
 from sizewell.components.gcp.services.args import (
@@ -16,19 +17,15 @@ from sizewell.components.gcp.services.args import (
     VertexEndpointArgs,
     VertexTrainingArgs,
 )
-from sizewell.components.limits import check_emails
 from sizewell.sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
-_DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\"private_key\"|AIza[\w-]{30,}|hf_[A-Za-z0-9]{30,}")
 _SECRET_NAME = re.compile(r"(?i)(password|secret|token|api_?key)$")
 
 
 def check_run(name: str, args: CloudRunGpuArgs) -> None:
-    faults = Faults(f"CloudRunGpu {name}")
-    faults.unknown_keys(args, CloudRunGpuArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, CloudRunGpuArgs)
     region = check_region(faults, args)
     faults.must(
         not region or region in service_plans.RUN_REGIONS,
@@ -66,9 +63,7 @@ def check_run(name: str, args: CloudRunGpuArgs) -> None:
 
 
 def check_endpoint(name: str, args: VertexEndpointArgs, shape: Shape | None) -> None:
-    faults = Faults(f"VertexEndpoint {name}")
-    faults.unknown_keys(args, VertexEndpointArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, VertexEndpointArgs)
     check_region(faults, args)
     model = str(args.get("model", ""))
     faults.must(
@@ -99,9 +94,7 @@ def check_endpoint(name: str, args: VertexEndpointArgs, shape: Shape | None) -> 
 
 
 def check_training(name: str, args: VertexTrainingArgs, shape: Shape | None) -> None:
-    faults = Faults(f"VertexTraining {name}")
-    faults.unknown_keys(args, VertexTrainingArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, VertexTrainingArgs)
     check_region(faults, args)
     _check_image(faults, args)
     if faults.one_of(args, "capacity_mode", tuple(service_plans.STRATEGIES)):
@@ -126,9 +119,7 @@ def check_training(name: str, args: VertexTrainingArgs, shape: Shape | None) -> 
 
 
 def check_storage(name: str, args: SharedStorageArgs) -> None:
-    faults = Faults(f"SharedStorage {name}")
-    faults.unknown_keys(args, SharedStorageArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, SharedStorageArgs)
     region, zone = check_region(faults, args), str(args.get("zone", ""))
     faults.must(
         bool(re.fullmatch(r"[a-z]+-[a-z]+\d{1,2}-[a-z]", zone)) and (not region or zone[:-2] == region),
@@ -165,38 +156,23 @@ def _check_range(faults: Faults, value: object, at: str) -> ipaddress.IPv4Networ
 
 
 def check_volume(name: str, args: FilesVolumeArgs) -> None:
-    faults = Faults(f"FilesVolume {name}")
-    faults.unknown_keys(args, FilesVolumeArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, FilesVolumeArgs)
     largest = service_plans.LARGEST_GIB
     faults.whole_number(args, "capacity_gib", 1024, largest, fix="the size of the file system, in GiB")
-    for key in ("namespace", "claim"):
-        value = args.get(key, "default")
-        faults.must(bool(_DNS.fullmatch(str(value))), key, f"must be a DNS label (a-z, 0-9, -), got {value!r}")
+    check_labels(faults, args, "namespace", "claim")
     faults.done()
 
 
 def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
-    faults = Faults(f"BudgetAlarms {name}")
-    faults.unknown_keys(args, BudgetAlarmsArgs)
-    check_owned(faults, args)
+    faults = Faults.of(name, args, BudgetAlarmsArgs)
     check_region(faults, args)
-    faults.must(bool(args.get("stack")), "stack", "is empty; name the stack whose costs count")
-    value: Any = args.get("monthly_usd")
-    faults.must(
-        isinstance(value, int | float) and not isinstance(value, bool) and value >= 1,
-        "monthly_usd",
-        f"must be 1 or more, got {value!r}",
-    )
+    limits.check_budget(faults, args, emails_max=5, takes="a budget takes 5 notification channels", least_usd=1)
     account = str(args.get("billing_account", ""))
     faults.must(
         bool(re.fullmatch(r"[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}", account)),
         "billing_account",
         f"must be a billing account as 01ABCD-234567-89EF01, got {account!r}",
     )
-    emails = args.get("emails", [])
-    faults.must(len(emails) <= 5, "emails", f"are {len(emails)}; a budget takes 5 notification channels")
-    check_emails(faults, args)
     faults.done()
 
 
