@@ -25,13 +25,20 @@ PROFILES: Final[tuple[Profile, ...]] = ("accelerators", "standard", "strict")
 # What a careful team may decide otherwise, or what another place judges: advice in all profiles but `strict`.
 ADVICE: Final = frozenset({
     "bucket-plain-http",
+    "checkpoint-locked",
+    "checkpoint-own-key",
+    "checkpoint-retained",
     "cluster-deletion-protection",
     "cluster-secrets",
+    "infiniband-size",  # nobody says whether machines work on one job
+    "karpenter-consolidation",
     "machine-disk-unencrypted",
+    "old-versions-unbounded",
     "owner-and-expiry-tags",
     "public-address",
     "soft-delete",
     "unpriced-resource",  # the preview judges what a change adds
+    "vertex-endpoint-public",
 })  # fmt: skip
 _SECTIONS: Final = ("profile", "levels", "undetermined", "parameters", "waivers")
 _WAIVER_KEYS: Final = ("rule", "resource", "reason", "expires", "stack")

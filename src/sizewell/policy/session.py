@@ -103,7 +103,9 @@ class Session:
         today = _today()
         known = tuple(reversed(chain))
         config = replace(self._config, waivers=_applicable(self._config.waivers, known, today))
-        stated = facts(self._plan(known), None, on=today, retention_visible=False)
+        stated = facts(
+            self._plan(known), None, environment=self._opening.environment(), on=today, retention_visible=False
+        )
         report = evaluate(stated, config, on=today, rules=self._alone, evaluator=False)
         violations = tuple(r for r in report.results if r.outcome == "violation" and r.urn == resource.urn)
         self._told.update((result.rule, result.urn, result.message) for result in violations)

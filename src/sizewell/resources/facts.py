@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import holdings, identity, network, pods, pools, services, stores
-from sizewell.resources.readers.common import base, first_environment
+from sizewell.resources.readers.common import base, plan_environment
 from sizewell.resources.recorded import UNKNOWN, Plan
 from sizewell.resources.stackfacts import StackFacts, Thing
 from sizewell.resources.values import Flag, canonical, get
@@ -45,7 +45,7 @@ def facts(
     Args:
         plan: The recorded resources.
         catalog: Names what machine types carry; None judges by the types' names alone.
-        environment: Overrides what components and the stack's name say.
+        environment: Overrides what the stack's configuration, its name and its committed decision say, in this order.
         pricing: For budgets; None leaves those rules undetermined.
         decision: The committed decision as JSON with "sealed" (bool) beside its fields; None where there is none.
         changes: URN -> create | update | replace | delete against what stands; empty where nothing is compared.
@@ -53,13 +53,13 @@ def facts(
         retention_visible: False where the recorder cannot see retain-on-delete.
 
     """
-    graph = Graph(plan)
+    graph = Graph(plan, environment or plan_environment(plan) or str((decision or {}).get("environment") or ""))
     found = stores.stores(graph)
     return StackFacts(
         graph=graph,
         project=plan.project,
         stack=plan.stack,
-        environment=environment or first_environment(graph),
+        environment=graph.environment,
         things=_things(graph),
         pools=pools.pools(graph, catalog, checkpoints_in_stack=_any(store.checkpoints for store in found)),
         stores=found,

@@ -41,8 +41,9 @@ UNDISCLOSED: Final = _Undisclosed()
 class Graph:
     """One plan, indexed; nothing in it changes."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, environment: str = "") -> None:
         self.plan = plan
+        self.environment = environment  # of the stack: dev | staging | prod, "" where nobody says
         self.by_urn: dict[str, RecordedResource] = plan.by_urn()
         self._regions: dict[str, Text] = {}
         self._registrations: dict[str, Mapping[str, Any] | None] = {}

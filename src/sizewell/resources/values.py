@@ -136,6 +136,15 @@ def contains_unknown(value: Any) -> bool:
     return False
 
 
+# What version 2 of the Azure provider had in its module `insights` and version 3 has in `monitor`.
+_MONITOR = (
+    "ActionGroup",
+    "ActivityLogAlert",
+    "AutoscaleSetting",
+    "DiagnosticSetting",
+    "MetricAlert",
+    "ScheduledQueryRule",
+)
 _AZURE_VERSION = re.compile(r"/v\d{8}(preview)?:")
 _AWS_S3_V2 = re.compile(r"^aws:s3/(\w+)V2:(\w+)V2$")
 
@@ -146,10 +155,14 @@ def canonical(token: str) -> str:
 
     >>> canonical("azure-native:compute/v20240701:VirtualMachineScaleSet")
     'azure-native:compute:VirtualMachineScaleSet'
+    >>> canonical("azure-native:insights:AutoscaleSetting")
+    'azure-native:monitor:AutoscaleSetting'
     >>> canonical("aws:s3/bucketVersioningV2:BucketVersioningV2")
     'aws:s3/bucketVersioning:BucketVersioning'
     """
     token = _AZURE_VERSION.sub(":", token)
+    if token.startswith("azure-native:insights:") and token.rsplit(":", 1)[-1] in _MONITOR:
+        token = token.replace(":insights:", ":monitor:")
     match = _AWS_S3_V2.match(token)
     return f"aws:s3/{match[1]}:{match[2]}" if match else token
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 
-from sound.programs import Program
 from weak.rows import Row, aws, ref
+
+from sound.programs import Program
 
 PRIVATE_SUBNETS = ["subnet-0a1", "subnet-0b2", "subnet-0c3"]
 PUBLIC_SUBNETS = ["subnet-1a1", "subnet-1b2", "subnet-1c3"]

@@ -3,8 +3,9 @@
 # fmt: off
 from __future__ import annotations
 
-from sound.programs import Program
 from weak.rows import Row, azure, ref
+
+from sound.programs import Program
 
 SUB = "/subscriptions/00000000-0000-0000-0000-000000000001"
 VNET = f"{SUB}/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/main"

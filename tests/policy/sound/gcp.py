@@ -3,8 +3,9 @@
 # fmt: off
 from __future__ import annotations
 
-from sound.programs import Program
 from weak.rows import Row, gcp, ref
+
+from sound.programs import Program
 
 LABELS = {"owner": "ml-platform", "environment": "prod", "cost-center": "4711"}
 DEV = {**LABELS, "environment": "dev"}

@@ -3,8 +3,9 @@
 # fmt: off
 from __future__ import annotations
 
-from sound.programs import Program
 from weak.rows import Row, k8s
+
+from sound.programs import Program
 
 DIGEST = "sha256:" + "b" * 64
 LABELS = {"app.kubernetes.io/managed-by": "pulumi", "owner": "ml-platform"}
@@ -81,7 +82,7 @@ SERVING = [
     ]),
     Program("embeddings that KEDA takes to zero", "serving", [
         account("embed"), deployment("embed", template("embed", secured("tei", "tei", 8080, "2", "16Gi", 1), gpu=True), None), service("embed"),
-        k8s("keda.sh/v1alpha1:ScaledObject", "embed-scale", metadata={"name": "embed", "namespace": "apps"}, spec={"scaleTargetRef": {"name": "embed"}, "minReplicaCount": 0, "maxReplicaCount": 4, "cooldownPeriod": 300, "triggers": [{"type": "prometheus", "metadata": {"serverAddress": "http://prometheus.monitoring:9090", "query": "sum(rate(requests_total{app=\"embed\"}[2m]))", "threshold": "5"}}]}),
+        k8s("keda.sh/v1alpha1:ScaledObject", "embed-scale", metadata={"name": "embed", "namespace": "apps"}, spec={"scaleTargetRef": {"name": "embed"}, "minReplicaCount": 0, "maxReplicaCount": 4, "cooldownPeriod": 300, "triggers": [{"type": "prometheus", "metadata": {"serverAddress": "http://prometheus.monitoring:9090", "query": 'sum(rate(requests_total{app="embed"}[2m]))', "threshold": "5"}}]}),
     ]),
     Program("KServe with zero as its minimum", "serving", [
         account("classify"),

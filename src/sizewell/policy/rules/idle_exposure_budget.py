@@ -3,7 +3,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from sizewell.policy.rule import Parameter, Parameters, Rule, StackVerdicts, Undetermined, Violation
-from sizewell.resources.recorded import Unknown
+from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool, StackFacts
 from sizewell.resources.values import Flag, either, every
 
@@ -20,7 +20,8 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
     exposed = [
         pool
         for pool in facts.pools
-        if pool.accelerated is not False and either(pool.guarded, pool.scheduled, _falls(pool)) is not True
+        if pool.accelerated is not False
+        and either(pool.guarded, pool.scheduled, _falls(pool), _prepaid(pool)) is not True
     ]
     if limit is None or not exposed:
         return [("", None)]
@@ -51,6 +52,11 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
 def _falls(pool: Pool) -> Flag:
     """Whether something takes machines without work down, to none."""
     return every(pool.nodes_min if isinstance(pool.nodes_min, Unknown) else pool.nodes_min == 0, pool.scales)
+
+
+def _prepaid(pool: Pool) -> Flag:
+    """Whether it stands in reserved capacity, which bills whatever its machines do."""
+    return UNKNOWN if isinstance(pool.reserved, Unknown) else pool.reserved != ""
 
 
 RULE = Rule(

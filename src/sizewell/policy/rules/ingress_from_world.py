@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from typing import Final
+
 from sizewell.policy.rule import Parameters, Rule, Verdict, forbid
 from sizewell.resources.stackfacts import Opening
+
+WEB_PORTS: Final = frozenset({"80", "443", "80,443", "443,80"})
 
 
 def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
     """Nothing is open to the whole internet, on no port and behind no other rule.
+
+    The ports of web applications are judged by `web-port-from-world`, which knows what stands behind them.
 
     >>> from sizewell.policy.examples import opening
     >>> ingress_from_world(opening(world=True, ports="8888"), {}).message
@@ -13,7 +19,7 @@ def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
     >>> ingress_from_world(opening(world=False), {}) is None
     True
     """
-    if opening.direction != "ingress":
+    if opening.direction != "ingress" or opening.ports in WEB_PORTS:
         return None
     ports = "every port" if opening.ports == "all" else f"port {opening.ports}"
     return forbid(

@@ -1,21 +1,33 @@
 from __future__ import annotations
 
-from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from typing import Final
+
+from sizewell.policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.stackfacts import Purchase
 
+HOURLY: Final = "azure-native:cognitiveservices:Deployment"  # provisioned throughput of a model
+BASELINE: Final = Parameter(
+    default=["prod"],
+    schema={"type": "array", "items": {"type": "string"}},
+    meaning="environments in which provisioned throughput of a model may serve without an end",
+)
 
-def purchase_unconfirmed(purchase: Purchase, _: Parameters) -> Verdict:
+
+def purchase_unconfirmed(purchase: Purchase, parameters: Parameters) -> Verdict:
     """A purchase that cannot be returned needs a person's confirmation, a price limit and a date.
 
+    So does throughput that bills by the hour, but for `baseline` environments, where it serves as a machine does.
+
     >>> from sizewell.policy.examples import purchase
-    >>> purchase_unconfirmed(purchase(), {}).fix
+    >>> usual = {"baseline": ["prod"]}
+    >>> purchase_unconfirmed(purchase(), usual).fix
     'state purchase: confirmed, a maximum price and a start date'
-    >>> purchase_unconfirmed(purchase(confirmed=True, price_stated=True, date_stated=True), {}) is None
+    >>> purchase_unconfirmed(purchase(confirmed=True, price_stated=True, date_stated=True), usual) is None
     True
     """
-    hourly = purchase.type == "azure-native:cognitiveservices:Deployment"  # provisioned throughput of a model
-    if purchase.refundable and not hourly:
+    hourly = purchase.type == HOURLY
+    if purchase.refundable and (not hourly or purchase.environment in parameters["baseline"]):
         return None
     missing = [
         word
@@ -43,4 +55,5 @@ RULE = Rule(
     subject="purchases",
     prevents="non-refundable purchases by accident",
     judge=purchase_unconfirmed,
+    parameters={"baseline": BASELINE},
 )

@@ -1,25 +1,28 @@
 from __future__ import annotations
 
 from sizewell.policy.rule import Parameters, Rule, Verdict, require
+from sizewell.policy.rules.purchase_unconfirmed import BASELINE, HOURLY
+from sizewell.resources.readers.common import expiry
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.stackfacts import Purchase
-from sizewell.resources.values import either, get
+from sizewell.resources.values import either
 
 
-def reservation_without_end(purchase: Purchase, _: Parameters) -> Verdict:
+def reservation_without_end(purchase: Purchase, parameters: Parameters) -> Verdict:
     """An on-demand reservation bills like running machines until somebody deletes it.
 
     >>> from sizewell.policy.examples import purchase
-    >>> reservation_without_end(purchase(refundable=True), {}).fix
+    >>> usual = {"baseline": ["prod"]}
+    >>> reservation_without_end(purchase(refundable=True), usual).fix
     'set endDate, or the tag sizewell-expires'
-    >>> reservation_without_end(purchase(refundable=True, date_stated=True), {}) is None
+    >>> reservation_without_end(purchase(refundable=True, date_stated=True), usual) is None
     True
     """
-    if not purchase.refundable:
+    if not purchase.refundable or (purchase.type == HOURLY and purchase.environment in parameters["baseline"]):
         return None
-    tagged = get(purchase.tags, "sizewell-expires")
+    tagged = expiry(None, purchase.tags)
     return require(
-        either(purchase.date_stated, UNKNOWN if tagged is UNKNOWN else tagged is not None),
+        either(purchase.date_stated, UNKNOWN if tagged is UNKNOWN else tagged != ""),
         message="reserved capacity bills whether it is used or not, and this reservation never ends",
         fix="set endDate, or the tag sizewell-expires",
         unknown="the end date",
@@ -32,4 +35,5 @@ RULE = Rule(
     subject="purchases",
     prevents="reserved capacity that bills on after the work",
     judge=reservation_without_end,
+    parameters={"baseline": BASELINE},
 )

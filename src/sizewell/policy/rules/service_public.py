@@ -5,10 +5,9 @@ from typing import Final
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.stackfacts import Thing
-from sizewell.resources.values import flag, get
+from sizewell.resources.values import get
 
 _RUN: Final = "gcp:cloudrunv2/service:Service"
-_VERTEX: Final = "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment"
 _AZURE: Final = (
     "azure-native:machinelearningservices:OnlineEndpoint",
     "azure-native:machinelearningservices:Workspace",
@@ -29,9 +28,6 @@ def service_public(thing: Thing, _: Parameters) -> Verdict:
             ("INGRESS_TRAFFIC_INTERNAL_ONLY", "INGRESS_TRAFFIC_INTERNAL_LOAD_BALANCER"),
         )
         inside, fix = stated in closed, "set ingress to INGRESS_TRAFFIC_INTERNAL_ONLY"
-    elif thing.type == _VERTEX:
-        connect = get(thing.inputs, "endpointConfig", "privateServiceConnectConfig", "enablePrivateServiceConnect")
-        stated, inside, fix = connect, flag(connect) is True, "set enablePrivateServiceConnect to true"
     else:
         access = get(thing.inputs, "properties", "publicNetworkAccess", default=thing.inputs.get("publicNetworkAccess"))
         default = get(thing.inputs, "properties", "networkAcls", "defaultAction")
@@ -53,5 +49,5 @@ RULE = Rule(
     judge=service_public,
     levels={"dev": "advisory"},
     clouds=("gcp", "azure"),
-    types=(_RUN, _VERTEX, *_AZURE, _ACCOUNT),
+    types=(_RUN, *_AZURE, _ACCOUNT),
 )

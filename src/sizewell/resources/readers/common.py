@@ -11,7 +11,7 @@ from sizewell.resources.stackfacts import Tags
 from sizewell.resources.values import Count, Text, canonical, cloud_of, get, items, text
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.records import FAMILY_TRAITS
-from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, environment_of, normal_environment
+from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, environment_of
 
 TAG_KEYS: Final = {
     "aws": ("tags",),
@@ -55,27 +55,18 @@ def base(graph: Graph, resource: RecordedResource) -> Base:
         "resource": resource,
         "cloud": cloud_of(resource.type),
         "region": graph.region(resource),
-        "environment": stated_environment(graph, registration, tags),
+        "environment": graph.environment,
         "component": graph.component(resource),
         "registration": registration,
         "tags": tags,
     }
 
 
-def stated_environment(graph: Graph, registration: Mapping[str, Any] | None, tags: Tags) -> Text:
-    """The environment as a component registered it, as a tag says it, or as the stack's configuration or name does."""
-    stated = get(registration, "environment")
-    if stated is None and not isinstance(tags, Unknown):
-        stated = get(tags, "sizewell-environment", default=get(tags, "environment", default=get(tags, "Environment")))
-    if isinstance(stated, Unknown):
-        return UNKNOWN
-    if isinstance(stated, str) and stated:
-        return normal_environment(stated)
-    return plan_environment(graph.plan)
-
-
 def plan_environment(plan: Plan) -> str:
-    """What the stack's configuration or its name says; "" where neither does."""
+    """What the stack's configuration or its name says; "" where neither does.
+
+    A tag or a component's argument says nothing here: the program writes those, and so would choose its own judge.
+    """
     return environment_of(plan.stack, str(plan.config.get(ENVIRONMENT_KEY) or ""))
 
 
@@ -150,15 +141,6 @@ def expiry(registration: Mapping[str, Any] | None, tags: Tags) -> Text:
             return UNKNOWN
         stated = get(tags, "sizewell-expires", default=get(tags, "expires"))
     return text(stated)
-
-
-def first_environment(graph: Graph) -> str:
-    """The stack's environment: what its components registered, else its configuration, else its name."""
-    for resource in graph.plan.resources:
-        stated = get(resource.inputs, "sizewell", "environment")
-        if isinstance(stated, str) and stated:
-            return normal_environment(stated)
-    return plan_environment(graph.plan)
 
 
 def any_contains(value: Any, needles: tuple[str, ...]) -> bool:

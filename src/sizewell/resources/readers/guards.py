@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import Flag, count, either, every, flag, get, items, negated, number, text
+from sizewell.resources.values import Flag, canonical, count, either, every, flag, get, items, negated, number, text
 
 SOON: Final = timedelta(days=31)  # a single stop later than that is no guard against a month's bill
 LONGEST_IDLE_MINUTES: Final = 24 * 60
@@ -157,6 +157,101 @@ def _stops(policy: Any) -> Flag:
     cron, start = get(policy, "vmStopSchedule", "schedule"), get(policy, "startTime")
     late: Flag = UNKNOWN if start is UNKNOWN else start is not None and str(start)[:4] >= str(FAR)
     return every(stops_often(cron), negated(late))
+
+
+SCHEDULER: Final = "aws:scheduler/schedule:Schedule"
+EVENT_RULE: Final = "aws:cloudwatch/eventRule:EventRule"
+_EVENT_TARGET: Final = "aws:cloudwatch/eventTarget:EventTarget"
+# What EventBridge calls to stop each kind of machine: an API of AWS, an automation of its own, an old built-in target.
+_STOPS: Final = {
+    "aws:ec2/instance:Instance": (
+        "aws-sdk:ec2:stopInstances",
+        "aws-sdk:ec2:terminateInstances",
+        "automation-definition/AWS-StopEC2Instance",
+        "automation-definition/AWS-TerminateEC2Instance",
+        "target/stop-instance",
+        "target/terminate-instance",
+    ),
+    "aws:autoscaling/group:Group": (
+        "aws-sdk:autoscaling:updateAutoScalingGroup",
+        "aws-sdk:autoscaling:setDesiredCapacity",
+        "aws-sdk:autoscaling:deleteAutoScalingGroup",
+    ),
+    "aws:sagemaker/notebookInstance:NotebookInstance": ("aws-sdk:sagemaker:stopNotebookInstance",),
+}
+_RATE: Final = re.compile(r"^rate\((\d+) (minute|hour|day)s?\)$")
+_EMPTIES: Final = re.compile(r'"DesiredCapacity"\s*:\s*0\b')
+
+
+def stop_event(graph: Graph, machine: RecordedResource) -> Flag:
+    """Whether a rule or schedule of EventBridge stops this machine, or empties this group, every week at least."""
+    flags: list[Flag] = []
+    for schedule in graph.of(SCHEDULER):
+        state = schedule.inputs.get("state")
+        on: Flag = UNKNOWN if state is UNKNOWN else state != "DISABLED"
+        often = every(on, _recurs(schedule.inputs))
+        flags.append(every(often, _calls(graph, schedule, "target", schedule.inputs.get("target"), machine)))
+    for target in graph.of(_EVENT_TARGET):
+        rules = graph.referenced(target, "rule", EVENT_RULE)
+        if isinstance(rules, Unknown):
+            often = UNKNOWN
+        else:
+            often = either(
+                False, *(every(rule.inputs.get("state") != "DISABLED", _recurs(rule.inputs)) for rule in rules)
+            )
+        flags.append(every(often, _calls(graph, target, "input", target.inputs, machine)))
+    return either(False, *flags)
+
+
+def _recurs(inputs: Any) -> Flag:
+    stated, start = inputs.get("scheduleExpression"), inputs.get("startDate")
+    if UNKNOWN in (stated, start):
+        return UNKNOWN
+    if start is not None and str(start)[:4] >= str(FAR):
+        return False
+    rate = _RATE.match(str(stated or ""))
+    if rate:
+        return int(rate[1]) * {"minute": 1, "hour": 60, "day": 1440}[rate[2]] <= 7 * 1440
+    return stops_often(stated)
+
+
+def _calls(graph: Graph, schedule: RecordedResource, prop: str, target: Any, machine: RecordedResource) -> Flag:
+    """Whether the target is a call that stops this machine, named by the input `prop`."""
+    calls = _STOPS[canonical(machine.type)]
+    arn, said = get(target, "arn"), get(target, "input")
+    if arn is UNKNOWN:
+        return UNKNOWN
+    if not any(call in str(arn) for call in calls):
+        return False
+    if "autoscaling" in str(arn) and "delete" not in str(arn):
+        if said is UNKNOWN:
+            return UNKNOWN
+        if not _EMPTIES.search(str(said)):
+            return False
+    named = graph.referenced(schedule, prop, canonical(machine.type))
+    if isinstance(named, Unknown):
+        return UNKNOWN
+    own = [machine.inputs.get("name"), *(machine.outputs.get(key) for key in ("id", "name", "arn"))]
+    return machine in named or any(isinstance(name, str) and name and name in str(said) for name in own)
+
+
+_CLOUD_SCHEDULER: Final = "gcp:cloudscheduler/job:Job"
+
+
+def stop_call(graph: Graph, machine: RecordedResource) -> Flag:
+    """Whether a job of Cloud Scheduler stops this machine of Compute Engine, or empties this group."""
+    name = machine.inputs.get("name")
+    flags: list[Flag] = []
+    for job in graph.of(_CLOUD_SCHEDULER):
+        uri, paused = get(job.inputs, "httpTarget", "uri"), flag(job.inputs.get("paused"))
+        often = every(negated(paused), stops_often(job.inputs.get("schedule")))
+        if uri is UNKNOWN:
+            sources = job.property_dependencies.get("httpTarget", ())
+            flags.append(every(often, UNKNOWN if machine.urn in sources else False))
+            continue
+        ends = str(uri).endswith((f"/instances/{name}/stop", f"/instanceGroupManagers/{name}/resize?size=0"))
+        flags.append(every(often, isinstance(name, str) and ends))
+    return either(False, *flags)
 
 
 def shutdown_task(graph: Graph, machine: RecordedResource) -> Flag:

@@ -153,15 +153,16 @@ def _gcp(graph: Graph, resource: RecordedResource) -> Opening:
     if disabled is True or allows == ():
         world = False
     ports: list[str] = []
-    if isinstance(allows, tuple):
-        for allow in allows:
-            stated = items(get(allow, "ports"))
-            ports.extend(["all"] if isinstance(stated, Unknown) or not stated else map(str, stated))
+    hidden = isinstance(allows, Unknown)
+    for allow in allows if isinstance(allows, tuple) else ():
+        stated = items(get(allow, "ports"))
+        hidden |= isinstance(stated, Unknown) or UNKNOWN in stated
+        ports.extend(["all"] if isinstance(stated, Unknown) or not stated else map(str, stated))
     return Opening(
         **base(graph, resource),
         direction=direction,
         world=world,
-        ports=",".join(ports),
+        ports=UNKNOWN if hidden else ",".join(ports),
         protocol=text(get(allows, 0, "protocol")) if isinstance(allows, tuple) else UNKNOWN,
         group=resource.urn,
     )
@@ -179,7 +180,9 @@ def _azure(graph: Graph, resource: RecordedResource, rule: Any) -> list[Opening]
             **base(graph, resource),
             direction=direction,
             world=_world(get(rule, f"{side}AddressPrefix"), get(rule, f"{side}AddressPrefixes")),
-            ports=UNKNOWN if isinstance(listed, Unknown) else ",".join("all" if p == "*" else str(p) for p in listed),
+            ports=UNKNOWN
+            if isinstance(listed, Unknown) or UNKNOWN in listed
+            else ",".join("all" if p == "*" else str(p) for p in listed),
             protocol=text(get(rule, "protocol")),
             group=resource.urn,
         )

@@ -107,6 +107,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
         {
             **found,
             "attached_accelerator": _required(resource, nodes.template_inputs),
+            "reserved": _reserved(graph, nodes.template, found["reserved"]),
             "placement": either(found["placement"], UNKNOWN if isinstance(group, Unknown) else group != ""),
             "kinds": nodes.types,
             "market": nodes.market,
@@ -114,12 +115,44 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "nodes_wanted": count(resource.inputs.get("desiredCapacity")),
             "nodes_max": count(resource.inputs.get("maxSize")),
             "moved": guards.exist(policies, schedules, alarms),
-            "scales": by_cluster or guards.any_of(policies, guards.tracks),
-            "scheduled": guards.any_of(schedules, lambda action: guards.scheduled_stop(action, None)),
+            "scales": either(by_cluster, guards.any_of(policies, guards.tracks), _follows_tasks(graph, resource)),
+            "scheduled": either(
+                guards.any_of(schedules, lambda action: guards.scheduled_stop(action, None)),
+                guards.stop_event(graph, resource),
+            ),
             "guarded": guards.any_of(alarms, lambda alarm: guards.idle_alarm(graph, alarm)),
             "zones": _several(graph, resource, subnets, zones),
         }
     ]
+
+
+_PROVIDER: Final = "aws:ecs/capacityProvider:CapacityProvider"
+
+
+def _follows_tasks(graph: Graph, group: RecordedResource) -> Flag:
+    """Whether a capacity provider of ECS keeps the group as large as its tasks need."""
+    found = graph.referring(group, _PROVIDER, "autoScalingGroupProvider")
+    return guards.any_of(found, _managed)
+
+
+def _managed(provider: RecordedResource) -> Flag:
+    status = get(provider.inputs, "autoScalingGroupProvider", "managedScaling", "status", default="DISABLED")
+    return UNKNOWN if status is UNKNOWN else status == "ENABLED"
+
+
+def _reserved(graph: Graph, template: Any, stated: Text) -> Text:
+    """The reservation; one of this plan by its name, because its id is known only once it stands."""
+    if stated is not UNKNOWN or not isinstance(template, RecordedResource):
+        return stated
+    found = graph.referenced(template, "capacityReservationSpecification", *_RESERVATIONS)
+    return found[0].name if isinstance(found, tuple) and found else stated
+
+
+_RESERVATIONS: Final = (
+    "aws:ec2/capacityReservation:CapacityReservation",
+    "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
+    "aws:resourcegroups/group:Group",
+)
 
 
 def _required(group: RecordedResource, template: Any) -> Text:
@@ -171,6 +204,7 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "nodes_max": 1,
             "single": True,
             "zones": 1,
+            "scheduled": guards.stop_event(graph, resource) if resource.type == _INSTANCE else False,
             "guarded": guards.any_of(
                 graph.referring(resource, "aws:cloudwatch/metricAlarm:MetricAlarm", "dimensions"),
                 lambda alarm: guards.idle_alarm(graph, alarm),
@@ -208,6 +242,7 @@ def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]
         {
             **found,
             "kubernetes": True,
+            "reserved": _reserved(graph, nodes.template, found["reserved"]),
             "kinds": nodes.types,
             "market": nodes.market,
             "nodes_min": least,
@@ -254,9 +289,11 @@ def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     ]
 
 
+_INSTANCE: Final = "aws:ec2/instance:Instance"
+
 READERS: Final = {
     aws_nodes.GROUP: _group,
-    "aws:ec2/instance:Instance": _instance,
+    _INSTANCE: _instance,
     "aws:ec2/spotInstanceRequest:SpotInstanceRequest": _instance,
     "aws:ec2/fleet:Fleet": _fleet,
     "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,

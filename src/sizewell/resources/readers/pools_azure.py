@@ -94,9 +94,22 @@ def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
             "scheduled": scheduled,
             "zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
             "gang": flag(resource.inputs.get("singlePlacementGroup")),
-            "reserved": text(get(profile, "capacityReservation", "capacityReservationGroup", "id")),
+            "reserved": _reserved(
+                graph,
+                resource,
+                "virtualMachineProfile",
+                get(profile, "capacityReservation", "capacityReservationGroup", "id"),
+            ),
         }
     ]
+
+
+def _reserved(graph: Graph, resource: RecordedResource, prop: str, stated: Any) -> Text:
+    """The reservation group; one of this plan by its name, because its id is known only once it stands."""
+    if stated is UNKNOWN:
+        found = graph.referenced(resource, prop, "azure-native:compute:CapacityReservationGroup")
+        return found[0].name if isinstance(found, tuple) and found else UNKNOWN
+    return text(stated)
 
 
 def _has_schedule(found: Any) -> Flag:
@@ -128,6 +141,12 @@ def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "single": True,
             "zones": 1,
             "scheduled": guards.shutdown_task(graph, resource),
+            "reserved": _reserved(
+                graph,
+                resource,
+                "capacityReservation",
+                get(resource.inputs, "capacityReservation", "capacityReservationGroup", "id"),
+            ),
         }
     ]
 

@@ -167,14 +167,16 @@ def _has_address(interface: Any) -> Flag:
 
 
 def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+    details = _instance_details(graph, resource, resource.inputs)
     return [
         {
-            **_instance_details(graph, resource, resource.inputs),
+            **details,
             "nodes_min": 1,
             "nodes_wanted": 1,
             "nodes_max": 1,
             "single": True,
             "zones": 1,
+            "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
         }
     ]
 
@@ -185,9 +187,11 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     size = gcp_nodes.group_size(graph, resource)
     scalers = [graph.referring(resource, kind, "target") for kind in gcp_nodes.AUTOSCALERS]
     scales = either(*(guards.any_of(found, _scales_in) for found in scalers))
+    details = _instance_details(graph, template if isinstance(template, RecordedResource) else resource, inputs)
     return [
         {
-            **_instance_details(graph, template if isinstance(template, RecordedResource) else resource, inputs),
+            **details,
+            "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
             "nodes_min": size.least,
             "nodes_wanted": size.wanted,
             "nodes_max": size.most,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from sizewell.resources import azure_nodes
 from sizewell.resources.gcp_nodes import CLUSTER, last_part
 from sizewell.resources.graph import Graph
+from sizewell.resources.readers import guards
 from sizewell.resources.readers.common import base, is_accelerated_name
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Cluster, Endpoint, Fact, Job, Notebook
@@ -195,7 +196,7 @@ def _azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] 
         return None
     kind = text(get(details, "instanceType"))
     scale = get(details, "scaleSettings", "scaleType")
-    settings = graph.referring(resource, "azure-native:monitor:AutoscaleSetting", "targetResourceUri")
+    settings = graph.referring(resource, azure_nodes.AUTOSCALE[0], "targetResourceUri")
     least = most = count(get(resource.inputs, "sku", "capacity", default=1))
     if isinstance(settings, tuple) and settings:
         size = azure_nodes.autoscale_size(settings[0], least)
@@ -228,7 +229,7 @@ def _notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, An
     return {
         "accelerated": _ml_accelerated(inputs.get("instanceType")),
         "kind": _bare(text(inputs.get("instanceType"))),
-        "stops_itself": stops,
+        "stops_itself": either(stops, guards.stop_event(graph, resource)),
         "public": _is_not(inputs.get("directInternetAccess"), "Disabled"),
         "root": _is_not(inputs.get("rootAccess"), "Disabled"),
         "own_key": inputs.get("kmsKeyId") is not None,

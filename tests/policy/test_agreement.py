@@ -1,0 +1,87 @@
+"""The policy process says of a program what the evaluator says: all weak programs, the mended ones and the sound ones.
+
+Each program is told to a session as the engine tells it: every resource before it is made, with its inputs, and all of
+them at the end, with their dependencies and with outputs that are not known yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sound import aws, azure, gcp, kubernetes
+from test_weaknesses import CLOUDS, STANDARD, plan_of, programs
+from weak.rows import Row
+
+from sizewell.policy.announced import announced
+from sizewell.policy.engine import evaluate
+from sizewell.policy.opening import Opening
+from sizewell.policy.rules import RULES
+from sizewell.policy.session import Session
+from sizewell.resources import Plan, facts, price
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.sizing.catalog import load
+
+HIDDEN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's word for a text that is not known yet
+ALONE = frozenset(rule.id for rule in RULES if rule.evaluator_only)  # what a policy process cannot see
+
+
+def suites() -> Iterator[tuple[str, list[Row], str]]:
+    for name, rows, weakness in programs():
+        yield f"weak {name}", rows, weakness.stack
+    for cloud, cases in CLOUDS.items():
+        for weakness in cases.WEAKNESSES:
+            yield f"mended {cloud}: {weakness.name}", weakness.mended, weakness.stack
+    for module in (aws, gcp, azure, kubernetes):
+        for program in module.PROGRAMS:
+            yield f"sound {module.__name__}: {program.name}", program.rows, program.stack
+
+
+def told(value: Any) -> Any:
+    if value is UNKNOWN:
+        return HIDDEN
+    if isinstance(value, dict):
+        return {key: told(part) for key, part in value.items()}
+    return [told(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def by_the_engine(plan: Plan) -> set[tuple[str, str, str, str]]:
+    from pulumi.runtime.proto import analyzer_pb2
+
+    opening = Opening(
+        said=announced(), config=STANDARD, project=plan.project, stack=plan.stack, settings=dict(plan.config)
+    )
+    session = Session(opening)
+    results = []
+    end = analyzer_pb2.AnalyzeStackRequest()
+    for resource in plan.resources:
+        request = analyzer_pb2.AnalyzeRequest(type=resource.type, name=resource.name, urn=resource.urn)
+        request.properties.update(told(dict(resource.inputs)))
+        results += session.one(request)
+        message = end.resources.add(type=resource.type, name=resource.name, urn=resource.urn)
+        message.dependencies.extend(resource.dependencies)
+        for prop, urns in resource.property_dependencies.items():
+            message.propertyDependencies[prop].urns.extend(urns)
+    results += session.whole(end.resources).results
+    return {(each.rule, each.urn, each.message, each.level) for each in results if each.level != "disabled"}
+
+
+def by_the_evaluator(plan: Plan) -> set[tuple[str, str, str, str]]:
+    today = datetime.now(UTC).date()  # a policy process reads the clock itself
+    stated = facts(plan, load(), pricing=price(plan, load(), on=today), on=today)
+    results = evaluate(stated, STANDARD, on=today).results
+    return {(each.rule, each.urn, each.message, each.level) for each in results if each.rule not in ALONE}
+
+
+@pytest.mark.parametrize("suite", ["weak", "mended", "sound"])
+def test_evaluator_and_engine_agree(suite: str) -> None:
+    differing = {}
+    for name, rows, stack in suites():
+        if name.startswith(suite):
+            plan = plan_of(rows, stack)
+            evaluated, engine = by_the_evaluator(plan), by_the_engine(plan)
+            if evaluated != engine:
+                differing[name] = (sorted(evaluated - engine), sorted(engine - evaluated))
+    assert differing == {}
