@@ -17,8 +17,10 @@ case "$1" in
     ;;
 
   reason)
-    # Who may let a guardrail pass: an owner, a member or a collaborator, in a comment `/sizewell unblock REASON`.
-    reason="$("$bin/python" -m sizewell.preview.comment reason --repository "$GITHUB_REPOSITORY" --number "$NUMBER")" || reason=""
+    # Who may let a change pass: somebody who may write here and did not ask for it, for this commit alone, in a comment
+    # `/sizewell unblock COMMIT REASON`.
+    reason="$("$bin/python" -m sizewell.preview.comment reason --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
+      --commit "${COMMIT:-}" --requested-by "${REQUESTED_BY:-}")" || reason=""
     printf 'reason=%s\n' "${reason//[$'\r\n']/ }" >> "$GITHUB_OUTPUT"
     ;;
 
@@ -30,6 +32,7 @@ case "$1" in
     if [[ -n "${PLAN:-}" ]]; then # the engine has said what stands and what will
       read -r -a plans <<< "$PLAN"
       for plan in "${plans[@]}"; do options+=("--plan=$plan"); done
+      [[ -z "${BASE:-}" ]] || options+=("--judge=$BASE")
     elif [[ -n "${BASE:-}" ]]; then
       options+=("--base=$BASE")
     fi
@@ -51,8 +54,10 @@ case "$1" in
     ;;
 
   comment)
+    options=()
+    [[ "${READ_ONLY:-false}" != true ]] || options+=(--read-only)
     "$bin/python" -m sizewell.preview.comment post --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
-      --body "$DIRECTORY/preview.md"
+      --body "$DIRECTORY/preview.md" "${options[@]}"
     ;;
 
   result)

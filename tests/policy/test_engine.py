@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,16 @@ def test_a_waiver_holds_on_its_last_day_and_fails_on_the_next() -> None:
     ]
 
 
+def test_a_waiver_that_lasts_too_long_does_not_hold_at_all() -> None:
+    report = evaluate(FACTS, waiver(expires="2027-11-21"), on=ON, rules=[BAD])
+    assert [r.message for r in report.failed()] == [
+        "burns",
+        "the waiver of idle-exposure for box holds until 2027-11-21: a waiver ends by 2027-05-20 at the latest, so it does not hold at all",
+    ]
+    longer = replace(waiver(expires="2027-11-21"), waiver_days_max=365)
+    assert evaluate(FACTS, longer, on=ON, rules=[BAD]).ok
+
+
 def test_an_expired_waiver_fails_even_where_its_rule_passes() -> None:
     report = evaluate(FACTS, waiver(), on=date(2027, 1, 1), rules=[rule(lambda *_: None)])
     assert not report.ok
@@ -153,19 +164,45 @@ WRONG = {
         "waivers[0].reason: must be a text that is not empty",
     ),
     "waiver without an end": (
-        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "y"}]},
+        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "moved by hand in May"}]},
         "waivers[0].expires: must be a date",
     ),
     "waiver that never ends": (
-        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "y", "expires": "never"}]},
+        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "moved by hand in May", "expires": "never"}]},
         "must be a date, YYYY-MM-DD, got 'never'",
     ),
+    "waiver whose reason says nothing": (
+        {
+            "waivers": [
+                {"rule": "idle-exposure", "resource": "x", "reason": "todo: mend this soon", "expires": "2027-01-01"}
+            ]
+        },
+        "waivers[0].reason: must be why this resource may break the rule, in 3 words at least, got 'todo: mend this soon'",
+    ),
+    "waiver whose reason is a word": (
+        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "approved", "expires": "2027-01-01"}]},
+        "waivers[0].reason: must be why",
+    ),
+    "a longest waiver of no days": (
+        {"waiver_days_max": 0},
+        "waiver_days_max: must be a whole number, at least 1, got 0",
+    ),
     "waiver of an unknown rule": (
-        {"waivers": [{"rule": "idle", "resource": "x", "reason": "y", "expires": "2027-01-01"}]},
+        {"waivers": [{"rule": "idle", "resource": "x", "reason": "moved by hand in May", "expires": "2027-01-01"}]},
         "unknown rule",
     ),
     "waiver with an unknown key": (
-        {"waivers": [{"rule": "idle-exposure", "resource": "x", "reason": "y", "expires": "2027-01-01", "til": 1}]},
+        {
+            "waivers": [
+                {
+                    "rule": "idle-exposure",
+                    "resource": "x",
+                    "reason": "moved by hand in May",
+                    "expires": "2027-01-01",
+                    "til": 1,
+                }
+            ]
+        },
         "waivers[0].til: unknown key",
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -70,3 +71,26 @@ def test_a_wrong_profile_says_which_there_are():
 
 def test_the_lists_name_rules_that_exist():
     assert {rule.id for rule in RULES} >= ADVICE | ABOUT_ACCELERATORS
+
+
+def test_a_program_does_not_choose_its_environment():
+    """Neither by a tag nor by an argument of a component: the stack's configuration and its name say it."""
+    follows = aws(
+        "autoscaling/Policy", "load", autoscalingGroupName=ref("gpu"), policyType="TargetTrackingScaling",
+        targetTrackingConfiguration={"targetValue": 50, "predefinedMetricSpecification": {"predefinedMetricType": "x"}},
+    )  # fmt: skip
+    lt, group = GPU
+    says_prod = {**group, "inputs": {**group["inputs"], "tags": [{"key": "environment", "value": "prod"}],
+                                     "sizewell": {"kind": "pool", "name": "gpu", "environment": "prod"}}}  # fmt: skip
+
+    def refused(stack, config=()):
+        plan = plan_of([lt, says_prod, follows], stack)
+        plan = replace(plan, config={**plan.config, **dict(config)})
+        stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+        results = evaluate(stated, parse_config({}), on=ON).results
+        assert stated.environment == stated.pools[0].environment
+        return {each.rule for each in results if each.level == "mandatory"}
+
+    assert {"idle-exposure", "minimum-above-zero-in-dev"} <= refused("dev")
+    assert not {"idle-exposure", "minimum-above-zero-in-dev"} & refused("prod")
+    assert {"idle-exposure", "minimum-above-zero-in-dev"} <= refused("prod", {"sizewell:environment": "dev"}.items())

@@ -18,13 +18,16 @@ class StandIn:
         self.token = "token-of-the-job"
         self.limit = LIMIT
         self.read_only = False
+        self.viewer = "github-actions[bot]"  # whose the token is
+        self.permissions = {"ann": "write", "bo": "admin"}  # of the collaborators
         self._next = 1
 
-    def put(self, body, login="github-actions[bot]", association="NONE"):
+    def put(self, body, login="github-actions[bot]", *, edited=False):
         number, self._next = self._next, self._next + 1
         self.comments[number] = {
             "id": number, "node_id": f"IC_{number}", "body": body, "user": {"login": login},
-            "author_association": association, "minimized": False,
+            "minimized": False, "created_at": "2026-10-01T10:00:00Z",
+            "updated_at": "2026-10-01T11:00:00Z" if edited else "2026-10-01T10:00:00Z",
         }  # fmt: skip
         return number
 
@@ -40,12 +43,17 @@ class StandIn:
             size, page = int(query["per_page"][0]), int(query["page"][0])
             everything = [self.comments[key] for key in sorted(self.comments)]
             return 200, {}, everything[(page - 1) * size : page * size]
+        found = re.fullmatch(r"/repos/o/r/collaborators/(\w+)/permission", route.path)
+        if method == "GET" and found:
+            return 200, {}, {"permission": self.permissions.get(found[1], "read")}
+        if route.path == "/graphql" and "viewer" in data["query"]:
+            return 200, {}, {"data": {"viewer": {"login": self.viewer}}}
         if self.read_only:
             return 403, {}, {"message": "Resource not accessible by integration"}
         if method in ("POST", "PATCH") and isinstance(data, dict) and len(data.get("body", "")) > self.limit:
             return 422, {}, {"message": "Validation Failed: body is too long (maximum is 65536 characters)"}
         if method == "POST" and route.path == "/repos/o/r/issues/7/comments":
-            return 201, {}, self.comments[self.put(data["body"])]
+            return 201, {}, self.comments[self.put(data["body"], login=self.viewer)]
         if method == "POST" and route.path == "/graphql":
             node = data["variables"]["id"]
             for comment in self.comments.values():

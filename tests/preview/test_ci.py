@@ -151,9 +151,13 @@ def test_the_steps_of_the_action(repository, tmp_path):
         done, _, _ = script(repository, "comment", tmp_path, **common)
         assert done.returncode == 0, done.stderr
         assert [each["body"] for each in standin.comments.values()] == [comment]
-        standin.put("/sizewell unblock agreed; $(touch /tmp/never) `id`", login="ann", association="OWNER")
-        done, outputs, _ = script(repository, "reason", tmp_path, **common)
-        assert outputs["reason"] == "agreed; $(touch /tmp/never) `id` (ann)"
+        standin.put("/sizewell unblock 1a2b3c4 agreed; $(touch /tmp/never) `id`", login="ann")
+        approval = {"COMMIT": "1a2b3c4" + 33 * "0", "REQUESTED_BY": "mallory"}
+        done, outputs, _ = script(repository, "reason", tmp_path, **common, **approval)
+        assert outputs["reason"] == "agreed; $(touch /tmp/never) `id` (ann, for 1a2b3c4)"
+        standin.read_only = True
+        assert script(repository, "comment", tmp_path, **common, READ_ONLY="true")[0].returncode == 0
+        assert script(repository, "comment", tmp_path, **common)[0].returncode == 69
     assert script(repository, "result", tmp_path, CODE="2")[0].returncode == 2
     assert script(repository, "result", tmp_path, CODE="0")[0].returncode == 0
 

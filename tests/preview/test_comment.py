@@ -25,10 +25,10 @@ def github(monkeypatch, tmp_path):
         monkeypatch.setenv("GITHUB_TOKEN", standin.token)
         monkeypatch.setattr("time.sleep", lambda _: None)
 
-        def post(body):
+        def post(body, *more):
             path = tmp_path / "body.md"
             path.write_text(body, encoding="utf-8")
-            return main(["post", "--repository", "o/r", "--number", "7", "--body", str(path)])
+            return main(["post", "--repository", "o/r", "--number", "7", "--body", str(path), *more])
 
         standin.post = post
         standin.base = base
@@ -64,7 +64,7 @@ def test_a_warning_that_no_longer_holds_is_told_and_hidden_and_shown_again(githu
     assert MARKER.search(only["body"])
     calls = len(github.calls)
     github.post(QUIET)
-    assert [method for method, _ in github.calls[calls:]] == ["GET"]  # nothing more to say
+    assert [method for method, path in github.calls[calls:] if path != "/graphql"] == ["GET"]  # nothing more to say
     github.post(WARNS)
     (only,) = ours(github)
     assert not only["minimized"]
@@ -166,16 +166,25 @@ def test_a_forge_that_is_not_there(monkeypatch, tmp_path, capsys):
 
 def test_a_pull_request_from_a_fork_gets_no_comment_and_no_failure(github, capsys, monkeypatch):
     github.read_only = True
-    assert github.post(WARNS) == 0
+    assert github.post(WARNS, "--read-only") == 0
     assert "may not write" in capsys.readouterr().err
     monkeypatch.delenv("GITHUB_TOKEN")
     assert github.post(WARNS) == 0
+    assert "no token" in capsys.readouterr().err
+
+
+def test_a_refusal_of_a_token_that_should_write_is_never_green(github, capsys):
+    github.read_only = True
+    assert github.post(WARNS) == 69
+    told = capsys.readouterr().err
+    assert "the forge refuses the comment" in told
+    assert "pull-requests: write" in told
 
 
 def test_the_token_goes_over_https_only(monkeypatch, capsys):
     monkeypatch.setenv("GITHUB_API_URL", "http://evil.example")
     monkeypatch.setenv("GITHUB_TOKEN", "t")
-    assert main(["reason", "--repository", "o/r", "--number", "7"]) == 69
+    assert main(REASON) == 69
     assert "https only" in capsys.readouterr().err
 
 
@@ -204,34 +213,73 @@ def test_names_with_markdown_reach_the_forge_as_names(github, name):
     assert len(ours(github)) == 1
 
 
-def written(body, author="ann", trusted=True):
-    return Comment(id=1, body=body, author=author, trusted=trusted)
+COMMIT = "1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d"
+
+
+def written(body, author="ann", *, edited=False):
+    return Comment(id=1, body=body, author=author, edited=edited)
 
 
 @pytest.mark.parametrize(
     ("comments", "reason"),
     [
         ([], ""),
-        ([written("/sizewell unblock release week, agreed with finance")], "release week, agreed with finance (ann)"),
-        ([written("fine\r\n/sizewell unblock release week\r\nthanks")], "release week (ann)"),
-        ([written("/sizewell unblock me", trusted=False)], ""),
-        ([written("/sizewell unblock")], ""),
-        ([written("> /sizewell unblock quoted only")], ""),
+        ([written("/sizewell unblock 1a2b3c4 release week, agreed")], "release week, agreed (ann, for 1a2b3c4)"),
+        ([written("fine\r\n/sizewell unblock 1a2b3c4 release week\r\nthanks")], "release week (ann, for 1a2b3c4)"),
+        ([written("/sizewell unblock release week")], ""),  # for which commit?
+        ([written("/sizewell unblock 9a2b3c4 release week")], ""),  # for another one
+        ([written("/sizewell unblock 1a2b3c4 release week", "eve")], ""),  # who may only read
+        ([written("/sizewell unblock 1a2b3c4 release week", "mallory")], ""),  # who asks for the change
+        ([written("/sizewell unblock 1a2b3c4 release week", edited=True)], ""),  # by whom?
+        ([written("/sizewell unblock 1a2b3c4")], ""),
+        ([written("> /sizewell unblock 1a2b3c4 quoted only")], ""),
         (
-            [written("/sizewell unblock first reason"), written("/sizewell unblock second reason", "bo")],
-            "second reason (bo)",
+            [written("/sizewell unblock 1a2b3c4 first"), written("/sizewell unblock 1a2b3c4 second", "bo")],
+            "second (bo, for 1a2b3c4)",
         ),
     ],
 )
-def test_the_reason_to_unblock(comments, reason):
-    assert reason_of(comments) == reason
+def test_an_approval_holds_for_one_commit_by_one_person_with_the_right_to_give_it(comments, reason):
+    may = {"ann", "bo", "mallory"}
+    assert reason_of(comments, commit=COMMIT, requested_by="mallory", may_approve=may.__contains__) == reason
+
+
+REASON = ["reason", "--repository", "o/r", "--number", "7", "--commit", COMMIT, "--requested-by", "mallory"]
 
 
 def test_the_reason_from_the_forge(github, capsys):
-    github.put("/sizewell unblock quarter end", login="ann", association="MEMBER")
-    github.put("/sizewell unblock because I say so", login="mallory", association="NONE")
-    assert main(["reason", "--repository", "o/r", "--number", "7"]) == 0
-    assert capsys.readouterr().out == "quarter end (ann)\n"
+    github.permissions["mallory"] = "write"
+    github.put("/sizewell unblock 1a2b3c4 quarter end", login="ann")
+    github.put("/sizewell unblock 1a2b3c4 because I say so", login="mallory")
+    github.put("/sizewell unblock 1a2b3c4 because I may read", login="eve")
+    assert main(REASON) == 0
+    assert capsys.readouterr().out == "quarter end (ann, for 1a2b3c4)\n"
+    assert main(["reason", "--repository", "o/r", "--number", "7"]) == 64  # for which commit?
+
+
+def test_the_token_of_an_app_finds_its_own_comment_again(github):
+    github.viewer = "costs-of-acme[bot]"
+    assert github.post(WARNS) == 0
+    assert github.post(WARNS.replace("9,062", "9,100")) == 0
+    (only,) = github.comments.values()
+    assert only["user"]["login"] == github.viewer
+    assert "9,100" in only["body"]
+
+
+def test_each_project_of_a_repository_has_its_comment(github):
+    assert " project=" in WARNS
+    other = re.sub(r" project=\S+", " project=other", WARNS)
+    for body in (WARNS, other, WARNS, other):
+        assert github.post(body) == 0
+    assert sorted(each["body"] for each in ours(github)) == sorted([WARNS, other])
+    github.post(re.sub(r" project=\S+", " project=other", QUIET))
+    assert [each["body"] for each in ours(github) if not each["minimized"]] == [WARNS]
+
+
+def test_a_comment_of_an_older_release_is_taken_over(github):
+    github.put(re.sub(r" project=\S+", "", WARNS))
+    github.post(WARNS)
+    assert [each["body"] for each in github.comments.values()] == [WARNS]
 
 
 def test_steps_are_the_same_for_the_same_comments():
@@ -252,6 +300,9 @@ class GitLabStandIn(StandIn):
             return 401, {}, {"message": "401 Unauthorized"}
         if path == "/user":
             return 200, {}, {"username": BOT}
+        if path.startswith("/projects/group%2Fname/members/all?"):
+            levels = {"ann": 40, "eve": 30}
+            return 200, {}, [{"username": name, "access_level": level} for name, level in levels.items()]
         if method == "PUT":
             method = "PATCH"
         route = path.replace("/projects/group%2Fname/merge_requests/7/notes/", "/repos/o/r/issues/comments/")
@@ -259,7 +310,11 @@ class GitLabStandIn(StandIn):
         assert route != path, path
         answer = super().handle(method, route, data, {"Authorization": f"Bearer {self.token}"})
         if isinstance(answer[2], list):
-            notes = [{"id": e["id"], "body": e["body"], "author": {"username": e["user"]["login"]}} for e in answer[2]]
+            notes = [
+                {"id": e["id"], "body": e["body"], "author": {"username": e["user"]["login"]},
+                 "created_at": e["created_at"], "updated_at": e["updated_at"]}
+                for e in answer[2]
+            ]  # fmt: skip
             return answer[0], answer[1], notes
         return answer
 
@@ -277,6 +332,17 @@ def test_gitlab(monkeypatch, tmp_path):
             assert len(standin.comments) == len(texts)
             for stored, text in zip(standin.comments.values(), texts, strict=True):
                 assert text in stored["body"]
+
+
+@pytest.mark.parametrize(("login", "reason"), [("ann", "release week (ann, for 1a2b3c4)"), ("eve", "")])
+def test_gitlab_asks_maintainers(monkeypatch, capsys, login, reason):
+    standin = GitLabStandIn()
+    standin.put("/sizewell unblock 1a2b3c4 release week", login=login)
+    with served(standin) as base:
+        monkeypatch.setenv("CI_API_V4_URL", base)
+        monkeypatch.setenv("SIZEWELL_GITLAB_TOKEN", standin.token)
+        assert main([*REASON, "--forge", "gitlab", "--repository", "group/name"]) == 0
+    assert capsys.readouterr().out == f"{reason}\n"
 
 
 def test_a_node_that_is_gone_is_one_sentence(github):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sizewell.sizing.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from sizewell.policy.config import Config
+    from sizewell.policy.config import Config, Waiver
     from sizewell.policy.engine import Report
     from sizewell.preview.records import PolicyReport
     from sizewell.resources.recorded import Plan
@@ -42,6 +42,35 @@ def config_text(text: str, origin: str) -> Config:
     except yaml.YAMLError as error:
         raise UsageError(f"{origin}: cannot be read: {' '.join(str(error).split())}") from None
     return parse_config({} if data is None else data, origin)
+
+
+def differences(old: Config, new: Config) -> tuple[str, ...]:
+    """What a change of the policies' configuration says otherwise, one line each."""
+    lines = [] if old.profile == new.profile else [f"profile: {old.profile} -> {new.profile}"]
+    for word, before, after in (
+        ("level of", old.levels, new.levels),
+        ("level, where undetermined, of", old.undetermined, new.undetermined),
+    ):
+        for rule in sorted({*before, *after}):
+            for environment in sorted({*before.get(rule, {}), *after.get(rule, {})}):
+                was, now = (side.get(rule, {}).get(environment, "its own") for side in (before, after))
+                if was != now:
+                    lines.append(f"{word} {rule}{f' in {environment}' if environment else ''}: {was} -> {now}")
+    for rule in sorted({*old.settings, *new.settings}):
+        for name in sorted({*old.settings.get(rule, {}), *new.settings.get(rule, {})}):
+            was, now = (side.get(rule, {}).get(name, "its default") for side in (old.settings, new.settings))
+            if was != now:
+                lines.append(f"{name} of {rule}: {was} -> {now}")
+    lines += [f"waiver added: {_shown(waiver)}" for waiver in new.waivers if waiver not in old.waivers]
+    lines += [f"waiver taken out: {_shown(waiver)}" for waiver in old.waivers if waiver not in new.waivers]
+    if old.waiver_days_max != new.waiver_days_max:
+        lines.append(f"longest waiver: {old.waiver_days_max} -> {new.waiver_days_max} days")
+    return tuple(lines)
+
+
+def _shown(waiver: Waiver) -> str:
+    where = f" in {waiver.stack}" if waiver.stack else ""
+    return f"{waiver.rule} for {waiver.resource}{where} until {waiver.expires.isoformat()}: {waiver.reason}"
 
 
 def decision_of(root: Path, stack: str) -> Decision | None:

@@ -16,6 +16,8 @@ from sizewell.sizing.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sizewell.policy.config import Config
+    from sizewell.preview.guardrails import Limits
     from sizewell.preview.records import Preview
 
 DESCRIPTION = """Preview stacks: run-rate with floor, expected and ceiling, purchases, what is destroyed, policies.
@@ -52,6 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--guardrails", type=Path, metavar="FILE", help=f"limits on a change ({GUARDRAILS})")
     add("--unblock", default="", metavar="REASON", help="let a broken guardrail pass, with the reason on record")
     add("--policies", type=Path, metavar="FILE", help=f"policy configuration ({judging.DEFAULT_CONFIG})")
+    add("--judge", metavar="REF", help="take limits and policies from this git revision (default: that of --base)")
     add("--new-only", action="store_true", help="findings that the base has as well do not fail")
     add("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
     add("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
@@ -59,9 +62,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     gc.disable()  # importing provider modules makes millions of objects that live to the end: a tenth of the time
-    from sizewell.policy.config import DEFAULT_FILE
-    from sizewell.preview.base import file_at
-    from sizewell.preview.guardrails import NO_LIMITS, parse_limits, read_limits
     from sizewell.preview.pipeline import Request, run_preview, stacks_of
 
     root = Path.cwd() if args.plan else project.root()
@@ -71,23 +71,7 @@ def run(args: argparse.Namespace) -> int:
         path = getattr(args, flag)
         if path is not None and not path.is_file():
             raise UsageError(f"--{flag.replace('_', '-')}: {path}: no such file")
-    own = root / GUARDRAILS
-    limits = read_limits(args.guardrails or own) if args.guardrails or own.exists() else NO_LIMITS
-    settings = judging.config(args.policies, root)
-    judge: list[str] = []
-    if args.base and not args.unblock:  # who changes the judge is judged by the one that stood
-        for name, stated in ((GUARDRAILS, args.guardrails), (judging.DEFAULT_CONFIG, args.policies)):
-            text = None if stated else file_at(root, args.base, name)
-            if stated or text == _text(root / name):
-                continue
-            judge.append(
-                f"{name} changes here; the one of {args.base[:40]} judges until the change is approved or merged"
-            )
-            if name == GUARDRAILS:
-                limits = NO_LIMITS if text is None else parse_limits(_yaml(text, name), f"{name} at {args.base}")
-            else:
-                origin = f"{name} at {args.base}"
-                settings = judging.config(DEFAULT_FILE, root) if text is None else judging.config_text(text, origin)
+    limits, settings, judge = _judges(args, root)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress("reading the catalog") as tell:
         found = run_preview(
@@ -105,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
                 usage=args.usage,
                 discounts=args.discounts,
                 new_only=args.new_only,
-                judge=tuple(judge),
+                judge=judge,
                 policies=judging.for_preview(settings, root, on, judging.own_prices(args.usage, args.discounts)),
                 progress=tell,
             )
@@ -124,8 +108,71 @@ def run(args: argparse.Namespace) -> int:
     return found.exit_code
 
 
+# Where else a repository says how it is judged; files that are about other things are left out.
+_OTHER_JUDGES: Final = (".github/workflows", ".gitlab-ci.yml", "policy", "stacks/policy", "*CODEOWNERS")
+
+
+def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, tuple[str, ...]]:
+    """The limits and policies that judge, and what the change says of them otherwise.
+
+    Whoever changes the judge is judged by the one that stood, unless somebody lets the change pass.
+    """
+    from sizewell.policy.config import DEFAULT_FILE
+    from sizewell.preview import guardrails
+    from sizewell.preview.base import changed_files, file_at
+
+    own = root / GUARDRAILS
+    limits = guardrails.read_limits(args.guardrails or own) if args.guardrails or own.exists() else guardrails.NO_LIMITS
+    settings = judging.config(args.policies, root)
+    ref = args.judge or args.base
+    if not ref:
+        return limits, settings, ()
+    rows: list[str] = []
+    counts = (
+        f"let pass: {args.unblock}" if args.unblock else f"that of {ref[:40]} judges until it is let pass or merged"
+    )
+    name = _inside(root, args.guardrails or own)
+    text = file_at(root, ref, name) if name else None
+    if name and text is None and (root / name).is_file():  # the first limits only take away
+        rows.append(f"{name}: the base has no limits, so these judge")
+    elif name and text is not None and text != _text(root / name):
+        stood = guardrails.parse_limits(_yaml(text, name), f"{name} at {ref}")
+        rows += [f"{name}: {line} ({counts})" for line in guardrails.differences(stood, limits)]
+        limits = limits if args.unblock else stood
+    name = _inside(root, args.policies or root / judging.DEFAULT_CONFIG)
+    text = file_at(root, ref, name) if name else None
+    if name and text != _text(root / name):
+        origin = f"{name} at {ref}"
+        before = judging.config(DEFAULT_FILE, root) if text is None else judging.config_text(text, origin)
+        rows += [f"{name}: {line} ({counts})" for line in judging.differences(before, settings)]
+        settings = settings if args.unblock else before
+    for path in (args.usage, args.discounts, root / "catalog/rates.yaml"):
+        name = _inside(root, path) if path is not None else ""
+        if name and file_at(root, ref, name) != _text(root / name):
+            rows.append(f"{name}: what figures are made from changes; this preview uses it as it is here")
+    told = {row.partition(":")[0] for row in rows}
+    others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in told and _is_judge(root, path)]
+    rows += [f"{path}: what runs or owns the judge changes, and a person has to look at it" for path in others]
+    return limits, settings, tuple(rows)
+
+
+def _inside(root: Path, path: Path) -> str:
+    """The path below the project; "" where it lies outside, where no revision can have it."""
+    whole = path if path.is_absolute() else Path.cwd() / path
+    try:
+        return whole.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return ""
+
+
+def _is_judge(root: Path, path: str) -> bool:
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    name = path.rsplit("/", 1)[-1]
+    return name in ("CODEOWNERS", "PulumiPolicy.yaml") or "sizewell" in (_text(top / path) or "sizewell")
+
+
 def _text(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.is_file() else None
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
 
 
 def _yaml(text: str, origin: str) -> object:

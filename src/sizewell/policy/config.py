@@ -2,12 +2,14 @@
 
 `profile` says how much is asked (`accelerators`, `standard`, `strict`), and four sections say the rest: `levels` (rule
 to level, for all environments or by environment), `undetermined` (the level of a result that cannot be judged yet,
-where `up` judges it again), `parameters` (rule to its settings) and `waivers` (rule, resource, reason, last day). A
-project keeps its own as `policy/config.yaml`; where it has none, `default.yaml` holds.
+where `up` judges it again), `parameters` (rule to its settings) and `waivers` (rule, resource, reason, last day, which
+is at most `waiver_days_max` days ahead). A project keeps its own as `policy/config.yaml`; where it has none,
+`default.yaml` holds.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -40,7 +42,12 @@ ADVICE: Final = frozenset({
     "unpriced-resource",  # the preview judges what a change adds
     "vertex-endpoint-public",
 })  # fmt: skip
-_SECTIONS: Final = ("profile", "levels", "undetermined", "parameters", "waivers")
+_SECTIONS: Final = ("profile", "levels", "undetermined", "parameters", "waivers", "waiver_days_max")
+WAIVER_DAYS_MAX: Final = 180
+_REASON_WORDS_MIN: Final = 3
+_EMPTY_REASON: Final = re.compile(
+    r"^\W*(todo|tbd|fixme|wip|temporar\w*|later|none|n/?a|because|test(ing)?|ignore|skip)\b", re.IGNORECASE
+)
 _WAIVER_KEYS: Final = ("rule", "resource", "reason", "expires", "stack")
 
 
@@ -66,6 +73,7 @@ class Config:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     undetermined: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
+    waiver_days_max: int = WAIVER_DAYS_MAX  # from the day of judging: the last day of a waiver is no later
     profile: Profile = "strict"  # each rule at its own level
 
     def level(self, rule: Announcement, environment: str) -> Level:
@@ -119,9 +127,19 @@ def parse_config(
     undetermined = _levels("undetermined", data.get("undetermined") or {}, by_id, faults)
     settings = _settings(data.get("parameters") or {}, by_id, faults)
     waivers = _waivers(data.get("waivers") or [], by_id, faults)
+    longest = data.get("waiver_days_max", WAIVER_DAYS_MAX)
+    if wrong := mismatch(longest, {"type": "integer", "minimum": 1}):
+        faults.append(Fault(path="waiver_days_max", found=longest, allowed=wrong))
     if faults:
         raise ConfigError(faults, subject=origin)
-    return Config(levels=levels, settings=settings, undetermined=undetermined, waivers=waivers, profile=profile)
+    return Config(
+        levels=levels,
+        settings=settings,
+        undetermined=undetermined,
+        waivers=waivers,
+        waiver_days_max=longest,
+        profile=profile,
+    )
 
 
 def _levels(
@@ -231,6 +249,10 @@ def _waivers(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) 
             for key in ("rule", "resource", "reason")
             if not isinstance(entry.get(key), str) or not entry[key].strip()
         )
+        reason = entry.get("reason")
+        if isinstance(reason, str) and reason.strip() and not is_reason(reason):
+            allowed = f"why this resource may break the rule, in {_REASON_WORDS_MIN} words at least"
+            faults.append(Fault(path=f"{path}.reason", found=reason, allowed=allowed))
         if isinstance(entry.get("rule"), str) and entry["rule"] not in rules:
             faults.append(_unknown(path, entry["rule"], rules, "rule"))
         expires = _date(entry.get("expires"))
@@ -247,6 +269,16 @@ def _waivers(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) 
                 )
             )
     return tuple(waivers)
+
+
+def is_reason(text: str) -> bool:
+    """Whether a text can be a reason: some words, and not one that puts off.
+
+    >>> is_reason("moved by hand in May"), is_reason("x"), is_reason("todo: find out why")
+    (True, False, False)
+    """
+    words = [word for word in re.findall(r"\w+", text) if not word.isdigit()]
+    return len(words) >= _REASON_WORDS_MIN and not _EMPTY_REASON.match(text)
 
 
 def _date(value: Any) -> date | None:
@@ -324,6 +356,12 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
                     if rule.parameters
                 },
             },
+            "waiver_days_max": {
+                "type": "integer",
+                "minimum": 1,
+                "default": WAIVER_DAYS_MAX,
+                "description": "how many days ahead the last day of a waiver may lie",
+            },
             "waivers": {
                 "type": "array",
                 "items": {
@@ -333,7 +371,7 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
                     "properties": {
                         "rule": {"enum": [rule.id for rule in rules]},
                         "resource": {"type": "string", "minLength": 1},
-                        "reason": {"type": "string", "minLength": 1},
+                        "reason": {"type": "string", "minLength": 1, "description": "why, in three words at least"},
                         "expires": {"type": "string", "format": "date"},
                         "stack": {"type": "string"},
                     },

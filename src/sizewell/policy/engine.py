@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Final, Literal
 
 from sizewell.policy.config import Config, Waiver
@@ -80,7 +80,7 @@ def evaluate(
     results: list[Result] = []
     passed = 0
     ran = 0
-    waivers = _Waivers(config.waivers, facts, on)
+    waivers = _Waivers(config, facts, on)
     for rule in rules:
         level = config.level(rule, facts.environment)
         if level == "disabled" or (rule.evaluator_only and not evaluator):
@@ -192,8 +192,9 @@ def _of_accelerators(results: list[Result], facts: StackFacts) -> list[Result]:
 class _Waivers:
     """The waivers of a configuration against one stack: which still hold, and which are faults themselves."""
 
-    def __init__(self, waivers: tuple[Waiver, ...], facts: StackFacts, on: date) -> None:
-        self._waivers = [waiver for waiver in waivers if waiver.concerns(facts.stack)]
+    def __init__(self, config: Config, facts: StackFacts, on: date) -> None:
+        self._waivers = [waiver for waiver in config.waivers if waiver.concerns(facts.stack)]
+        self._latest = on + timedelta(days=config.waiver_days_max)
         self._facts = facts
         self._on = on
 
@@ -201,7 +202,7 @@ class _Waivers:
         for waiver in self._waivers:
             if (
                 waiver.rule == result.rule
-                and waiver.expires >= self._on
+                and self._on <= waiver.expires <= self._latest
                 and _matches(waiver, result.urn, result.resource)
             ):
                 return Result(
@@ -225,6 +226,13 @@ class _Waivers:
                     waiver,
                     f"the waiver of {waiver.rule} for {waiver.resource} expired on {waiver.expires.isoformat()}",
                     "mend the resource, or renew the waiver with a reason",
+                )
+            elif waiver.expires > self._latest:
+                yield _fault(
+                    waiver,
+                    f"the waiver of {waiver.rule} for {waiver.resource} holds until {waiver.expires.isoformat()}: a"
+                    f" waiver ends by {self._latest.isoformat()} at the latest, so it does not hold at all",
+                    f"let it expire by {self._latest.isoformat()}, and renew it then if the reason still stands",
                 )
             elif waiver.resource != "stack" and not any(_matches(waiver, r.urn, r.name) for r in resources):
                 yield _fault(

@@ -81,6 +81,16 @@ def file_at(project: Path, ref: str, path: str) -> str | None:
     return shown.stdout if shown.returncode == 0 else None
 
 
+def changed_files(project: Path, ref: str, *paths: str) -> tuple[str, ...]:
+    """Files under `paths` of the repository (from its top) that differ from a revision, its own new ones included."""
+    top = _git(project, "rev-parse", "--show-toplevel").stdout.strip()
+    if not top:
+        return ()
+    differing = _git(Path(top), "diff", "--name-only", "--end-of-options", ref, "--", *paths).stdout.splitlines()
+    new = _git(Path(top), "ls-files", "--others", "--exclude-standard", "--", *paths).stdout.splitlines()
+    return tuple(sorted({*differing, *new}))
+
+
 def _remove_abandoned(repository: Path) -> None:
     """Worktrees of runs that were killed outright: their process is gone, so nobody uses them."""
     listed = _git(repository, "worktree", "list", "--porcelain").stdout

@@ -1,10 +1,11 @@
 """The comment step of CI: put the preview into the pull request, in place, and keep quiet where nobody would miss it.
 
     python -m sizewell.preview.comment post --repository OWNER/NAME --number 7 --body comment.md
-    python -m sizewell.preview.comment reason --repository OWNER/NAME --number 7
+    python -m sizewell.preview.comment reason --repository OWNER/NAME --number 7 --commit SHA --requested-by ANN
 
-The token comes from GITHUB_TOKEN (GitHub) or SIZEWELL_GITLAB_TOKEN (GitLab, with --forge gitlab). A token that may not
-write, as on a pull request from a fork, is no error: the preview is in the job's summary all the same.
+The token comes from GITHUB_TOKEN (GitHub) or SIZEWELL_GITLAB_TOKEN (GitLab, with --forge gitlab). Without one, or where
+--read-only says that it may not write, as on a pull request from a fork, nothing is commented and nothing fails: the
+preview is in the job's summary all the same. Any other refusal is an error.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -21,8 +22,15 @@ from typing import Final, Literal
 from sizewell.preview.forges import Comment, Forge, GitHub, GitLab, Http, NotAllowedError, TooLongError
 from sizewell.sizing.errors import ServiceError, SizewellError, UsageError
 
-MARKER: Final = re.compile(r"<!-- sizewell:stacks?=[^>]*?(?P<warned> warned)? -->\s*\Z")
-UNBLOCK: Final = re.compile(r"^/sizewell unblock (?P<reason>\S.{3,300})$", re.MULTILINE)
+
+class NoTokenError(Exception):
+    """There is nothing to write with."""
+
+
+MARKER: Final = re.compile(
+    r"<!-- sizewell:stacks?=[^>]*?(?: project=(?P<project>[^ >]+))?(?P<warned> warned)? -->\s*\Z"
+)
+UNBLOCK: Final = re.compile(r"^/sizewell unblock (?P<commit>[0-9a-f]{7,40}) (?P<reason>\S.{3,300})$", re.MULTILINE)
 SETTLED: Final = "The change that this comment warned of is no longer in this pull request."
 SHORT: Final = 2_000  # characters that are tried where a forge calls the whole too long
 
@@ -41,7 +49,7 @@ def steps_for(comments: Iterable[Comment], body: str, author: str) -> tuple[Step
     A preview that warns is created or updated in place. One that does not is not worth a comment: an old one that
     never warned is deleted, one that did is updated, so that its reader sees the change of mind, and hidden.
     """
-    ours = [comment for comment in comments if comment.author == author and MARKER.search(comment.body)]
+    ours = [comment for comment in comments if comment.author == author and _same_project(comment.body, body)]
     warns = _warned(body)
     first, rest = (ours[0], ours[1:]) if ours else (None, [])
     steps = [Step("delete", comment) for comment in rest]
@@ -53,6 +61,12 @@ def steps_for(comments: Iterable[Comment], body: str, author: str) -> tuple[Step
     if _warned(first.body):
         return (*steps, Step("update", first), Step("hide", first))
     return tuple(steps) if SETTLED in first.body else (*steps, Step("delete", first))
+
+
+def _same_project(stands: str, body: str) -> bool:
+    """Whether a comment is of the project of `body`; one of an older release does not say which."""
+    old, new = MARKER.search(stands), MARKER.search(body)
+    return old is not None and new is not None and old["project"] in (None, new["project"])
 
 
 def _warned(body: str) -> bool:
@@ -78,9 +92,10 @@ def shortened(body: str) -> str:
     return f"{head}\n\nLeft out: too long for one comment; all of it is in the job's summary.\n\n{marker}\n"
 
 
-def post(forge: Forge, body: str, author: str) -> tuple[Step, ...]:
+def post(forge: Forge, body: str) -> tuple[Step, ...]:
     """Bring the forge's comments in line with `body`; returns what was done."""
-    steps = steps_for(forge.comments(), body, author)
+    standing = [comment for comment in forge.comments() if MARKER.search(comment.body)]
+    steps = steps_for(standing, body, forge.author if standing else "")
     text = body if _warned(body) else settled(body)
     for step in steps:
         if step.do in ("create", "update"):
@@ -100,33 +115,52 @@ def _write(forge: Forge, step: Step, text: str) -> None:
         forge.update(step.comment, text)
 
 
-def reason_of(comments: Iterable[Comment]) -> str:
-    """The last reason that somebody with rights in the repository gave to let a broken guardrail pass, with the name.
+def reason_of(
+    comments: Iterable[Comment], *, commit: str, requested_by: str, may_approve: Callable[[str], bool]
+) -> str:
+    """The last reason that somebody gave to let this commit pass, with the name; "" where nobody did.
 
-    A comment with the line `/sizewell unblock REASON` is the record.
+    A comment with the line `/sizewell unblock COMMIT REASON` is the record. It holds for that commit alone, is given by
+    somebody with the right to, who is not whoever asks for the change, and counts as it was written: an edited one may
+    have another author.
     """
     reason = ""
     for comment in comments:
-        found = UNBLOCK.search(comment.body.replace("\r", ""))
-        if found is not None and comment.trusted:
-            reason = f"{found['reason'].strip()} ({comment.author})"
+        match = UNBLOCK.search(comment.body.replace("\r", ""))
+        if match is None or comment.edited or not commit.startswith(match["commit"]):
+            continue
+        if comment.author and comment.author != requested_by and may_approve(comment.author):
+            reason = f"{match['reason'].strip()} ({comment.author}, for {commit[:7]})"
     return reason
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; 0 also where the token may not write, 69 where the forge fails."""
+    """Entry point; 0 also where a token is not meant to write, 69 where the forge refuses or fails."""
     parser = argparse.ArgumentParser(prog="python -m sizewell.preview.comment", description=__doc__.partition("\n")[0])
     parser.add_argument("action", choices=("post", "reason"))
     parser.add_argument("--forge", choices=("github", "gitlab"), default="github")
     parser.add_argument("--repository", required=True, help="OWNER/NAME, or GitLab's project id or path")
     parser.add_argument("--number", required=True, type=int, help="of the pull or merge request")
     parser.add_argument("--body", type=Path, help="the comment, as `sizewell preview --format markdown` wrote it")
+    parser.add_argument("--read-only", action="store_true", help="the token may not write, as on a fork's pull request")
+    parser.add_argument("--commit", default="", help="the newest commit of the pull request: an approval holds for it")
+    parser.add_argument("--requested-by", default="", help="who opened the pull request, and so approves nothing")
     args = parser.parse_args(arguments)
     try:
         return _run(args)
-    except NotAllowedError as error:
-        print(f"no comment: the token may not write to this pull request ({error})", file=sys.stderr)
+    except NoTokenError:
+        print("no comment: there is no token; the preview is in the job's summary", file=sys.stderr)
         return 0
+    except NotAllowedError as error:
+        if args.read_only:
+            print(f"no comment: the token may not write to this pull request ({error})", file=sys.stderr)
+            return 0
+        print(
+            f"sizewell: the forge refuses the comment ({error})\n"
+            "  fix: give the job `pull-requests: write` (GitHub), or the token the scope `api` (GitLab)",
+            file=sys.stderr,
+        )
+        return ServiceError.exit_code
     except SizewellError as error:
         print(f"sizewell: {error}", file=sys.stderr)
         return error.exit_code
@@ -135,7 +169,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     forge = _forge(args)
     if args.action == "reason":
-        print(reason_of(forge.comments()))
+        if not args.commit:
+            raise UsageError("reason needs --commit SHA: an approval holds for one commit")
+        print(
+            reason_of(
+                forge.comments(),
+                commit=args.commit,
+                requested_by=args.requested_by,
+                may_approve=forge.may_approve,
+            )
+        )
         return 0
     if args.body is None:
         raise UsageError("post needs --body FILE")
@@ -145,7 +188,7 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.body}: cannot be read: {error.strerror}") from None
     if not MARKER.search(body):
         raise UsageError(f"{args.body}: not a comment of sizewell preview: its last line has no marker")
-    steps = post(forge, body, forge.author)
+    steps = post(forge, body)
     print(", ".join(step.do for step in steps) or "nothing to do", file=sys.stderr)
     return 0
 
@@ -160,7 +203,7 @@ def _forge(args: argparse.Namespace) -> GitHub | GitLab:
         base = os.environ.get("GITHUB_API_URL", "https://api.github.com")
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
     if not token:
-        raise NotAllowedError("no token")
+        raise NoTokenError
     if not base.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
         raise ServiceError(f"{base}: the token is sent over https only")
     http = Http(base=base.rstrip("/"), headers=headers)

@@ -20,6 +20,7 @@ from sizewell.sizing.errors import ServiceError
 
 _PASSING: Final = {429, 500, 502, 503, 504}
 _PAGE: Final = 100
+_MAINTAINER: Final = 40  # GitLab's number for that role; an owner has 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Comment:
     id: int
     body: str
     author: str
-    trusted: bool = False  # written by an owner, a member or a collaborator
+    edited: bool = False  # somebody has changed it since: perhaps not its author
     node: str = ""
 
 
@@ -44,7 +45,10 @@ class NotAllowedError(Exception):
 class Forge(Protocol):
     """What the comment step needs of a forge."""
 
+    @property
+    def author(self) -> str: ...
     def comments(self) -> Iterator[Comment]: ...
+    def may_approve(self, author: str) -> bool: ...
     def create(self, body: str) -> None: ...
     def update(self, comment: Comment, body: str) -> None: ...
     def delete(self, comment: Comment) -> None: ...
@@ -131,8 +135,7 @@ def _refusal(status: int, text: str, method: str, path: str) -> Exception:
 class GitHub:
     """Comments of one pull request."""
 
-    def __init__(self, http: Http, repository: str, number: int, *, author: str = "github-actions[bot]") -> None:
-        self.author = author
+    def __init__(self, http: Http, repository: str, number: int) -> None:
         self._http = http
         self._repository = "/".join(urllib.parse.quote(part, safe="") for part in repository.split("/"))
         self._number = number
@@ -147,12 +150,28 @@ class GitHub:
                     id=int(each["id"]),
                     body=each.get("body") or "",
                     author=(each.get("user") or {}).get("login", ""),
-                    trusted=each.get("author_association") in ("OWNER", "MEMBER", "COLLABORATOR"),
+                    edited=each.get("created_at") != each.get("updated_at"),
                     node=each.get("node_id", ""),
                 )
             if len(found) < _PAGE:
                 return
             page += 1
+
+    @property
+    def author(self) -> str:
+        """Under which name the token writes: a job's, a GitHub App's or a person's."""
+        answer = self._http.call("POST", "/graphql", {"query": "query { viewer { login } }"})
+        name = ((answer or {}).get("data") or {}).get("viewer") or {}
+        return str(name.get("login") or "github-actions[bot]")
+
+    def may_approve(self, author: str) -> bool:
+        """Whether somebody may write to the repository."""
+        path = f"/repos/{self._repository}/collaborators/{urllib.parse.quote(author, safe='')}/permission"
+        try:
+            found = self._http.call("GET", path) or {}
+        except (NotAllowedError, ServiceError):
+            return False
+        return found.get("permission") in ("admin", "write")
 
     def create(self, body: str) -> None:
         self._http.call("POST", f"/repos/{self._repository}/issues/{self._number}/comments", {"body": body})
@@ -181,19 +200,37 @@ class GitLab:
 
     def __init__(self, http: Http, project: str, number: int) -> None:
         self._http = http
-        self._notes = f"/projects/{urllib.parse.quote(project, safe='')}/merge_requests/{number}/notes"
-        self.author = str((http.call("GET", "/user") or {}).get("username", ""))
+        self._project = f"/projects/{urllib.parse.quote(project, safe='')}"
+        self._notes = f"{self._project}/merge_requests/{number}/notes"
+
+    @property
+    def author(self) -> str:
+        """Under which name the token writes."""
+        return str((self._http.call("GET", "/user") or {}).get("username", ""))
 
     def comments(self) -> Iterator[Comment]:
         page = 1
         while True:
             found = self._http.call("GET", f"{self._notes}?sort=asc&per_page={_PAGE}&page={page}") or []
             for each in found:
-                author = (each.get("author") or {}).get("username", "")
-                yield Comment(id=int(each["id"]), body=each.get("body") or "", author=author)
+                yield Comment(
+                    id=int(each["id"]),
+                    body=each.get("body") or "",
+                    author=(each.get("author") or {}).get("username", ""),
+                    edited=each.get("created_at") != each.get("updated_at"),
+                )
             if len(found) < _PAGE:
                 return
             page += 1
+
+    def may_approve(self, author: str) -> bool:
+        """Whether somebody is a maintainer or an owner of the project."""
+        query = urllib.parse.urlencode({"query": author, "per_page": _PAGE})
+        try:
+            members = self._http.call("GET", f"{self._project}/members/all?{query}") or []
+        except (NotAllowedError, ServiceError):
+            return False
+        return any(each.get("username") == author and each.get("access_level", 0) >= _MAINTAINER for each in members)
 
     def create(self, body: str) -> None:
         self._http.call("POST", self._notes, {"body": body})

@@ -47,6 +47,32 @@ class Limits:
 NO_LIMITS: Final = Limits()
 
 
+def differences(old: Limits, new: Limits) -> tuple[str, ...]:
+    """What a change of the limits says otherwise, one line each.
+
+    >>> differences(parse_limits({"increase": {"percent": 20}}), parse_limits({"increase": {"percent": 90}}))
+    ('increase.percent: 20 -> 90',)
+    """
+    old_budgets, new_budgets = ({**side.budgets, "total": side.total_budget} for side in (old, new))
+    pairs: list[tuple[str, object, object]] = [
+        ("increase.usd_per_month", old.increase_usd, new.increase_usd),
+        ("increase.percent", old.increase_percent, new.increase_percent),
+        ("total_increase.usd_per_month", old.total_increase_usd, new.total_increase_usd),
+        ("total_increase.percent", old.total_increase_percent, new.total_increase_percent),
+        *(
+            (f"budgets.{name}", old_budgets.get(name), new_budgets.get(name))
+            for name in sorted({*old_budgets, *new_budgets})
+        ),
+        ("silent_below_usd_per_month", old.silent_below, new.silent_below),
+        ("judge", ", ".join(old.judged), ", ".join(new.judged)),
+    ]
+    return tuple(
+        f"{name}: {'none' if was is None else was} -> {'none' if now is None else now}"
+        for name, was, now in pairs
+        if was != now
+    )
+
+
 def read_limits(path: Path) -> Limits:
     """Read a guardrails file; ConfigError names every fault with its path."""
     import yaml

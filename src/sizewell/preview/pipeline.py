@@ -265,7 +265,7 @@ def _own_catalog(root: Path) -> Any:
 
 def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> records.Stack:
     if head is not None and head.after is None:
-        return failed_stack(name, request.root.name, head.failed)
+        return failed_stack(name, _project(request.root), head.failed)
     before, label, failed = _before(request, name, head, base)
     if head is not None and head.after is not None:
         gone, after = False, head.after
@@ -310,6 +310,17 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
             "ownership": ownership_of(decision, pricing.catalog, request.on),
         }
     return result.model_copy(update=reasons)
+
+
+def _project(root: Path) -> str:
+    """The project's name as Pulumi.yaml says it, else the folder's."""
+    import yaml
+
+    try:
+        stated = yaml.safe_load((root / "Pulumi.yaml").read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError):
+        return root.name
+    return str(stated.get("name") or root.name) if isinstance(stated, Mapping) else root.name
 
 
 def _before(request: Request, name: str, head: _Head | None, base: _Base | None) -> tuple[Plan | None, str, str]:

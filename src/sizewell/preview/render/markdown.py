@@ -227,4 +227,8 @@ def _foot(preview: records.Preview) -> str:
 
 def _marker(preview: records.Preview, names: str) -> str:
     kind = f"{MARKER}={marker(names)}" if len(preview.stacks) == 1 else f"{MARKER}s={len(preview.stacks)}"
-    return f"{kind}{'' if preview.silent else ' warned'} -->"
+    projects = "+".join(
+        dict.fromkeys(marker(stack.project).replace(" ", "-") for stack in preview.stacks if stack.project)
+    )
+    project = f" project={projects}" if projects else ""
+    return f"{kind}{project}{'' if preview.silent else ' warned'} -->"
