@@ -8,8 +8,17 @@ if [[ -n "${PROJECT_PYTHON:-}" ]]; then # relative to the project; a virtual env
 fi
 
 case "$1" in
+  key)
+    # An environment is reused where its path, its interpreter and what is installed in it are the same.
+    version="$(python3 -c 'import platform, sys; print(sys.prefix, platform.platform(), sys.version)')"
+    digest="$(printf '%s\n' "$HERE" "$version" | cat - "$HERE"/requirements/*.txt "$HERE/pyproject.toml" | sha256sum)"
+    printf 'key=sizewell-%s\n' "${digest%% *}" >> "$GITHUB_OUTPUT"
+    ;;
+
   setup)
     if [[ -z "${PROJECT_PYTHON:-}" ]]; then
+      # the checkout is newer than what the cache brought back, which was made of the same files
+      [[ "${CACHE_HIT:-}" != true || ! -e "$HERE/.venv/.setup-done" ]] || touch "$HERE/.venv/.setup-done"
       make --quiet -C "$HERE" setup
     else
       "$bin/python" -m pip install --quiet --disable-pip-version-check "$HERE"
@@ -36,6 +45,7 @@ case "$1" in
     elif [[ -n "${BASE:-}" ]]; then
       options+=("--base=$BASE")
     fi
+    [[ "${CHECK_DECISIONS:-true}" != true ]] || options+=("--check-decisions")
     [[ "${NEW_ONLY:-false}" != true ]] || options+=("--new-only")
     [[ -z "${GUARDRAILS:-}" ]] || options+=("--guardrails=$GUARDRAILS")
     [[ -z "${USAGE:-}" ]] || options+=("--usage=$USAGE")
@@ -66,7 +76,7 @@ case "$1" in
     ;;
 
   *)
-    echo "usage: $0 reason | preview | comment | result" >&2
+    echo "usage: $0 key | setup | reason | preview | comment | result" >&2
     exit 64
     ;;
 esac

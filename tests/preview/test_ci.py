@@ -189,31 +189,101 @@ def test_what_a_pull_request_chose_is_never_run(repository, tmp_path):
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_gitlab_template_runs(repository, tmp_path):
+@pytest.fixture
+def gitlab(repository, tmp_path):
+    """Runs the template's job and returns how it ended and what stands in the merge request."""
     job = load(GITLAB)["cost-preview"]
     assert job["rules"] == [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}]
     base = git(repository.root, "rev-parse", "HEAD")
-    tool = tmp_path / "tool"  # stands for the repository that the template clones
+    tool = tmp_path / "tool"  # stands for the repository that the template fetches
     tool.mkdir()
     git(tool, "init", "-q", "-b", "main")
-    (tool / "Makefile").write_text("setup:\n\t@ln -s $(REAL) .venv\n")
+    (tool / "Makefile").write_text("setup: .venv/.setup-done\n.venv/.setup-done: Makefile\n\t@ln -sfn $(REAL) .venv\n")
     git(tool, "add", ".")
     git(tool, "commit", "-qm", "x")
     standin = GitLabStandIn()
-    with served(standin) as address:
-        done = subprocess.run(
-            ["bash", "-c", job["script"][0]], cwd=repository.root, capture_output=True, text=True, check=False, timeout=120,
-            env={**os.environ, "CI_BUILDS_DIR": str(tmp_path), "CI_JOB_ID": "1", "CI_JOB_TOKEN": "t", "CI_SERVER_HOST": "gl",
-                 "SIZEWELL_PROJECT": "a/b", "SIZEWELL_COMMIT": git(tool, "rev-parse", "HEAD"), "SIZEWELL_STACKS": "dev",
-                 "CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "CI_PROJECT_ID": "group/name", "CI_MERGE_REQUEST_IID": "7",
-                 "CI_API_V4_URL": address, "SIZEWELL_GITLAB_TOKEN": standin.token, "REAL": sys.prefix,
-                 "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{tool}.insteadOf",
-                 "GIT_CONFIG_VALUE_0": "https://gitlab-ci-token:t@gl/a/b.git"},
-        )  # fmt: skip
+
+    def run(**variables):
+        with served(standin) as address:
+            done = subprocess.run(
+                ["bash", "-c", job["script"][0]], cwd=repository.root, capture_output=True, text=True, check=False, timeout=120,
+                env={**os.environ, **{name: str(value) for name, value in load(GITLAB)["variables"].items()},
+                     "CI_PROJECT_DIR": str(repository.root), "CI_JOB_TOKEN": "t", "CI_SERVER_HOST": "gl",
+                     "SIZEWELL_PROJECT": "a/b", "SIZEWELL_COMMIT": git(tool, "rev-parse", "HEAD"), "SIZEWELL_STACKS": "dev",
+                     "CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "CI_PROJECT_ID": "group/name", "CI_MERGE_REQUEST_IID": "7",
+                     "CI_COMMIT_SHA": "1a2b3c4" + 33 * "0", "GITLAB_USER_LOGIN": "mallory",
+                     "CI_API_V4_URL": address, "SIZEWELL_GITLAB_TOKEN": standin.token, "REAL": sys.prefix,
+                     "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{tool}.insteadOf",
+                     "GIT_CONFIG_VALUE_0": "https://gitlab-ci-token:t@gl/a/b.git", **variables},
+            )  # fmt: skip
+        return done, standin
+
+    return run
+
+
+def test_gitlab_template_runs(repository, gitlab):
+    done, standin = gitlab()
     (note,) = standin.comments.values()
     assert note["body"] == (repository.root / "sizewell-preview/preview.md").read_text()
     told = json.loads((repository.root / "sizewell-preview/preview.json").read_text())
     assert done.returncode == told["exit_code"], done.stderr
+
+
+def test_gitlab_takes_a_plan_and_an_approval(repository, gitlab):
+    plan = Path(__file__).parent / "fixtures/preview-change-sames.json"
+    (repository.root / "plan.json").write_bytes(plan.read_bytes())
+    (repository.root / "stacks/__main__.py").unlink()  # nothing that Python could evaluate
+    (repository.root / "stacks/config/guardrails.yaml").write_text("budgets: {total: 1}\n")
+    options = {"SIZEWELL_PLAN": "plan.json", "SIZEWELL_STACKS": "", "SIZEWELL_NEW_ONLY": "true"}
+    done, standin = gitlab(**options)
+    assert done.returncode in (1, 2), done.stderr  # a policy may fail as well, and is said first
+    standin.put("/sizewell unblock 1a2b3c4 release week", login="ann")
+    gitlab(**options)
+    told = json.loads((repository.root / "sizewell-preview/preview.json").read_text())
+    assert told["provenance"]["engine"] == "pulumi"
+    assert [rail["unblocked"] for rail in told["guardrails"] if rail["broken"]] == ["release week (ann, for 1a2b3c4)"]
+
+
+def test_what_the_cache_brought_back_is_not_made_again(repository, tmp_path):
+    place = tmp_path / "action"
+    (place / "requirements").mkdir(parents=True)
+    (place / ".venv").mkdir()
+    (place / ".venv/.setup-done").touch()
+    os.utime(place / ".venv/.setup-done", (0, 0))
+    (place / "requirements/dev.txt").write_text("a==1\n")
+    (place / "pyproject.toml").write_text("")
+    (place / "Makefile").write_text(
+        "setup: .venv/.setup-done\n.venv/.setup-done: requirements/dev.txt\n\t@echo made >> made\n"
+    )
+    common = {"HERE": str(place)}
+    assert script(repository, "setup", tmp_path, **common, CACHE_HIT="true")[0].returncode == 0
+    assert not (place / "made").exists()
+    os.utime(place / ".venv/.setup-done", (0, 0))
+    assert script(repository, "setup", tmp_path, **common, CACHE_HIT="false")[0].returncode == 0
+    assert (place / "made").exists()
+    keys = [script(repository, "key", tmp_path, **common)[1]["key"]]
+    keys.append(script(repository, "key", tmp_path, **common)[1]["key"])
+    (place / "requirements/dev.txt").write_text("a==2\n")
+    keys.append(script(repository, "key", tmp_path, **common)[1]["key"])
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_spec_that_was_edited_without_deciding_again_is_said(repository, tmp_path):
+    folder = repository.root / "stacks/decisions"
+    folder.mkdir()
+    decision = ROOT / "stacks/decisions/dev-aws.json"
+    (folder / "dev.json").write_text(decision.read_text().replace('"stack": "dev-aws"', '"stack": "dev"'))
+    specs = repository.root / "stacks/specs/dev"
+    specs.mkdir(parents=True)
+    (specs / "chat.yaml").write_text(
+        "name: chat\nkind: inference\nmodel: meta-llama/Llama-3.1-8B\ntraffic: {rps: 400, input_tokens: 1500, output_tokens: 300}\n"
+    )
+    base = git(repository.root, "rev-parse", "HEAD")
+    _, outputs, summary = script(repository, "preview", tmp_path, BASE=base, STACKS="dev")
+    assert "**Decision out of date**: dev: " in summary
+    assert outputs["exit-code"] != "0"
+    _, _, summary = script(repository, "preview", tmp_path, BASE=base, STACKS="dev", CHECK_DECISIONS="false")
+    assert summary.count("Decision out of date") == 1  # of the run before
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -32,7 +32,7 @@ EXAMPLES = """examples:
   sizewell preview --plan plan.json               from `pulumi preview --json`, of any program
 
 exit code: 0 fine, 1 a policy failed, 2 over a budget or guardrail, 3 something is unpriced,
-4 prices too old (--max-age), 64 wrong usage or file, 69 a program failed
+4 prices too old (--max-age) or a decision out of date (--check-decisions), 64 wrong usage or file, 69 a program failed
 """
 FORMATS: Final = ("terminal", "markdown", "json", "html", "focus")
 _PIECE: Final = 1 << 20
@@ -56,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--policies", type=Path, metavar="FILE", help=f"policy configuration ({judging.DEFAULT_CONFIG})")
     add("--judge", metavar="REF", help="take limits and policies from this git revision (default: that of --base)")
     add("--new-only", action="store_true", help="findings that the base has as well do not fail")
+    add("--check-decisions", action="store_true", help="exit 4 if a spec no longer leads to its committed decision")
     add("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
     add("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
 
@@ -94,6 +95,13 @@ def run(args: argparse.Namespace) -> int:
                 progress=tell,
             )
         )
+    if args.check_decisions and not args.plan:
+        from sizewell.cli.size import out_of_date
+
+        old = out_of_date(root, [stack.stack for stack in found.stacks])
+        if old:
+            code = {"exit_code": 4, "exit_reason": f"decision of {old[0]}"} if found.exit_code == 0 else {}
+            found = found.model_copy(update={"decisions": old, "silent": False, **code})
     pieces = _rendered(found, args.format)
     if args.output is not None:
         try:

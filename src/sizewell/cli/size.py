@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sizewell.cli import output, project
 from sizewell.cli.answers import document, exit_code, is_decision, iso_date, max_age_s, read_all, size_all
-from sizewell.sizing.errors import DecisionError, UsageError
+from sizewell.sizing.errors import DecisionError, SizewellError, UsageError
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -212,6 +212,27 @@ def _check(args: argparse.Namespace) -> int:
         print("\nto accept: sizewell size --stack STACK, review the change, commit it", file=sys.stderr)
     today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     return 4 if _age(catalog, today, max_age_s(args.max_age)) or stale else 0
+
+
+def out_of_date(root: Path, stacks: Sequence[str]) -> tuple[str, ...]:
+    """Decisions of these stacks that would come out otherwise from the specs as they stand, in one sentence each."""
+    from sizewell.sizing.catalog import load
+
+    catalog, told = load(), []
+    for stack in stacks:
+        path = root / "stacks/decisions" / f"{stack}.json"
+        if not path.exists():
+            continue
+        try:
+            verdict = _verdict(path, (), root, catalog)
+        except SizewellError as error:
+            verdict = Verdict(stack, "cannot be checked", (str(error).partition("\n")[0],))
+        if verdict.state != "in order":
+            changes = "; ".join(" ".join(change.split()) for change in verdict.changes[:3])
+            told.append(
+                f"{stack}: {verdict.state}: {changes}; decide with `sizewell size --stack {stack}` and commit it"
+            )
+    return tuple(told)
 
 
 def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) -> Verdict:

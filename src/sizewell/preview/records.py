@@ -303,7 +303,8 @@ class Preview(_Record):
     prices_moved_usd_per_month: Decimal | None = None
     guardrails: tuple[Guardrail, ...] = ()
     provenance: Provenance
-    judge: tuple[str, ...] = ()  # files of the change that would judge it: those of the base did
+    judge: tuple[str, ...] = ()  # what the change says otherwise of what judges it
+    decisions: tuple[str, ...] = ()  # of `size --check`: those that their specs no longer lead to
     silent: bool
     exit_code: int
     exit_reason: str = ""

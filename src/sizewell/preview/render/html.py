@@ -73,6 +73,8 @@ def _alerts(preview: records.Preview) -> Iterator[str]:
         failed = stack.policies.failed if stack.policies else ()
         told += [f"Policy {each.policy} failed: {each.component} {each.message}".replace("  ", " ") for each in failed]
     told += [f"Over the limit: {line}" for line in text.broken(preview.guardrails)]
+    told += [f"The judge changes: {line}" for line in preview.judge]
+    told += [f"Decision out of date: {line}" for line in preview.decisions]
     if told:
         yield f'<div class="alert" role="note"><ul>{"".join(f"<li>{escape(line)}</li>" for line in told)}</ul></div>'
 

@@ -15,6 +15,7 @@ from sizewell.preview.render.folds import folds_of, provenance_alone
 
 LIMIT = 65_536  # characters of a comment on GitHub
 MARKER = "<!-- sizewell:stack"
+MOST_ROWS = 12  # of changes of the judge, before they are counted
 
 
 def render(preview: records.Preview, *, limit: int = LIMIT) -> str:
@@ -88,8 +89,12 @@ def _headlines(preview: records.Preview) -> Iterator[str]:
             yield f"**Policy failed**: {code(finding.policy)}{where}: {words(finding.message)}  "
     for rail in text.broken(preview.guardrails):
         yield f"**Over the limit**: {words(rail)}  "
-    for line in preview.judge:
+    for line in preview.judge[:MOST_ROWS]:
         yield f"**The judge changes**: {words(line)}  "
+    if len(preview.judge) > MOST_ROWS:
+        yield f"**The judge changes** in {len(preview.judge) - MOST_ROWS} more ways  "
+    for line in preview.decisions:
+        yield f"**Decision out of date**: {words(line)}  "
     old = text.old_prices(preview)
     yield _counts(preview) + ("  " if old else "")
     if old:

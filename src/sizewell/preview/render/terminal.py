@@ -51,6 +51,8 @@ def _headline(console: Console, preview: records.Preview) -> None:
         console.print(Text(f"{moved[0].upper()}{moved[1:]}"))
     for judge in preview.judge:
         console.print(Text(f"The judge changes: {_plain(judge)}", style="red"))
+    for decision in preview.decisions:
+        console.print(Text(f"Decision out of date: {_plain(decision)}", style="red"))
     old = text.old_prices(preview)
     if old:
         console.print(Text(_plain(old), style="yellow"))
