@@ -21,7 +21,8 @@ def web_port_from_world(facts: StackFacts, _: Parameters) -> StackVerdicts:
     """
     accelerated = either(
         False,
-        *(fact.accelerated for fact in (*facts.pools, *facts.endpoints, *facts.notebooks)),
+        *(pool.accelerated for pool in facts.pools),
+        *(service.accelerated for services in (facts.endpoints, facts.notebooks) for service in services),
         *(UNKNOWN if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators) for pods in facts.pods),
     )
     doors = [door for door in facts.openings if door.direction == "ingress" and door.ports in {*WEB_PORTS, UNKNOWN, ""}]

@@ -188,7 +188,7 @@ def stop_event(graph: Graph, machine: RecordedResource) -> Flag:
     flags: list[Flag] = []
     for schedule in graph.of(SCHEDULER):
         state = schedule.inputs.get("state")
-        on: Flag = UNKNOWN if state is UNKNOWN else state != "DISABLED"
+        on: Flag = UNKNOWN if state is UNKNOWN else bool(state != "DISABLED")
         often = every(on, _recurs(schedule.inputs))
         flags.append(every(often, _calls(graph, schedule, "target", schedule.inputs.get("target"), machine)))
     for target in graph.of(_EVENT_TARGET):
@@ -218,13 +218,13 @@ def _recurs(inputs: Any) -> Flag:
 def _calls(graph: Graph, schedule: RecordedResource, prop: str, target: Any, machine: RecordedResource) -> Flag:
     """Whether the target is a call that stops this machine, named by the input `prop`."""
     calls = _STOPS[canonical(machine.type)]
-    arn, said = get(target, "arn"), get(target, "input")
-    if arn is UNKNOWN:
+    arn, said = text(get(target, "arn")), text(get(target, "input"))
+    if isinstance(arn, Unknown):
         return UNKNOWN
     if not any(call in str(arn) for call in calls):
         return False
     if "autoscaling" in str(arn) and "delete" not in str(arn):
-        if said is UNKNOWN:
+        if isinstance(said, Unknown):
             return UNKNOWN
         if not _EMPTIES.search(str(said)):
             return False

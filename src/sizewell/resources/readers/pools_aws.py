@@ -137,7 +137,7 @@ def _follows_tasks(graph: Graph, group: RecordedResource) -> Flag:
 
 def _managed(provider: RecordedResource) -> Flag:
     status = get(provider.inputs, "autoScalingGroupProvider", "managedScaling", "status", default="DISABLED")
-    return UNKNOWN if status is UNKNOWN else status == "ENABLED"
+    return UNKNOWN if status is UNKNOWN else bool(status == "ENABLED")
 
 
 def _reserved(graph: Graph, template: Any, stated: Text) -> Text:
