@@ -36,6 +36,7 @@ def plant(directory, file, *, where=None, add=None, **cells):
 P5 = {"instance_type": "p5.48xlarge", "region": "us-east-1", "market": "on-demand"}
 P5_SPOT = {"instance_type": "p5.48xlarge", "region": "us-east-1", "zone": "use1-az6", "market": "spot"}
 V6E = {"instance_type": "ct6e-standard-4t", "region": "us-central1"}
+GROQ = {"seller": "groq", "model": "openai/gpt-oss-120b"}
 CASES = [
     # name of the check, file, the row that is changed, its new cells, a word of the message
     ("every row is sourced", "offers/aws.csv", P5, {"source": "same"}, "no source"),
@@ -203,6 +204,11 @@ CASES = [
     ("models are sound", "models.csv", {"key": "Qwen/Qwen3-8B"}, {"sliding_window_layers": "99"}, "more layers"),
     ("models are sound", "models.csv", {"key": "Qwen/Qwen2.5-VL-7B-Instruct"}, {"image_tokens": ""}, "image_tokens"),
     ("models are sound", "models.csv", {"key": "resnet-50"}, {"resolution": ""}, "resolution"),
+    ("tokens are sold", "token_prices.csv", GROQ, {"seller": "grok"}, "no such seller"),
+    ("tokens are sold", "token_prices.csv", GROQ, {"model": "a/model"}, "no such model"),
+    ("tokens are sold", "token_prices.csv", GROQ, {"input_usd": "9"}, "are no prices"),
+    ("every row is sourced", "token_prices.csv", GROQ, {"source": "same"}, "no source"),
+    ("every row is sourced", "sellers.csv", {"seller": "groq"}, {"source": "same"}, "no source"),
 ]
 
 

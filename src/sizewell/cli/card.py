@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sizewell.sizing.choose.decide import NothingFits
+    from sizewell.sizing.choose.elsewhere import ByTheToken
 
 BAR = 36  # columns of the longest memory bar
 MANY = 5  # rows of alternatives and rejections
@@ -313,6 +314,22 @@ def alternatives(console: Console, options: Sequence[Alternative], *, runs: bool
     console.print(made)
     if len(options) > MANY:
         console.print(f"  and {len(options) - MANY} more in the JSON form", style="dim")
+
+
+def by_the_token(console: Console, offers: Sequence[ByTheToken]) -> None:
+    """What the same tokens cost where nothing is built."""
+    if not offers:
+        return
+    made = table("by the token", "as", "USD/1M in", "out", "USD/month", right=("USD/1M in", "out", "USD/month"))
+    for offer in offers[:MANY]:
+        price = offer.price
+        usd = (f"{price.input_usd:f}", f"{price.output_usd:f}", dollars(offer.usd_per_month))
+        made.add_row(offer.seller.name, price.listed_as, *usd)
+    console.print()
+    console.print(made)
+    tokens = offers[0].input_tokens + offers[0].output_tokens
+    said = f"{short_number(float(tokens))} tokens a month; an API is not built here, and its data leaves the account"
+    console.print(f"  {said}: `sizewell prices show {offers[0].seller.seller}`", style="dim")
 
 
 def _rejections(console: Console, workload: Workload) -> None:

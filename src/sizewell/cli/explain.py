@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.choose.decide import NothingFits
+    from sizewell.sizing.choose.elsewhere import ByTheToken
     from sizewell.sizing.choose.explain import Explanation
     from sizewell.sizing.records.jobs import Layout
     from sizewell.sizing.spec.read import WorkloadSpec
@@ -82,11 +83,17 @@ def run(args: argparse.Namespace) -> int:
         for spec in specs:
             tell(f"explaining {spec.name}")
             found.append(explain(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=stated))
+    from sizewell.sizing.choose.elsewhere import by_the_token
+
+    tokens = [by_the_token(spec, catalog) for spec in specs]
     if args.json:
-        documents = [_document(answer) for answer in found]
+        documents = [
+            {**_document(answer), "by_the_token": [_plain(offer) for offer in offers]}
+            for answer, offers in zip(found, tokens, strict=True)
+        ]
         output.print_json(documents[0] if len(documents) == 1 else documents)
     else:
-        _print(found)
+        _print(found, tokens)
     return 5 if any(not hasattr(answer, "memory") for answer in found) else 0
 
 
@@ -104,6 +111,10 @@ def _why(
     from sizewell.sizing.choose.why import asked_for, counts, verdicts
 
     console, documents, fits = output.console(), [], True
+    seller = catalog.sellers.get(args.why.lower())
+    if seller is not None:
+        output.print_json(_plain(seller)) if args.json else print(f"{seller.name} is not built: {seller.not_built}")
+        return 0
     for spec in specs:
         sizing, chosen = sized(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=environment)
         every = verdicts(sizing, chosen)
@@ -191,18 +202,19 @@ def _plain(value: Any) -> Any:
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
 
 
-def _print(answers: list[Explanation | NothingFits]) -> None:
+def _print(answers: list[Explanation | NothingFits], tokens: list[tuple[ByTheToken, ...]]) -> None:
     from sizewell.cli import card
     from sizewell.sizing.choose.decide import NothingFits
 
     console = output.console()
-    for index, answer in enumerate(answers):
+    for index, (answer, offers) in enumerate(zip(answers, tokens, strict=True)):
         if index:
             console.print()
         if isinstance(answer, NothingFits):
             card.nothing_fits(console, answer)
         else:
             show(console, answer)
+        card.by_the_token(console, offers)
 
 
 def show(console: Console, found: Explanation) -> None:

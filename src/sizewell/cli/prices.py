@@ -25,6 +25,7 @@ EXAMPLES = """examples:
   sizewell prices show p5.48xlarge                      every region and market
   sizewell prices show g6.xlarge --region us-east-1 --market spot
   sizewell prices show ebs.gp3.gb_month --cloud aws     a fee, by its key
+  sizewell prices show groq                             a seller by the token, and why nothing is built there
   sizewell prices diff --since 2026-07-01               what moved since
   sizewell prices import rates.csv                      negotiated rates, into catalog/rates/
   sizewell prices import focus-export.csv --dry-run     what a bill says you pay
@@ -37,7 +38,7 @@ exit code: 0 fine, 3 a price is not known, 64 bad input, 69 a seller did not ans
 def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
     show = actions.add_parser("show", help="a price: source, date, age, known history", allow_abbrev=False)
-    show.add_argument("what", nargs="+", metavar="TYPE", help="machine types, or keys of fees")
+    show.add_argument("what", nargs="+", metavar="TYPE", help="machine types, keys of fees, or sellers")
     show.add_argument("--cloud", metavar="NAME", help="only of this cloud")
     show.add_argument("--region", default="", metavar="NAME", help="only in this region")
     show.add_argument("--market", default="", metavar="NAME", help="only in this market, such as spot")
@@ -67,20 +68,25 @@ def _show(args: argparse.Namespace) -> int:
     catalog, on = load(), _today(args)
     found: list[Quote] = []
     fees: list[dict[str, Any]] = []
+    sellers: list[str] = []
     for name in args.what:
         clouds = [cloud for cloud, kind in catalog.shapes_by_type if kind == name and args.cloud in (None, cloud)]
         for cloud in clouds:
             found += quotes(catalog, cloud, name, region=args.region, market=args.market, on=on)
         of_fee = _fees(catalog, name, args, on) if not clouds else []
         fees += of_fee
-        if not clouds and not of_fee:
+        if name.lower() in catalog.sellers:
+            sellers.append(name.lower())
+        elif not clouds and not of_fee:
             raise UsageError(_unknown(catalog, name, args.cloud))
     if args.json:
-        output.print_json([*(_as_json(quote, on) for quote in found), *fees])
+        output.print_json([*(_as_json(quote, on) for quote in found), *fees, *_sellers_json(catalog, sellers)])
     else:
         _print_quotes(found, on)
         _print_fees(fees, on)
-    return 3 if not (found or fees) or any(quote.usd_per_hour is None for quote in found) else 0
+        for seller in sellers:
+            _print_seller(catalog, seller)
+    return 3 if not (found or fees or sellers) or any(quote.usd_per_hour is None for quote in found) else 0
 
 
 def _fees(catalog: Catalog, key: str, args: argparse.Namespace, on: date) -> list[dict[str, Any]]:
@@ -103,11 +109,38 @@ def _fees(catalog: Catalog, key: str, args: argparse.Namespace, on: date) -> lis
     ]
 
 
+def _sellers_json(catalog: Catalog, sellers: list[str]) -> list[dict[str, Any]]:
+    from dataclasses import asdict
+
+    return [
+        {**asdict(catalog.sellers[name]), "tokens": [asdict(p) for p in catalog.token_prices if p.seller == name]}
+        for name in sellers
+    ]
+
+
+def _print_seller(catalog: Catalog, name: str) -> None:
+    """What a seller suits, its rates, and why nothing is built there."""
+    seller = catalog.sellers[name]
+    console = output.console()
+    hourly = "" if "machines" not in seller.sells else f"; {seller.usd_per_hour or '?'} USD an hour"
+    console.print(f"{seller.name}: {seller.hardware}; sells {', '.join(seller.sells)}{hourly}", style="bold")
+    console.print(f"  suits {seller.suits}\n  not built: {seller.not_built}")
+    prices = [price for price in catalog.token_prices if price.seller == name]
+    if prices:
+        made = output.table("model", "as", "USD/1M in", "out", "of", right=("USD/1M in", "out"))
+        for price in prices:
+            usd = (f"{price.input_usd:f}", f"{price.output_usd:f}")
+            made.add_row(price.model, price.listed_as, *usd, price.effective_from)
+        console.print(made)
+    for source in dict.fromkeys([seller.source, *(price.source for price in prices)]):
+        console.print(f"\n{source}")
+
+
 def _unknown(catalog: Catalog, name: str, cloud: str | None) -> str:
     from difflib import get_close_matches
 
     known = {kind for where, kind in catalog.shapes_by_type if cloud in (None, where)}
-    known |= {fee.key for fee in catalog.fees if cloud in (None, fee.cloud)}
+    known |= {fee.key for fee in catalog.fees if cloud in (None, fee.cloud)} | set(catalog.sellers)
     near = get_close_matches(name, sorted(known), n=3)
     fix = f"did you mean {' or '.join(near)}?" if near else "name a machine type such as p5.48xlarge, or a fee's key"
     of = f" of {cloud}" if cloud else ""

@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     answers = size_all(specs, catalog, stack=args.stack, on=on, environment=stated)
     if target is not None and is_decision(answers[0]):
         answers[0].write(target)
-    _print(answers, args, target)
+    _print(answers, args, target, specs, catalog)
     aged = _age(catalog, on, oldest_s)
     _old_prices(catalog, answers, on)
     return exit_code(answers, stale=aged)
@@ -108,13 +108,21 @@ def _show(specs: Sequence[WorkloadSpec], *, as_json: bool) -> int:
     return 0
 
 
-def _print(answers: Sequence[Answer], args: argparse.Namespace, target: Path | None) -> None:
+def _print(
+    answers: Sequence[Answer],
+    args: argparse.Namespace,
+    target: Path | None,
+    specs: Sequence[WorkloadSpec],
+    catalog: Catalog,
+) -> None:
     if args.json:
         documents = [document(answer) for answer in answers]
         output.print_json(documents[0] if len(documents) == 1 else documents)
         return
     from sizewell.cli import card
+    from sizewell.sizing.choose.elsewhere import by_the_token
 
+    asked = {spec.name: spec for spec in specs}
     console = output.console()
     rows: list[tuple[Workload | None, str]] = []
     for answer in answers:
@@ -133,6 +141,7 @@ def _print(answers: Sequence[Answer], args: argparse.Namespace, target: Path | N
                 if len(rows) > 1:
                     console.print()
                 card.card(console, workload, answer)
+                card.by_the_token(console, by_the_token(asked[workload.spec.name], catalog))
     if target is not None:
         decided = all(is_decision(answer) for answer in answers)
         console.print()

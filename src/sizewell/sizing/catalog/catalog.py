@@ -24,9 +24,11 @@ from sizewell.sizing.catalog.records import (
     Quota,
     Region,
     SagemakerPremium,
+    Seller,
     Shape,
     Slice,
     Sold,
+    TokenPrice,
     Withheld,
     Zones,
 )
@@ -54,6 +56,8 @@ class Catalog:
     region_facts: Mapping[tuple[str, str], Region]
     zone_facts: Mapping[tuple[str, str, str], Zones]  # cloud, type ("" for any) and region
     sagemaker_premiums: Mapping[str, SagemakerPremium]
+    sellers: Mapping[str, Seller]  # of inference and machines that nothing here provisions
+    token_prices: tuple[TokenPrice, ...]
     digest: str
     as_of: str  # newest date of an accelerator machine's price that is no estimate, ISO
     all_offers: Sequence[Offer]

@@ -76,6 +76,10 @@ def _origins(catalog: Catalog) -> Iterator[tuple[str, str, str, str | None, str]
         yield "offer", place(o), o.source, o.effective_from, o.confidence
     for f in catalog.fees:
         yield "fee", f"{f.cloud}/{f.key}", f.source, f.effective_from, f.confidence
+    for tokens in catalog.token_prices:
+        yield "token price", f"{tokens.seller}/{tokens.model}", tokens.source, tokens.effective_from, tokens.confidence
+    for e in catalog.sellers.values():
+        yield "seller", e.seller, e.source, e.checked, ""
     for q in catalog.quotas:
         yield "quota", q.code, q.source, None, q.confidence
     for m in catalog.models.values():
@@ -317,5 +321,6 @@ CHECKS: dict[str, Check] = {
     "fees are steady": check_prices.steady_fees,
     "SageMaker's premium follows its size rule": check_prices.sagemaker,
     "quotas are listed": _quotas,
+    "tokens are sold": check_prices.tokens,
     "models are sound": _models,
 }

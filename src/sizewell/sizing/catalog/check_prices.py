@@ -148,6 +148,18 @@ def sagemaker(catalog: Catalog) -> Iterator[str]:
             yield f"{p.instance_type}: is not a SageMaker type"
 
 
+def tokens(catalog: Catalog) -> Iterator[str]:
+    """Token prices are of a known seller and model, positive, an answer's token not below a prompt's, within bounds."""
+    for p in catalog.token_prices:
+        name = f"{p.seller}/{p.model}"
+        if p.seller not in catalog.sellers or "tokens" not in catalog.sellers[p.seller].sells:
+            yield f"{name}: no such seller of tokens"
+        if p.model not in catalog.models:
+            yield f"{name}: no such model"
+        if not Decimal("0.001") <= p.input_usd <= p.output_usd <= 100:
+            yield f"{name}: {p.input_usd} and {p.output_usd} USD a million are no prices"
+
+
 def _by_region(catalog: Catalog) -> dict[tuple[str, str, str], list[Offer]]:
     """Offers by machine and region, newest of each market and zone, in force at the end of the data."""
     newest: dict[tuple[str, str, str, str, str], Offer] = {}

@@ -112,6 +112,8 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     sold = records("sold", rows.SOLD, rows.sold)
     regions = records("regions", rows.REGIONS, rows.region)
     zones = records("zones", rows.ZONES, rows.zones)
+    sellers = records("sellers", rows.SELLERS, rows.seller)
+    tokens = records("token_prices", rows.TOKEN_PRICES, rows.token_price)
     premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
     offers: list[Offer] = []
     for path, text in texts.items() if known is None else ():
@@ -139,6 +141,7 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
         ("regions", [f"{r.cloud} {r.region}" for r in regions]),
         ("zones", [f"{z.cloud} {z.instance_type} {z.region}" for z in zones]),
         ("sagemaker", [p.instance_type for p in premiums]),
+        ("sellers", [s.seller for s in sellers]),
     ):
         if len(set(keys)) < len(keys):
             twice = sorted({key for key in keys if keys.count(key) > 1})
@@ -172,6 +175,8 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
         region_facts=MappingProxyType({(r.cloud, r.region): r for r in regions}),
         zone_facts=MappingProxyType({(z.cloud, z.instance_type, z.region): z for z in zones}),
         sagemaker_premiums=MappingProxyType({p.instance_type: p for p in premiums}),
+        sellers=MappingProxyType({s.seller: s for s in sorted(sellers, key=attrgetter("seller"))}),
+        token_prices=tuple(sorted(tokens, key=attrgetter("model", "seller", "listed_as", "effective_from"))),
         digest=digest,
         as_of=as_of,
         all_offers=all_offers,

@@ -21,7 +21,7 @@ RATES: Final = "rates.yaml"
 VARIABLE: Final = "SIZEWELL_CATALOG"  # names another folder; empty: none
 TABLES: Final = (
     *("accelerators", "shapes", "slices", "offers", "withheld", "sold", "regions", "zones", "fees", "quotas"),
-    *("sagemaker", "models", "families", "sources"),
+    *("sagemaker", "models", "families", "sources", "sellers", "token_prices"),
 )
 
 Key = Callable[[Any], tuple[object, ...]]
@@ -40,6 +40,8 @@ KEYS: Final[Mapping[str, Key]] = {
     "sagemaker": lambda r: (r.instance_type,),
     "models": lambda r: (r.key,),
     "families": lambda r: (r.cloud, r.pattern, r.trait),
+    "sellers": lambda r: (r.seller,),
+    "token_prices": lambda r: (r.seller, r.model, r.listed_as, r.effective_from),
 }
 
 _Row = TypeVar("_Row")

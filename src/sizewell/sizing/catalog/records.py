@@ -224,6 +224,35 @@ class Fee:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seller:
+    """Who sells inference or machines that nothing here provisions: what it suits, and why it is not built."""
+
+    seller: str
+    name: str
+    hardware: str
+    sells: tuple[str, ...]  # tokens | machines | systems
+    suits: str
+    not_built: str
+    usd_per_hour: Decimal | None  # of its smallest machine; None where no rate is published
+    source: str
+    checked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPrice:
+    """What a seller takes for a million tokens of a model, US dollars."""
+
+    seller: str
+    model: str  # key of a model
+    listed_as: str  # the seller's own name of it
+    input_usd: Decimal
+    output_usd: Decimal
+    effective_from: str
+    source: str
+    confidence: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
     """A provider quota: its code or metric, what it counts, what it covers."""
 

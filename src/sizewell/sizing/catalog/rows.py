@@ -18,9 +18,11 @@ from sizewell.sizing.catalog.records import (
     Quota,
     Region,
     SagemakerPremium,
+    Seller,
     Shape,
     Slice,
     Sold,
+    TokenPrice,
     Withheld,
     Zones,
 )
@@ -61,6 +63,11 @@ ZONES = ("cloud", "instance_type", "region", "zones", "source", "checked")
 REGIONS = ("cloud", "region", "area", "country", "access", "place", "source", "checked")
 FEES = (
     *("cloud", "key", "name", "unit", "region", "usd", "from_quantity"),
+    *("effective_from", "source", "confidence"),
+)
+SELLERS = ("seller", "name", "hardware", "sells", "suits", "not_built", "usd_per_hour", "source", "checked")
+TOKEN_PRICES = (
+    *("seller", "model", "listed_as", "input_usd", "output_usd"),
     *("effective_from", "source", "confidence"),
 )
 QUOTAS = ("cloud", "scope", "code", "name", "unit", "applies_to", "source", "confidence")
@@ -253,6 +260,33 @@ def fee(row: Row) -> Fee:
         region=row.required("region"),
         usd=row.money("usd"),
         from_quantity=row.money("from_quantity"),
+        effective_from=row.day("effective_from"),
+        source=row.source(),
+        confidence=row.one_of("confidence", GRADES),
+    )
+
+
+def seller(row: Row) -> Seller:
+    return Seller(
+        seller=row.required("seller"),
+        name=row.required("name"),
+        hardware=row.required("hardware"),
+        sells=row.words("sells"),
+        suits=row.required("suits"),
+        not_built=row.required("not_built"),
+        usd_per_hour=row.money("usd_per_hour") if row.text("usd_per_hour") else None,
+        source=row.source(),
+        checked=row.day("checked"),
+    )
+
+
+def token_price(row: Row) -> TokenPrice:
+    return TokenPrice(
+        seller=row.required("seller"),
+        model=row.required("model"),
+        listed_as=row.required("listed_as"),
+        input_usd=row.money("input_usd"),
+        output_usd=row.money("output_usd"),
         effective_from=row.day("effective_from"),
         source=row.source(),
         confidence=row.one_of("confidence", GRADES),

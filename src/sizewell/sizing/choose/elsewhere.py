@@ -1,0 +1,69 @@
+"""What a service would cost by the token, from sellers whose machines nothing here provisions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from sizewell.sizing.catalog import Catalog
+from sizewell.sizing.catalog.records import Seller, TokenPrice
+from sizewell.sizing.money import HOURS_PER_MONTH
+from sizewell.sizing.spec.model import WorkloadSpec
+
+_VARIANTS: Final = re.compile(r"-(?:instruct|it|chat|hf|fp8|base)(?=-|$)")  # one model, tuned or packed otherwise
+_MILLION: Final = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByTheToken:
+    """One seller's price of a service's tokens: US dollars a month at the stated traffic."""
+
+    seller: Seller
+    price: TokenPrice
+    input_tokens: Decimal  # a month
+    output_tokens: Decimal
+    usd_per_month: Decimal
+
+
+def by_the_token(spec: WorkloadSpec, catalog: Catalog) -> tuple[ByTheToken, ...]:
+    """Every seller of the model by the token, cheapest first; () where the load has no rate or nobody sells the model.
+
+    A service with a schedule has its traffic in those hours alone.
+    """
+    traffic, model = spec.traffic, spec.model.name if spec.model is not None else None
+    if spec.kind != "inference" or traffic is None or traffic.requests_per_s is None or model is None:
+        return ()
+    share = Decimal(1) if spec.schedule is None else spec.schedule.on.hours_per_week / 168
+    requests = Decimal(str(traffic.requests_per_s)) * 3600 * HOURS_PER_MONTH * share
+    inputs, outputs = (requests * (count or 0) for count in (traffic.input_tokens, traffic.output_tokens))
+    if not outputs:
+        return ()
+    newest: dict[tuple[str, str], TokenPrice] = {}
+    for price in catalog.token_prices:  # sorted by date within a model of a seller
+        if family(price.model) == family(model) and price.seller in catalog.sellers:
+            newest[price.seller, price.listed_as] = price
+    found = [
+        ByTheToken(
+            seller=catalog.sellers[price.seller],
+            price=price,
+            input_tokens=inputs,
+            output_tokens=outputs,
+            usd_per_month=(inputs * price.input_usd + outputs * price.output_usd) / _MILLION,
+        )
+        for price in newest.values()
+    ]
+    return tuple(sorted(found, key=lambda offer: (offer.usd_per_month, offer.seller.seller, offer.price.listed_as)))
+
+
+def family(model: str) -> str:
+    """A model's name without who published it and how it was tuned or packed.
+
+    >>> family("meta-llama/Llama-3.1-8B-Instruct") == family("Llama-3.1-8B")
+    True
+    >>> family("meta-llama/Llama-3.1-70B") == family("meta-llama/Llama-3.3-70B")
+    False
+    """
+    name = model.rpartition("/")[2].lower().removeprefix("meta-")
+    return _VARIANTS.sub("", name)
