@@ -400,9 +400,21 @@ def test_volumes_are_read_by_every_machine_for_its_share():
     assert len([item for item in trials(one_case) if item["kind"] == "JobSet"]) == 1, "nothing is mounted"
 
 
-def test_no_all_reduce_of_ours_for_tpu():
+def test_no_all_reduce_of_ours_for_neuron():
     with pytest.raises(ConfigError, match="has no all-reduce test of ours"):
-        trials(cases.gke_slice())
+        trials(cases.eks_neuron())
+
+
+@pytest.mark.parametrize("slices", [1, 2])
+def test_all_chips_of_a_slice_are_summed_over(slices):
+    of = cases.gke_slice(slices)
+    test = one(trials(of), "JobSet")
+    pod = pod_of(test)
+    assert pod["containers"][0]["command"][1] == "/opt/sizewell/all_reduce_jax.py"
+    assert ("MEGASCALE_NUM_SLICES" in env_of(pod)) == (slices > 1)
+    assert pod["containers"][0]["resources"]["limits"]["google.com/tpu"] == str(of.machine.devices)
+    (scripts,) = [item["data"] for item in trials(of) if item["kind"] == "ConfigMap"]
+    assert set(scripts) == {"all_reduce.py", "all_reduce_jax.py"}
 
 
 @pytest.mark.parametrize("case", ["eks-training", "serve-shared", "batch", "ray"])

@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--command", metavar="LINE", help="in place of the template's own")
     parser.add_argument("--model", help="weights instead of the spec's: a name, s3://, gs:// or a path")
     parser.add_argument("--namespace", help="Kubernetes namespace (default)")
-    parser.add_argument("--prefix", help="below the checkpoint store: the same resumes, another starts anew (main)")
+    parser.add_argument("--prefix", help="names the run: the same resumes, another is one beside it (main)")
     parser.add_argument("--output", metavar="URI", help="where the answers of a batch go")
     parser.add_argument("--format", choices=FORMATS, default="kubernetes", help="what to print (kubernetes)")
     parser.add_argument("--burn-in", action="store_true", help="a test of the machines, or of the served model")

@@ -15,7 +15,7 @@ from sizewell.launch.jobs import PORT, coordinator, jobset, packed
 from sizewell.launch.pods import Manifest
 from sizewell.launch.serving import cold_start_s, engine_of
 from sizewell.launch.setting import Setting
-from sizewell.launch.training import processes
+from sizewell.launch.training import between_slices, processes
 from sizewell.sizing.errors import ConfigError, Fault
 
 # Share of a link's figure that passes: estimates. Published all-reduce rates of healthy machines are at 75 to 95 % of
@@ -24,6 +24,9 @@ WITHIN: Final = {"fast": 0.6, "pcie": 0.15}
 BETWEEN: Final = {"efa": 0.6, "infiniband": 0.7, "gpudirect-rdma": 0.7, "gpudirect-tcpxo": 0.6, "gpudirect-tcpx": 0.4}
 PLAIN: Final = 0.3  # of a network without RDMA
 BYTES: Final = 2**32
+TPU_BYTES: Final = (
+    2**30
+)  # a chip may have 16 GiB; its rate is printed and not judged: no figure of a healthy slice is known
 SECONDS: Final = 120
 
 
@@ -45,26 +48,32 @@ def threshold(of: Setting) -> float:
 
 
 def all_reduce(of: Setting) -> list[Manifest]:
-    """The links of a pool: every machine of it, every device, a few minutes; the JobSet fails where one is slow."""
-    if of.machine.runtime not in ("cuda", "rocm"):
+    """The links of a pool: every machine of it, every device, a few minutes; the JobSet fails where one is slow.
+
+    On a TPU slice it fails where a chip does not join or sums wrongly.
+    """
+    if of.machine.runtime == "neuron":
         fault = Fault(
             path=of.plan.instance_type,
             message=f"has no all-reduce test of ours: its devices are {of.machine.runtime}",
-            fix="use the vendor's: nccom-test on Neuron, a JAX psum on TPU",
+            fix="run the vendor's nccom-test, which its image has, in a pod or a session of your own",
         )
         raise ConfigError([fault], subject="burn-in")
     of = _alone(of, f"{of.name}-burn-in")
-    mine = {name: files.script(name) for name in ("all_reduce.py", "spawn.py")}
+    tpu, several = of.machine.runtime == "tpu", of.nodes > 1
+    mine = {name: files.script(name) for name in ("all_reduce.py", "all_reduce_jax.py" if tpu else "spawn.py")}
     name = pods.scripts_name(of.name, mine)
-    several = of.nodes > 1
-    env: dict[str, Any] = {**pods.network_env(of.machine, of.target, several=several)}
-    env["SIZEWELL_NODES"] = str(of.nodes)
-    env["SIZEWELL_COORDINATOR"] = f"{coordinator(of.name)}:{PORT}" if several else f"127.0.0.1:{PORT}"
-    line = ["python3", f"{pods.SCRIPTS}/spawn.py", "--processes", str(processes(of)), f"{pods.SCRIPTS}/all_reduce.py"]
+    env: dict[str, Any] = {**pods.network_env(of.machine, of.target, several=several), **between_slices(of)}
+    if not tpu:
+        env["SIZEWELL_NODES"] = str(of.nodes)
+        env["SIZEWELL_COORDINATOR"] = f"{coordinator(of.name)}:{PORT}" if several else f"127.0.0.1:{PORT}"
+    words = ["--bytes", str(TPU_BYTES if tpu else BYTES), "--least", f"{0 if tpu else threshold(of):.4g}"]
+    line = [f"{pods.SCRIPTS}/spawn.py", "--processes", str(processes(of)), f"{pods.SCRIPTS}/all_reduce.py"]
+    line = [f"{pods.SCRIPTS}/all_reduce_jax.py"] if tpu else line
     pod = pods.template(
         of,
         devices=of.machine.devices,
-        command=[*line, "--bytes", str(BYTES), "--least", f"{threshold(of):.4g}"],
+        command=["python3", *line, *words],
         own_command=False,
         env=env,
         files=name,

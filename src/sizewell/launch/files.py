@@ -9,6 +9,7 @@ from typing import Final
 FOLDER: Final = Path(__file__).parent / "scripts"
 ALONE: Final = (
     "all_reduce.py",
+    "all_reduce_jax.py",
     "batch_infer.py",
     "load_test.py",
     "ray_start.py",

@@ -18,6 +18,7 @@ IMAGE: Final = re.compile(
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PREFIX: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 LISTS: Final = ("command", "args", "secrets", "callers")
+MAIN: Final = "main"  # prefix of a workload's run where nobody names one
 FORMS: Final = ("deployment", "kserve")
 
 
@@ -37,7 +38,8 @@ class Run:
     metrics: str = "http://prometheus-server.monitoring.svc"  # Prometheus that the autoscaler asks
     callers: tuple[str, ...] = ()  # namespaces, as a gateway's, whose pods may ask a served model; its own always may
     wake: str = ""  # a query that counts waiting requests while nothing runs; without it one replica stays up
-    prefix: str = "main"  # below the checkpoint store: the same resumes, another begins anew
+    # below the checkpoint store, and in the names of its objects: the same resumes, another is a run beside it
+    prefix: str = MAIN
     output: str = ""  # where a batch's answers go: s3://, gs:// or az://
     claims: tuple[tuple[str, str], ...] = ()  # (claim of a volume that is there, folder it is mounted at)
     restarts: int = 10  # failures of its own that a training run survives; reclaimed machines do not count

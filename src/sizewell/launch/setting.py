@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sizewell.launch.plan import RunPlan
-from sizewell.launch.run import Run
+from sizewell.launch.run import MAIN, Run
 from sizewell.launch.target import Machine, Target, machine_of
 from sizewell.sizing.records.decision import Decision, Pool, Task, Workload
 
@@ -58,13 +59,27 @@ class Setting:
 
 
 def setting(decision: Decision, workload: Workload, pool: Pool, run: Run, target: Target) -> Setting:
-    """The setting of one of a decision's pools, named after it."""
-    return setting_of(RunPlan.of(decision, workload, pool), run, target)
+    """The setting of one of a decision's pools, named after it, and after the run's prefix where it has one of its own.
+
+    Two runs of a workload, or two people's notebooks, are two prefixes: their state and their objects stand apart.
+    """
+    made = setting_of(RunPlan.of(decision, workload, pool), run, target)
+    return made if run.prefix == MAIN else made.named(f"{target.pool}-{label(run.prefix)}")
 
 
 def setting_of(plan: RunPlan, run: Run, target: Target) -> Setting:
     """The setting of a plan, named after its pool. DecisionError where the catalog does not know the machines."""
     return Setting(plan=plan, run=run, target=target, machine=machine_of(plan), name=short(target.pool))
+
+
+def label(prefix: str) -> str:
+    """A prefix as objects may be called; with a hash where that says less than the prefix did.
+
+    >>> label("second"), label("lr_3e-4"), label("lr.3e-4")
+    ('second', 'lr-3e-4-1bd1', 'lr-3e-4-3611')
+    """
+    plain = re.sub(r"[^a-z0-9-]+", "-", prefix.lower()).strip("-") or "run"
+    return plain if plain == prefix else f"{plain}-{hashlib.sha256(prefix.encode()).hexdigest()[:4]}"
 
 
 def short(name: str, limit: int = 40) -> str:

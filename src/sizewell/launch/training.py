@@ -34,10 +34,7 @@ def job(of: Setting, scripts: str) -> Manifest:
     """The JobSet; `scripts` names their ConfigMap."""
     several = of.nodes > 1
     env: dict[str, Any] = {**pods.network_env(of.machine, of.target, several=several), **variables(of)}
-    if of.machine.runtime == "tpu" and of.nodes > of.machine.hosts > 1:  # several slices talk over the network
-        env["MEGASCALE_COORDINATOR_ADDRESS"] = coordinator(of.name)
-        env["MEGASCALE_NUM_SLICES"] = str(of.nodes // of.machine.hosts)
-        env["MEGASCALE_SLICE_ID"] = JOB
+    env |= between_slices(of)
     pod = pods.template(
         of,
         devices=of.machine.devices,
@@ -48,6 +45,17 @@ def job(of: Setting, scripts: str) -> Manifest:
         annotations=packed(of.target) if several else None,
     )
     return jobset(of, pod, pods=of.nodes, deadline_s=deadline_s(of))
+
+
+def between_slices(of: Setting) -> dict[str, Any]:
+    """What several TPU slices of one job are told, which talk over the network; nothing elsewhere."""
+    if of.machine.runtime != "tpu" or not of.nodes > of.machine.hosts > 1:
+        return {}
+    return {
+        "MEGASCALE_COORDINATOR_ADDRESS": coordinator(of.name),
+        "MEGASCALE_NUM_SLICES": str(of.nodes // of.machine.hosts),
+        "MEGASCALE_SLICE_ID": JOB,
+    }
 
 
 def command(of: Setting) -> list[str]:

@@ -1,5 +1,6 @@
 """From a decision and the stack's configuration to what runs on a cluster: nothing where no image is named."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import pulumi
 
 from sizewell.components.facts import guard_args, owned_args, schedule_args
 from sizewell.components.kubernetes import run_args as to
+from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch import reach, serving
 from sizewell.launch.setting import Setting, setting
@@ -88,7 +90,7 @@ def wanted(pairs: Sequence[Pair], settings: Settings) -> list[Pair]:
 
 
 def check_names(decision: Decision, settings: Settings) -> None:
-    """Every `sizewell:run.<workload>` has to be a workload of the decision."""
+    """Every `sizewell:run.<workload>` has to be a workload of the decision, and no two pools are called the same."""
     known = [workload.spec.name for workload in decision.workloads]
     wrong = [
         Fault(
@@ -96,6 +98,12 @@ def check_names(decision: Decision, settings: Settings) -> None:
         )
         for name in settings.runs
         if name not in known
+    ]
+    pools = [pool_name(workload, pool) for workload in decision.workloads for pool in workload.pools]
+    wrong += [
+        Fault(path=name, message="is the name of two pools", fix="give one of the two specs another name")
+        for name, count in Counter(pools).items()
+        if count > 1
     ]
     if wrong:
         raise ConfigError(wrong, subject=f"configuration of {decision.stack}")
