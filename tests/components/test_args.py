@@ -199,9 +199,16 @@ def test_writers_put_and_get_but_never_delete():
 
 
 def test_a_block_that_became_dearer_is_not_bought():
-    assert aws.affordable("x", offering_id="cb-1", fee_usd=9061.63, limit_usd=9100) == "cb-1"
+    assert aws.acceptable("x", offering_id="cb-1", fee_usd=9061.63, limit_usd=9100) == "cb-1"
     with pytest.raises(Exception, match=r"costs 9,200.00 USD, confirmed are 9,100.00 USD"):
-        aws.affordable("x", offering_id="cb-1", fee_usd=9200, limit_usd=9100)
+        aws.acceptable("x", offering_id="cb-1", fee_usd=9200, limit_usd=9100)
+
+
+def test_a_block_in_another_zone_than_the_subnets_is_not_bought():
+    here = {"offering_id": "cb-1", "fee_usd": 9000, "limit_usd": 9100, "zones": ["us-east-1a"]}
+    assert aws.acceptable("x", zone="us-east-1a", **here) == "cb-1"
+    with pytest.raises(Exception, match="lies in us-east-1b, the pool's subnets in us-east-1a"):
+        aws.acceptable("x", zone="us-east-1b", **here)
 
 
 def test_user_data_watches_the_accelerator_and_holds_no_secret():

@@ -4,13 +4,14 @@ import json
 
 import pytest
 from aws_recording import GUARD, OWNED, PLACE, ROOT, record
+from decisions import by_stack
 
 from sizewell.components.aws.fleets.spot import SpotFleet
 from sizewell.components.aws.limits import guards as aws_guards
 from sizewell.components.aws.nodes import GpuNodeGroup
 from sizewell.components.azure.limits import guards as azure_guards
 from sizewell.components.gcp.limits import guards as gcp_guards
-from sizewell.components.notify import check_notify
+from sizewell.components.notify import check_notify, unheard
 from sizewell.recording.evaluate import evaluate
 
 NOTIFY = {
@@ -52,6 +53,46 @@ def told(resources):
             found += ["email" for _ in one.inputs.get("emailReceivers", ())]
             found += ["https" for _ in one.inputs.get("webhookReceivers", ())]
     return sorted(found)
+
+
+def block(answers):
+    """What a bought block names as its offering, and what was asked of AWS."""
+    machines = {**GROUP, "instance_type": "p5.48xlarge", "zones": ["us-east-1a"], "capacity_mode": "capacity-block"}
+    machines |= {"capacity_block": {"purchase": "confirmed", "duration_hours": 72, "max_price_usd": 9100.0}}
+    machines["guard"] = {**GUARD, "action": "notify"}
+    plan = evaluate(ROOT, "dev-aws", program=lambda: GpuNodeGroup("x", machines), answers=answers)
+    (one,) = [one for one in plan.resources if one.type.endswith(":CapacityBlockReservation")]
+    return one.inputs["capacityBlockOfferingId"]
+
+
+OFFERING = "aws:ec2/getCapacityBlockOffering:getCapacityBlockOffering"
+TAGGED = "aws:resourcegroupstaggingapi/getResources:getResources"
+
+
+def test_a_block_is_asked_for_once_and_never_bought_twice():
+    offer = {"capacityBlockOfferingId": "cb-1", "upfrontFee": "9000", "availabilityZone": "us-east-1a"}
+    nothing = {"resourceTagMappingLists": []}
+    bought = {"resourceTagMappingLists": [{"resourceArn": "arn:aws:ec2:us-east-1:1:capacity-reservation/cr-1"}]}
+    assert block({TAGGED: nothing, OFFERING: offer}) == "cb-1"
+    dearer = {**offer, "upfrontFee": "99000", "availabilityZone": "us-east-1b"}
+    assert block({TAGGED: bought, OFFERING: dearer}) == "bought-already"  # no second offering is looked at
+
+
+def test_a_stack_that_tells_nobody_says_so(monkeypatch):
+    decision = by_stack("dev-aws")
+    monkeypatch.setattr("sizewell.components.notify.receivers", dict)
+    assert "an expiry that fails" in unheard(decision, "ttl")
+    assert "sizewell:notify is empty" in unheard(decision)
+    assert unheard(decision, "checkpoints") == ""
+    monkeypatch.setattr("sizewell.components.notify.receivers", lambda: {"emails": ["ml@example.com"]})
+    assert unheard(decision) == ""
+
+
+def test_a_budget_on_google_cloud_reaches_webhooks_too():
+    """Its channels are e-mail alone: the topic's messages are pushed."""
+    plan = evaluate(ROOT, "dev-gcp", program=CASES["gcp budget"], config=CONFIG)
+    pushed = [one.inputs for one in plan.resources if one.type.endswith(":Subscription") and "pushConfig" in one.inputs]
+    assert [one["pushConfig"]["noWrapper"]["writeMetadata"] for one in pushed] == [True]
 
 
 @pytest.mark.parametrize("case", CASES)

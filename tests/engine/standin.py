@@ -252,8 +252,11 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
             "aws:ec2/getCapacityBlockOffering:getCapacityBlockOffering": {
                 "capacityBlockOfferingId": "cb-0123456789abcdef0",
                 "upfrontFee": "9061.63",
+                "availabilityZone": "us-east-1a",
                 "id": "cb",
             },
+            "aws:resourcegroupstaggingapi/getResources:getResources": {"resourceTagMappingLists": [], "id": "none"},
+            "aws:index/getAvailabilityZone:getAvailabilityZone": {"name": "us-east-1a", "id": "us-east-1a"},
             "azure-native:authorization:getClientConfig": {
                 "clientId": "00000000-0000-0000-0000-000000000001",
                 "objectId": "00000000-0000-0000-0000-000000000002",

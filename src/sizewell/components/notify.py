@@ -11,6 +11,7 @@ import pulumi
 
 from sizewell.components.tags import short_hash
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.records.decision import Decision
 
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _PAGERDUTY = re.compile(r"[0-9a-zA-Z]{20,40}")
@@ -60,6 +61,28 @@ def receivers() -> NotifyArgs:
     """The receivers that the stack's configuration names."""
     stated: NotifyArgs | None = pulumi.Config("sizewell").get_object("notify")
     return stated or {}
+
+
+def unheard(decision: Decision, kind: str = "") -> str:
+    """What the stack would tell and nobody hears: a sentence with the way out; "" where somebody does.
+
+    `kind` is ttl for the stack of an expiry, checkpoints or images for those, "" for the cluster's own.
+    """
+    if any(receivers().values()) or kind in ("checkpoints", "images"):
+        return ""
+    told = []
+    if kind == "ttl" or decision.expires_at is not None:
+        told.append("an expiry that fails")
+    if kind == "":
+        if all(workload.budget.get("usd_per_month") is not None for workload in decision.workloads):
+            told.append("a budget that is spent")
+        told += [f"idle machines of {w.spec.name}" for w in decision.workloads if w.guard is not None]
+    if not told:
+        return ""
+    return (
+        f"sizewell:notify is empty: nobody hears of {', '.join(told)}\n"
+        "  fix: pulumi config set --path 'sizewell:notify.emails[0]' YOU@EXAMPLE.COM (or webhooks, pagerduty)"
+    )
 
 
 def hooks(notify: NotifyArgs) -> dict[str, str]:

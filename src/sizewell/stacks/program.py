@@ -16,6 +16,7 @@ import pulumi
 
 from sizewell.components.configured import check_config, say_when_nothing_is_to_do
 from sizewell.components.kubernetes.program import check_names
+from sizewell.components.notify import unheard
 from sizewell.components.settings import Settings, read_settings
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.stackname import cluster_of
@@ -31,6 +32,8 @@ def run(folder: Path) -> None:
     check_names(decision, settings)
     check_config(decision, settings)
 
+    if silent := unheard(decision, stack.removesuffix(f"-{cluster}") if stack != cluster else ""):
+        pulumi.log.warn(silent)
     clouds = sorted({pool.cloud for workload in decision.workloads for pool in workload.pools})
     if cluster == stack and settings.kubeconfig is not None:  # on machines that are there already
         _export(importlib.import_module("sizewell.components.adopted").build(decision, settings))

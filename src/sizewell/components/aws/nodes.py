@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
-from pulumi_aws import autoscaling, cloudwatch, ec2, iam
+from pulumi_aws import (
+    autoscaling,
+    cloudwatch,
+    ec2,
+    get_availability_zone_output,
+    iam,
+    resourcegroupstaggingapi,
+)
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.args import GpuNodeGroupArgs
@@ -160,27 +167,62 @@ class GpuNodeGroup(Owned):
         block = args["capacity_block"]
         if block.get("id"):
             return parts.reservation_target(block["id"]), block.get("starts"), block.get("ends")
-        limit = float(block["max_price_usd"])
-        offering = ec2.get_capacity_block_offering_output(
-            instance_type=args["instance_type"],
-            instance_count=args["nodes_max"],
-            capacity_duration_hours=block["duration_hours"],
-            start_date_range=block.get("start"),
-            opts=pulumi.InvokeOptions(parent=self),
-        )
-        offering_id = pulumi.Output.all(offering.capacity_block_offering_id, offering.upfront_fee).apply(
-            lambda found: plans.affordable(name, offering_id=found[0], fee_usd=float(found[1]), limit_usd=limit)
-        )
         bought = self.make(
             ec2.CapacityBlockReservation,
             f"{name}-block",
-            capacity_block_offering_id=offering_id,
+            capacity_block_offering_id=self._offering(name, args),
             instance_platform="Linux/UNIX",
             opts=pulumi.ResourceOptions(
                 protect=True, retain_on_delete=True, ignore_changes=["capacityBlockOfferingId"]
             ),
         )
         return {"capacity_reservation_id": bought.id}, bought.start_date, bought.end_date
+
+    def _offering(self, name: str, args: GpuNodeGroupArgs) -> pulumi.Output[str]:
+        """The block to buy, asked for once: where AWS has one with this resource's tag, no other is looked at.
+
+        A later update would find none on offer, or a dearer one, and end there. What was bought and is missing in the
+        state is not bought twice: AWS refuses the words that stand in the offering's place.
+        """
+        block, parent = args["capacity_block"], pulumi.InvokeOptions(parent=self)
+        limit, zones = float(block["max_price_usd"]), args["zones"]
+        identity = self.tags_of(ec2.CapacityBlockReservation, f"{name}-block")["sizewell-id"]
+        bought = resourcegroupstaggingapi.get_resources_output(
+            resource_type_filters=["ec2:capacity-reservation"],
+            tag_filters=[{"key": "sizewell-id", "values": [identity]}],
+            region=args["region"],
+            opts=parent,
+        )
+
+        def ask(rows: Any) -> pulumi.Output[str]:
+            if rows:
+                return pulumi.Output.from_input(plans.BOUGHT)
+            offering = ec2.get_capacity_block_offering_output(
+                instance_type=args["instance_type"],
+                instance_count=args["nodes_max"],
+                capacity_duration_hours=block["duration_hours"],
+                start_date_range=block.get("start"),
+                opts=parent,
+            )
+            names = [
+                get_availability_zone_output(zone_id=zone, opts=parent).name if "-az" in zone else zone
+                for zone in zones
+            ]
+            found = pulumi.Output.all(
+                offering.capacity_block_offering_id, offering.upfront_fee, offering.availability_zone, *names
+            )
+            return found.apply(
+                lambda known: plans.acceptable(
+                    name,
+                    offering_id=known[0],
+                    fee_usd=float(known[1]),
+                    limit_usd=limit,
+                    zone=known[2] or "",
+                    zones=known[3:],
+                )
+            )
+
+        return bought.resource_tag_mapping_lists.apply(ask)
 
     def _group(
         self, name: str, args: GpuNodeGroupArgs, shape: Shape, template: ec2.LaunchTemplate, *, begun: bool

@@ -60,6 +60,9 @@ def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[An
     return interfaces
 
 
+BOUGHT = "bought-already"  # stands for the offering of a block that is there: the resource ignores its change
+
+
 def user_data(
     *, runtime: str, region: str, group: str, start_script: str, dimension: str = "AutoScalingGroupName"
 ) -> str:
@@ -356,12 +359,22 @@ def bucket_policy(*, region: str, bucket: str, logs_of: str = "") -> str:
     return policy(statements)
 
 
-def affordable(name: str, *, offering_id: str, fee_usd: float, limit_usd: float) -> str:
-    """The offering's id if it costs no more than was confirmed; an update stops before anything is bought."""
+def acceptable(
+    name: str, *, offering_id: str, fee_usd: float, limit_usd: float, zone: str = "", zones: Sequence[str] = ()
+) -> str:
+    """The offering's id if it costs no more than was confirmed and lies in a zone of the pool's subnets ("": not said).
+
+    An update stops before anything is bought: a block is paid at once, and machines outside of its zone get none of it.
+    """
     if fee_usd > limit_usd:
         raise ServiceError(
             f"{name}: the Capacity Block on offer costs {fee_usd:,.2f} USD, confirmed are {limit_usd:,.2f} USD\n"
             "  fix: raise max_price in the spec, or wait for a cheaper offer"
+        )
+    if zone and zones and zone not in zones:
+        raise ServiceError(
+            f"{name}: the Capacity Block on offer lies in {zone}, the pool's subnets in {', '.join(zones)}\n"
+            f"  fix: pulumi config set --path 'sizewell:zones[0]' {zone}, or wait for an offer there"
         )
     return offering_id
 

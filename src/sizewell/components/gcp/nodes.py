@@ -81,7 +81,6 @@ class AcceleratorPool(Owned):
         taint = {"key": "google.com/tpu" if tpu else "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
         labels = plans.node_labels(args)
         queued: dict[str, Any] = {"queued_provisioning": {"enabled": True}} if mode == "queued" else {}
-        surge = {"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1}
         return self.make(
             container.NodePool,
             f"{name}-nodes",
@@ -116,7 +115,7 @@ class AcceleratorPool(Owned):
                 **plans.maintenance(args),
                 **plans.capacity(args),
             },
-            upgrade_settings=surge,
+            upgrade_settings=plans.upgrades(mode),
             opts=pulumi.ResourceOptions(
                 ignore_changes=[
                     "initialNodeCount",
@@ -179,6 +178,7 @@ class AcceleratorPool(Owned):
         per_node: int,
     ) -> None:
         """A workflow that fills and empties the pool, and what starts it: working hours, and a look at idleness."""
+        self._channels: list[pulumi.Output[str]] = []
         guard, clocks = args.get("guard"), plans.hours(args["schedule"]) if "schedule" in args else {}
         if guard is not None and guard["action"] == "scale-to-zero":
             clocks["idle"] = {"schedule": workflow_plans.EVERY_QUARTER, "time_zone": "Etc/UTC", "size": "idle"}
@@ -215,6 +215,16 @@ class AcceleratorPool(Owned):
         )
         executions = (
             f"locations/{args['region']}/workflows/{self.name_of(workflows.Workflow, f'{name}-size')}/executions"
+        )
+        self._channels = parts.notices(self, name, args)
+        parts.failed_runs(
+            self,
+            f"{name}-size",
+            args,
+            workflow=self.name_of(workflows.Workflow, f"{name}-size"),
+            jobs=[self.name_of(cloudscheduler.Job, f"{name}-{clock}") for clock in clocks],
+            title=f"{pulumi.get_stack()} {name}: a stop or a start fails; machines bill on",
+            channels=self._channels,
         )
         for clock, settings in clocks.items():
             self.make(
@@ -263,5 +273,5 @@ class AcceleratorPool(Owned):
             combiner="AND",
             severity="WARNING",
             conditions=[{"display_name": "accelerators idle", "condition_threshold": condition}],
-            notification_channels=parts.notices(self, name, args),
+            notification_channels=self._channels or parts.notices(self, name, args),
         )

@@ -116,6 +116,69 @@ def keep(owner: Owned, name: str, args: Mapping[str, Any], topic: pubsub.Topic) 
     )
 
 
+def push(owner: Owned, name: str, args: Mapping[str, Any], topic: pubsub.Topic) -> None:
+    """Each webhook of the stack gets a topic's messages as they are: a budget tells channels of e-mail alone."""
+    for address in receivers().get("webhooks", []):
+        label = f"{name}-hook-{short_hash(address)}"
+        owner.make(
+            pubsub.Subscription,
+            label,
+            name=owner.physical(label, 255),
+            project=args["project"],
+            topic=topic.id,
+            push_config={
+                "push_endpoint": pulumi.Output.secret(address),
+                "no_wrapper": {"write_metadata": True},
+            },
+            ack_deadline_seconds=30,
+            retry_policy={"minimum_backoff": "10s", "maximum_backoff": "600s"},
+            expiration_policy={"ttl": ""},
+        )
+
+
+def failed_runs(
+    owner: Owned,
+    name: str,
+    args: Mapping[str, Any],
+    *,
+    workflow: str,
+    jobs: Sequence[str],
+    title: str,
+    channels: Sequence[pulumi.Input[str]],
+) -> None:
+    """Says that a workflow's run failed, or that a scheduled job could not start one: what should stop bills on."""
+    conditions = {"runs failed": plans.failed_runs(workflow)}
+    conditions["starts failed"] = plans.failed_starts(jobs)
+    owner.make(
+        monitoring.AlertPolicy,
+        f"{name}-failed",
+        display_name=title,
+        project=args["project"],
+        combiner="OR",
+        severity="CRITICAL",
+        conditions=[
+            {
+                "display_name": what,
+                "condition_threshold": {
+                    "filter": selected,
+                    "comparison": "COMPARISON_GT",
+                    "threshold_value": 0.0,
+                    "duration": "0s",
+                    "aggregations": [
+                        {
+                            "alignment_period": "3600s",
+                            "per_series_aligner": "ALIGN_SUM",
+                            "cross_series_reducer": "REDUCE_SUM",
+                        }
+                    ],
+                },
+            }
+            for what, selected in conditions.items()
+        ],
+        notification_channels=list(channels),
+    )
+
+
 def channels(
     owner: Owned, name: str, args: Mapping[str, Any], *, emails: Sequence[str] = (), mail_alone: bool = False
 ) -> list[pulumi.Output[str]]:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from sizewell.components.gcp.args import AcceleratorPoolArgs, NodesArgs
@@ -107,6 +108,37 @@ def capacity(args: AcceleratorPoolArgs) -> dict[str, Any]:
         limit = {"max_run_duration": f"{args.get('max_run_hours', 168) * 3600}s", "reservation_affinity": none}
         return {**limit, "flex_start": True} if mode == "flex-start" else limit
     return {}
+
+
+def failed_runs(workflow: str) -> str:
+    """Monitoring filter: runs of one workflow that failed."""
+    kind = "workflows.googleapis.com/Workflow"
+    return (
+        f'metric.type="workflows.googleapis.com/finished_execution_count" AND metric.labels.status="FAILED" '
+        f'AND resource.type="{kind}" AND resource.labels.workflow_id="{workflow}"'
+    )
+
+
+def failed_starts(jobs: Sequence[str]) -> str:
+    """Monitoring filter: calls of scheduled jobs that got no good answer
+    (cloud.google.com/monitoring/api/metrics_gcp_c#gcp-cloudscheduler).
+    """
+    named = ",".join(f'"{job}"' for job in jobs)
+    return (
+        f'metric.type="cloudscheduler.googleapis.com/job/attempt_count" AND metric.labels.response_class!="2xx" '
+        f'AND resource.type="cloud_scheduler_job" AND resource.labels.job_id=one_of({named})'
+    )
+
+
+def upgrades(mode: str) -> dict[str, Any]:
+    """How machines are renewed: one goes before one comes; those of flex-start and queues are not kept for it.
+
+    (cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies#short-lived-upgrades-flex-start,
+    terraform-google-modules/terraform-google-kubernetes-engine#2352)
+    """
+    if mode in ("flex-start", "queued"):
+        return {"strategy": "SHORT_LIVED"}
+    return {"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1}
 
 
 def maintenance(args: AcceleratorPoolArgs) -> dict[str, Any]:

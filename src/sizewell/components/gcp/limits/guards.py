@@ -6,7 +6,7 @@ disarm the other. The other stack looks the end's account up before it builds wh
 """
 
 import pulumi
-from pulumi_gcp import billing, cloudscheduler, monitoring, pubsub, workflows
+from pulumi_gcp import billing, cloudscheduler, pubsub, workflows
 
 from sizewell.components.gcp import parts
 from sizewell.components.gcp.limits import plans as limits_plans
@@ -35,6 +35,7 @@ class BudgetAlarms(Owned):
         super().__init__(name, args, opts, kind="limits")
         topic = self.make(pubsub.Topic, f"{name}-notices", project=args["project"])
         parts.keep(self, f"{name}-notices", args, topic)
+        parts.push(self, f"{name}-notices", args, topic)
         channels = parts.channels(self, name, args, emails=args.get("emails", []), mail_alone=True)[:5]  # it takes five
         told: dict[str, pulumi.Input[object]] = {"pubsub_topic": topic.id, "schema_version": "1.0"}
         if channels:
@@ -117,29 +118,15 @@ class TtlGuard(Owned):
             },
             opts=pulumi.ResourceOptions(depends_on=[workflow]),
         )
-        self._alarm(name, args)
+        parts.failed_runs(
+            self,
+            name,
+            args,
+            workflow=self.name_of(workflows.Workflow, f"{name}-end"),
+            jobs=[self.name_of(cloudscheduler.Job, f"{name}-end")],
+            title=f"The end of {stack} fails; its machines bill on",
+            channels=parts.notices(self, name, args),
+        )
         self.workflow_name = workflow.name
         self.job_name = job.name
         self.register_outputs({"workflowName": self.workflow_name, "jobName": self.job_name})
-
-    def _alarm(self, name: str, args: TtlGuardArgs) -> None:
-        """An end that fails has to be heard of: the machines bill on."""
-        failed = {
-            "filter": limits_plans.failures(self.name_of(workflows.Workflow, f"{name}-end")),
-            "comparison": "COMPARISON_GT",
-            "threshold_value": 0.0,
-            "duration": "0s",
-            "aggregations": [
-                {"alignment_period": "3600s", "per_series_aligner": "ALIGN_SUM", "cross_series_reducer": "REDUCE_SUM"}
-            ],
-        }
-        self.make(
-            monitoring.AlertPolicy,
-            f"{name}-failed",
-            display_name=f"The end of {args['stack']} fails; its machines bill on",
-            project=args["project"],
-            combiner="OR",
-            severity="CRITICAL",
-            conditions=[{"display_name": "runs failed", "condition_threshold": failed}],
-            notification_channels=parts.notices(self, name, args),
-        )

@@ -161,15 +161,6 @@ def _labelled(item: str, labels: str, *, stack: str, owner: str) -> str:
     )
 
 
-def failures(workflow: str) -> str:
-    """Monitoring filter: runs of one workflow that failed."""
-    kind = "workflows.googleapis.com/Workflow"
-    return (
-        f'metric.type="workflows.googleapis.com/finished_execution_count" AND metric.labels.status="FAILED" '
-        f'AND resource.type="{kind}" AND resource.labels.workflow_id="{workflow}"'
-    )
-
-
 def _of_each(one: str, listed: str, steps: list[dict[str, Any]], *, only: str = "") -> dict[str, Any]:
     """A step for each of what the last call listed, for those that `only` holds of; each fails for itself."""
     does = attempt(one, steps)
