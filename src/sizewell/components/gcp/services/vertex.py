@@ -89,7 +89,7 @@ class VertexTraining(Owned):
         self.register_outputs({"workflowName": self.workflow_name, "launcher": self.launcher})
 
     def _launcher(self, name: str, args: VertexTrainingArgs) -> serviceaccount.Account:
-        """Who starts jobs: may create and read them, and act as the checkpoints' writer; nothing else."""
+        """Who starts jobs: may create them, and act as the checkpoints' writer; nothing else."""
         account = self.make(
             serviceaccount.Account,
             f"{name}-start",
@@ -102,7 +102,7 @@ class VertexTraining(Owned):
             role_id=self.physical(f"{name}-start", 60).replace("-", "_"),
             project=args["project"],
             title=f"Starts training jobs of {name}",
-            permissions=["aiplatform.customJobs.create", "aiplatform.customJobs.get", "aiplatform.customJobs.cancel"],
+            permissions=["aiplatform.customJobs.create"],
         )
         self.make(projects.IAMMember, f"{name}-start", project=args["project"], role=role.name, member=account.member)
         writer = pulumi.Output.from_input(args["project"]).apply(
