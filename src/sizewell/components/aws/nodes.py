@@ -222,7 +222,8 @@ class GpuNodeGroup(Owned):
                 )
             )
 
-        return bought.resource_tag_mapping_lists.apply(ask)
+        offered: pulumi.Output[str] = bought.resource_tag_mapping_lists.apply(ask)
+        return offered
 
     def _group(
         self, name: str, args: GpuNodeGroupArgs, shape: Shape, template: ec2.LaunchTemplate, *, begun: bool
