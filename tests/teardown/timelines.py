@@ -45,6 +45,8 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
         "idle_power_w": case.get("idle_power_w"),
         "requests_per_s": None if requests is None else [[time(a), time(b), value] for a, b, value in requests],
         "jobs": jobs,
+        "queue": case.get("queue", "asked"),
+        "late_s": 60 * case.get("late_m", 0),
         "saves": [time(save) for save in case.get("saves", [])],
         "parts": [time(part) for part in case.get("parts", [])],
         "notices": [time(notice) for notice in case.get("notices", [-70])],

@@ -260,7 +260,7 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
     workloads = len(decision.workloads)
     counts = f"{workloads} workload{'s' * (workloads != 1)}, up to {nodes} machine{'s' * (nodes != 1)}"
     detail = f"{counts}, decided on {decision.decided_on}, sealed"
-    if decision.expires_at and decision.expires_at < today:
+    if decision.expires_at and decision.expires_at <= today:  # it ends at 00:00 UTC of that day
         return Finding(
             about, "note", f"{detail}; expired on {decision.expires_at}", "destroy the stack, or decide again"
         )

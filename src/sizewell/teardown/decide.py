@@ -32,6 +32,11 @@ class Look:
         return self.at.timestamp()
 
     @property
+    def seen_s(self) -> float:
+        """Until when samples can be expected."""
+        return self.at_s - self.pool.late_s
+
+    @property
     def machines(self) -> frozenset[str]:
         return self.pool.machines_at(self.at_s) or frozenset()
 
@@ -96,6 +101,13 @@ def job_queued(look: Look) -> Verdict | None:
         return look.verdict("keep", "job_queued", f"job {oldest.name} is queued")
     days = (look.at_s - oldest.since_s) / DAY_S
     return look.verdict("unknown", "job_queued", f"job {oldest.name} has been queued for {days:.1f} days")
+
+
+def queue_unasked(look: Look) -> Verdict | None:
+    """A scheduler feeds the pool and did not answer: a job may wait for it."""
+    if look.pool.queue != "unanswered":
+        return None
+    return look.verdict("unknown", "queue_unasked", "its scheduler did not say which jobs run or wait")
 
 
 def just_started(look: Look) -> Verdict | None:
@@ -208,6 +220,7 @@ IDLE_CLAUSES: Final[tuple[Callable[[Look], Verdict | None], ...]] = (
     unseen,
     powered,
     job_running,
+    queue_unasked,
 )
 
 
@@ -257,11 +270,11 @@ def _spared(look: Look) -> str:
 
 def _idle_for(look: Look, seconds: float) -> bool:
     """Whether every accelerator was under the limit, and seen, for so long."""
-    start_s = look.at_s - seconds
+    start_s = look.seen_s - seconds
     for device in look.devices:
         series = look.pool.utilization_percent[device]
         joined_s = max(start_s, _joined_s(look.pool, device[0], look.at_s))
-        if not _covered(look, series, look.at_s - joined_s):
+        if not _covered(look, series, look.seen_s - joined_s):
             return False
         if series.between(start_s, look.at_s + 1).max(initial=0.0) >= look.pool.guard.min_utilization_percent:
             return False
@@ -345,17 +358,17 @@ def _window(look: Look, series: Series | None) -> np.ndarray[tuple[int], np.dtyp
     """The values of the guard's window, up to now."""
     if series is None:
         return np.empty(0)
-    return series.between(look.at_s - look.pool.guard.window_s, look.at_s + 1)
+    return series.between(look.seen_s - look.pool.guard.window_s, look.at_s + 1)
 
 
 def _fresh(look: Look, series: Series) -> bool:
-    return look.at_s - series.newest_s <= look.limits.fresh_periods * look.pool.period_s
+    return look.seen_s - series.newest_s <= look.limits.fresh_periods * look.pool.period_s
 
 
 def _coverage(look: Look, series: Series, seconds: float) -> float:
     """Share of the samples due within so many seconds that are there."""
     due = max(1, math.floor(seconds / look.pool.period_s))
-    return min(1.0, len(series.between(look.at_s - seconds, look.at_s + 1)) / due)
+    return min(1.0, len(series.between(look.seen_s - seconds, look.seen_s + 1)) / due)
 
 
 def _covered(look: Look, series: Series, seconds: float) -> bool:

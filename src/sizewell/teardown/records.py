@@ -90,12 +90,14 @@ class Pool:
     capacity: Capacity = "on-demand"
     guard: GuardLimits = field(default_factory=GuardLimits)
     period_s: float = 60.0  # between two samples
+    late_s: float = 0.0  # how late samples usually come: so much of the newest time is not expected yet
     utilization_percent: Mapping[Device, Series] = field(default_factory=dict)
     power_w: Mapping[Device, Series] = field(default_factory=dict)
     processes: Mapping[Device, Series] = field(default_factory=dict)
     idle_power_w: float | None = None  # of one accelerator; None: not known
     requests_per_s: Series | None = None  # None: nobody counts them
     jobs: tuple[Job, ...] = ()
+    queue: Literal["none", "asked", "unanswered"] = "asked"  # whether the scheduler that feeds it told its jobs
     saves_s: tuple[float, ...] = ()  # when a checkpoint's manifest was written
     parts_s: tuple[float, ...] = ()  # when a part of an unfinished save was written
     checkpoint_interval_s: float = 1800.0

@@ -89,12 +89,14 @@ class RecordedPool(_Part):
     capacity: Capacity = "on-demand"
     guard: RecordedGuard = RecordedGuard()
     period_s: float = Field(default=60.0, gt=0)
+    late_s: float = Field(default=0.0, ge=0)
     utilization_percent: Mapping[str, tuple[Run | Sample, ...]] = {}
     power_w: Mapping[str, tuple[Run | Sample, ...]] = {}
     processes: Mapping[str, tuple[Run | Sample, ...]] = {}
     idle_power_w: float | None = None
     requests_per_s: tuple[Run | Sample, ...] | None = None
     jobs: tuple[RecordedJob, ...] = ()
+    queue: Literal["none", "asked", "unanswered"] = "asked"
     saves: tuple[Time, ...] = ()
     parts: tuple[Time, ...] = ()
     checkpoint_interval_s: float = Field(default=1800.0, gt=0)
@@ -214,12 +216,14 @@ def _pool(pool: RecordedPool, at: datetime) -> Pool:
         capacity=pool.capacity,
         guard=GuardLimits(**pool.guard.model_dump()),
         period_s=pool.period_s,
+        late_s=pool.late_s,
         utilization_percent=_devices(pool.utilization_percent, pool.period_s, at_s),
         power_w=_devices(pool.power_w, pool.period_s, at_s),
         processes=_devices(pool.processes, pool.period_s, at_s),
         idle_power_w=pool.idle_power_w,
         requests_per_s=None if pool.requests_per_s is None else _series(pool.requests_per_s, pool.period_s, at_s),
         jobs=tuple(Job(name=job.name, state=job.state, since_s=job.since.timestamp()) for job in latest.values()),
+        queue=pool.queue,
         saves_s=_until(pool.saves, at),
         parts_s=_until(pool.parts, at),
         checkpoint_interval_s=pool.checkpoint_interval_s,

@@ -52,6 +52,8 @@ class GpuNodeGroup(Owned):
             **of_machines(shape),
             **of_capacity(args["capacity_mode"]),
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **plans.measured(shape, dimension="AutoScalingGroupName"),
+            sizedBy="autoscaling-group",
         )
         role, profile = self._identity(name, args)
         key_arn = parts.key_arn(self, name, args, parts.account_of(args, role))

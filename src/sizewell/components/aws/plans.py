@@ -21,6 +21,7 @@ IMAGES = {
     "": "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64",
 }
 METRIC = {"cuda": "nvidia_smi_utilization_gpu", "neuron": "neuroncore_utilization"}
+MACHINE = "InstanceId"
 
 
 def runtime_of(shape: Shape) -> str:
@@ -74,7 +75,10 @@ def user_data(
         "agent": {"metrics_collection_interval": 60, "region": region},
         "metrics": {
             "namespace": METRIC_NAMESPACE,
-            "append_dimensions": {"AutoScalingGroupName": "${aws:AutoScalingGroupName}"},
+            "append_dimensions": {  # each machine is told apart: a group's maximum hides those that report nothing
+                "AutoScalingGroupName": "${aws:AutoScalingGroupName}",
+                MACHINE: "${aws:InstanceId}",
+            },
             "aggregation_dimensions": [["AutoScalingGroupName"]],
             "metrics_collected": {
                 "nvidia_gpu": {
@@ -86,7 +90,7 @@ def user_data(
     }
     metrics: dict[str, Any] = agent["metrics"]  # type: ignore[assignment]
     if dimension != "AutoScalingGroupName":
-        del metrics["append_dimensions"]
+        del metrics["append_dimensions"]["AutoScalingGroupName"]
         metrics["aggregation_dimensions"] = [[dimension]]
         for collected in metrics["metrics_collected"].values():
             collected["append_dimensions"] = {dimension: group}
@@ -154,8 +158,10 @@ def _neuron_metrics(region: str, dimension: str) -> list[str]:
         "PATH=$PATH:/opt/aws/neuron/bin",
         # the monitor writes a line each second for ever, and dies of the pipe that head closes: no failure
         f'value=$({{ neuron-monitor || true; }} | head -1 | python3 -c "import json,sys; print({query})")',
-        f"aws cloudwatch put-metric-data --region {region} --namespace {METRIC_NAMESPACE} \\",
-        f"  --metric-name {METRIC['neuron']} --unit Percent --value $value --dimensions {dimension}",
+        f"for machine in '' \",{MACHINE}=$(cat /var/lib/cloud/data/instance-id)\"; do  # the alarm's, and its own",
+        f"  aws cloudwatch put-metric-data --region {region} --namespace {METRIC_NAMESPACE} \\",
+        f"    --metric-name {METRIC['neuron']} --unit Percent --value $value --dimensions {dimension}$machine",
+        "done",
         "METRICS",
         "chmod +x /usr/local/bin/sizewell-neuron-metrics",
         *timer("sizewell-neuron-metrics", "/usr/local/bin/sizewell-neuron-metrics", every="1min"),
@@ -175,6 +181,23 @@ def timer(name: str, command: str, *, every: str) -> list[str]:
         unit = ["[Unit]", f"Description={name}", *content]
         lines += [f"cat > /etc/systemd/system/{name}.{suffix} <<'UNIT'", *unit, "UNIT"]
     return [*lines, "systemctl daemon-reload", f"systemctl enable --now {name}.timer"]
+
+
+def measured(shape: Shape, *, dimension: str, value: str = "") -> dict[str, Any]:
+    """What a component registers about where the use of its machines is published; nothing where nobody does."""
+    runtime = runtime_of(shape)
+    if runtime not in METRIC:
+        return {}
+    stated = {
+        "source": "cloudwatch",
+        "namespace": METRIC_NAMESPACE,
+        "metric": METRIC[runtime],
+        "per": "accelerator" if runtime == "cuda" else "machine",
+        "dimension": dimension,
+        "machine": MACHINE,
+        "value": value,
+    }
+    return {"measured": {key: text for key, text in stated.items() if text}}
 
 
 def idle_alarm(*, runtime: str, guard: GuardArgs, group: str, seconds: int) -> dict[str, Any]:

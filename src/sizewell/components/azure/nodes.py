@@ -46,6 +46,14 @@ class GpuScaleSet(Owned):
             **of_machines(shape),
             **of_capacity(mode),
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            measured={
+                "source": "azure-monitor",
+                "namespace": plans.METRIC_NAMESPACE,
+                "metric": plans.METRIC,
+                "per": "machine",
+                "machine": plans.MACHINE,
+            },
+            sizedBy="scale-set",
         )
         identity = self.make(
             managedidentity.UserAssignedIdentity,

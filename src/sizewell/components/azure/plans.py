@@ -11,6 +11,7 @@ from sizewell.sizing.catalog.records import Shape
 
 CONTAINER = "checkpoints"
 METRIC_NAMESPACE, METRIC, REPORTING = "Sizewell", "GpuUtilization", "Reporting"
+MACHINE = "machine"  # dimension of both metrics: what a scale set says as a whole hides machines that report nothing
 SEEN = 0.95  # of the samples of every machine have to be there, else nobody knows whether it idles
 IMAGE = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
 IMAGE_ROCM = {**IMAGE, "sku": "2204-rocm"}
@@ -268,10 +269,11 @@ def custom_data(*, start_script: str, rocm: bool) -> str:
         'region=$(jq -r .location <<<"$compute")',
         f"set_id=$(jq -r '{set_id}' <<<\"$compute\")",
         f"token=$({imds}/identity/oauth2/token?{audience}' | jq -r .access_token)",
+        f'names="\\"dimNames\\":[\\"{MACHINE}\\"]" own="\\"dimValues\\":[$(jq .name <<<"$compute")]"',
         f'for pair in "{METRIC} $value" "{REPORTING} 1"; do',
         '  read -r metric number <<<"$pair"',
-        '  series="{\\"min\\":$number,\\"max\\":$number,\\"sum\\":$number,\\"count\\":1}"',
-        f'  body="{{\\"metric\\":\\"$metric\\",\\"namespace\\":\\"{METRIC_NAMESPACE}\\",\\"series\\":[$series]}}"',
+        '  series="{$own,\\"min\\":$number,\\"max\\":$number,\\"sum\\":$number,\\"count\\":1}"',
+        f'  body="{{\\"metric\\":\\"$metric\\",\\"namespace\\":\\"{METRIC_NAMESPACE}\\",$names,\\"series\\":[$series]}}"',
         '  curl -sf -X POST "https://$region.monitoring.azure.com$set_id/metrics" \\',
         '    -H "Authorization: Bearer $token" -H "Content-Type: application/json" \\',
         '    -d "{\\"time\\":\\"$(date -u +%FT%TZ)\\",\\"data\\":{\\"baseData\\":$body}}"',

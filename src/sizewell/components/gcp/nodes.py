@@ -45,6 +45,13 @@ class AcceleratorPool(Owned):
             instanceType=args["machine_type"],
             accelerator=shape.accelerator if shape else slices[0].accelerator,
             acceleratorsPerNode=per_node,
+            measured={
+                "source": "cloud-monitoring",
+                "metric": workflow_plans.DUTY,
+                "per": "accelerator",
+                "machine": "node_name",
+            },
+            sizedBy="gke-node-pools",
         )
         placement = self._placement(name, args, tpu_slice)
         count = plans.slices_of(args, tpu_slice)

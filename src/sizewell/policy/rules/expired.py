@@ -32,7 +32,7 @@ def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
             message = f"{expires!r} is no date: no sweep will ever take it down"
             verdicts.append((urn, Violation(message, "write the end as YYYY-MM-DD")))
             continue
-        if end < facts.on:
+        if end <= facts.on:  # at 00:00 UTC of the day, as the hard end
             message = f"its end was {end.isoformat()}: an update brings back what should have been taken down"
             verdicts.append((urn, Violation(message, "take the stack down, or give it a new ttl and decide again")))
         else:

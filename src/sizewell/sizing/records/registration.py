@@ -7,9 +7,11 @@ The keys are camelCase, as they stand in the plan. Written by `components`, read
 
 from __future__ import annotations
 
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 REGISTRATION_KEY: Final = "sizewell"  # the input of a component under which the record stands
+
+SizedBy = Literal["autoscaling-group", "eks-node-group", "ec2-fleet", "gke-node-pools", "scale-set", "aks-pool"]
 
 
 class Hours(TypedDict):
@@ -18,6 +20,18 @@ class Hours(TypedDict):
     floor: float
     expected: float
     ceiling: float
+
+
+class Measured(TypedDict):
+    """Where the use of each accelerator of a pool is published, so that a state suffices to read it."""
+
+    source: str  # cloudwatch | cloud-monitoring | azure-monitor | prometheus
+    metric: str
+    per: str  # "accelerator", or "machine" where the busiest accelerator of a machine is published
+    namespace: NotRequired[str]
+    dimension: NotRequired[str]  # which name the pool's samples carry
+    value: NotRequired[str]  # the pool's own under that name, where no resource has it
+    machine: NotRequired[str]  # the label that names the machine
 
 
 class Registration(TypedDict):
@@ -47,4 +61,6 @@ class Registration(TypedDict):
     checkpointStore: NotRequired[str]  # "" or absent: none
     guard: NotRequired[dict[str, Any]]  # as `sizing.records.decision.Guard`
     schedule: NotRequired[str]
+    measured: NotRequired[Measured]  # absent: nothing publishes what each of its accelerators does
+    sizedBy: NotRequired[SizedBy]  # whose size is moved to empty the pool and to wake it; absent: nobody's
     bytesExpected: NotRequired[dict[str, float]]  # storage: floor, expected, ceiling in bytes

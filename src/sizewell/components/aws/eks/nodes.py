@@ -44,6 +44,8 @@ class EksNodeGroup(Owned):
             **of_machines(shape),
             **of_capacity(args["capacity_mode"]),
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **eks_plans.measured(shape),
+            sizedBy="eks-node-group",
         )
         role = parts.role(
             self,

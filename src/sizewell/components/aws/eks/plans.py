@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sizewell.components.aws.plans import runtime_of
+from sizewell.components.aws.plans import MACHINE, runtime_of
 from sizewell.components.kubernetes.objects import EKS_TOPOLOGY
 from sizewell.components.owned import GuardArgs
 from sizewell.sizing.catalog.records import Shape
@@ -148,6 +148,17 @@ def idle_alarm(*, runtime: str, guard: GuardArgs, cluster: Any, seconds: int) ->
         "datapoints_to_alarm": periods,
         "treat_missing_data": "notBreaching",
     }
+
+
+def measured(shape: Shape) -> dict[str, Any]:
+    """What a pool registers about where the use of its machines is published; nothing where nobody does
+    (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Container-Insights-metrics-enhanced-EKS.html).
+    """
+    runtime = runtime_of(shape)
+    if runtime not in METRICS:
+        return {}
+    names = {"source": "cloudwatch", "namespace": "ContainerInsights", "metric": METRICS[runtime]}
+    return {"measured": {**names, "per": "accelerator", "dimension": "ClusterName", "machine": MACHINE}}
 
 
 def kubeconfig(*, cluster: str, endpoint: str, authority: str, region: str) -> str:

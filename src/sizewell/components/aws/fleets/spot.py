@@ -15,6 +15,7 @@ from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
+from sizewell.components.tags import physical_name
 from sizewell.sizing.catalog.records import Shape
 
 
@@ -50,6 +51,12 @@ class SpotFleet(Owned):
             **of_machines(first),
             **of_capacity("spot"),
             **of_sizes(0, args["nodes_initial"], args["nodes_max"]),
+            **plans.measured(
+                first,
+                dimension=fleet_plans.DIMENSION,
+                value=physical_name("sizewell", pulumi.get_stack(), name, limit=128),
+            ),
+            sizedBy="ec2-fleet",
             interruptible=True,
             checkpointStore=args["writer"]["bucket"] if "writer" in args else "",
         )

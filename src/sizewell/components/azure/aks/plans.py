@@ -149,6 +149,15 @@ def idle_query(guard: GuardArgs, *, cluster: str, pool: str, seconds: int, runti
     return f"{busiest} and min(count_over_time({chosen})) >= {seen}"
 
 
+def measured(shape: Shape) -> dict[str, Any]:
+    """What a pool registers about where the use of its machines is published; nothing where nobody does."""
+    runtime = runtime_of(shape)
+    if runtime not in BUSY:
+        return {}
+    metric, machine = BUSY[runtime]
+    return {"measured": {"source": "prometheus", "metric": metric, "per": "accelerator", "machine": machine}}
+
+
 def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: str) -> dict[str, dict[str, Any]]:
     """Pinned Helm charts by release name.
 

@@ -45,6 +45,8 @@ class AksGpuPool(Owned):
             **of_machines(shape),
             **of_capacity(mode),
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **aks_plans.measured(shape),
+            sizedBy="aks-pool",
         )
         self._runtime = aks_plans.runtime_of(shape)
         pool = self._pool(name, args, shape)

@@ -1,0 +1,214 @@
+"""What a state says of its pools, its stores and what holds data: pure, and enough where a program no longer runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from sizewell.recording.sources.state import State, StateResource
+from sizewell.sizing.records.registration import REGISTRATION_KEY
+from sizewell.sizing.records.stackname import environment_of
+from sizewell.teardown.records import Capacity, GuardLimits
+
+_CAPACITY: Final[Mapping[str, Capacity]] = {
+    "on-demand": "on-demand",
+    "spot": "spot",
+    "flex-start": "queued",
+    "queued": "queued",
+    "reservation": "reservation",
+    "capacity-block": "block",
+}
+_RESOURCES: Final = {
+    "autoscaling-group": "aws:autoscaling/group:Group",
+    "eks-node-group": "aws:eks/nodeGroup:NodeGroup",
+    "ec2-fleet": "aws:ec2/fleet:Fleet",
+    "gke-node-pools": "gcp:container/nodePool:NodePool",
+    "scale-set": "azure-native:compute:VirtualMachineScaleSet",
+    "aks-pool": "azure-native:containerservice:AgentPool",
+}
+SCHEDULED: Final = frozenset({"eks-node-group", "gke-node-pools", "aks-pool"})  # pods wait for their machines
+# What holds data that no program makes again. A bucket stands here although ours are protected: one that is not, is a
+# person's. Volumes of claims are no resources of a state; the claims themselves are.
+STATEFUL: Final[Mapping[str, str]] = {
+    "aws:ebs/volume:Volume": "disk",
+    "aws:ebs/snapshot:Snapshot": "snapshot",
+    "aws:efs/fileSystem:FileSystem": "file system",
+    "aws:fsx/": "file system",
+    "aws:s3/bucket": "bucket",
+    "aws:rds/": "database",
+    "aws:dynamodb/table:Table": "table",
+    "aws:sagemaker/notebookInstance:NotebookInstance": "notebook with its disk",
+    "aws:sagemaker/domain:Domain": "notebooks with their file system",
+    "aws:sagemaker/space:Space": "notebook with its disk",
+    "gcp:compute/disk:Disk": "disk",
+    "gcp:compute/snapshot:Snapshot": "snapshot",
+    "gcp:filestore/instance:Instance": "file system",
+    "gcp:lustre/instance:Instance": "file system",
+    "gcp:parallelstore/instance:Instance": "file system",
+    "gcp:storage/bucket:Bucket": "bucket",
+    "gcp:sql/databaseInstance:DatabaseInstance": "database",
+    "gcp:workbench/instance:Instance": "notebook with its disk",
+    "azure-native:compute:Disk": "disk",
+    "azure-native:compute:Snapshot": "snapshot",
+    "azure-native:storage:StorageAccount": "storage account",
+    "azure-native:storagecache:": "file system",
+    "azure-native:netapp:": "file system",
+    "azure-native:machinelearningservices:Compute": "notebook with its disk",
+    "azure-native:machinelearningservices:Workspace": "workspace with its data",
+    "kubernetes:core/v1:PersistentVolumeClaim": "claim with its volume",
+    "kubernetes:core/v1:PersistentVolume": "volume",
+    "kubernetes:apps/v1:StatefulSet": "claims of a stateful set",
+}
+_STORES: Final = {"aws:s3/bucket", "gcp:storage/bucket", "azure-native:storage:BlobContainer"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A pool as its component registered it, and the names by which its cloud knows it."""
+
+    name: str
+    urn: str
+    cloud: str
+    region: str
+    kind: str = "pool"  # "endpoint", "notebook": told of, and stopped by their own limits alone
+    instance_type: str = ""
+    market: str = "on-demand"
+    accelerators_per_machine: int = 1
+    nodes_min: int = 0
+    nodes_initial: int = 0
+    nodes_max: int = 0
+    capacity: Capacity = "on-demand"
+    guard: GuardLimits | None = None
+    measured: Mapping[str, str] = field(default_factory=dict)
+    sized_by: str = ""
+    resources: tuple[StateResource, ...] = ()  # whose size is moved
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # of the component
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether a scheduler brings work to it, so that jobs may wait for machines."""
+        return self.sized_by in SCHEDULED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackParts:
+    """What a state says of one stack."""
+
+    name: str
+    project: str
+    environment: str
+    owner: str
+    created_s: float | None  # None: the engine has written no times, or nothing stands
+    expires_at: date | None
+    units: tuple[Unit, ...]
+    stateful: tuple[tuple[str, StateResource], ...]  # what would go with a destroy and holds data, and what it is
+    protected: tuple[StateResource, ...]
+    pending: tuple[str, ...]  # URNs of operations that an update began and did not end
+    resources: int
+
+
+def stack_parts(state: State, stack: str) -> StackParts:
+    """The parts of a state; an empty one has none. ValueError where the registered end is no date."""
+    registered = [
+        (resource, record)
+        for resource in state.resources
+        if isinstance(record := resource.inputs.get(REGISTRATION_KEY), Mapping) and not resource.delete
+    ]
+    ends = {str(record["expires"])[:10] for _, record in registered if record.get("expires")}
+    owners = [str(record["owner"]) for _, record in registered if record.get("owner")]
+    stated = next((str(record["environment"]) for _, record in registered if record.get("environment")), "")
+    times = [resource.created.timestamp() for resource in state.resources if resource.created and resource.custom]
+    children: dict[str, list[StateResource]] = {}
+    for resource in state.resources:
+        if resource.parent and not resource.delete:
+            children.setdefault(resource.parent, []).append(resource)
+    return StackParts(
+        name=stack,
+        project=state.project,
+        environment=environment_of(stack, stated),
+        owner=owners[0] if owners else "",
+        created_s=min(times, default=None),
+        expires_at=min((date.fromisoformat(end) for end in ends), default=None),
+        units=tuple(
+            _unit(resource, record, children.get(resource.urn, []))
+            for resource, record in registered
+            if record.get("kind") in ("pool", "endpoint", "notebook")
+        ),
+        stateful=tuple(_stateful(state)),
+        protected=tuple(resource for resource in state.resources if resource.protect and resource.custom),
+        pending=tuple(operation.resource.urn for operation in state.pending_operations),
+        resources=sum(resource.custom and not resource.type.startswith("pulumi:") for resource in state.resources),
+    )
+
+
+def store_uris(state: State) -> tuple[str, ...]:
+    """Where a state of checkpoint stores keeps them, as `store.connect` names places."""
+    found = []
+    for resource in state.resources:
+        kind = next((prefix for prefix in _STORES if resource.type.startswith(prefix)), "")
+        logs = "logs" in resource.name
+        if not kind or resource.delete or logs or resource.type.count("/") > 1:
+            continue
+        if kind == "azure-native:storage:BlobContainer":
+            account = str(resource.inputs.get("accountName") or "")
+            found.append(f"az://{account}/{resource.inputs.get('containerName') or resource.id.rpartition('/')[2]}")
+        elif resource.type.partition("/")[2].partition(":")[2] in ("Bucket", "BucketV2"):
+            scheme = "s3" if kind.startswith("aws") else "gs"
+            found.append(f"{scheme}://{resource.outputs.get('bucket') or resource.outputs.get('name') or resource.id}")
+    return tuple(found)
+
+
+def _unit(resource: StateResource, record: Mapping[str, Any], children: list[StateResource]) -> Unit:
+    sized_by = str(record.get("sizedBy") or "")
+    guard = record.get("guard")
+    return Unit(
+        name=str(record.get("name") or resource.name),
+        urn=resource.urn,
+        cloud=str(record.get("cloud") or ""),
+        region=str(record.get("region") or ""),
+        kind=str(record["kind"]),
+        instance_type=str(record.get("instanceType") or ""),
+        market=str(record.get("market") or "on-demand"),
+        accelerators_per_machine=int(record.get("acceleratorsPerNode") or 1),
+        nodes_min=int(record.get("nodesMin") or 0),
+        nodes_initial=int(record.get("nodesInitial") or 0),
+        nodes_max=int(record.get("nodesMax") or 0),
+        capacity=_CAPACITY.get(str(record.get("capacityMode") or "on-demand"), "prepaid"),
+        guard=_guard(guard) if isinstance(guard, Mapping) else None,
+        measured={str(key): str(value) for key, value in (record.get("measured") or {}).items()},
+        sized_by=sized_by,
+        resources=tuple(child for child in children if child.type == _RESOURCES.get(sized_by) and child.id),
+        arguments=resource.inputs,
+    )
+
+
+def _guard(stated: Mapping[str, Any]) -> GuardLimits:
+    """A guard as it is registered: its keys are those of Python, or of a plan."""
+
+    def of(snake: str, camel: str, default: float) -> float:
+        return float(stated.get(snake, stated.get(camel, default)))
+
+    signal = "requests" if stated.get("signal") == "requests" else "accelerator_utilization"
+    action = "scale-to-zero" if stated.get("action") == "scale-to-zero" else "notify"
+    return GuardLimits(
+        signal=signal,  # type: ignore[arg-type]  (mypy widens the two words to str)
+        min_utilization_percent=of("min_utilization_percent", "minUtilizationPercent", 5.0),
+        window_s=of("window_s", "windowS", 2700.0),
+        grace_s=of("grace_s", "graceS", 3600.0),
+        action=action,  # type: ignore[arg-type]
+    )
+
+
+def _stateful(state: State) -> Iterator[tuple[str, StateResource]]:
+    """What a destroy would take and holds data: not what is protected, retained or somebody else's."""
+    for resource in state.resources:
+        if resource.protect or resource.retain_on_delete or resource.external:
+            continue
+        what = next((what for kind, what in STATEFUL.items() if resource.type.startswith(kind)), "")
+        settings = resource.type.startswith("aws:s3/bucket") and not resource.type.endswith((":Bucket", ":BucketV2"))
+        compute = resource.inputs.get("properties") or {}
+        cluster = isinstance(compute, Mapping) and compute.get("computeType") not in (None, "ComputeInstance")
+        if what and not settings and not cluster:
+            yield what, resource
