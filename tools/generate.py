@@ -62,6 +62,12 @@ def timeline_schema() -> Files:
     return _published("timeline", Timeline.model_json_schema(by_alias=True))
 
 
+def teardown_schema() -> Files:
+    from sizewell.teardown.config import TeardownConfig
+
+    return _published("teardown", TeardownConfig.model_json_schema(by_alias=True))
+
+
 def accuracy() -> Files:
     from sizewell.sizing.validation.accuracy import accuracy_report
 
@@ -119,6 +125,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     decision_schema,
     preview_schema,
     timeline_schema,
+    teardown_schema,
     policy_reference,
     accuracy,
     component_reference,

@@ -63,9 +63,10 @@ def serving() -> Iterator[Server]:
             for name, value in {"Content-Length": str(len(data)), **reply.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(data)
+            if self.command != "HEAD":
+                self.wfile.write(data)
 
-        do_GET = do_POST = _answer  # noqa: N815
+        do_GET = do_POST = do_PUT = do_PATCH = do_HEAD = _answer  # noqa: N815
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         state.url = f"http://127.0.0.1:{running.server_address[1]}"

@@ -133,7 +133,7 @@ def test_data_files_and_types_are_in_the_wheel(installed: Installed) -> None:
     for name in ("py.typed", "launch/scripts/train_fsdp.py", "policy/announced.json", "preview/render/page.css"):
         assert (package / name).is_file(), name
     schemas = {path.name for path in (package / "schemas").glob("*.json")}
-    names = ("decision", "policy", "preview", "spec", "timeline")
+    names = ("decision", "policy", "preview", "spec", "teardown", "timeline")
     assert schemas >= {f"{name}.schema.json" for name in names}
     top = {path.name for path in installed.site.iterdir() if not path.name.endswith(".dist-info")}
     assert top == {"sizewell"}

@@ -1,7 +1,8 @@
 """The `sizewell` command: arguments in, exit code out. Each command is a file beside this one.
 
 Exit codes: 0 fine, 1 a policy failed, 2 over budget, 3 something is unpriced, 4 a decision or the catalog is out of
-date, 5 nothing fits, 64 bad spec or usage, 69 an outside service failed; 130 interrupted, 141 the reader went away.
+date, 5 nothing fits, 6 a teardown that was due was held back, 64 bad spec or usage, 69 an outside service failed; 130
+interrupted, 141 the reader went away.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ COMMANDS: Final = {
     "policy": "what the rules say of a stack: idle spend, lost checkpoints, open doors",
     "prices": "what the catalog says of a price, what moved, rates of your own",
     "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",
-    "teardown": "what idle, empty and expired would mean for a recorded stack; stops nothing",
+    "teardown": "take idle, empty and expired stacks down, with notice, grace and a record",
+    "keep": "keep a stack until a day, with the reason",
+    "wake": "give a stack's pools back the machines that a guard, a teardown or an end took",
     "validate": "predictions against published measurements, and how far off they are",
     "doctor": "what is installed, how old the prices are, which decisions are in order",
 }

@@ -1,47 +1,309 @@
-"""`sizewell teardown replay`: what is decided about a recorded timeline at each step. Stops nothing."""
+"""`sizewell teardown`: what of the backend's stacks is idle, empty or past its end, and taking that down."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sizewell.cli import output
+from sizewell.cli import output, project
+from sizewell.sizing.errors import UsageError
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable
 
-    from sizewell.teardown.records import Verdict
+    from sizewell.teardown.config import TeardownConfig
+    from sizewell.teardown.gather import Gatherer
+    from sizewell.teardown.journal import Journal
+    from sizewell.teardown.planning import Plan
+    from sizewell.teardown.records import Limits, Verdict
 
-DESCRIPTION = """Say what idle, empty and expired mean for a stack that was recorded.
+DESCRIPTION = """Take idle and expired stacks down, and nothing of value with them.
 
-`replay FILE` reads a timeline (what was seen of a stack by time) and prints what is decided at each
-of its steps, for the stack and for each pool, and why: for people who tune limits, or ask why
-something was stopped or kept. It reads one file, asks no cloud and stops nothing.
-The format of FILE: docs/reference/timeline.schema.json.
+`plan` looks at each stack of the backend and says what becomes of it and of its pools: keep, warn,
+empty (machines to their smallest number), destroy, or unknown (nobody can tell: told, and kept);
+why, on which samples, what it saves, what goes on billing. It changes nothing.
+`run` does what is due, and tells owners first. Without --yes it only says what it would do. It reads
+everything again before each act, and touches at most 5 stacks or 20 % of them.
+`report` adds up by owner and month what was saved, what was held back and why.
+`replay FILE` prints what is decided at each step of a recorded timeline: for people who tune limits.
+
+What it goes by stands in stacks/config/teardown.yaml; docs/howto/tear-down.md leads through it.
 """
 EXAMPLES = """example:
+  sizewell teardown plan
+  sizewell teardown plan --format json > plan.json
+  sizewell teardown run --plan plan.json --yes
   sizewell teardown replay examples/timelines/weekend.json
-  sizewell teardown replay examples/timelines/weekend.json --json
 
-exit code: 0 replayed, 64 the file is not a timeline
+exit code: 0 done or nothing due, 6 something due was held back, 64 bad input, 69 something outside
+failed: run again
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(metavar="ACTION", required=True)
+    plan = commands.add_parser("plan", help="what would be done with each stack; changes nothing")
+    _common(plan)
+    plan.add_argument("--format", choices=("table", "markdown", "json", "html"), default="table", help="default: table")
+    plan.set_defaults(act=_plan)
+    run_ = commands.add_parser("run", help="do what is due; only says it without --yes")
+    _common(run_)
+    run_.add_argument("--plan", type=Path, metavar="FILE", help="only what this plan (--format json) has, if it is due")
+    run_.add_argument("--yes", action="store_true", help="really do it")
+    run_.add_argument("--data", action="append", default=[], metavar="STACK", help="its disks and file systems may go")
+    run_.add_argument("--json", action="store_true", help="print the results as JSON")
+    run_.set_defaults(act=_run)
+    report = commands.add_parser("report", help="what was saved and held back, by owner and month")
+    report.add_argument("--json", action="store_true", help="print it as JSON")
+    report.set_defaults(act=_report)
     replay = commands.add_parser("replay", help="what is decided at each step of a recorded timeline")
     replay.add_argument("file", type=Path, metavar="FILE", help="a timeline, as JSON")
     replay.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+    replay.set_defaults(act=_replay)
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stacks", nargs="*", metavar="STACK", help="only these; all of the backend unless named")
+    parser.add_argument("--at", type=_time, metavar="TIME", help="decide as of this time (default: now)")
 
 
 def run(args: argparse.Namespace) -> int:
-    from sizewell.teardown.records import Limits
+    code: int = args.act(args)
+    return code
+
+
+def _time(text: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time, such as 2026-11-20T12:00:00Z") from None
+    if at.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"{text!r} names no zone; write 2026-11-20T12:00:00Z")
+    return at.astimezone(UTC)
+
+
+# What every action opens ----------------------------------------------------------------------------------------------
+
+
+def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], Gatherer]]:
+    """The project's settings, its journal, and what makes a gatherer."""
+    from sizewell.sizing.catalog import load
+    from sizewell.teardown.backend import Backend
+    from sizewell.teardown.config import read_config
+    from sizewell.teardown.gather import Gatherer
+    from sizewell.teardown.journal import Journal, connect
+
+    config = read_config(root)
+    journal = Journal(connect(config.journal)).read()
+    catalog = load()
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "sizewell" / "states"
+
+    def fresh() -> Gatherer:
+        return Gatherer(
+            backend=Backend(root=root),
+            config=config,
+            accounts=lambda stack: accounts(root, stack),
+            catalog=catalog,
+            journal=journal.read(),
+            cache=cache / _place(root),
+        )
+
+    return config, journal, fresh
+
+
+def accounts(root: Path, stack: str) -> Sequence[str]:
+    """`sizewell:accounts` of a stack's configuration; () where it names none."""
+    stated = project.configuration(root, stack).get("accounts") or ()
+    return tuple(str(account) for account in stated) if isinstance(stated, list) else ()
+
+
+def project_name(root: Path) -> str:
+    """The name in Pulumi.yaml."""
+    import yaml
+
+    data = yaml.safe_load((root / "Pulumi.yaml").read_text(encoding="utf-8"))
+    return str(data["name"])
+
+
+def _place(root: Path) -> str:
+    """One folder of cached states for each project and backend."""
+    import hashlib
+
+    told = f"{root.resolve()}\0{os.environ.get('PULUMI_BACKEND_URL', '')}"
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+# plan, run ------------------------------------------------------------------------------------------------------------
+
+
+def _made(args: argparse.Namespace, root: Path, fresh: Callable[[], Gatherer], at: datetime) -> Plan:
+    from sizewell.teardown.assemble import make_plan
+
+    gatherer = fresh()
+    if args.stacks:
+        project.must_be_stacks(args.stacks, [stack.name for stack in gatherer.backend.stacks()])
+    with output.progress("asking the backend") as told:
+        plan, _ = make_plan(gatherer, project_name(root), at, args.stacks, told)
+    return plan
+
+
+def _plan(args: argparse.Namespace) -> int:
+    from sizewell.teardown import render
+    from sizewell.teardown.planning import to_json
+
+    root = project.root()
+    _, _, fresh = opened(root)
+    plan = _made(args, root, fresh, args.at or datetime.now(UTC))
+    if args.format == "json":
+        output.print_json(to_json(plan))
+    elif args.format == "markdown":
+        print(render.markdown(plan), end="")
+    elif args.format == "html":
+        print(_page(plan), end="")
+    else:
+        _table(plan)
+    return 0
+
+
+def _table(plan: Plan) -> None:
+    from sizewell.teardown import render
+
+    table = output.table("stack", "pool", "verdict", "why", "USD/month", "next", right=("USD/month",))
+    for stack in plan.stacks:
+        for row in stack.rows:
+            saves = (
+                render.dollars(row.saves_usd_per_month)
+                if row.action in ("empty", "destroy") or (row.action == "warn" and row.pool)
+                else ""
+            )
+            rest = render.evidence(row)
+            why = f"{row.why}\n  {rest}" if rest else row.why
+            following = render.following(row).replace(" from ", "\n")
+            table.add_row("" if row.pool else row.stack, row.pool, row.action, why, saves, following)
+    console = output.console()
+    console.print(table)
+    for stack in plan.stacks:
+        for remark in render.after(stack):
+            console.print(f"{stack.stack}: {remark}")
+    if plan.halted:
+        console.print(f"halted: {plan.halted}")
+    console.print(f"\n{render.headline(plan)}")
+
+
+def _page(plan: Plan) -> str:
+    from html import escape
+
+    from sizewell.preview.render.html import framed
+    from sizewell.teardown import render
+
+    parts = [
+        f'<p class="soft">{plan.at:%Y-%m-%d %H:%M} UTC, project {escape(plan.project)}</p>',
+        f"<p>{escape(render.headline(plan))}</p>",
+    ]
+    if plan.halted:
+        parts.append(f'<p class="old">Halted: {escape(plan.halted)}</p>')
+    for stack in plan.stacks:
+        whose = f" <small>{escape(stack.owner)}, {escape(stack.environment)}</small>" if stack.owner else ""
+        parts.append(f"<h2>{escape(stack.stack)}{whose}</h2>")
+        for row in stack.rows:
+            subject = f"pool {row.pool}" if row.pool else "the stack"
+            more = "; ".join(each for each in (render.evidence(row), render.following(row)) if each)
+            rest = f"<br><small>{escape(more)}</small>" if more else ""
+            parts.append(f"<p><b>{escape(subject)}: {row.action}</b>, {escape(row.why)}{rest}</p>")
+            if row.pool and row.spans:
+                parts.append(render.timeline(row, plan.at))
+        remarks = [f"<li>{escape(remark)}</li>" for remark in render.after(stack)]
+        if remarks:
+            parts.append(f"<ul>{''.join(remarks)}</ul>")
+    return framed("Teardown plan", parts, css=render.CSS)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from sizewell.teardown.backend import Backend
+    from sizewell.teardown.planning import must_be_own
+    from sizewell.teardown.run import Runner
+
+    root = project.root()
+    config, journal, fresh = opened(root)
+    at = args.at or datetime.now(UTC)
+    chosen = None
+    if args.plan is not None:
+        try:
+            data = json.loads(args.plan.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, ValueError) as error:
+            raise UsageError(f"{args.plan}: cannot be read: {error}") from None
+        chosen = must_be_own(data, project=project_name(root), at=at, hours_max=config.plan_hours_max)
+    if args.yes and args.at is not None:
+        raise UsageError("--at and --yes: acts go by the clock alone\n  fix: leave one of them out")
+    plan = _made(args, root, fresh, at)
+    exports = root / ".sizewell" / "exports"
+    runner = Runner(
+        backend=Backend(root=root),
+        config=config,
+        journal=journal,
+        fresh=fresh,
+        exports=exports,
+        yes=args.yes,
+        data=args.data,
+    )
+    results = runner.run(plan, chosen)
+    if args.json:
+        output.print_json([asdict(result) for result in results])
+    else:
+        table = output.table("stack", "pool", "what", "outcome", "detail")
+        for result in results:
+            table.add_row(result.stack, result.pool, result.action, result.outcome, result.detail)
+        console = output.console()
+        if results:
+            console.print(table)
+        counts = {
+            each: sum(one.outcome == each for one in results) for each in dict.fromkeys(r.outcome for r in results)
+        }
+        told = ", ".join(f"{number} {each}" for each, number in counts.items())
+        console.print(f"\n{told or 'nothing is due'}" + ("" if args.yes else "; nothing was changed (no --yes)"))
+    if any(result.outcome == "failed" for result in results):
+        return 69
+    return 6 if any(result.outcome == "held back" for result in results) else 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    from sizewell.teardown.report import monthly_report
+
+    _, journal, _ = opened(project.root())
+    rows = monthly_report(journal.records)
+    if args.json:
+        output.print_json([asdict(row) for row in rows])
+        return 0
+    table = output.table(
+        "month",
+        "stack",
+        "emptied",
+        "destroyed",
+        "saved, USD/month",
+        "held back",
+        right=("emptied", "destroyed", "saved, USD/month"),
+    )
+    for row in rows:
+        saved = f"{row.saved_usd_per_month:,.2f}{' + ?' if row.unpriced else ''}"
+        table.add_row(row.month, row.stack, str(row.emptied), str(row.destroyed), saved, "; ".join(row.held_back))
+    output.console().print(table)
+    return 0
+
+
+# replay ---------------------------------------------------------------------------------------------------------------
+
+
+def _replay(args: argparse.Namespace) -> int:
     from sizewell.teardown.timeline import read_timeline, replay
 
     timeline = read_timeline(args.file)
-    steps = list(replay(timeline, Limits()))
+    steps = list(replay(timeline, _limits()))
     if args.json:
         output.print_json([_document(at, stack, pools) for at, stack, pools in steps])
         return 0
@@ -55,6 +317,18 @@ def run(args: argparse.Namespace) -> int:
     stopped = sum(verdict.action in ("empty", "destroy") for _, *both in steps for verdict in _flat(both))
     console.print(f"\n{len(steps)} steps; {stopped} verdicts would take something away")
     return 0
+
+
+def _limits() -> Limits:
+    """Today's limits: the project's where it has some, else the defaults."""
+    from sizewell.teardown.config import PATH, read_config
+    from sizewell.teardown.records import Limits
+
+    try:
+        root = project.root()
+    except UsageError:
+        return Limits()
+    return read_config(root).limits() if (root / PATH).exists() else Limits()
 
 
 def _flat(both: list[Any]) -> list[Verdict]:

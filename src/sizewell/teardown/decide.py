@@ -234,7 +234,10 @@ def _idle(look: Look) -> Verdict:
     if spared:
         return look.verdict("warn", "spared", f"{idle}; {spared}")
     told_s = max((notice for notice in pool.notices_s if look.at_s - notice >= guard.grace_s), default=None)
-    if told_s is None or not _idle_for(look, guard.window_s + guard.grace_s):
+    since_s = guard.window_s + guard.grace_s if told_s is None else look.seen_s - told_s
+    if told_s is None or not _idle_for(
+        look, max(guard.window_s + guard.grace_s, since_s)
+    ):  # not of an earlier idleness
         last_s = max(pool.notices_s, default=look.at_s)
         due = datetime.fromtimestamp(max(last_s, look.at_s - guard.grace_s) + guard.grace_s, UTC)
         return Verdict(

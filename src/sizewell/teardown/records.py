@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 Action = Literal["keep", "warn", "empty", "destroy", "unknown"]
 Capacity = Literal["on-demand", "spot", "block", "reservation", "queued", "prepaid"]
 PREPAID: Final[frozenset[str]] = frozenset({"block", "reservation", "queued", "prepaid"})
+Queue = Literal["none", "asked", "unanswered"]
 Device = tuple[str, int]  # name of a machine, number of its accelerator
 
 DAY_S: Final = 86_400.0
@@ -97,7 +98,7 @@ class Pool:
     idle_power_w: float | None = None  # of one accelerator; None: not known
     requests_per_s: Series | None = None  # None: nobody counts them
     jobs: tuple[Job, ...] = ()
-    queue: Literal["none", "asked", "unanswered"] = "asked"  # whether the scheduler that feeds it told its jobs
+    queue: Queue = "asked"  # whether the scheduler that feeds it told its jobs
     saves_s: tuple[float, ...] = ()  # when a checkpoint's manifest was written
     parts_s: tuple[float, ...] = ()  # when a part of an unfinished save was written
     checkpoint_interval_s: float = 1800.0

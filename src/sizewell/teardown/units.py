@@ -146,10 +146,11 @@ def stack_parts(state: State, stack: str) -> StackParts:
 def store_uris(state: State) -> tuple[str, ...]:
     """Where a state of checkpoint stores keeps them, as `store.connect` names places."""
     found = []
+    names = {resource.name for resource in state.resources}
     for resource in state.resources:
         kind = next((prefix for prefix in _STORES if resource.type.startswith(prefix)), "")
-        logs = "logs" in resource.name
-        if not kind or resource.delete or logs or resource.type.count("/") > 1:
+        of_logs = resource.name.endswith("-logs") and resource.name.removesuffix("-logs") in names
+        if not kind or resource.delete or of_logs:
             continue
         if kind == "azure-native:storage:BlobContainer":
             account = str(resource.inputs.get("accountName") or "")
@@ -190,14 +191,12 @@ def _guard(stated: Mapping[str, Any]) -> GuardLimits:
     def of(snake: str, camel: str, default: float) -> float:
         return float(stated.get(snake, stated.get(camel, default)))
 
-    signal = "requests" if stated.get("signal") == "requests" else "accelerator_utilization"
-    action = "scale-to-zero" if stated.get("action") == "scale-to-zero" else "notify"
     return GuardLimits(
-        signal=signal,  # type: ignore[arg-type]  (mypy widens the two words to str)
+        signal="requests" if stated.get("signal") == "requests" else "accelerator_utilization",
         min_utilization_percent=of("min_utilization_percent", "minUtilizationPercent", 5.0),
         window_s=of("window_s", "windowS", 2700.0),
         grace_s=of("grace_s", "graceS", 3600.0),
-        action=action,  # type: ignore[arg-type]
+        action="scale-to-zero" if stated.get("action") == "scale-to-zero" else "notify",
     )
 
 

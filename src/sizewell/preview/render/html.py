@@ -16,15 +16,7 @@ def render(preview: records.Preview) -> str:
     """The page as text."""
     names = ", ".join(stack.stack for stack in preview.stacks)
     title = names if len(preview.stacks) <= 3 else text.plural(len(preview.stacks), "stack")
-    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     parts = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>Cost preview: {escape(text.shorten(names, 80))}</title>",
-        f"<style>\n{style}</style></head><body><main>",
-        f"<h1>Cost preview: {escape(title)}</h1>",
         f'<p class="soft">{preview.on.isoformat()}{escape(_bases(preview))}</p>',
         *_alerts(preview),
     ]
@@ -49,9 +41,27 @@ def render(preview: records.Preview) -> str:
         parts += [f"<details><summary>{summary}</summary>", *_stack(stack, many=False), "</details>"]
     parts += [
         f'<p class="soft">{escape(provenance_in_words(preview.provenance).replace(chr(92), ""), quote=False)}</p>',
-        "</main></body></html>",
     ]
-    return "\n".join(parts) + "\n"
+    return framed(f"Cost preview: {title}", parts, tab=f"Cost preview: {text.shorten(names, 80)}")
+
+
+def framed(heading: str, parts: Sequence[str], *, tab: str = "", css: str = "") -> str:
+    """A page of ready HTML under a heading, with the style of all pages and the caller's own; `tab` is its title."""
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+            f"<title>{escape(tab or heading)}</title>",
+            f"<style>\n{style}{css}</style></head><body><main>",
+            f"<h1>{escape(heading)}</h1>",
+            *parts,
+            "</main></body></html>",
+            "",
+        ]
+    )
 
 
 def _bases(preview: records.Preview) -> str:

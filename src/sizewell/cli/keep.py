@@ -1,0 +1,124 @@
+"""`sizewell keep`: a lease in a stack's tags, or a later end in its decision."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sizewell.cli import project
+from sizewell.sizing.errors import UsageError
+
+if TYPE_CHECKING:
+    from sizewell.teardown.units import StackParts
+
+DESCRIPTION = """Keep a stack: nothing of it is emptied or destroyed through the whole of a day.
+
+The lease is a tag of the stack in its backend (sizewell:keep). A stack that ends sooner than that has
+its end in its decision and in ttl-STACK, which reads no tag: there the end in the decision is moved,
+alone, and the command says what to update, in which order, and what an update replaces.
+"""
+EXAMPLES = """example:
+  sizewell keep dev-aws --until 2026-11-27 --reason "demo on Friday"
+  sizewell keep dev-aws --end
+
+exit code: 0 kept, 64 bad input, 69 the backend does not answer
+"""
+DAYS_MAX = 90
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", metavar="STACK", help="a stack of the backend")
+    parser.add_argument("--until", type=_day, metavar="DATE", help=f"last day, at most {DAYS_MAX} days from today")
+    parser.add_argument("--reason", metavar="TEXT", help="why, for whoever reads the plan")
+    parser.add_argument("--end", action="store_true", help="take the lease back")
+    parser.add_argument("--on", type=_day, metavar="DATE", help="today (default: by the clock, in UTC)")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date, such as 2026-11-27") from None
+
+
+def run(args: argparse.Namespace) -> int:
+    from sizewell.teardown.backend import LEASE_TAG, Backend
+    from sizewell.teardown.gather import lease_of
+
+    root = project.root()
+    stack: str = args.stack
+    backend = Backend(root=root)
+    project.must_be_stacks([stack], [each.name for each in backend.stacks()])
+    if args.end:
+        if LEASE_TAG in backend.tags(stack):
+            backend.remove_tag(stack, LEASE_TAG)
+        print(f"{stack}: no lease holds it any more")
+        return 0
+    until, reason = _checked(args)
+    parts = _parts(backend, stack)
+    if parts.expires_at is not None and until >= parts.expires_at:
+        return _later(root, stack, until, parts)
+    backend.set_tag(stack, LEASE_TAG, f"{until.isoformat()} {reason}")
+    lease = lease_of(backend.tags(stack), stack)
+    if lease is None or lease.until != until:
+        raise UsageError(f"{stack}: the backend has not kept the tag {LEASE_TAG}\n  fix: use a backend with stack tags")
+    print(f"{stack}: kept through {until} (UTC): {reason}")
+    print("its guards go on: a pool that is idle for their window and grace is emptied by them all the same")
+    return 0
+
+
+def _checked(args: argparse.Namespace) -> tuple[date, str]:
+    today: date = args.on or datetime.now(UTC).date()
+    until: date | None = args.until
+    if until is None or args.reason is None:
+        raise UsageError("--until and --reason are needed\n  fix: sizewell keep STACK --until DATE --reason TEXT")
+    if not today <= until <= today + timedelta(days=DAYS_MAX):
+        raise UsageError(f"--until: must be {today} to {today + timedelta(days=DAYS_MAX)}, got {until}")
+    reason = " ".join(str(args.reason).split())
+    if not reason or len(reason) > 200:
+        raise UsageError(f"--reason: must have 1 to 200 characters, got {len(reason)}")
+    return until, reason
+
+
+def _parts(backend: object, stack: str) -> StackParts:
+    import tempfile
+
+    from sizewell.recording.sources.state import read_full_state
+    from sizewell.teardown.backend import Backend
+    from sizewell.teardown.units import stack_parts
+
+    assert isinstance(backend, Backend)  # noqa: S101  (imported late: the command's help needs none of it)
+    with tempfile.TemporaryDirectory(prefix="sizewell-keep-") as folder:
+        path = Path(folder) / "state.json"
+        backend.export(stack, path)
+        return stack_parts(read_full_state(path), stack)
+
+
+def _later(root: Path, stack: str, until: date, parts: StackParts) -> int:
+    """Move the end in the decision: the end alone, everything else as it was decided."""
+    from sizewell.sizing.records.decision import Decision
+
+    path = project.decision_path(root, stack)
+    decision = Decision.from_json(path)
+    if decision.edited:
+        raise UsageError(
+            f"{project.shown(path)}: was changed by hand\n  fix: sizewell size --stack {stack}, then again"
+        )
+    ends = until + timedelta(days=1)
+    if decision.expires_at is None or decision.expires_at < ends:
+        decision.model_copy(update={"expires_at": ends}).write(path)
+        print(f"{project.shown(path)}: expires_at is {ends}; it was {decision.expires_at}, and nothing else changed")
+    else:
+        print(f"{project.shown(path)}: expires_at is {decision.expires_at} already; the stack was not updated since")
+    print(f"A lease would not do: {stack} ends on {parts.expires_at} at 00:00 UTC, and ttl-{stack} reads no tag. Then:")
+    print(f"  1. commit {project.shown(path)}")
+    print(f"  2. pulumi up -s ttl-{stack}     before anything else: it is what stops the machines")
+    print(f"  3. pulumi up -s {stack}         tags, and clocks that know the end")
+    fleets = [unit.name for unit in parts.units if unit.sized_by == "ec2-fleet"]
+    if fleets:
+        print(
+            f"Step 3 replaces spot fleets, whose end AWS keeps (valid_until): {', '.join(fleets)}; their machines go."
+        )
+    return 0

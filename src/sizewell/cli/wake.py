@@ -1,0 +1,84 @@
+"""`sizewell wake`: undo what a guard, an emptying or an expiry did to the sizes of a stack's pools."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+
+from sizewell.cli import output, project
+from sizewell.cli.teardown import opened
+from sizewell.sizing.errors import UsageError
+
+DESCRIPTION = """Give pools their machines back: launches that were suspended, autoscaling that was switched off,
+a largest size of none; each pool gets the sizes that it was built with, and its first number of machines.
+
+It starts machines, which bill. What ended stays down: give the stack a later end first.
+"""
+EXAMPLES = """example:
+  sizewell wake dev-aws
+  sizewell wake dev-aws train
+
+exit code: 0 awake, 64 bad input, 69 the cloud or the backend did not do it: run again
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", metavar="STACK", help="a stack of the backend")
+    parser.add_argument("pool", nargs="?", metavar="POOL", help="one pool of it; all unless named")
+
+
+def run(args: argparse.Namespace) -> int:
+    from sizewell.clouds.calls import CloudError
+    from sizewell.teardown import act
+    from sizewell.teardown.gather import must_be_own
+    from sizewell.teardown.units import stack_parts
+
+    root = project.root()
+    _, journal, fresh = opened(root)
+    gatherer = fresh()
+    listed = {stack.name: stack for stack in gatherer.backend.stacks()}
+    project.must_be_stacks([args.stack], sorted(listed))
+    parts = stack_parts(gatherer.state(listed[args.stack]), args.stack)
+    now = datetime.now(UTC)
+    if parts.expires_at is not None and now.date() >= parts.expires_at:
+        raise UsageError(
+            f"{args.stack}: it ended on {parts.expires_at} (00:00 UTC); ttl-{args.stack} would empty it at once\n"
+            f"  fix: sizewell keep {args.stack} --until DATE --reason TEXT"
+        )
+    units = [unit for unit in parts.units if unit.kind == "pool" and unit.sized_by]
+    if args.pool is not None:
+        project_pools = [unit.name for unit in units]
+        units = [unit for unit in units if unit.name == args.pool]
+        if not units:
+            known = ", ".join(project_pools) or "none that can be woken"
+            raise UsageError(f"{args.stack} has no pool {args.pool!r}\n  fix: name one of {known}")
+    if not units:
+        raise UsageError(f"{args.stack} has no pool that can be woken: its state registers none")
+    lock = journal.lock(args.stack, now)
+    failed = 0
+    try:
+        for unit in units:
+            lock.must_hold()
+            try:
+                cloud = gatherer.cloud(unit.cloud, args.stack)
+                must_be_own(unit, gatherer.accounts(args.stack))
+                journal.write(
+                    "begin", datetime.now(UTC), stack=args.stack, subject=unit.name, action="wake", why="a person"
+                )
+                detail = act.wake(cloud, unit)
+                journal.write(
+                    "done",
+                    datetime.now(UTC),
+                    stack=args.stack,
+                    subject=unit.name,
+                    action="wake",
+                    why="a person",
+                    detail=detail,
+                )
+                print(f"{unit.name}: {detail}")
+            except CloudError as error:
+                failed += 1
+                output.note(f"{unit.name}: {error}")
+    finally:
+        lock.release()
+    return 69 if failed else 0

@@ -1,0 +1,144 @@
+"""From what was gathered to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from sizewell.sizing.errors import SizewellError
+from sizewell.teardown.backend import Listed
+from sizewell.teardown.gather import Gatherer, Looked, LookedStack, missing_share
+from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
+
+
+def make_plan(
+    gatherer: Gatherer,
+    project: str,
+    at: datetime,
+    only: Sequence[str] = (),
+    told: Callable[[str], None] = lambda _: None,
+) -> tuple[Plan, list[LookedStack]]:
+    """What would be done at a time, and the facts that it rests on. ServiceError where the backend does not answer."""
+    looked = gatherer.all(at, only, told)
+    listed = {stack.name: stack for stack in gatherer.backend.stacks()}
+    missing = 100 * missing_share(looked)
+    limit = gatherer.config.halt_missing_percent
+    halted = f"telemetry of {missing:.0f} % of the pools is missing ({limit:g} % halts)" if missing >= limit else ""
+    return (
+        Plan(
+            project=project,
+            at=at,
+            stacks=tuple(_stack(gatherer, listed, one, at) for one in looked),
+            missing_percent=round(missing, 1),
+            halted=halted,
+        ),
+        looked,
+    )
+
+
+def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack, at: datetime) -> StackPlan:
+    name, parts = looked.name, looked.parts
+    pools = tuple(_pool(name, pool, at) for pool in looked.pools)
+    hourly = [pool.pool.usd_per_hour for pool in looked.pools]
+    saves = sum(one for one in hourly if one is not None) if None not in hourly else None
+    verdict = looked.verdict
+    row = Row(
+        stack=name,
+        pool="",
+        action=verdict.action,
+        clause=verdict.clause,
+        why=verdict.reason,
+        next_step=verdict.next_step,
+        next_at=verdict.next_at,
+        saves_usd_per_month=monthly(saves) if verdict.action == "destroy" else None,
+    )
+    notes = [*(["an update of it is under way"] if looked.updating else [])]
+    if parts is None:
+        return StackPlan(stack=name, owner="", environment="", row=row, notes=tuple(notes))
+    if parts.pending:
+        notes.append(
+            f"an update was killed: {len(parts.pending)} operations are pending; look with: sizewell reconcile {name}"
+        )
+    if parts.expires_at is not None and f"ttl-{name}" not in looked.beside:
+        notes.append(f"it ends on {parts.expires_at}, and no ttl-{name} holds if nobody runs this")
+    accounts = tuple(gatherer.accounts(name))
+    if not accounts:
+        notes.append("it names no sizewell:accounts: nothing is read from the cloud, nothing is stopped")
+    kept = [f"{resource.name} ({resource.type}, protected)" for resource in parts.protected]
+    kept += [_beside(other) for other in looked.beside]
+    bills, words = None, []
+    if any(one.action not in ("keep", "unknown") for one in (row, *pools)):
+        try:
+            standing = gatherer.standing(listed, name, at.date())
+        except SizewellError as error:
+            words.append(f"not priced: {str(error).partition(chr(10))[0]}")
+        else:
+            destroyed = row.action == "destroy"
+            bills = standing.kept if destroyed else standing.emptied
+            words.append("protected resources" if destroyed else "everything but machines, at its smallest size")
+            for other, usd in standing.beside.items():
+                words.append(f"{other}: {'?' if usd is None else f'{usd:,.2f}'} USD per month")
+            if standing.unpriced:
+                bills = None
+                words.append(f"without a price: {', '.join(sorted(set(standing.unpriced))[:5])}")
+    return StackPlan(
+        stack=name,
+        owner=parts.owner,
+        environment=parts.environment,
+        row=row,
+        pools=pools,
+        updated=listed[name].updated,
+        bills_on_usd_per_month=bills,
+        bills_on=tuple(words),
+        kept=tuple(kept),
+        data=tuple(f"{what} {resource.name} ({resource.id or resource.type})" for what, resource in parts.stateful),
+        notes=tuple(notes),
+        accounts=accounts,
+        clouds=tuple(sorted({unit.cloud for unit in parts.units if unit.cloud in ("aws", "gcp", "azure")})),
+    )
+
+
+def _beside(stack: str) -> str:
+    if stack.startswith("checkpoints-"):
+        return f"{stack}: never taken down here"
+    return f"{stack}: goes last, once nothing bills" if stack.startswith("ttl-") else f"{stack}: goes on request"
+
+
+def _pool(stack: str, looked: Looked, at: datetime) -> Row:
+    verdict, evidence, pool = looked.verdict, looked.evidence, looked.pool
+    machines = pool.machines_at(at.timestamp())
+    why = verdict.reason
+    if evidence.missing:
+        why = f"{why}: {evidence.missing}"
+    return Row(
+        stack=stack,
+        pool=pool.name,
+        action=verdict.action,
+        clause=verdict.clause,
+        why=why,
+        source=evidence.source,
+        window_s=evidence.window_s,
+        samples_received=evidence.received,
+        samples_due=evidence.due,
+        newest_age_s=None if evidence.newest_age_s is None else round(evidence.newest_age_s, 1),
+        machines=None if machines is None else len(machines),
+        saves_usd_per_month=monthly(pool.usd_per_hour) if verdict.action in ("warn", "empty") else None,
+        next_step=verdict.next_step,
+        next_at=verdict.next_at,
+        spans=tuple(
+            Span(
+                start=datetime.fromtimestamp(span.start_s, UTC),
+                end=datetime.fromtimestamp(span.end_s, UTC),
+                machines=_size(span.machines),
+            )
+            for span in pool.counted
+        ),
+    )
+
+
+def _size(machines: frozenset[str]) -> int:
+    """Machines of a span: by name, or `3 machines` where only their number was recorded."""
+    (first, *others) = machines or ("",)
+    if not others and first.endswith(" machines"):
+        return int(float(first.partition(" ")[0]))
+    return len(machines)

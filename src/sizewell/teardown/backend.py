@@ -1,0 +1,142 @@
+"""The engine's backend: its stacks, their states and tags, and the destroy of one, through the `pulumi` command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from sizewell.sizing.errors import ServiceError, UsageError
+
+LEASE_TAG: Final = "sizewell:keep"
+_STACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A stack as the backend lists it."""
+
+    name: str
+    updated: str  # when its state was written last, as the backend says it; "" for never
+    resources: int | None
+    updating: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """The stacks of the project in `root`, as the logged-in backend has them."""
+
+    root: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 300.0
+
+    def stacks(self) -> list[Listed]:
+        """Every stack of the project. ServiceError where the backend does not answer."""
+        data = self._json("stack", "ls", "--json")
+        if not isinstance(data, list):
+            raise ServiceError("pulumi stack ls: its answer is no list")
+        return [
+            Listed(
+                name=str(stack["name"]).rpartition("/")[2],
+                updated=str(stack.get("lastUpdate") or ""),
+                resources=stack.get("resourceCount"),
+                updating=bool(stack.get("updateInProgress")),
+            )
+            for stack in data
+        ]
+
+    def export(self, stack: str, path: Path) -> None:
+        """The raw state, secrets encrypted as they are: never with --show-secrets, which under a wrong passphrase has
+        written nulls (pulumi#23476).
+        """
+        self._run("stack", "export", "--stack", checked(stack), "--file", str(path))
+
+    def tags(self, stack: str) -> dict[str, str]:
+        """Tags of a stack."""
+        data = self._json("stack", "tag", "ls", "--stack", checked(stack), "--json")
+        return {str(key): str(value) for key, value in data.items()} if isinstance(data, dict) else {}
+
+    def set_tag(self, stack: str, key: str, value: str) -> None:
+        self._run("stack", "tag", "set", key, value, "--stack", checked(stack))
+
+    def remove_tag(self, stack: str, key: str) -> None:
+        self._run("stack", "tag", "rm", key, "--stack", checked(stack))
+
+    def configuration(self, stack: str) -> dict[str, Any]:
+        """A stack's configuration, secrets readable, structures as such. ServiceError where its secrets cannot be read:
+        a wrong passphrase, a key that is gone. An export succeeds without it, a destroy does not.
+        """
+        data = self._json("config", "--stack", checked(stack), "--show-secrets", "--json")
+        entries = data.items() if isinstance(data, dict) else ()
+        return {
+            str(key): entry.get("objectValue", entry.get("value")) for key, entry in entries if isinstance(entry, dict)
+        }
+
+    def destroy(self, stack: str, *, environment: Mapping[str, str], timeout_s: float = 7200.0) -> str:
+        """Destroy what the state has, protected resources excluded, without the program; what the engine said."""
+        return self._run(
+            *("destroy", "--stack", checked(stack), "--yes", "--skip-preview", "--exclude-protected"),
+            *("--run-program=false", "--suppress-progress", "--color", "never"),
+            environment=environment,
+            timeout_s=timeout_s,
+        )
+
+    def _json(self, *arguments: str) -> Any:
+        text = self._run(*arguments)
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise ServiceError(f"pulumi {' '.join(arguments[:2])}: its answer is no JSON: {text[:200]!r}") from None
+
+    def _run(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, timeout_s: float | None = None
+    ) -> str:
+        if shutil.which("pulumi") is None:
+            raise ServiceError("pulumi is not on PATH\n  fix: install it: https://www.pulumi.com/docs/install/")
+        command: Sequence[str] = ("pulumi", *arguments, "--non-interactive")
+        seconds = timeout_s or self.timeout_s
+        settings = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **self.environment, **(environment or {})}
+        try:
+            done = subprocess.run(
+                command, cwd=self.root, env=settings, capture_output=True, text=True, check=False, timeout=seconds
+            )
+        except subprocess.TimeoutExpired:
+            raise ServiceError(f"pulumi {' '.join(arguments[:2])}: not done in {seconds:g} s") from None
+        if done.returncode:
+            raise _fault(arguments, done.stderr + done.stdout)
+        return done.stdout
+
+
+def checked(stack: str) -> str:
+    """A stack's name, which the command line takes for no option. UsageError otherwise."""
+    if not _STACK.fullmatch(stack):
+        raise UsageError(f"{stack!r} is no name of a stack\n  fix: `pulumi stack ls` lists them")
+    return stack
+
+
+_KNOWN: Final = (
+    ("incorrect passphrase", "the passphrase is wrong", "set PULUMI_CONFIG_PASSPHRASE or its _FILE to the stack's own"),
+    ("passphrase must be set", "no passphrase is set", "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE"),
+    ("currently locked", "another update holds the engine's lock", "wait for it; after a crash: pulumi cancel"),
+    ("no stack named", "the backend has no such stack", "`pulumi stack ls` lists them"),
+    ("PULUMI_ACCESS_TOKEN", "nobody is logged in to a backend", "pulumi login"),
+    ("could not deserialize", "its state cannot be read", "go back to a whole one: pulumi stack export --version"),
+    ("snapshot integrity", "its state is broken", "go back to a whole one: pulumi stack export --version"),
+    ("unmarshal", "its state cannot be read", "go back to a whole one: pulumi stack export --version"),
+)
+
+
+def _fault(arguments: Sequence[str], said: str) -> ServiceError:
+    """The engine's refusal in one message: what it was about, and the way out where it is a known one."""
+    subject = arguments[arguments.index("--stack") + 1] if "--stack" in arguments else "the backend"
+    text = " ".join(said.split())
+    for word, what, fix in _KNOWN:
+        if word in text:
+            return ServiceError(f"{subject}: {what} (pulumi {' '.join(arguments[:2])})\n  fix: {fix}")
+    return ServiceError(f"{subject}: pulumi {' '.join(arguments[:2])} failed: {text[-400:] or 'it gave no reason'}")

@@ -1,0 +1,40 @@
+"""Whether this machine's clock is right: a wrong one sees idleness and ends that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+import urllib3
+
+from sizewell.clouds.rest import base_url
+from sizewell.sizing.errors import ServiceError
+
+# Services that answer anybody, and say in the Date header when they did.
+HOSTS: Final[Mapping[str, str]] = {
+    "aws": "https://sts.amazonaws.com",
+    "gcp": "https://compute.googleapis.com",
+    "azure": "https://management.azure.com",
+}
+_PREFIX: Final = {"gcp": "google"}
+
+
+def must_be_right(cloud: str, at: datetime, *, off_s_max: float, timeout_s: float = 10.0) -> float:
+    """By how many seconds `at` differs from the time that a cloud tells. ServiceError where that is too much, or where
+    it tells none.
+    """
+    url = base_url(_PREFIX.get(cloud, cloud), "clock", HOSTS[cloud])
+    try:
+        answer = urllib3.request("HEAD", url, timeout=timeout_s, retries=False, redirect=False)
+        told = parsedate_to_datetime(str(answer.headers.get("Date")))
+    except (urllib3.exceptions.HTTPError, ValueError, TypeError) as error:
+        raise ServiceError(f"{url} does not tell the time ({type(error).__name__}); nothing is stopped") from None
+    off_s = (at - told.astimezone(UTC)).total_seconds()
+    if abs(off_s) > off_s_max:
+        raise ServiceError(
+            f"this clock is {abs(off_s):.0f} s {'fast' if off_s > 0 else 'slow'} by {url}; {off_s_max:g} s may be\n"
+            "  fix: set the clock (chrony, systemd-timesyncd), and run again"
+        )
+    return off_s

@@ -1,0 +1,165 @@
+"""`stacks/config/teardown.yaml`: limits, the times at which something may be stopped, identities. Its schema is
+docs/reference/teardown.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.teardown.records import Limits, Protection
+
+SCHEMA: Final = "sizewell.teardown/1"
+PATH: Final = "stacks/config/teardown.yaml"
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def _zone(name: str) -> str:
+    if name not in available_timezones():
+        raise ValueError(f"{name!r} is no IANA time zone, such as Europe/London")
+    return name
+
+
+def _clock(text: str) -> str:
+    time.fromisoformat(text)
+    return text
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Window(_Part):
+    """Hours in which stacks of an environment may be stopped, by the clock of a time zone. The end is not in it."""
+
+    days: tuple[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"], ...] = Field(min_length=1)
+    start: Annotated[str, AfterValidator(_clock)]
+    end: Annotated[str, AfterValidator(_clock)]
+    time_zone: Annotated[str, AfterValidator(_zone)]
+
+    def open_at(self, at: datetime) -> bool:
+        """Whether a time lies in the window.
+
+        Compared are clocks on the wall: where a change of clocks leaves an hour out, so does the window; an hour that
+        comes twice is in it twice. A window whose end is not after its start goes on over midnight, and its days are
+        those on which it starts.
+        """
+        wall = at.astimezone(ZoneInfo(self.time_zone))
+        now, start, end = wall.time(), time.fromisoformat(self.start), time.fromisoformat(self.end)
+        today, yesterday = DAYS[wall.weekday()], DAYS[wall.weekday() - 1]
+        if start < end:
+            return today in self.days and start <= now < end
+        return (today in self.days and now >= start) or (yesterday in self.days and now < end)
+
+
+class Environment(_Part):
+    """What holds for the stacks of an environment."""
+
+    empty_days: float | None = Field(default=None, gt=0)  # None: empty stacks are reported, never destroyed
+    windows: tuple[Window, ...] = ()  # none: at any time
+
+
+class Protected(_Part):
+    """A stack that stays, through the whole of a day."""
+
+    until: date
+    reason: str = Field(min_length=1)
+
+
+class Identity(_Part):
+    """Settings of the process (AWS_PROFILE, CLOUDSDK_CONFIG, …) under which an account is read, and is changed.
+
+    Values are names of profiles and paths, no secrets: this file is committed.
+    """
+
+    reads: Mapping[str, str] = {}
+    deletes: Mapping[str, Mapping[str, str]] = {}  # by environment
+
+
+class Prometheus(_Part):
+    """A Prometheus API that has the metrics or the queues of a stack's cluster."""
+
+    url: str = Field(pattern=r"^https?://")
+    token_env: str = ""  # name of the variable with a bearer token; "": none is sent
+    scrape_s: float = Field(default=30.0, gt=0)
+    queued: str = ""  # a query whose value is the number of jobs that wait, such as sum(kueue_pending_workloads)
+    running: str = ""  # a query whose value is the number of jobs that run
+
+
+class TeardownConfig(_Part):
+    """What `sizewell teardown` goes by."""
+
+    schema_: Literal["sizewell.teardown/1"] = Field(alias="schema")
+    journal: str = Field(pattern=r"^(s3|gs|az|file)://.+")  # where notices, acts and locks are written
+    coverage: float = Field(default=0.95, ge=0.5, le=1)
+    queued_max_hours: float = Field(default=24, gt=0)
+    stack_grace_hours: float = Field(default=24, ge=0)
+    expiry_notice_days: tuple[int, ...] = (7, 1)
+    at_most_stacks: int = Field(default=5, ge=0)
+    at_most_percent: float = Field(default=20, ge=0, le=100)
+    halt_missing_percent: float = Field(default=45, gt=0, le=100)
+    clock_off_s_max: float = Field(default=300, gt=0)
+    plan_hours_max: float = Field(default=4, gt=0)  # an older plan is not acted on
+    environments: Mapping[str, Environment] = {
+        "dev": Environment(empty_days=14),
+        "staging": Environment(empty_days=14),
+        "prod": Environment(),
+    }
+    protected: Mapping[str, Protected] = {}
+    identities: Mapping[str, Identity] = {}  # by account, project or subscription
+    prometheus: Mapping[str, Prometheus] = {}  # by stack
+
+    def limits(self) -> Limits:
+        """The limits of decisions."""
+        return Limits(
+            coverage=self.coverage,
+            queued_max_s=self.queued_max_hours * 3600,
+            stack_grace_s=self.stack_grace_hours * 3600,
+            expiry_notice_days=self.expiry_notice_days,
+            empty_days={
+                name: environment.empty_days
+                for name, environment in self.environments.items()
+                if environment.empty_days is not None
+            },
+        )
+
+    def protection(self, stack: str) -> Protection | None:
+        """A person's word that the stack stays."""
+        word = self.protected.get(stack)
+        return None if word is None else Protection(until=word.until, reason=word.reason)
+
+    def open_at(self, environment: str, at: datetime) -> bool:
+        """Whether a stack of an environment may be stopped at a time. One that the file does not name never may."""
+        named = self.environments.get(environment)
+        return named is not None and (not named.windows or any(window.open_at(at) for window in named.windows))
+
+
+def read_config(root: Path) -> TeardownConfig:
+    """The project's file. ConfigError with every fault, and where there is none."""
+    path = root / PATH
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        fix = "write one: `schema: sizewell.teardown/1` and `journal:`; see docs/howto/tear-down.md"
+        raise ConfigError([Fault(path=PATH, message="is missing", fix=fix)]) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError([Fault(path=PATH, message=f"cannot be read: {' '.join(str(error).split())}")]) from None
+    return parse_config(data)
+
+
+def parse_config(data: Any) -> TeardownConfig:
+    """The content of the file. ConfigError with every fault."""
+    try:
+        return TeardownConfig.model_validate(data)
+    except ValidationError as error:
+        faults = [
+            Fault(path=".".join(str(step) for step in fault["loc"]), message=fault["msg"]) for fault in error.errors()
+        ]
+        raise ConfigError(faults, subject=PATH) from None

@@ -1,0 +1,503 @@
+"""Facts for decisions: states, what the clouds count and measure, queues, saves, leases and earlier notices.
+
+What cannot be read is never taken for nothing: a pool that a cloud did not answer for is not counted, and so unknown;
+a store that does not answer counts as saved just now; a queue that does not answer is said to be so.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from sizewell.clouds.aws import Aws
+from sizewell.clouds.azure import Azure
+from sizewell.clouds.calls import CloudError, Deadline, together
+from sizewell.clouds.gcp import Google
+from sizewell.clouds.rest import Reader, base_url
+from sizewell.recording.sources.files import read_state
+from sizewell.recording.sources.state import State, read_full_state
+from sizewell.resources.pricing import price
+from sizewell.resources.recorded import Plan
+from sizewell.sizing.catalog.catalog import Catalog
+from sizewell.sizing.errors import ServiceError, SizewellError
+from sizewell.sizing.money import Priced, Unpriced
+from sizewell.sizing.records.stackname import cluster_of
+from sizewell.teardown import saves
+from sizewell.teardown.backend import LEASE_TAG, Backend, Listed
+from sizewell.teardown.config import TeardownConfig
+from sizewell.teardown.decide import decide
+from sizewell.teardown.journal import Journal
+from sizewell.teardown.records import GuardLimits, Job, Pool, Protection, Queue, Stack, Verdict
+from sizewell.teardown.telemetry import azure as azure_telemetry
+from sizewell.teardown.telemetry import cloudwatch, google, prometheus
+from sizewell.teardown.telemetry.observation import Observation, counted_now
+from sizewell.teardown.units import StackParts, Unit, stack_parts, store_uris
+
+TOLD_S_MAX: Final = 86_400.0  # an older notice is given again: samples are asked for as far back as it
+DEADLINE_S: Final = 300.0
+_AZURE_PROMETHEUS: Final = "https://prometheus.monitor.azure.com/.default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a pool's verdict rests on."""
+
+    source: str
+    window_s: float = 0.0
+    received: int = 0
+    due: int = 0
+    newest_age_s: float | None = None
+    missing: str = ""  # why there is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """One pool: its facts, what they rest on, its verdict."""
+
+    unit: Unit
+    pool: Pool
+    evidence: Evidence
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedStack:
+    """One stack: its facts, its verdict, its pools. `fault`: why nothing is known of it."""
+
+    name: str
+    parts: StackParts | None
+    facts: Stack | None
+    verdict: Verdict
+    pools: tuple[Looked, ...] = ()
+    fault: str = ""
+    updating: bool = False
+    beside: tuple[str, ...] = ()  # stacks that stand beside it: its end, its images, its checkpoints
+    stores: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """US dollars per month that go on, whatever is emptied or destroyed."""
+
+    emptied: Decimal  # with every pool at its smallest size
+    kept: Decimal  # after a destroy: what is protected
+    beside: Mapping[str, Decimal | None]  # the stacks beside it; None: not all of it has a price
+    unpriced: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Gatherer:
+    """Everything that is asked, and what was answered already."""
+
+    backend: Backend
+    config: TeardownConfig
+    accounts: Callable[[str], Sequence[str]]  # `sizewell:accounts` of a stack's configuration
+    catalog: Catalog
+    journal: Journal | None = None
+    cache: Path | None = None
+    _clouds: dict[tuple[str, str], Any] = field(default_factory=dict)
+    _written: dict[str, tuple[tuple[float, ...], tuple[float, ...]] | ServiceError] = field(default_factory=dict)
+
+    def all(
+        self, at: datetime, only: Sequence[str] = (), told: Callable[[str], None] = lambda _: None
+    ) -> list[LookedStack]:
+        """Every stack of the backend, or those named, by name. ServiceError where the backend does not answer."""
+        listed = {stack.name: stack for stack in self.backend.stacks()}
+        wanted = [name for name in sorted(listed) if cluster_of(name) == name and (not only or name in only)]
+
+        def look(name: str) -> LookedStack:
+            told(f"looking at {name}")
+            return self.one(listed, name, at)
+
+        with ThreadPoolExecutor(max_workers=8) as threads:
+            return list(threads.map(look, wanted))
+
+    def one(self, listed: Mapping[str, Listed], name: str, at: datetime) -> LookedStack:
+        """One stack; a fault of its own is said of it, and of no other."""
+        beside = tuple(sorted(other for other in listed if other != name and cluster_of(other) == name))
+        try:
+            return self._looked(listed, name, at, beside)
+        except (SizewellError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            verdict = Verdict(subject=name, action="unknown", clause="unread", reason=reason)
+            return LookedStack(name=name, parts=None, facts=None, verdict=verdict, fault=str(error), beside=beside)
+
+    def state(self, stack: Listed) -> State:
+        """The state of a stack."""
+        with tempfile.TemporaryDirectory(prefix="sizewell-teardown-") as folder:
+            return read_full_state(self._exported(stack, Path(folder)))
+
+    def standing(self, listed: Mapping[str, Listed], name: str, on: date) -> Standing:
+        """What a stack and those beside it would go on costing. Lines without a price are named, never nought."""
+        own = price(self._plan(listed[name]), self.catalog, on=on)
+        protected = {resource.urn for resource in self.state(listed[name]).resources if resource.protect}
+        emptied, kept = Decimal(0), Decimal(0)
+        unpriced: list[str] = []
+        for item in own.items:
+            cost = item.cost()
+            if isinstance(cost, Unpriced):
+                unpriced.append(item.what)
+            elif item.cadence == "monthly":
+                emptied += cost.floor
+                kept += cost.floor if item.resource in protected else Decimal(0)
+        beside: dict[str, Decimal | None] = {}
+        for other in sorted(listed):
+            if other != name and cluster_of(other) == name:
+                total = price(self._plan(listed[other]), self.catalog, on=on).cost().run_rate
+                beside[other] = None if total.unpriced else total.usd_per_month.expected
+        return Standing(emptied=emptied, kept=kept, beside=beside, unpriced=tuple(unpriced))
+
+    def _plan(self, stack: Listed) -> Plan:
+        with tempfile.TemporaryDirectory(prefix="sizewell-teardown-") as folder:
+            path = self._exported(stack, Path(folder))
+            return read_state(path)
+
+    def _exported(self, stack: Listed, folder: Path) -> Path:
+        """The raw state of a stack in a file: exported again only where it was written since."""
+        key = f"{stack.name}.{stack.updated.replace(':', '').replace('/', '')}.json"
+        kept = self.cache / key if self.cache and stack.updated else None
+        if kept is not None and kept.exists():
+            return kept
+        path = folder / "state.json"
+        self.backend.export(stack.name, path)
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for older in kept.parent.glob(f"{stack.name}.*.json"):
+                older.unlink(missing_ok=True)
+            _put(path.read_bytes(), kept)
+        return path
+
+    def _looked(self, listed: Mapping[str, Listed], name: str, at: datetime, beside: tuple[str, ...]) -> LookedStack:
+        parts = stack_parts(self.state(listed[name]), name)
+        stores = self._stores(listed, name)
+        lease = lease_of(self.backend.tags(name), name)
+        notices = self._notices(name, parts, at)
+        saved = self._saves(stores)
+        limits = self.config.limits()
+        observed = together({unit.urn: self._question(unit, parts, at) for unit in parts.units}, at_once=4)
+        pools = []
+        for unit in parts.units:
+            observation = observed[unit.urn]
+            pool = self._pool(unit, observation, saved, at, stack=name)
+            pools.append((unit, pool, _evidence(pool, observation, at)))
+        facts = Stack(
+            name=name,
+            environment=parts.environment or "unnamed",
+            created_s=parts.created_s if parts.created_s is not None else at.timestamp(),
+            pools=tuple(pool for _, pool, _ in pools),
+            expires_at=parts.expires_at,
+            protected=self.config.protection(name),
+            leases=(lease,) if lease else (),
+            notices_s=notices,
+        )
+        verdict, verdicts = decide(facts, limits, at)
+        if parts.resources == 0:
+            verdict = replace(
+                verdict, action="keep", clause="nothing", reason="its state has no resources", next_step=""
+            )
+        return LookedStack(
+            name=name,
+            parts=parts,
+            facts=facts,
+            verdict=verdict,
+            pools=tuple(
+                Looked(unit=unit, pool=pool, evidence=evidence, verdict=_told(unit, given))
+                for (unit, pool, evidence), given in zip(pools, verdicts, strict=True)
+            ),
+            updating=listed[name].updating,
+            beside=beside,
+            stores=stores,
+        )
+
+    def _notices(self, name: str, parts: StackParts, at: datetime) -> tuple[float, ...]:
+        """When the owner was told of the end that is next: the date, or else the emptiness of the last days."""
+        if self.journal is None:
+            return ()
+        end = parts.expires_at
+        soon = max(self.config.expiry_notice_days, default=0)
+        if end is not None and (end - at.date()).days <= soon:
+            return self.journal.notices(name, "", f"end {end.isoformat()}")
+        days = self.config.limits().empty_days.get(parts.environment, 0.0)
+        told = self.journal.notices(name, "", "empty")
+        return tuple(told_s for told_s in told if at.timestamp() - told_s <= days * 86_400)
+
+    def _stores(self, listed: Mapping[str, Listed], name: str) -> tuple[str, ...]:
+        keeper = f"checkpoints-{name}"
+        return store_uris(self.state(listed[keeper])) if keeper in listed else ()
+
+    def _saves(self, stores: Sequence[str]) -> tuple[tuple[float, ...], tuple[float, ...]] | ServiceError:
+        manifests: list[float] = []
+        parts: list[float] = []
+        for uri in stores:
+            if uri not in self._written:
+                try:
+                    self._written[uri] = saves.written(uri)
+                except ServiceError as error:
+                    self._written[uri] = error
+            written = self._written[uri]
+            if isinstance(written, ServiceError):
+                return written
+            manifests += written[0]
+            parts += written[1]
+        return tuple(manifests), tuple(parts)
+
+    def _question(self, unit: Unit, parts: StackParts, at: datetime) -> Callable[[], Observation]:
+        return lambda: self.observe(unit, parts.name, at)
+
+    def observe(self, unit: Unit, stack: str, at: datetime) -> Observation:
+        """The machines and samples of a pool. CloudError where it is not known."""
+        if unit.kind != "pool" or not unit.sized_by:
+            what = "an endpoint" if unit.kind == "endpoint" else "a notebook" if unit.kind == "notebook" else "a pool"
+            detail = f"{what} that registers no size of its own (built by an older release, or ended by its own limits)"
+            raise CloudError("teardown", "missing", detail)
+        if not unit.resources:
+            raise CloudError("teardown", "missing", "the state has no resource of its size: the update was cut short")
+        guard = unit.guard or GuardLimits()
+        told = self.journal.notices(stack, unit.name, "idle") if self.journal else ()
+        since_s = min(
+            (at.timestamp() - told_s for told_s in told if at.timestamp() - told_s >= guard.grace_s), default=0.0
+        )
+        seconds = max(guard.window_s + guard.grace_s, since_s if since_s <= TOLD_S_MAX else 0.0)
+        cloud = self.cloud(unit.cloud, stack)
+        must_be_own(unit, self.accounts(stack))
+        if isinstance(cloud, Aws):
+            return cloudwatch.observe(cloud, unit, at, seconds)
+        if isinstance(cloud, Google):
+            return google.observe(cloud, unit, at, seconds)
+        if unit.sized_by == "scale-set":
+            return azure_telemetry.observe(cloud, unit, at, seconds)
+        return self._in_prometheus(cloud, unit, stack, at, seconds)
+
+    def _in_prometheus(self, cloud: Azure, unit: Unit, stack: str, at: datetime, seconds: float) -> Observation:
+        """An AKS pool: counted by Azure, measured by the exporter that the cluster's Prometheus scrapes."""
+        started = azure_telemetry.machines(cloud, unit)
+        api, scrape_s = self._prometheus(unit, stack)
+        found = {}
+        if unit.measured and started:
+            names = {"label": unit.measured["machine"], "machines": set(started)}
+            found = prometheus.samples(api, unit.measured["metric"], at=at, seconds=seconds + 300, **names)  # type: ignore[arg-type]
+        return Observation(
+            source=f"Prometheus {unit.measured.get('metric', '')}",
+            counted=tuple(counted_now(started, at.timestamp())),
+            utilization_percent=found,
+            period_s=scrape_s,
+            late_s=azure_telemetry.LATE_S,
+        )
+
+    def _prometheus(self, unit: Unit, stack: str) -> tuple[Reader, float]:
+        deadline = Deadline(DEADLINE_S)
+        stated = self.config.prometheus.get(stack)
+        if stated is not None:
+            return prometheus.reader(stated.url, deadline, token_env=stated.token_env), stated.scrape_s
+        metrics = unit.arguments.get("metrics")
+        url = metrics.get("queryUrl") if isinstance(metrics, Mapping) else None
+        if not isinstance(url, str) or not url.startswith("http"):
+            fix = f"name its API under prometheus.{stack} in stacks/config/teardown.yaml"
+            raise CloudError("prometheus", "missing", "the pool registers no Prometheus", fix=fix)
+        return prometheus.reader(
+            base_url("azure", "prometheus", url), deadline, headers=_azure_token(_AZURE_PROMETHEUS)
+        ), 30.0
+
+    def cloud(self, name: str, stack: str) -> Aws | Google | Azure:
+        """A client of a cloud for a stack, after its login was compared with the stack's accounts."""
+        accounts = tuple(self.accounts(stack))
+        if not accounts:
+            fix = f"pulumi config set --path 'sizewell:accounts[0]' ACCOUNT --stack {stack}"
+            raise CloudError(
+                "teardown", "refused", f"{stack} names no sizewell:accounts: nothing to compare the login with", fix=fix
+            )
+        key = (name, ",".join(accounts))
+        if key not in self._clouds:
+            self._clouds[key] = _client(name, accounts, self.config)
+        client: Aws | Google | Azure = self._clouds[key]
+        return client
+
+    def _pool(
+        self,
+        unit: Unit,
+        observation: Observation | CloudError,
+        saved: tuple[tuple[float, ...], tuple[float, ...]] | ServiceError,
+        at: datetime,
+        *,
+        stack: str,
+    ) -> Pool:
+        known = observation if isinstance(observation, Observation) else Observation(source="")
+        manifests, parts = ((at.timestamp(),), ()) if isinstance(saved, ServiceError) else saved
+        queue, jobs = self._queue(unit, stack, at)
+        machines = known.counted[-1].machines if known.counted else frozenset()
+        rate = self.catalog.price(unit.cloud, unit.instance_type, unit.region, unit.market, at.date())
+        hourly = float(rate.amount) * len(machines) if isinstance(rate, Priced) else None
+        guard = unit.guard or replace(GuardLimits(), action="notify")
+        return Pool(
+            name=unit.name,
+            accelerators_per_machine=1 if known.per == "machine" else max(unit.accelerators_per_machine, 1),
+            counted=known.counted,
+            nodes_min=unit.nodes_min,
+            capacity=unit.capacity,
+            guard=guard,
+            period_s=known.period_s,
+            late_s=known.late_s,
+            utilization_percent=known.utilization_percent,
+            requests_per_s=known.requests_per_s,
+            jobs=jobs,
+            queue=queue,
+            saves_s=manifests,
+            parts_s=parts,
+            notices_s=self.journal.notices(stack, unit.name, "idle") if self.journal else (),
+            usd_per_hour=hourly,
+        )
+
+    def _queue(self, unit: Unit, stack: str, at: datetime) -> tuple[Queue, tuple[Job, ...]]:
+        """Whether the pool's scheduler answered, and its jobs: a Kubernetes pool has one, machines alone have none
+        unless `teardown.yaml` names its queries.
+        """
+        stated = self.config.prometheus.get(stack)
+        if stated is None or not (stated.queued or stated.running):
+            return ("unanswered" if unit.scheduled else "none"), ()
+        jobs: list[Job] = []
+        asking: tuple[tuple[Literal["queued", "running"], str], ...] = (
+            ("queued", stated.queued),
+            ("running", stated.running),
+        )
+        try:
+            api = prometheus.reader(stated.url, Deadline(60.0), token_env=stated.token_env)
+            for state, query in asking:
+                number = prometheus.count(api, query, at) if query else 0.0
+                if number > 0:
+                    name = f"{number:g} {'that wait' if state == 'queued' else 'that run'}"
+                    jobs.append(Job(name=name, state=state, since_s=at.timestamp()))
+        except CloudError:
+            return "unanswered", ()
+        complete = bool(stated.queued and stated.running)
+        return ("asked" if complete or not unit.scheduled else "unanswered"), tuple(jobs)
+
+
+def _told(unit: Unit, verdict: Verdict) -> Verdict:
+    """A pool without a guard has nobody's word for when it counts as idle."""
+    if unit.guard is None and verdict.clause == "spared":
+        return replace(verdict, reason=verdict.reason.replace("its guard only notifies", "it has no guard: told only"))
+    return verdict
+
+
+def _evidence(pool: Pool, observation: Observation | CloudError, at: datetime) -> Evidence:
+    if isinstance(observation, CloudError):
+        return Evidence(source=observation.service, missing=str(observation).partition("\n")[0])
+    seconds = pool.guard.window_s + pool.guard.grace_s
+    machines = pool.machines_at(at.timestamp()) or frozenset()
+    due = int(seconds // pool.period_s) * len(machines) * pool.accelerators_per_machine
+    end_s = at.timestamp() - pool.late_s
+    received = sum(len(series.between(end_s - seconds, end_s + 1)) for series in pool.utilization_percent.values())
+    newest = max((series.newest_s for series in pool.utilization_percent.values()), default=-np.inf)
+    age = at.timestamp() - newest
+    return Evidence(
+        source=observation.source,
+        window_s=seconds,
+        received=min(received, due),
+        due=due,
+        newest_age_s=float(age) if np.isfinite(age) else None,
+    )
+
+
+def lease_of(tags: Mapping[str, str], stack: str) -> Protection | None:
+    """The lease in a stack's tags: `2026-12-01 why`. ServiceError where the tag is none: it is not passed over."""
+    text = tags.get(LEASE_TAG)
+    if text is None:
+        return None
+    day, _, reason = text.partition(" ")
+    try:
+        return Protection(until=date.fromisoformat(day), reason=reason or "no reason given")
+    except ValueError:
+        raise ServiceError(
+            f"{stack}: its tag {LEASE_TAG} is {text!r}, not a date and a reason\n"
+            f"  fix: sizewell keep {stack} --until DATE --reason TEXT"
+        ) from None
+
+
+def missing_share(stacks: Sequence[LookedStack]) -> float:
+    """Share of the pools with machines, or of unknown size, of which telemetry is missing; stacks that cannot be read
+    count as one.
+    """
+    total = missing = 0
+    for stack in stacks:
+        if stack.fault:
+            total, missing = total + 1, missing + 1
+        for looked in stack.pools:
+            if looked.unit.kind != "pool" or (
+                looked.verdict.clause == "nothing_to_take" and looked.verdict.action == "keep"
+            ):
+                continue
+            total += 1
+            missing += looked.verdict.clause == "unseen" or bool(looked.evidence.missing)
+    return missing / total if total else 0.0
+
+
+def aws_client(deadline: Deadline, profile: str | None) -> Aws:
+    """Clients that read, under a profile; None: whatever is logged in."""
+    return Aws(deadline, profile=profile)
+
+
+def _client(name: str, accounts: Sequence[str], config: TeardownConfig) -> Aws | Google | Azure:
+    """A client that reads, under the identity of the account. CloudError where another account is logged in."""
+    identity = next((config.identities[account] for account in accounts if account in config.identities), None)
+    settings = dict(identity.reads) if identity else {}
+    deadline = Deadline(DEADLINE_S)
+    if name == "aws":
+        aws = aws_client(deadline, settings.get("AWS_PROFILE"))
+        account = str(aws.call("sts", "us-east-1", "get_caller_identity")["Account"])
+        if account not in accounts:
+            raise _foreign("AWS account", account, accounts)
+        return aws
+    if name == "gcp":
+        return Google(deadline)
+    if name == "azure":
+        return Azure(deadline)
+    raise CloudError("teardown", "missing", f"a pool on {name or 'a cluster of its own'} is looked after by its owner")
+
+
+def must_be_own(unit: Unit, accounts: Sequence[str]) -> None:
+    """CloudError where a pool's resources lie in a project or subscription that is none of its stack's accounts."""
+    if unit.cloud == "gcp":
+        place, what = google.project_of(unit), "project"
+    elif unit.cloud == "azure":
+        place, what = unit.resources[0].id.split("/")[2], "subscription"
+    else:
+        return  # an AWS account is the login's, which was compared
+    if place not in accounts:
+        raise CloudError("teardown", "refused", f"{what} {place} is none of the stack's: {', '.join(accounts)}")
+
+
+def _foreign(what: str, found: str, accounts: Sequence[str]) -> CloudError:
+    allowed = ", ".join(accounts)
+    return CloudError(
+        "teardown", "refused", f"{what} {found} is logged in; the stack is of {allowed}", fix=f"log in to {allowed}"
+    )
+
+
+def _azure_token(scope: str) -> Callable[[], Mapping[str, str]]:
+    def headers() -> Mapping[str, str]:
+        if token := os.environ.get("AZURE_PROMETHEUS_TOKEN") or os.environ.get("AZURE_ACCESS_TOKEN"):
+            return {"Authorization": f"Bearer {token}"}
+        try:
+            import azure.identity
+        except ImportError:
+            fix = "run: pip install 'sizewell[azure]'"
+            raise CloudError("azure", "login", "azure-identity is not installed", fix=fix) from None
+        return {"Authorization": f"Bearer {azure.identity.DefaultAzureCredential().get_token(scope).token}"}
+
+    return headers
+
+
+def _put(data: bytes, path: Path) -> None:
+    """Whole or not at all."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(data)
+    Path(file.name).replace(path)

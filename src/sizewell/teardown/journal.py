@@ -1,0 +1,192 @@
+"""What was told and done, and who works on which stack: numbered objects that are put once.
+
+    journal/000000000042.json        one record; the next number is put on the condition that it is not taken
+    locks/STACK/000000000003.json    who holds the stack and until when; the number is the fence
+    locks/STACK/000000000003.released.json
+
+Nothing is replaced and nothing deleted, so that the writer needs neither right. Two runners that race for a number meet
+in the store's own condition (If-None-Match, generation 0): one has it, the other reads what stands there. A runner that
+lost its time finds a higher number than its own, and stops before its next act.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import ModuleType
+from typing import Any, Final, Protocol
+
+from sizewell.launch.files import FOLDER
+from sizewell.sizing.errors import ServiceError, UsageError
+
+LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
+
+
+class Store(Protocol):
+    """Of `launch/scripts/store.py`, what is used here."""
+
+    uri: str
+
+    def put(self, name: str, data: bytes) -> None: ...
+    def get(self, name: str, start: int = 0, length: int | None = None) -> bytes: ...
+    def list(self, below: str = "") -> dict[str, int]: ...
+
+
+def script(name: str) -> ModuleType:
+    """One of the programs that run on the machines, which no package holds: `store`, `checkpoint`."""
+    if name in sys.modules and getattr(sys.modules[name], "__file__", "") == str(FOLDER / f"{name}.py"):
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018  (the file is in the package)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # by its own name: `checkpoint` says `from store import …`
+    spec.loader.exec_module(module)
+    return module
+
+
+def connect(uri: str) -> Store:
+    """The store at a URI. UsageError where it cannot be one, ServiceError where nobody answers."""
+    store = script("store")
+    try:
+        return store.connect(uri)  # type: ignore[no-any-return]
+    except store.RefusedError as error:
+        raise UsageError(str(error).replace("checkpoint URI", "URI")) from None
+    except store.StoreError as error:
+        raise ServiceError(str(error)) from None
+
+
+class HeldError(ServiceError):
+    """Another runner works on the stack, or took it over."""
+
+
+@dataclass(slots=True)
+class Journal:
+    """The journal at a store; `records` are those that were there when it was read, oldest first."""
+
+    store: Store
+    records: list[Mapping[str, Any]] = field(default_factory=list)
+    _next: int = 1
+
+    def read(self) -> Journal:
+        """Read what is new; ServiceError where the store does not answer."""
+        for name in sorted(self._listed("journal/")):
+            number = int(name.removeprefix("journal/").partition(".")[0])
+            if number >= self._next:
+                self.records.append(self._got(name))
+                self._next = number + 1
+        return self
+
+    def write(self, kind: str, at: datetime, **content: Any) -> int:
+        """Put one record under the next number; its number."""
+        record = {
+            "schema": "sizewell.teardown-record/1",
+            "id": uuid.uuid4().hex,
+            "kind": kind,
+            "at": at.isoformat(),
+            **content,
+        }
+        data = json.dumps(record, sort_keys=True).encode()
+        for _ in range(10_000):
+            if self._put(f"journal/{self._next:012d}.json", data):
+                self.records.append(record)
+                self._next += 1
+                return self._next - 1
+            self.read()
+        raise ServiceError(f"{self.store.uri}: 10,000 numbers in a row were taken")
+
+    def notices(self, stack: str, subject: str, about: str = "") -> tuple[float, ...]:
+        """When the owner of a stack was told that a pool of it (`subject`), or it (""), would go; `about` an end or
+        emptiness: a notice about another end says nothing about this one.
+        """
+        return tuple(
+            datetime.fromisoformat(record["at"]).timestamp()
+            for record in self.records
+            if record["kind"] == "notice"
+            and record["stack"] == stack
+            and record["subject"] == subject
+            and record["about"].startswith(about)
+        )
+
+    def lock(self, stack: str, at: datetime, *, holder: str = "") -> Lock:
+        """Hold a stack. HeldError where another does."""
+        numbers, released = self._locks(stack)
+        newest = max(numbers, default=0)
+        if newest and newest not in released:
+            record = self._got(f"locks/{stack}/{newest:012d}.json")
+            if at < datetime.fromisoformat(record["until"]):
+                raise HeldError(
+                    f"{stack}: {record['holder']} works on it since {record['at']}, until {record['until']} at most\n"
+                    "  fix: wait for it, or run again after that time"
+                )
+        number = newest + 1
+        who = holder or f"runner {uuid.uuid4().hex[:8]}"
+        data = {"holder": who, "id": uuid.uuid4().hex, "at": at.isoformat(), "until": (at + LOCK).isoformat()}
+        if not self._put(f"locks/{stack}/{number:012d}.json", json.dumps(data, sort_keys=True).encode()):
+            raise HeldError(f"{stack}: another runner took it at the same moment\n  fix: run again")
+        return Lock(journal=self, stack=stack, number=number, until=at + LOCK)
+
+    def _locks(self, stack: str) -> tuple[set[int], set[int]]:
+        numbers: set[int] = set()
+        released: set[int] = set()
+        for name in self._listed(f"locks/{stack}/"):
+            number, _, rest = name.rpartition("/")[2].partition(".")
+            (released if rest.startswith("released") else numbers).add(int(number))
+        return numbers, released
+
+    def _listed(self, below: str) -> Iterator[str]:
+        store = script("store")
+        try:
+            yield from (name for name in self.store.list(below) if name.endswith(".json"))
+        except store.MissingError:
+            return
+        except store.StoreError as error:
+            raise ServiceError(f"the journal does not answer: {error}") from None
+
+    def _got(self, name: str) -> Mapping[str, Any]:
+        store = script("store")
+        try:
+            record = json.loads(self.store.get(name))
+        except store.StoreError as error:
+            raise ServiceError(f"the journal does not answer: {error}") from None
+        except ValueError:
+            raise ServiceError(f"{self.store.uri}/{name}: is no JSON: somebody else writes there") from None
+        if not isinstance(record, dict):
+            raise ServiceError(f"{self.store.uri}/{name}: is no record: somebody else writes there")
+        return record
+
+    def _put(self, name: str, data: bytes) -> bool:
+        """Whether the name was free, or held these very bytes: an answer was lost."""
+        store = script("store")
+        try:
+            self.store.put(name, data)
+        except store.TakenError:
+            return False
+        except store.StoreError as error:
+            raise ServiceError(f"the journal cannot be written: {error}") from None
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A stack that is held; its number is the fence."""
+
+    journal: Journal
+    stack: str
+    number: int
+    until: datetime
+
+    def must_hold(self, at: datetime | None = None) -> None:
+        """HeldError where its time is over or another runner took the stack; asked before each act."""
+        numbers, released = self.journal._locks(self.stack)  # noqa: SLF001  (two halves of one thing)
+        if max(numbers, default=0) != self.number or self.number in released:
+            raise HeldError(f"{self.stack}: another runner took it over\n  fix: run again")
+        if (at or datetime.now(UTC)) >= self.until:
+            raise HeldError(f"{self.stack}: it was held for longer than it may be\n  fix: run again")
+
+    def release(self) -> None:
+        self.journal._put(f"locks/{self.stack}/{self.number:012d}.released.json", b"{}")  # noqa: SLF001

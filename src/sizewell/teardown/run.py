@@ -1,0 +1,313 @@
+"""One run: tell owners, empty idle pools, destroy stacks that are past their end. Everything is read again before each
+act; the journal has each act before it is begun and after it ended, so that an interrupted run is taken up by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import urllib3
+
+from sizewell.sizing.errors import ServiceError, SizewellError
+from sizewell.teardown import act, saves
+from sizewell.teardown.backend import Backend
+from sizewell.teardown.clock import must_be_right
+from sizewell.teardown.config import TeardownConfig
+from sizewell.teardown.gather import Gatherer, LookedStack
+from sizewell.teardown.journal import HeldError, Journal
+from sizewell.teardown.planning import Plan, Row, StackPlan
+
+Outcome = Literal["done", "told", "would", "held back", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of one row of the plan."""
+
+    stack: str
+    pool: str
+    action: str  # "empty", "destroy", "notice"
+    outcome: Outcome
+    detail: str
+
+
+@dataclass(slots=True)
+class Runner:
+    """Carries a plan out. `fresh` makes a gatherer that has asked nothing yet; `now` is the clock of acts."""
+
+    backend: Backend
+    config: TeardownConfig
+    journal: Journal
+    fresh: Callable[[], Gatherer]
+    exports: Path
+    yes: bool = False
+    data: Sequence[str] = ()  # stacks whose data may go
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    send: Callable[[str, Mapping[str, Any]], None] | None = None
+    results: list[Result] = field(default_factory=list)
+    _owners: dict[str, str] = field(default_factory=dict)
+
+    def run(self, plan: Plan, chosen: Mapping[tuple[str, str], str] | None = None) -> list[Result]:
+        """Carry out what is due in `plan`; of it only what `chosen` has, where an earlier plan was approved.
+
+        ServiceError where nothing may be done at all: telemetry is missing, the clock is wrong.
+        """
+        self._owners = {stack.stack: stack.owner for stack in plan.stacks}
+        self._check_clock(plan)
+        if plan.halted:
+            raise ServiceError(f"halted: {plan.halted}; nothing was done\n  fix: mend the telemetry, and run again")
+        self._notices(plan)
+        due = [stack for stack in plan.stacks if any(row.action in ("empty", "destroy") for row in stack.rows)]
+        allowed = self._allowed(len(plan.stacks))
+        acted = 0
+        for stack in sorted(due, key=_saving, reverse=True):
+            rows = [row for row in _acts(stack) if chosen is None or chosen.get((row.stack, row.pool)) == row.action]
+            for row in _acts(stack):
+                if row not in rows:
+                    self._say(row, "held back", "it is not in the plan that was given")
+            if not rows:
+                continue
+            if acted >= allowed:
+                for row in rows:
+                    self._say(row, "held back", f"{allowed} stacks in one run are the most; the next run goes on")
+                continue
+            acted += self._stack(stack, rows)
+        return self.results
+
+    def _check_clock(self, plan: Plan) -> None:
+        if self.yes:
+            clouds = sorted({cloud for stack in plan.stacks for cloud in stack.clouds})
+            for cloud in clouds[:1]:
+                must_be_right(cloud, self.now(), off_s_max=self.config.clock_off_s_max)
+
+    def _allowed(self, stacks: int) -> int:
+        """How many stacks one run may touch: the smaller of the number and the share, and one of few."""
+        share = int(stacks * self.config.at_most_percent / 100)
+        return min(self.config.at_most_stacks, max(share, 1 if self.config.at_most_percent else 0))
+
+    # Acts -------------------------------------------------------------------------------------------------------------
+
+    def _stack(self, stack: StackPlan, rows: Sequence[Row]) -> bool:
+        """Whether something was, or would be, done with a stack."""
+        if not stack.accounts:
+            for row in rows:
+                self._say(row, "held back", "it names no sizewell:accounts: nothing to compare the login with")
+            return False
+        if not self.config.open_at(stack.environment, self.now()):
+            for row in rows:
+                self._say(row, "held back", f"no window of {stack.environment or 'its environment'} is open now")
+            return False
+        if not self.yes:
+            for row in rows:
+                self._say(row, "would", f"{row.why}; --yes does it")
+            return True
+        try:
+            lock = self.journal.lock(stack.stack, self.now())
+        except HeldError as error:
+            for row in rows:
+                self._say(row, "held back", str(error).partition("\n")[0])
+            return False
+        acted = False
+        try:
+            for row in rows:
+                acted = self._act(row, lock.must_hold) or acted
+        except HeldError as error:
+            self._say(rows[-1], "held back", str(error).partition("\n")[0])
+        finally:
+            lock.release()
+        return acted
+
+    def _act(self, row: Row, must_hold: Callable[[datetime], None]) -> bool:
+        """One act, after everything was read again."""
+        try:
+            gatherer = self.fresh()
+            listed = {each.name: each for each in self.backend.stacks()}
+            if row.stack not in listed:
+                self._say(row, "done", "it is gone already")
+                return False
+            looked = gatherer.one(listed, row.stack, self.now())
+            verdict = _verdict(looked, row.pool)
+            if verdict != row.action:
+                self._say(row, "held back", f"at the new look it is {verdict}: {_reason(looked, row.pool)}")
+                return False
+            if looked.updating:
+                self._say(row, "held back", "an update of it is under way")
+                return False
+            must_hold(self.now())
+            if row.action == "empty":
+                return self._empty(gatherer, looked, row)
+            return self._destroy(gatherer, looked, row, must_hold)
+        except HeldError:
+            raise
+        except SizewellError as error:
+            self._fails(row, str(error))
+            return True
+
+    def _empty(self, gatherer: Gatherer, looked: LookedStack, row: Row) -> bool:
+        unit = next(pool.unit for pool in looked.pools if pool.pool.name == row.pool)
+        cloud = gatherer.cloud(unit.cloud, looked.name)
+        self._record("begin", row)
+        detail = act.empty(cloud, unit)
+        self._record("done", row, detail=detail, saves_usd_per_month=str(row.saves_usd_per_month or "?"))
+        self._say(row, "done", detail)
+        return True
+
+    def _destroy(
+        self, gatherer: Gatherer, looked: LookedStack, row: Row, must_hold: Callable[[datetime], None]
+    ) -> bool:
+        assert looked.parts is not None  # noqa: S101  (a stack that was not read is never destroyed)
+        for unit in looked.parts.units:  # the login is the stack's, for each cloud that it stands on
+            gatherer.cloud(unit.cloud, looked.name)
+        if looked.parts.pending:
+            fix = f"look with: sizewell reconcile {looked.name}"
+            self._say(row, "held back", f"an update was killed, and what it built is in no state; {fix}")
+            return False
+        if looked.parts.stateful and looked.name not in self.data:
+            names = ", ".join(f"{what} {resource.name}" for what, resource in looked.parts.stateful[:5])
+            self._say(row, "held back", f"data would go: {names}; save it, then run with --data {looked.name}")
+            return False
+        proofs = [proof for uri in looked.stores for proof in saves.prove(uri)]
+        if broken := [proof for proof in proofs if proof.fault]:
+            self._say(row, "held back", f"its newest checkpoint is not whole: {broken[0].uri}: {broken[0].fault}")
+            return False
+        must_hold(self.now())
+        self._record("begin", row, proofs=[f"{proof.uri} step {proof.step}" for proof in proofs])
+        export = self.exports / f"{looked.name}-{self.now():%Y%m%dT%H%M%SZ}.json"
+        act.destroy(self.backend, looked.name, kept=export, environment=self._deleter(gatherer, looked))
+        left = gatherer.state({each.name: each for each in self.backend.stacks()}[looked.name])
+        remains = [
+            resource for resource in left.resources if resource.custom and not resource.type.startswith("pulumi:")
+        ]
+        unkept = [resource.urn for resource in remains if not resource.protect]
+        detail = f"its state was kept in {export}; {len(remains)} protected resources stand"
+        if unkept:
+            self._fails(row, f"{len(unkept)} resources are in its state still, such as {unkept[0]}")
+            return True
+        self._record("done", row, detail=detail, left=[resource.urn for resource in remains])
+        self._say(row, "done", detail)
+        return True
+
+    def _deleter(self, gatherer: Gatherer, looked: LookedStack) -> Mapping[str, str]:
+        """Settings of the identity that deletes in the stack's account and environment."""
+        environment = looked.parts.environment if looked.parts else ""
+        for account in gatherer.accounts(looked.name):
+            identity = self.config.identities.get(account)
+            if identity is not None and environment in identity.deletes:
+                return identity.deletes[environment]
+        return {}
+
+    # Notices ----------------------------------------------------------------------------------------------------------
+
+    def _notices(self, plan: Plan) -> None:
+        """Tell owners what comes, once a step."""
+        for stack in plan.stacks:
+            for row in stack.rows:
+                if row.action != "warn" or not row.next_step:
+                    continue
+                about = self._step(row, plan.at)
+                told = self.journal.notices(row.stack, row.pool, about)
+                if row.pool:  # one that is older than samples are asked for is given again
+                    told = tuple(told_s for told_s in told if plan.at.timestamp() - told_s <= 86_400)
+                if told:
+                    continue
+                if not self.yes:
+                    self._say(row, "would", f"tell {stack.owner or 'its owner'}: {row.why}")
+                    continue
+                self._tell(stack, row, about)
+
+    def _step(self, row: Row, at: datetime) -> str:
+        """What a notice is about: an idle pool; emptiness; an end, and how far away it is."""
+        if row.pool:
+            return "idle"
+        if row.clause == "empty":
+            return "empty"
+        ends = row.why.split(" on ", 1)[-1][:10]
+        days = (datetime.fromisoformat(f"{ends}T00:00:00+00:00") - at).total_seconds() / 86_400
+        step = min((each for each in self.config.expiry_notice_days if days <= each), default=0) if days > 0 else 0
+        return f"end {ends} {step} days"
+
+    def _tell(self, stack: StackPlan, row: Row, about: str) -> None:
+        text = notice(stack, row)
+        try:
+            configuration = self.backend.configuration(stack.stack)
+            stated = configuration.get("sizewell:notify")
+            hooks = list(stated.get("webhooks") or []) if isinstance(stated, Mapping) else []
+        except ServiceError as error:
+            self._say(row, "failed", f"nobody was told: {str(error).partition(chr(10))[0]}", action="notice")
+            return
+        heard, failed = [], []
+        for number, hook in enumerate(hooks):
+            try:
+                (self.send or post)(str(hook), {"text": text, "stack": row.stack, "pool": row.pool})
+                heard.append(f"webhook {number}")
+            except ServiceError as error:
+                failed.append(str(error))
+        if hooks and not heard:
+            self._say(row, "failed", f"nobody was told: {failed[0]}", action="notice")
+            return
+        self._record("notice", row, about=about, heard=heard or ["report"], text=text)
+        self._say(row, "told", text, action="notice")
+
+    # Records ----------------------------------------------------------------------------------------------------------
+
+    def _record(self, kind: str, row: Row, **content: Any) -> None:
+        about = {"stack": row.stack, "subject": row.pool, "owner": self._owners.get(row.stack, "")}
+        self.journal.write(kind, self.now(), **about, action=row.action, why=row.why, **content)
+
+    def _fails(self, row: Row, why: str) -> None:
+        self._record("failed", row, detail=why[:2000])
+        self._say(row, "failed", why.partition("\n")[0])
+
+    def _say(self, row: Row, outcome: Outcome, detail: str, *, action: str = "") -> None:
+        if outcome == "held back" and self.yes:
+            self._record("held", row, detail=detail)
+        self.results.append(
+            Result(stack=row.stack, pool=row.pool, action=action or row.action, outcome=outcome, detail=detail)
+        )
+
+
+def notice(stack: StackPlan, row: Row) -> str:
+    """What an owner is told, with the command that objects."""
+    what = f"pool {row.pool} of {row.stack}" if row.pool else f"stack {row.stack}"
+    due = f" from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""
+    verb = "is emptied" if row.next_step == "empty" else "is destroyed"
+    object_ = f"sizewell keep {row.stack} --until DATE --reason TEXT"
+    whose = f" ({stack.owner})" if stack.owner else ""
+    return f"{what}{whose} {verb}{due}: {row.why}. To object: {object_}"
+
+
+def post(url: str, body: Mapping[str, Any]) -> None:
+    """Post a notice to a webhook. ServiceError where nobody takes it; the address itself is a secret and not said."""
+    try:
+        answer = urllib3.request("POST", url, json=dict(body), timeout=10.0, retries=False, redirect=False)
+    except urllib3.exceptions.HTTPError as error:
+        raise ServiceError(f"a webhook does not answer ({type(error).__name__})") from None
+    if not 200 <= answer.status < 300:
+        raise ServiceError(f"a webhook answers with status {answer.status}")
+
+
+def _acts(stack: StackPlan) -> list[Row]:
+    """What is to be done with a stack: destroyed as a whole, or else some of its pools emptied."""
+    if stack.row.action == "destroy":
+        return [stack.row]
+    return [row for row in stack.pools if row.action == "empty"]
+
+
+def _saving(stack: StackPlan) -> float:
+    return float(sum(row.saves_usd_per_month or 0 for row in stack.rows))
+
+
+def _verdict(looked: LookedStack, pool: str) -> str:
+    if not pool:
+        return looked.verdict.action
+    return next((each.verdict.action for each in looked.pools if each.pool.name == pool), "gone")
+
+
+def _reason(looked: LookedStack, pool: str) -> str:
+    if not pool:
+        return looked.verdict.reason
+    return next((each.verdict.reason for each in looked.pools if each.pool.name == pool), "it is not in the state")

@@ -1,0 +1,103 @@
+"""Scale sets and AKS pools: Azure Resource Manager counts the machines; Azure Monitor or Prometheus has their samples.
+
+Azure keeps no history of sizes without metrics of machines, so whether a pool was empty all the time is not known.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from sizewell.clouds.azure import Azure
+from sizewell.clouds.calls import CloudError
+from sizewell.teardown.records import Device, Series
+from sizewell.teardown.telemetry.observation import Observation, counted_now, series
+from sizewell.teardown.units import Unit
+
+LATE_S: Final = 300.0
+COMPUTE: Final = "2024-11-01"
+AKS: Final = "2025-05-01"
+METRICS: Final = "2023-10-01"
+
+
+def machines(azure: Azure, unit: Unit) -> dict[str, float]:
+    """Machines by the name that their metrics carry, and since when. CloudError where Azure does not answer."""
+    reader = azure.reader()
+    started: dict[str, float] = {}
+    for scale_set in _scale_sets(azure, unit):
+        for machine in reader.pages(f"{scale_set}/virtualMachines", items="value", **{"api-version": COMPUTE}):
+            properties = machine.get("properties") or {}
+            name = str(machine["name"])
+            if unit.sized_by == "aks-pool":  # exporters name a node as its host does
+                name = str((properties.get("osProfile") or {}).get("computerName") or name)
+            created = properties.get("timeCreated")
+            if not created:
+                raise CloudError("azure", "unanswered", f"{scale_set}: no time of creation of {name}")
+            started[name] = datetime.fromisoformat(created).timestamp()
+    return started
+
+
+def observe(azure: Azure, unit: Unit, at: datetime, seconds: float) -> Observation:
+    """The machines of a scale set, and their samples of the last `seconds`."""
+    started = machines(azure, unit)
+    return Observation(
+        source=f"Azure Monitor {unit.measured.get('namespace', '')}/{unit.measured.get('metric', '')}",
+        counted=tuple(counted_now(started, at.timestamp())),
+        utilization_percent=_samples(azure, unit, set(started), at, seconds) if unit.measured and started else {},
+        period_s=60.0,
+        late_s=LATE_S,
+        per="machine",
+    )
+
+
+def _scale_sets(azure: Azure, unit: Unit) -> list[str]:
+    """Ids of the scale sets of a pool: itself, or those that AKS made for it."""
+    resource = unit.resources[0]
+    if unit.sized_by == "scale-set":
+        return [resource.id]
+    reader = azure.reader()
+    cluster, _, pool = resource.id.partition("/agentPools/")
+    held = reader.get(cluster, **{"api-version": AKS})
+    subscription = resource.id.split("/")[2]
+    group = f"/subscriptions/{subscription}/resourceGroups/{held['properties']['nodeResourceGroup']}"
+    path = f"{group}/providers/Microsoft.Compute/virtualMachineScaleSets"
+    sets = reader.pages(path, items="value", **{"api-version": COMPUTE})
+    own = [str(each["id"]) for each in sets if (each.get("tags") or {}).get("aks-managed-poolName") == pool]
+    if not own:
+        raise CloudError("azure", "missing", f"no scale set of pool {pool} in {group}")
+    return own
+
+
+def _samples(azure: Azure, unit: Unit, names: set[str], at: datetime, seconds: float) -> dict[Device, Series]:
+    begins = at - timedelta(seconds=seconds + LATE_S)
+    dimension = unit.measured["machine"]
+    answer = azure.reader().get(
+        f"{unit.resources[0].id}/providers/Microsoft.Insights/metrics",
+        **{
+            "top": "1000",
+            "api-version": METRICS,
+            "metricnamespace": unit.measured["namespace"],
+            "metricnames": unit.measured["metric"],
+            "aggregation": "Maximum",
+            "interval": "PT1M",
+            "timespan": f"{begins:%Y-%m-%dT%H:%M:%SZ}/{at:%Y-%m-%dT%H:%M:%SZ}",
+            "$filter": f"{dimension} eq '*'",
+        },
+    )
+    found: dict[Device, list[tuple[float, float]]] = {}
+    for metric in answer.get("value") or []:
+        for each in metric.get("timeseries") or []:
+            labels = {label["name"]["value"].lower(): label["value"] for label in each.get("metadatavalues") or []}
+            machine = str(labels.get(dimension, ""))
+            if machine in names:
+                found.setdefault((machine, 0), []).extend(_points(each))
+    return {device: series(samples) for device, samples in found.items()}
+
+
+def _points(answer: dict[str, Any]) -> list[tuple[float, float]]:
+    """Samples; a minute without one is in the answer, without a value."""
+    return [
+        (datetime.fromisoformat(point["timeStamp"]).astimezone(UTC).timestamp(), float(point["maximum"]))
+        for point in answer.get("data") or []
+        if point.get("maximum") is not None
+    ]

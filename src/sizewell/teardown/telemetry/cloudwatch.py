@@ -1,0 +1,180 @@
+"""Auto Scaling groups, EKS node groups and fleets: EC2 counts the machines, CloudWatch has their samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from sizewell.clouds.aws import Aws
+from sizewell.clouds.calls import CloudError
+from sizewell.teardown.records import Device, Series
+from sizewell.teardown.telemetry.observation import HISTORY_S, Observation, history, number_of, series
+from sizewell.teardown.units import Unit
+
+QUERIES: Final = (
+    500  # in one GetMetricData (docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html)
+)
+PERIOD_S: Final = 60
+LATE_S: Final = 300.0  # what the guards' alarms allow for too
+SIZES_PERIOD_S: Final = 300
+_LIVE: Final = frozenset({"pending", "running", "stopping"})
+
+
+def observe(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
+    """The machines of a pool, and their samples of the last `seconds`. CloudError where AWS does not answer."""
+    group = group_of(unit)
+    started = _machines(aws, unit, group)
+    sizes = _sizes(aws, unit, group, at) if group else []
+    return Observation(
+        source=f"CloudWatch {unit.measured.get('namespace', '')}/{unit.measured.get('metric', '')}",
+        counted=history(sizes, SIZES_PERIOD_S, started, at.timestamp(), late_s=LATE_S),
+        utilization_percent=_samples(aws, unit, group, machines=set(started), at=at, seconds=seconds)
+        if unit.measured
+        else {},
+        period_s=PERIOD_S,
+        late_s=LATE_S,
+        per="machine" if unit.measured.get("per") == "machine" else "accelerator",
+    )
+
+
+def group_of(unit: Unit) -> str:
+    """The Auto Scaling group of a pool; "" for a fleet."""
+    if not unit.resources:
+        return ""
+    resource = unit.resources[0]
+    if unit.sized_by == "autoscaling-group":
+        return str(resource.outputs.get("name") or resource.id)
+    if unit.sized_by == "eks-node-group":
+        for held in resource.outputs.get("resources") or []:
+            for group in held.get("autoscalingGroups") or []:
+                return str(group["name"])
+        raise CloudError("autoscaling", "missing", f"the state has no group of node group {resource.id}")
+    return ""
+
+
+def _machines(aws: Aws, unit: Unit, group: str) -> dict[str, float]:
+    """Machines that run or come, by id, and since when."""
+    if group:
+        groups = list(
+            aws.pages(
+                "autoscaling",
+                unit.region,
+                "describe_auto_scaling_groups",
+                "AutoScalingGroups",
+                AutoScalingGroupNames=[group],
+            )
+        )
+        if not groups:
+            raise CloudError("autoscaling", "missing", f"there is no group {group} in {unit.region}")
+        wanted = [machine["InstanceId"] for machine in groups[0]["Instances"]]
+    else:
+        fleet = unit.resources[0].id
+        wanted = [
+            machine["InstanceId"]
+            for machine in aws.pages("ec2", unit.region, "describe_fleet_instances", "ActiveInstances", FleetId=fleet)
+        ]
+    started: dict[str, float] = {}
+    for first in range(0, len(wanted), 200):
+        filters = [{"Name": "instance-id", "Values": wanted[first : first + 200]}]
+        for reservation in aws.pages("ec2", unit.region, "describe_instances", "Reservations", Filters=filters):
+            for machine in reservation["Instances"]:
+                if machine["State"]["Name"] in _LIVE:
+                    started[machine["InstanceId"]] = machine["LaunchTime"].timestamp()
+    return started
+
+
+def _sizes(aws: Aws, unit: Unit, group: str, at: datetime) -> list[tuple[float, float]]:
+    """How many machines the group had, as it recorded itself; a group that does not record has no history."""
+    query = {
+        "Id": "size",
+        "MetricStat": {
+            "Metric": {
+                "Namespace": "AWS/AutoScaling",
+                "MetricName": "GroupTotalInstances",
+                "Dimensions": [{"Name": "AutoScalingGroupName", "Value": group}],
+            },
+            "Period": SIZES_PERIOD_S,
+            "Stat": "Maximum",
+        },
+    }
+    return _data(aws, unit.region, [query], at, HISTORY_S).get("size", [])
+
+
+def _samples(
+    aws: Aws, unit: Unit, group: str, *, machines: set[str], at: datetime, seconds: float
+) -> dict[Device, Series]:
+    """The samples of each accelerator of each machine."""
+    measured = unit.measured
+    dimension = measured["dimension"]
+    value = measured.get("value") or (
+        str(unit.resources[0].outputs.get("clusterName") or unit.resources[0].inputs.get("clusterName"))
+        if dimension == "ClusterName"
+        else group
+    )
+    listed = aws.pages(
+        *("cloudwatch", unit.region, "list_metrics", "Metrics"),
+        Namespace=measured["namespace"],
+        MetricName=measured["metric"],
+        Dimensions=[{"Name": dimension, "Value": value}],
+    )
+    queries: list[dict[str, Any]] = []
+    devices: dict[str, Device] = {}
+    for metric in listed:
+        names = {entry["Name"]: entry["Value"] for entry in metric["Dimensions"]}
+        machine = names.get(measured["machine"], "")
+        device = next((names[key] for key in ("index", "GpuDevice", "NeuronDevice") if key in names), None)
+        if machine not in machines or (device is None) != (measured["per"] == "machine"):
+            continue  # of a machine that is gone, or a sum over several
+        identity = f"m{len(queries)}"
+        devices[identity] = (machine, 0 if device is None else number_of(device))
+        stat = {"Metric": metric, "Period": PERIOD_S, "Stat": "Maximum"}
+        queries.append({"Id": identity, "MetricStat": stat})
+    found: dict[Device, list[tuple[float, float]]] = {}
+    for identity, samples in _data(aws, unit.region, queries, at, seconds + LATE_S).items():
+        found.setdefault(devices[identity], []).extend(samples)
+    return {device: series(samples) for device, samples in found.items()}
+
+
+def _data(
+    aws: Aws, region: str, queries: Sequence[dict[str, Any]], at: datetime, seconds: float
+) -> dict[str, list[tuple[float, float]]]:
+    """Samples by query. CloudError where some are missing: partial data that stay partial are no answer."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for first in range(0, len(queries), QUERIES):
+        for page in _answers(aws, region, queries[first : first + QUERIES], at, seconds):
+            for result in page.get("MetricDataResults", []):
+                if result.get("StatusCode") in ("InternalError", "Forbidden"):
+                    raise CloudError("cloudwatch", "unanswered", f"{result['Label']}: {result['StatusCode']}")
+                times = [time.astimezone(UTC).timestamp() for time in result["Timestamps"]]
+                found.setdefault(result["Id"], []).extend(zip(times, result["Values"], strict=True))
+    return found
+
+
+def _answers(
+    aws: Aws, region: str, queries: Sequence[dict[str, Any]], at: datetime, seconds: float
+) -> Iterator[dict[str, Any]]:
+    token: dict[str, str] = {}
+    seen: set[str] = set()
+    begins = at - timedelta(seconds=seconds)
+    begins = datetime.fromtimestamp(begins.timestamp() // 300 * 300, UTC)  # whole periods: else CloudWatch shifts them
+    while True:
+        page = aws.call(
+            *("cloudwatch", region, "get_metric_data"),
+            MetricDataQueries=list(queries),
+            StartTime=begins,
+            EndTime=at,
+            ScanBy="TimestampAscending",
+            MaxDatapoints=100_800,
+            **token,
+        )
+        yield page
+        following = page.get("NextToken")
+        if not following:
+            if any(result.get("StatusCode") == "PartialData" for result in page.get("MetricDataResults", [])):
+                raise CloudError("cloudwatch", "unanswered", "partial data, and no further page")
+            return
+        if following in seen:
+            raise CloudError("cloudwatch", "unanswered", "sent the same page again")
+        seen.add(following)
+        token = {"NextToken": following}

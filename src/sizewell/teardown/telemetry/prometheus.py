@@ -1,0 +1,74 @@
+"""Anything that speaks Prometheus' API: the samples of accelerators by exporters, and how many jobs a queue has."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from sizewell.clouds.calls import CloudError, Deadline
+from sizewell.clouds.rest import Reader
+from sizewell.teardown.records import Device, Series
+from sizewell.teardown.telemetry.observation import number_of, series
+
+
+def reader(
+    url: str, deadline: Deadline, *, token_env: str = "", headers: Callable[[], Mapping[str, str]] | None = None
+) -> Reader:
+    """The API at a URL. CloudError (login) where the variable that should have its token is not set."""
+    if headers is None and token_env:
+        token = os.environ.get(token_env, "")
+        if not token:
+            raise CloudError("prometheus", "login", f"{token_env} is not set", fix=f"set {token_env} to a bearer token")
+        return Reader(
+            service="prometheus", base=url, deadline=deadline, headers=lambda: {"Authorization": f"Bearer {token}"}
+        )
+    return Reader(service="prometheus", base=url, deadline=deadline, headers=headers or dict)
+
+
+def samples(
+    api: Reader, metric: str, *, label: str, machines: set[str], at: datetime, seconds: float
+) -> dict[Device, Series]:
+    """Samples of a metric by machine and accelerator, as they were scraped."""
+    found: dict[Device, list[tuple[float, float]]] = {}
+    for answer in _result(
+        api.get("api/v1/query", query=f"{_name(metric)}[{math.ceil(seconds)}s]", time=f"{at.timestamp():.3f}")
+    ):
+        labels = answer.get("metric") or {}
+        machine = str(labels.get(label) or "")
+        if machine not in machines:
+            continue
+        device = number_of(str(labels.get("gpu", labels.get("gpu_id", labels.get("device", "")))))
+        found.setdefault((machine, device), []).extend(
+            (float(at_s), float(value)) for at_s, value in answer.get("values") or []
+        )
+    return {device: series(each) for device, each in found.items()}
+
+
+def count(api: Reader, query: str, at: datetime) -> float:
+    """The one number that a query has now. CloudError where it has none or several: nothing is not zero."""
+    results = _result(api.get("api/v1/query", query=query, time=f"{at.timestamp():.3f}"))
+    if len(results) != 1:
+        raise CloudError("prometheus", "unanswered", f"{query!r} has {len(results)} values, not one")
+    value = float(results[0]["value"][1])
+    if not math.isfinite(value):
+        raise CloudError("prometheus", "unanswered", f"{query!r} is {value}")
+    return value
+
+
+def _result(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The vector or matrix of an answer. Warnings mean that a part of the stores did not answer."""
+    data = answer.get("data")
+    if answer.get("status") != "success" or not isinstance(data, dict) or not isinstance(data.get("result"), list):
+        raise CloudError("prometheus", "unanswered", f"its answer is no result: {str(answer)[:200]}")
+    if answer.get("warnings"):
+        raise CloudError("prometheus", "unanswered", f"partial data: {answer['warnings'][0]}")
+    return list(data["result"])
+
+
+def _name(metric: str) -> str:
+    if not metric.replace("_", "a").replace(":", "a").isalnum():
+        raise CloudError("prometheus", "refused", f"{metric!r} is no name of a metric")
+    return metric

@@ -1,0 +1,605 @@
+"""From states and metrics to a plan, and from a plan to acts: on moto's groups and metrics, in a folder as journal."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from sizewell.clouds.aws import Aws
+from sizewell.clouds.calls import Deadline
+from sizewell.sizing.catalog import load
+from sizewell.sizing.errors import ServiceError, UsageError
+from sizewell.teardown import act, gather, run
+from sizewell.teardown.assemble import make_plan
+from sizewell.teardown.backend import LEASE_TAG
+from sizewell.teardown.config import TeardownConfig, parse_config
+from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.journal import HeldError, Journal, connect, script
+from sizewell.teardown.planning import must_be_own, to_json
+from sizewell.teardown.telemetry import cloudwatch
+from tests.teardown import world
+from tests.teardown.world import Shelf, ShelfBackend
+
+REGION = "us-east-1"
+CATALOG = load()
+
+
+@functools.cache
+def client(service: str, region: str) -> Any:
+    """One client of each service for all tests: making one takes longer than a test does."""
+    return boto3.Session("testing", "testing").client(service, region)
+
+
+@functools.cache
+def shared() -> Aws:
+    return Aws(Deadline(3600.0))
+
+
+@dataclass
+class Evening:
+    """A backend, moto's account, and what looks and acts."""
+
+    shelf: Shelf
+    folder: Path
+    settings: dict[str, Any]
+    now: datetime
+
+    @property
+    def config(self) -> TeardownConfig:
+        return parse_config(
+            {"schema": "sizewell.teardown/1", "journal": f"file://{self.folder}/journal", **self.settings}
+        )
+
+    @property
+    def journal(self) -> Journal:
+        return Journal(connect(self.config.journal)).read()
+
+    def gatherer(self, accounts: tuple[str, ...] = (world.ACCOUNT,)) -> Gatherer:
+        return Gatherer(
+            backend=ShelfBackend(root=self.folder, shelf=self.shelf),
+            config=self.config,
+            accounts=lambda _: accounts,
+            catalog=CATALOG,
+            journal=self.journal,
+        )
+
+    def plan(self, **more: Any) -> Any:
+        return make_plan(self.gatherer(**more), "sizewell", self.now)[0]
+
+    def pool(self, stack: str = "dev-aws") -> Any:
+        return next(one for one in self.plan().stacks if one.stack == stack).pools[0]
+
+    def runner(self, **more: Any) -> run.Runner:
+        return run.Runner(
+            backend=ShelfBackend(root=self.folder, shelf=self.shelf),
+            config=self.config,
+            journal=self.journal,
+            fresh=self.gatherer,
+            exports=self.folder / "exports",
+            now=lambda: self.now,
+            **{"yes": True, **more},
+        )
+
+    def run(self, chosen: Any = None, **more: Any) -> list[run.Result]:
+        return self.runner(**more).run(self.plan(), chosen)
+
+    def outcomes(self, **more: Any) -> list[tuple[str, str, str]]:
+        return [(result.stack, result.action, result.outcome) for result in self.run(**more)]
+
+    def told(self, about: str = "idle", minutes: float = 15, stack: str = "dev-aws", subject: str = "train") -> None:
+        at = self.now - timedelta(minutes=minutes)
+        self.journal.write("notice", at, stack=stack, subject=subject, about=about, action="warn", why="idle", owner="")
+
+
+def group(name: str, size: int = 1) -> list[str]:
+    """An Auto Scaling group of moto; the ids of its machines."""
+    ec2, scaling = client("ec2", REGION), client("autoscaling", REGION)
+    template = ec2.create_launch_template(
+        LaunchTemplateName=name, LaunchTemplateData={"ImageId": "ami-12c6146b", "InstanceType": "g6.12xlarge"}
+    )["LaunchTemplate"]["LaunchTemplateId"]
+    scaling.create_auto_scaling_group(
+        AutoScalingGroupName=name,
+        MinSize=0,
+        MaxSize=2,
+        DesiredCapacity=size,
+        AvailabilityZones=[f"{REGION}a"],
+        LaunchTemplate={"LaunchTemplateId": template, "Version": "$Latest"},
+    )
+    return [machine["InstanceId"] for machine in described(name)["Instances"]]
+
+
+def described(name: str) -> dict[str, Any]:
+    groups = client("autoscaling", REGION).describe_auto_scaling_groups(AutoScalingGroupNames=[name])
+    return groups["AutoScalingGroups"][0]  # type: ignore[no-any-return]
+
+
+def measured(machine: str, physical: str, now: datetime, values: dict[int, Any], minutes: int = 55) -> None:
+    data = world.samples(machine, physical, now, values, minutes)
+    cloud = client("cloudwatch", REGION)
+    for first in range(0, len(data), 500):
+        cloud.put_metric_data(Namespace="Sizewell", MetricData=data[first : first + 500])
+
+
+IDLE = dict.fromkeys(range(4), 0.0)
+
+
+@pytest.fixture
+def evening(tmp_path, monkeypatch):
+    monkeypatch.setenv("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")  # sixteen thousand of them, for each test
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.setattr(run, "must_be_right", lambda *_, **__: 0.0)  # moto has no clock of its own
+    with mock_aws():
+        made = Evening(shelf=Shelf(), folder=tmp_path, settings={}, now=world.whole_minute())
+        monkeypatch.setattr(cloudwatch, "HISTORY_S", 8 * 3600.0)  # moto looks at each sample for each period
+        monkeypatch.setattr(gather, "aws_client", lambda *_, **__: shared())
+        monkeypatch.setattr(act, "_Boto", Hand)
+        backdated(monkeypatch, made.now - timedelta(hours=3))
+        yield made
+
+
+class Hand:
+    """The hand of `act`, with the clients of all tests."""
+
+    def __init__(self, _: Aws) -> None:
+        pass
+
+    def call(self, service: str, region: str, operation: str, **parameters: Any) -> Any:
+        return getattr(client(service, region), operation)(**parameters)
+
+
+def backdated(monkeypatch, launched: datetime) -> None:
+    """Machines of moto were launched just now; here they were launched at `launched`."""
+    real = cloudwatch._machines
+
+    def machines(*arguments: Any) -> dict[str, float]:
+        return dict.fromkeys(real(*arguments), launched.timestamp())
+
+    monkeypatch.setattr(cloudwatch, "_machines", machines)
+
+
+def stack(evening: Evening, name: str = "dev-aws", *, values: Any = IDLE, size: int = 1, **record: Any) -> list[str]:
+    """A stack with one pool, whose machines did what `values` say."""
+    physical = f"sizewell-{name}-train"
+    machines = group(physical, size)
+    for machine in machines:
+        measured(machine, physical, evening.now, values)
+    evening.shelf.put(name, world.component(name, "train", **record), world.group(name, "train", physical))
+    return machines
+
+
+# Looking ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_idle_pool_is_told_then_emptied(evening):
+    stack(evening)
+    row = evening.pool()
+    assert (row.action, row.next_step, row.machines) == ("warn", "empty", 1)
+    assert row.samples_received >= row.samples_due * 0.95 > 0
+    assert row.saves_usd_per_month > 1000
+    assert evening.outcomes() == [("dev-aws", "notice", "told")]
+    assert evening.outcomes() == []  # once a step
+    evening.told()
+    assert evening.pool().action == "empty"
+    assert evening.outcomes() == [("dev-aws", "empty", "done")]
+    assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 0
+    assert described("sizewell-dev-aws-train")["MaxSize"] == 2  # Pulumi's, and not touched
+    kinds = [record["kind"] for record in evening.journal.records]
+    assert kinds == ["notice", "notice", "begin", "done"]
+
+
+@pytest.mark.parametrize(
+    ("values", "action", "clause"),
+    [
+        ({0: 0, 1: 0, 2: 0, 3: 80}, "keep", "in_use"),
+        ({0: 0, 1: 0, 2: 0}, "unknown", "unseen"),
+        ({}, "unknown", "unseen"),
+        ({0: 0, 1: 0, 2: 0, 3: lambda minute: None if minute < 12 else 0}, "unknown", "unseen"),
+        ({0: 0, 1: 0, 2: 0, 3: lambda minute: None if minute % 2 else 0}, "unknown", "unseen"),
+        ({0: 0, 1: 0, 2: 0, 3: lambda minute: 90 if minute == 2 else 0}, "keep", "in_use"),
+        ({0: 0, 1: 0, 2: 0, 3: 130}, "unknown", "impossible"),
+    ],
+)
+def test_what_is_not_idle_is_kept(evening, values, action, clause):
+    stack(evening, values=values)
+    evening.told()
+    row = evening.pool()
+    assert (row.action, row.clause) == (action, clause)
+    assert not evening.plan().due
+
+
+def test_a_machine_that_reports_nothing_is_not_hidden_by_the_others(evening):
+    physical = "sizewell-dev-aws-train"
+    first, _second = group(physical, 2)
+    measured(first, physical, evening.now, IDLE)
+    evening.shelf.put("dev-aws", world.component("dev-aws", "train"), world.group("dev-aws", "train", physical))
+    evening.told()
+    assert evening.pool().clause == "unseen"
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"guard": None}, "no guard"),
+        ({"guard": {**world.GUARD, "action": "notify"}}, "only notifies"),
+        ({"environment": "prod"}, "production"),
+        ({"capacityMode": "capacity-block"}, "paid or was waited for"),
+        ({"capacityMode": "something new"}, "paid or was waited for"),
+        ({"nodesMin": 1}, "smallest size"),
+    ],
+)
+def test_what_is_spared_is_told_with_the_reason(evening, record, says):
+    stack(evening, **record)
+    evening.told()
+    row = evening.pool()
+    assert (row.action, row.clause) == ("warn", "spared")
+    assert says in row.why
+
+
+@pytest.mark.parametrize("record", [{"measured": None}, {"sizedBy": None}, {"kind": "endpoint"}])
+def test_what_nobody_can_read_is_unknown(evening, record):
+    stack(evening, **record)
+    evening.told()
+    assert evening.pool().action == "unknown"
+
+
+def test_a_lease_and_a_protection_hold(evening):
+    stack(evening)
+    evening.told()
+    today = evening.now.date()
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{today} demo tonight"}
+    assert evening.pool().clause == "leased"
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{today - timedelta(days=1)} demo yesterday"}
+    assert evening.pool().action == "empty"
+    evening.settings = {"protected": {"dev-aws": {"until": str(today), "reason": "audit"}}}
+    assert evening.pool().clause == "protected"
+
+
+def test_a_lease_that_cannot_be_read_stops_everything_of_its_stack(evening):
+    stack(evening)
+    evening.told()
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: "until friday please"}
+    (one,) = evening.plan().stacks
+    assert one.row.action == "unknown"
+    assert "sizewell:keep" in one.row.why
+
+
+def test_a_save_keeps_and_a_store_that_does_not_answer_does_too(evening):
+    stack(evening)
+    evening.told()
+    assert evening.pool().action == "empty"
+    bucket = "sizewell-dev-aws-train-1"
+    evening.shelf.put("checkpoints-dev-aws", world.bucket("checkpoints-dev-aws", "train", bucket))
+    assert evening.pool().clause == "saved"  # there is no such bucket
+    s3 = client("s3", REGION)
+    s3.create_bucket(Bucket=bucket)
+    assert evening.pool().action == "empty"
+    s3.put_object(Bucket=bucket, Key="run/parts/000000000007-aa/00000-0000.safetensors", Body=b"x")
+    assert evening.pool().clause == "saved"
+
+
+def test_a_scheduler_that_nobody_can_ask_makes_a_pool_unknown(evening):
+    stack(evening)
+    evening.told()
+    assert evening.pool().action == "empty"
+    evening.settings = {
+        "prometheus": {"dev-aws": {"url": "http://127.0.0.1:9", "queued": "sum(pending)", "running": "sum(running)"}}
+    }
+    assert evening.pool().clause == "queue_unasked"
+
+
+@pytest.mark.parametrize("accounts", [(), ("999999999999",)])
+def test_an_account_that_is_not_named_or_another_one_is_refused(evening, accounts):
+    stack(evening)
+    evening.told()
+    plan = evening.plan(accounts=accounts)
+    assert plan.stacks[0].pools[0].action == "unknown"
+    assert "account" in plan.stacks[0].pools[0].why
+
+
+def test_emptiness_needs_a_count_of_all_the_time(evening):
+    physical = "sizewell-dev-aws-train"
+    group(physical, 0)
+    evening.shelf.put("dev-aws", world.component("dev-aws", "train"), world.group("dev-aws", "train", physical))
+    assert evening.plan().stacks[0].row.clause == "uncounted"
+    evening.settings = {"environments": {"dev": {"empty_days": 0.25}}}
+    sizes(physical, evening.now, hours=7)
+    assert evening.plan().stacks[0].row.clause == "empty"
+    sizes(physical, evening.now - timedelta(hours=3), hours=0.1, size=1)
+    assert evening.plan().stacks[0].row.clause == "machines"
+
+
+def sizes(physical: str, now: datetime, *, hours: float, size: float = 0.0) -> None:
+    data = [
+        {
+            "MetricName": "GroupTotalInstances",
+            "Dimensions": [{"Name": "AutoScalingGroupName", "Value": physical}],
+            "Timestamp": now - timedelta(minutes=minute),
+            "Value": size,
+        }
+        for minute in range(1, int(hours * 60))
+    ]
+    cloud = client("cloudwatch", REGION)
+    for first in range(0, len(data), 500):
+        cloud.put_metric_data(Namespace="AWS/AutoScaling", MetricData=data[first : first + 500])
+
+
+# Acting ---------------------------------------------------------------------------------------------------------------
+
+
+def test_without_yes_nothing_is_changed(evening):
+    stack(evening)
+    evening.told()
+    before = len(evening.journal.records)
+    assert evening.outcomes(yes=False) == [("dev-aws", "empty", "would")]
+    assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
+    assert len(evening.journal.records) == before
+
+
+def test_it_is_read_again_before_the_act(evening):
+    (machine,) = stack(evening)
+    evening.told()
+    plan = evening.plan()
+    assert [row.action for row in plan.due] == ["empty"]
+    measured(machine, "sizewell-dev-aws-train", evening.now, {2: 70}, minutes=2)  # somebody came back
+    (result,) = evening.runner().run(plan)
+    assert (result.outcome, "in_use" in result.detail or "reached" in result.detail) == ("held back", True)
+    assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
+
+
+def test_a_notice_of_an_earlier_idleness_is_none(evening):
+    stack(evening, values={**IDLE, 1: lambda minute: 80 if 30 <= minute <= 35 else 0})
+    evening.told(minutes=50)
+    assert evening.pool().action == "warn"
+    evening.told(minutes=15)
+    assert evening.pool().action == "empty"
+
+
+def test_two_runners_never_work_one_stack(evening):
+    stack(evening)
+    evening.told()
+    lock = evening.journal.lock("dev-aws", evening.now, holder="the other")
+    assert evening.outcomes() == [("dev-aws", "empty", "held back")]
+    lock.release()
+    assert evening.outcomes() == [("dev-aws", "empty", "done")]
+
+
+def test_a_runner_whose_time_is_over_stops_before_its_act(evening):
+    lock = evening.journal.lock("dev-aws", evening.now - timedelta(hours=4))
+    evening.journal.lock("dev-aws", evening.now)
+    with pytest.raises(HeldError, match="another runner"):
+        lock.must_hold(evening.now)
+    stale = evening.journal.lock("dev-gcp", evening.now - timedelta(hours=4))
+    with pytest.raises(HeldError, match="longer"):
+        stale.must_hold(evening.now)
+
+
+def test_a_run_touches_at_most_so_many_stacks(evening):
+    evening.settings = {"at_most_stacks": 1, "at_most_percent": 100}
+    for name in ("dev-aws", "dev-b"):
+        stack(evening, name)
+        evening.told(stack=name)
+    assert sorted(outcome for _, _, outcome in evening.outcomes()) == ["done", "held back"]
+    evening.settings = {"at_most_stacks": 5, "at_most_percent": 0}
+    assert {outcome for _, _, outcome in evening.outcomes()} == {"held back"}
+
+
+def test_missing_telemetry_halts_all(evening):
+    stack(evening)
+    evening.told()
+    stack(evening, "dev-b", values={})
+    assert evening.plan().halted
+    with pytest.raises(ServiceError, match="halted"):
+        evening.run()
+    assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
+    evening.settings = {"halt_missing_percent": 60}
+    assert ("dev-aws", "empty", "done") in evening.outcomes()
+
+
+def test_outside_of_its_window_nothing_is_stopped(evening):
+    stack(evening)
+    evening.told()
+    closed = {"days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], "time_zone": "Etc/UTC"}
+    hour = (evening.now.hour + 3) % 24
+    closed |= {"start": f"{hour:02}:00", "end": f"{(hour + 1) % 24:02}:00"}
+    evening.settings = {"environments": {"dev": {"empty_days": 14, "windows": [closed]}}}
+    assert evening.outcomes() == [("dev-aws", "empty", "held back")]
+    evening.settings = {"environments": {"staging": {"empty_days": 14}}}
+    assert evening.outcomes() == [("dev-aws", "empty", "held back")]  # dev is not named at all
+
+
+def expired(evening: Evening, *more: dict[str, Any], days: int = 3) -> None:
+    stack(evening, values={**IDLE, 0: 90}, expires=str(evening.now.date() - timedelta(days=days)))
+    evening.shelf.put("dev-aws", *evening.shelf.states["dev-aws"][1:], *more)
+    end = evening.now.date() - timedelta(days=days)
+    evening.told(f"end {end} 7 days", minutes=14_000, subject="")
+
+
+def test_an_expired_stack_is_destroyed_from_its_state(evening):
+    evening.settings = {"identities": {world.ACCOUNT: {"deletes": {"dev": {"AWS_PROFILE": "deletes-dev"}}}}}
+    key = world.resource("dev-aws", "aws:kms/key:Key", "key", "k-1", protect=True)
+    expired(evening, key)
+    (result,) = evening.run()
+    assert (result.action, result.outcome) == ("destroy", "done")
+    assert evening.shelf.destroyed == [("dev-aws", {"AWS_PROFILE": "deletes-dev"})]
+    (export,) = (evening.folder / "exports").glob("dev-aws-*.json")
+    assert "autoscaling" in export.read_text()
+    assert [each["id"] for each in evening.shelf.states["dev-aws"] if each["custom"]] == ["k-1"]
+
+
+def test_a_notice_of_another_end_is_none(evening):
+    stack(evening, expires=str(evening.now.date() - timedelta(days=3)))
+    evening.told(f"end {evening.now.date() - timedelta(days=30)} 7 days", minutes=60_000, subject="")
+    assert evening.plan().stacks[0].row.action == "warn"
+    assert evening.shelf.destroyed == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("aws:efs/fileSystem:FileSystem", "data would go"),
+        ("aws:ebs/volume:Volume", "data would go"),
+        ("aws:fsx/lustreFileSystem:LustreFileSystem", "data would go"),
+        ("aws:sagemaker/notebookInstance:NotebookInstance", "data would go"),
+        ("kubernetes:core/v1:PersistentVolumeClaim", "data would go"),
+    ],
+)
+def test_data_is_refused_without_a_word(evening, kind, says):
+    expired(evening, world.resource("dev-aws", kind, "files", "fs-1"))
+    (result,) = evening.run()
+    assert result.outcome == "held back"
+    assert says in result.detail
+    assert evening.shelf.destroyed == []
+    (result,) = evening.run(data=["dev-aws"])
+    assert result.outcome == "done"
+
+
+def test_the_newest_checkpoint_is_proved_whole_first(evening):
+    expired(evening)
+    bucket = "sizewell-dev-aws-train-1"
+    evening.shelf.put("checkpoints-dev-aws", world.bucket("checkpoints-dev-aws", "train", bucket))
+    (result,) = evening.run()
+    assert (result.outcome, evening.shelf.destroyed) == ("failed", [])  # the bucket cannot be read
+    client("s3", REGION).create_bucket(Bucket=bucket)
+    written = saved(f"s3://{bucket}/run", 7)
+    client("s3", REGION).put_object(Bucket=bucket, Key=f"run/{written.parts[0].name}", Body=b"something else")
+    (result,) = evening.run()
+    assert (result.outcome, evening.shelf.destroyed) == ("held back", [])
+    assert "not whole" in result.detail
+    saved(f"s3://{bucket}/run", 8)
+    (result,) = evening.run()
+    assert result.outcome == "done"
+    assert "checkpoints-dev-aws" not in [name for name, _ in evening.shelf.destroyed]
+
+
+def saved(uri: str, step: int) -> Any:
+    """A checkpoint as the jobs write it."""
+    checkpoint, store = script("checkpoint"), script("store")
+    part_name = f"parts/{step:012d}-aa/00000-0000.safetensors"
+    data = b"tensors of step %d" % step
+    place = store.connect(uri)
+    place.put(part_name, data)
+    part = checkpoint.Part(part_name, len(data), hashlib.sha256(data).hexdigest(), 8)
+    manifest = checkpoint.Manifest(
+        name=f"manifests/{step:012d}-aa.json", step=step, attempt="aa", world=1, created="2026-01-01", parts=(part,)
+    )
+    place.put(manifest.name, manifest.to_json())
+    return manifest
+
+
+def test_a_killed_update_is_no_state_to_destroy_from(evening):
+    expired(evening)
+    lost = world.resource("dev-aws", "aws:ec2/instance:Instance", "lost", "")
+    evening.shelf.pending["dev-aws"] = [{"type": "creating", "resource": lost}]
+    (result,) = evening.run()
+    assert result.outcome == "held back"
+    assert "reconcile" in result.detail
+
+
+def test_an_engine_that_fails_is_said_and_tried_again(evening):
+    expired(evening)
+    evening.shelf.locked = "dev-aws: another update holds the engine's lock"
+    assert evening.outcomes() == [("dev-aws", "destroy", "failed")]
+    evening.shelf.locked = ""
+    assert evening.outcomes() == [("dev-aws", "destroy", "done")]
+
+
+def test_an_interrupted_run_is_taken_up(evening, monkeypatch):
+    stack(evening)
+    evening.told()
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    monkeypatch.setattr(act, "_empty_aws", killed)
+    with pytest.raises(Killed):
+        evening.run()
+    monkeypatch.undo()
+    assert [record["kind"] for record in evening.journal.records][-1] == "begin"
+
+
+def test_only_what_the_given_plan_has_is_done(evening):
+    for name in ("dev-aws", "dev-b"):
+        stack(evening, name)
+        evening.told(stack=name)
+    document = json.loads(json.dumps(to_json(evening.plan())))
+    chosen = must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
+    assert set(chosen) == {("dev-aws", "train"), ("dev-b", "train")}
+    evening.settings = {"at_most_percent": 100}
+    del chosen["dev-b", "train"]
+    results = {(result.stack, result.outcome) for result in evening.runner().run(evening.plan(), chosen)}
+    assert results == {("dev-aws", "done"), ("dev-b", "held back")}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda plan: plan.update(project="other"), "changed after"),
+        (lambda plan: plan.update(schema="x"), "is no"),
+        (lambda plan: plan["stacks"].clear(), "changed after"),
+    ],
+)
+def test_a_plan_that_was_changed_is_refused(evening, change, says):
+    stack(evening)
+    document = json.loads(json.dumps(to_json(evening.plan())))
+    change(document)
+    with pytest.raises(UsageError, match=says):
+        must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
+
+
+def test_an_old_plan_and_one_of_another_project_are_refused(evening):
+    stack(evening)
+    document = json.loads(json.dumps(to_json(evening.plan())))
+    with pytest.raises(UsageError, match="hours old"):
+        must_be_own(document, project="sizewell", at=evening.now + timedelta(hours=5), hours_max=4)
+    with pytest.raises(UsageError, match="of project sizewell"):
+        must_be_own(document, project="other", at=evening.now, hours_max=4)
+    with pytest.raises(UsageError, match="future"):
+        must_be_own(document, project="sizewell", at=evening.now - timedelta(hours=5), hours_max=4)
+
+
+def test_a_webhook_that_nobody_answers_is_no_notice(evening):
+    stack(evening)
+    evening.shelf.configurations["dev-aws"] = {"sizewell:notify": {"webhooks": ["https://hooks.example/secret"]}}
+    sent: list[str] = []
+
+    def fails(url: str, body: Any) -> None:
+        raise ServiceError("a webhook answers with status 500")
+
+    assert evening.outcomes(send=fails) == [("dev-aws", "notice", "failed")]
+    assert evening.outcomes(send=lambda url, body: sent.append(body["text"])) == [("dev-aws", "notice", "told")]
+    assert "sizewell keep dev-aws --until DATE --reason TEXT" in sent[0]
+    assert not any("secret" in json.dumps(record) for record in evening.journal.records)
+
+
+# Waking ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pool_wakes_from_what_an_expiry_does(evening):
+    stack(evening)
+    scaling = client("autoscaling", REGION)
+    name = "sizewell-dev-aws-train"
+    scaling.update_auto_scaling_group(AutoScalingGroupName=name, MinSize=0, MaxSize=0, DesiredCapacity=0)
+    scaling.suspend_processes(AutoScalingGroupName=name, ScalingProcesses=["Launch"])
+    gatherer = evening.gatherer()
+    looked = gatherer.all(evening.now)[0]
+    unit = looked.pools[0].unit
+    act.wake(gatherer.cloud("aws", "dev-aws"), unit)
+    woken = described(name)
+    assert (woken["MinSize"], woken["MaxSize"], woken["DesiredCapacity"]) == (0, 2, 1)
+    assert woken.get("SuspendedProcesses", []) == []
+    assert datetime.now(UTC) > evening.now - timedelta(minutes=2)

@@ -1,0 +1,373 @@
+"""Google Cloud, Azure and Prometheus as they answer by their references, at a local server: machines and samples in,
+calls that change something out. CloudWatch's paging by botocore's stubber, which moto never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from sizewell.clouds.aws import Aws
+from sizewell.clouds.azure import Azure
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.gcp import Google
+from sizewell.recording.sources.state import StateResource
+from sizewell.sizing.errors import ServiceError
+from sizewell.teardown import act
+from sizewell.teardown.clock import must_be_right
+from sizewell.teardown.gather import must_be_own
+from sizewell.teardown.telemetry import azure as azure_telemetry
+from sizewell.teardown.telemetry import cloudwatch, google, prometheus
+from sizewell.teardown.telemetry.observation import counted_before, history
+from sizewell.teardown.units import Unit
+from tests.clouds.rest_server import Reply, Server, serving
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+POOL = "projects/petsnap/locations/us-central1/clusters/training/nodePools/train"
+SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
+GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/sizewell-dev"
+SET = f"{GROUP}/providers/Microsoft.Compute/virtualMachineScaleSets/train"
+AGENTS = f"{GROUP}/providers/Microsoft.ContainerService/managedClusters/c/agentPools/train"
+QUICK = Timeouts(attempts=1, read_s=5.0)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with serving() as running:
+        for cloud in ("GOOGLE", "AZURE"):
+            monkeypatch.setenv(f"{cloud}_ENDPOINT_URL", running.url)
+        monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", "t")
+        monkeypatch.setenv("AZURE_ACCESS_TOKEN", "t")
+        yield running
+
+
+def resource(kind: str, identity: str, **inputs: Any) -> StateResource:
+    return StateResource(urn="urn", type=kind, name="n", id=identity, inputs=inputs, outputs=inputs)
+
+
+def gke(**more: Any) -> Unit:
+    pool = resource(
+        "gcp:container/nodePool:NodePool",
+        POOL,
+        nodeLocations=["us-central1-a", "us-central1-b"],
+        initialNodeCount=2,
+        autoscaling={"totalMinNodeCount": 1, "totalMaxNodeCount": 6, "locationPolicy": "ANY"},
+    )
+    measured = {"metric": "kubernetes.io/node/accelerator/duty_cycle", "machine": "node_name", "per": "accelerator"}
+    return Unit(
+        name="train", urn="u", cloud="gcp", region="us-central1", measured=measured, sized_by="gke-node-pools",
+        resources=(pool,), arguments={"project": "petsnap"}, nodes_min=1, nodes_initial=2, nodes_max=6, **more,
+    )  # fmt: skip
+
+
+def scale_set() -> Unit:
+    measured = {"metric": "GpuUtilization", "namespace": "Sizewell", "machine": "machine", "per": "machine"}
+    own = resource("azure-native:compute:VirtualMachineScaleSet", SET, sku={"name": "Standard_NC24ads_A100_v4"})
+    return Unit(
+        name="train", urn="u", cloud="azure", region="eastus", measured=measured, sized_by="scale-set", resources=(own,),
+        nodes_initial=1, nodes_max=2,
+    )  # fmt: skip
+
+
+def agent_pool() -> Unit:
+    own = resource("azure-native:containerservice:AgentPool", AGENTS)
+    return Unit(name="train", urn="u", cloud="azure", region="eastus", sized_by="aks-pool", resources=(own,))
+
+
+def points(values: list[float], ends: datetime = NOW) -> list[dict[str, Any]]:
+    """Newest first, as Monitoring sends them."""
+    return [
+        {
+            "interval": {"endTime": f"{ends - timedelta(minutes=minute):%Y-%m-%dT%H:%M:%SZ}"},
+            "value": {"int64Value": str(value)},
+        }
+        for minute, value in enumerate(values)
+    ]
+
+
+def machines_of_gke(server: Server, names: list[str], *, wants: int | None = None) -> None:
+    groups = (
+        "https://www.googleapis.com/compute/v1/projects/petsnap/zones/us-central1-a/instanceGroupManagers/gke-g-grp"
+    )
+    server.reply(f"GET /v1/{POOL}", Reply({"instanceGroupUrls": [groups]}))
+    place = "/compute/v1/projects/petsnap/zones/us-central1-a"
+    manager = {"baseInstanceName": "gke-g", "targetSize": len(names) if wants is None else wants}
+    server.reply(f"GET {place}/instanceGroupManagers/gke-g-grp", Reply(manager))
+    created = "2026-11-20T02:00:00.000-07:00"
+    listed = [{"name": name, "status": "RUNNING", "creationTimestamp": created} for name in names]
+    server.reply(f"GET {place}/instances", Reply({"items": [*listed, {"name": "x", "status": "TERMINATED"}]}))
+
+
+def series_of_gke(server: Server, duty: dict[tuple[str, str], list[float]], sizes: list[float]) -> None:
+    def answer(path: str, _: Any) -> Reply:
+        asked = parse_qs(urlsplit(path).query)
+        if "instance_group/size" in asked["filter"][0]:
+            assert asked["aggregation.perSeriesAligner"] == ["ALIGN_MAX"]
+            return Reply({"timeSeries": [{"points": points(sizes)}]})
+        if "pageToken" not in asked:
+            return Reply({"nextPageToken": "2"})  # an empty page with a token is no end
+        return Reply(
+            {
+                "timeSeries": [
+                    {
+                        "metric": {"labels": {"accelerator_id": accelerator}},
+                        "resource": {"labels": {"node_name": machine}},
+                        "points": points(values),
+                    }
+                    for (machine, accelerator), values in duty.items()
+                ]
+            }
+        )
+
+    server.answers["GET /v3/projects/petsnap/timeSeries"] = answer
+
+
+def test_gke_counts_machines_and_tells_accelerators_apart(server: Server) -> None:
+    machines_of_gke(server, ["gke-g-1", "gke-g-2"])
+    uuid = {("gke-g-1", "GPU-aa"): [0.0, 0.0], ("gke-g-1", "GPU-bb"): [7.0, 0.0], ("gone", "0"): [99.0]}
+    series_of_gke(server, uuid, [2.0])
+    seen = google.observe(Google(Deadline(30), timeouts=QUICK), gke(), NOW, 1200)
+    assert seen.counted[-1].machines == {"gke-g-1", "gke-g-2"}
+    assert datetime.fromtimestamp(seen.counted[-1].start_s, UTC) == datetime(2026, 11, 20, 9, tzinfo=UTC)
+    assert {device: list(one.values) for device, one in seen.utilization_percent.items()} == {
+        ("gke-g-1", 0): [0.0, 0.0],
+        ("gke-g-1", 1): [0.0, 7.0],
+    }
+    asked = unquote(next(path for path in server.asked if "duty_cycle" in path))
+    assert 'resource.labels.cluster_name="training"' in asked.replace("+", " ")
+
+
+def test_gke_that_wants_machines_and_lists_none_is_not_empty(server: Server) -> None:
+    machines_of_gke(server, [], wants=2)
+    series_of_gke(server, {}, [])
+    with pytest.raises(CloudError, match="wants 2 machines"):
+        google.observe(Google(Deadline(30), timeouts=QUICK), gke(), NOW, 1200)
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_a_cloud_that_refuses_or_fails_is_an_error_and_never_nothing(server: Server, status: int) -> None:
+    machines_of_gke(server, ["gke-g-1"])
+    server.reply("GET /v3/projects/petsnap/timeSeries", Reply({"error": {"message": "no"}}, status))
+    with pytest.raises(CloudError):
+        google.observe(Google(Deadline(30), timeouts=QUICK), gke(), NOW, 1200)
+
+
+def bodies(server: Server, *keys: str) -> list[tuple[str, Any]]:
+    """What was sent to some addresses, in order."""
+    sent: list[tuple[str, Any]] = []
+
+    def keep(path: str, body: Any) -> Reply:
+        sent.append((urlsplit(path).path, body))
+        return Reply({"name": "operation-1"})
+
+    for key in keys:
+        server.answers[key] = keep
+    return sent
+
+
+def test_gke_is_emptied_and_woken_as_its_workflow_does_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(act, "BUSY_WAIT_S", 0.0)
+    sent = bodies(server, f"POST /v1/{POOL}:setAutoscaling", f"POST /v1/{POOL}:setSize")
+    client = Google(Deadline(30), timeouts=QUICK)
+    act.empty(client, gke())
+    assert sent == [
+        (f"/v1/{POOL}:setAutoscaling", {"autoscaling": {"enabled": False}}),
+        (f"/v1/{POOL}:setSize", {"nodeCount": 1}),  # in each of two zones: at least the total of one
+    ]
+    sent.clear()
+    act.wake(client, gke())
+    scaling = {"enabled": True, "totalMinNodeCount": 1, "totalMaxNodeCount": 6, "locationPolicy": "ANY"}
+    assert [body for _, body in sent] == [{"nodeCount": 2}, {"autoscaling": scaling}]
+
+
+def test_a_busy_cluster_is_asked_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(act, "BUSY_WAIT_S", 0.0)
+    busy = Reply({"error": {"code": 400, "status": "FAILED_PRECONDITION", "message": "operation is in progress"}}, 400)
+    server.reply(f"POST /v1/{POOL}:setAutoscaling", busy, busy, Reply({}))
+    server.reply(f"POST /v1/{POOL}:setSize", Reply({}))
+    act.empty(Google(Deadline(30), timeouts=QUICK), gke())
+    assert sum("setAutoscaling" in asked for asked in server.asked) == 3
+    server.reply(f"POST /v1/{POOL}:setSize", Reply({"error": {"code": 403, "message": "no right"}}, 403))
+    with pytest.raises(CloudError, match="no right"):
+        act.empty(Google(Deadline(30), timeouts=QUICK), gke())
+
+
+# Azure ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_scale_set_is_counted_and_each_machine_measured(server: Server) -> None:
+    names = ["train_0", "train_1"]
+    listed = [{"name": name, "properties": {"timeCreated": "2026-11-20T09:00:00.1234567+00:00"}} for name in names]
+    server.reply(f"GET {SET}/virtualMachines", Reply({"value": listed}))
+    data = [{"timeStamp": "2026-11-20T11:50:00Z", "maximum": 3.0}, {"timeStamp": "2026-11-20T11:51:00Z"}]
+    own = {"metadatavalues": [{"name": {"value": "machine"}, "value": "train_1"}], "data": data}
+    server.reply(f"GET {SET}/providers/Microsoft.Insights/metrics", Reply({"value": [{"timeseries": [own]}]}))
+    seen = azure_telemetry.observe(Azure(Deadline(30), timeouts=QUICK), scale_set(), NOW, 1200)
+    assert seen.counted[-1].machines == set(names)
+    assert {device: list(one.values) for device, one in seen.utilization_percent.items()} == {("train_1", 0): [3.0]}
+    assert len(seen.counted) == 1  # no history: whether it was empty before is not known
+
+
+def test_an_aks_pool_is_counted_in_the_scale_set_that_aks_made(server: Server) -> None:
+    cluster = AGENTS.partition("/agentPools")[0]
+    nodes = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/MC_x/providers/Microsoft.Compute/virtualMachineScaleSets"
+    server.reply(f"GET {cluster}", Reply({"properties": {"nodeResourceGroup": "MC_x"}}))
+    sets = [{"id": f"{nodes}/{pool}", "tags": {"aks-managed-poolName": pool}} for pool in ("system", "train")]
+    server.reply(f"GET {nodes}", Reply({"value": sets}))
+    machine = {"timeCreated": "2026-11-20T09:00:00Z", "osProfile": {"computerName": "aks-train-1-vmss000000"}}
+    server.reply(f"GET {nodes}/train/virtualMachines", Reply({"value": [{"name": "aks_0", "properties": machine}]}))
+    assert list(azure_telemetry.machines(Azure(Deadline(30), timeouts=QUICK), agent_pool())) == [
+        "aks-train-1-vmss000000"
+    ]
+    server.reply(f"GET {nodes}", Reply({"value": sets[:1]}))
+    with pytest.raises(CloudError, match="no scale set of pool train"):
+        azure_telemetry.machines(Azure(Deadline(30), timeouts=QUICK), agent_pool())
+
+
+def test_azure_is_emptied_and_woken(server: Server) -> None:
+    client = Azure(Deadline(30), timeouts=QUICK)
+    sent = bodies(server, f"PATCH {SET}")
+    act.empty(client, scale_set())
+    assert sent == [(SET, {"sku": {"name": "Standard_NC24ads_A100_v4", "capacity": 0}})]
+    setting = f"{GROUP}/providers/Microsoft.Insights/autoscaleSettings/train"
+    off = {"id": setting, "properties": {"enabled": False, "targetResourceUri": SET.upper()}}
+    server.reply(f"GET {setting.rpartition('/')[0]}", Reply({"value": [off]}))
+    switched = bodies(server, f"PATCH {setting}")
+    sent.clear()
+    act.wake(client, scale_set())
+    assert switched == [(setting, {"properties": {"enabled": True}})]
+    assert sent[0][1]["sku"]["capacity"] == 1
+
+
+def test_an_aks_pool_is_stopped_and_started_whole(server: Server) -> None:
+    client = Azure(Deadline(30), timeouts=QUICK)
+    cluster = AGENTS.partition("/agentPools")[0]
+    held = {"id": AGENTS, "properties": {"count": 2, "powerState": {"code": "Running"}}}
+    server.reply(f"GET {AGENTS}", Reply(held))
+    sent = bodies(server, f"PUT {AGENTS}", f"POST {cluster}/start")
+    act.empty(client, agent_pool())
+    assert sent == [(AGENTS, {**held, "properties": {"count": 2, "powerState": {"code": "Stopped"}}})]
+    sent.clear()
+    server.reply(f"GET {AGENTS}", Reply({**held, "properties": {"powerState": {"code": "Stopped"}}}))
+    server.reply(f"GET {cluster}", Reply({"properties": {"powerState": {"code": "Stopped"}}}))
+    act.wake(client, agent_pool())
+    assert [path for path, _ in sent] == [f"{cluster}/start", AGENTS]
+
+
+@pytest.mark.parametrize("unit", [gke(), scale_set()], ids=["gcp", "azure"])
+def test_a_project_or_subscription_of_others_is_refused(unit: Unit) -> None:
+    with pytest.raises(CloudError, match="is none of the stack's"):
+        must_be_own(unit, ["somebody-else"])
+    must_be_own(unit, ["petsnap", SUBSCRIPTION])
+
+
+# Prometheus -----------------------------------------------------------------------------------------------------------
+
+
+def test_prometheus_has_samples_and_queues(server: Server) -> None:
+    api = prometheus.reader(server.url, Deadline(30))
+    values = [[NOW.timestamp() - 30, "0"], [NOW.timestamp(), "12.5"]]
+    of = {"metric": {"Hostname": "a", "gpu": "3"}, "values": values}
+    other = {"metric": {"Hostname": "not of the pool", "gpu": "0"}, "values": values}
+    server.reply("GET /api/v1/query", Reply({"status": "success", "data": {"result": [of, other]}}))
+    found = prometheus.samples(api, "DCGM_FI_DEV_GPU_UTIL", label="Hostname", machines={"a"}, at=NOW, seconds=60)
+    assert {device: list(one.values) for device, one in found.items()} == {("a", 3): [0.0, 12.5]}
+    server.reply("GET /api/v1/query", Reply({"status": "success", "data": {"result": [{"value": [0, "4"]}]}}))
+    assert prometheus.count(api, "sum(kueue_pending_workloads)", NOW) == 4
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": "success", "data": {"result": []}},
+        {"status": "success", "data": {"result": [{"value": [0, "NaN"]}]}},
+        {"status": "success", "data": {"result": [{"value": [0, "1"]}, {"value": [0, "2"]}]}},
+        {"status": "success", "warnings": ["a store did not answer"], "data": {"result": [{"value": [0, "0"]}]}},
+        {"status": "error", "errorType": "bad_data"},
+        {},
+    ],
+)
+def test_a_queue_that_does_not_say_a_number_has_none(server: Server, answer: dict[str, Any]) -> None:
+    server.reply("GET /api/v1/query", Reply(answer))
+    with pytest.raises(CloudError):
+        prometheus.count(prometheus.reader(server.url, Deadline(30)), "sum(x)", NOW)
+
+
+# CloudWatch -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stubbed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Aws, Any]]:
+    from botocore.stub import Stubber
+
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    aws = Aws(Deadline(30), timeouts=QUICK)
+    with Stubber(aws.client("cloudwatch", "us-east-1")) as stub:
+        yield aws, stub
+
+
+def result(status: str, *values: float) -> dict[str, Any]:
+    times = [NOW - timedelta(minutes=minute) for minute in range(len(values))]
+    return {"Id": "m0", "Label": "x", "Timestamps": times, "Values": list(values), "StatusCode": status}
+
+
+def test_partial_data_are_read_to_their_end(stubbed: tuple[Aws, Any]) -> None:
+    aws, stub = stubbed
+    stub.add_response("get_metric_data", {"MetricDataResults": [result("PartialData", 0.0)], "NextToken": "2"})
+    stub.add_response("get_metric_data", {"MetricDataResults": [result("Complete", 0.0, 90.0)]})
+    samples = cloudwatch._data(aws, "us-east-1", [{"Id": "m0"}], NOW, 600)["m0"]
+    assert max(value for _, value in samples) == 90.0
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        [{"MetricDataResults": [result("PartialData", 0.0)]}],
+        [{"MetricDataResults": [result("InternalError")]}],
+        [{"MetricDataResults": [], "NextToken": "2"}, {"MetricDataResults": [], "NextToken": "2"}],
+    ],
+    ids=["partial", "internal error", "the same page"],
+)
+def test_what_stays_partial_is_no_answer(stubbed: tuple[Aws, Any], pages: list[dict[str, Any]]) -> None:
+    aws, stub = stubbed
+    for page in pages:
+        stub.add_response("get_metric_data", page)
+    with pytest.raises(CloudError):
+        cloudwatch._data(aws, "us-east-1", [{"Id": "m0"}], NOW, 600)
+
+
+# Sizes, clocks --------------------------------------------------------------------------------------------------------
+
+
+def test_gaps_in_sizes_are_not_counted() -> None:
+    spans = counted_before([(0, 0), (300, 0), (900, 0), (3000, 0), (3300, 2)], 300, 4000)
+    assert [(span.start_s, span.end_s, len(span.machines)) for span in spans] == [
+        (0, 1200, 0),
+        (3000, 3300, 0),
+        (3300, 3600, 1),
+    ]
+    whole = history([(0, 0), (300, 0)], 300, {}, 1000, late_s=300)
+    assert [(span.start_s, span.end_s) for span in whole] == [(0, 1000), (1000, 1000)]
+
+
+@pytest.mark.parametrize("off_s", [-3600, 3600, 301])
+def test_a_wrong_clock_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch, off_s: float) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_CLOCK", server.url)
+    server.reply("HEAD /", Reply({}))  # with the Date of now, as every server's
+    now = datetime.now(UTC)
+    assert abs(must_be_right("aws", now, off_s_max=300)) < 10
+    with pytest.raises(ServiceError, match="this clock is"):
+        must_be_right("aws", now + timedelta(seconds=off_s), off_s_max=290)
+
+
+def test_a_clock_that_nobody_tells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_CLOCK", "http://127.0.0.1:9")
+    with pytest.raises(ServiceError, match="does not tell the time"):
+        must_be_right("aws", NOW, off_s_max=300)
