@@ -1,0 +1,206 @@
+"""`keep`, `wake` and `teardown plan` on a backend of the real engine: a folder, with states that are imported."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizewell.sizing.records.decision import Decision
+from tests.teardown import world
+
+from .conftest import ROOT, Sizewell
+
+pytestmark = pytest.mark.skipif(shutil.which("pulumi") is None, reason="pulumi is not on PATH")
+ROLE = world.resource("dev-aws", "aws:iam/role:Role", "role", "role-1")
+TODAY = date(2026, 11, 20)
+
+
+class Project:
+    """A project in a folder, whose stacks have imported states."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "backend").mkdir()
+        (folder / "stacks/config").mkdir(parents=True)
+        (folder / "Pulumi.yaml").write_text("name: sizewell\nruntime: yaml\nstackConfigDir: stacks/config\n")
+        self.configure(journal=f"file://{folder}/journal")
+
+    def configure(self, **settings: Any) -> None:
+        path = self.folder / "stacks/config/teardown.yaml"
+        path.write_text(json.dumps({"schema": "sizewell.teardown/1", **settings}))
+
+    def pulumi(self, *arguments: str) -> str:
+        command = ["pulumi", *arguments, "--non-interactive"]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True).stdout
+
+    def stack(self, name: str, *resources: dict[str, Any]) -> None:
+        self.pulumi("stack", "init", name)
+        held = json.loads(self.pulumi("stack", "export", "--stack", name))
+        root = world.resource(name, "pulumi:pulumi:Stack", f"sizewell-{name}", "")
+        held["deployment"]["resources"] = [{**root, "custom": False, "id": None}, *resources]
+        path = self.folder / "state.json"
+        path.write_text(json.dumps(held))
+        self.pulumi("stack", "import", "--stack", name, "--file", str(path))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{tmp_path}/backend")
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = Project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def test_a_lease_is_a_tag(project: Project, sizewell: Sizewell) -> None:
+    project.stack("dev-aws", world.component("dev-aws", "train", expires="2027-01-31"), ROLE)
+    keep = ("keep", "dev-aws", "--on", str(TODAY), "--until", "2026-11-27")
+    done = sizewell(*keep, "--reason", "a demo, on  Friday")
+    assert done.code == 0, done.err
+    assert "kept through 2026-11-27 (UTC): a demo, on Friday" in done.out
+    tags = json.loads(project.pulumi("stack", "tag", "ls", "--stack", "dev-aws", "--json"))
+    assert tags["sizewell:keep"] == "2026-11-27 a demo, on Friday"
+    plan = json.loads(sizewell("teardown", "plan", "--at", "2026-11-20T12:00:00Z", "--format", "json").out)
+    assert plan["stacks"][0]["row"]["clause"] == "leased"
+    assert sizewell("keep", "dev-aws", "--end").code == 0
+    assert "sizewell:keep" not in json.loads(project.pulumi("stack", "tag", "ls", "--stack", "dev-aws", "--json"))
+
+
+def test_beyond_its_end_the_decision_moves_and_nothing_else_of_it(project: Project, sizewell: Sizewell) -> None:
+    source = Decision.from_json(ROOT / "stacks/decisions/dev-aws.json")
+    path = project.folder / "stacks/decisions/dev-aws.json"
+    path.parent.mkdir()
+    ends = TODAY + timedelta(days=3)
+    source.model_copy(update={"expires_at": ends}).write(path)
+    fleet = world.component("dev-aws", "spot", expires=str(ends), sizedBy="ec2-fleet")
+    project.stack("dev-aws", fleet)
+    done = sizewell("keep", "dev-aws", "--on", str(TODAY), "--until", "2026-11-27", "--reason", "a demo")
+    assert done.code == 0, done.err
+    moved = Decision.from_json(path)
+    assert moved.expires_at == date(2026, 11, 28)
+    assert not moved.edited
+    assert (
+        moved.model_copy(update={"expires_at": ends}).digest()
+        == source.model_copy(update={"expires_at": ends}).digest()
+    )
+    steps = [line for line in done.out.splitlines() if line.strip()[:2] in ("1.", "2.", "3.")]
+    assert ["ttl-dev-aws" in line for line in steps] == [False, True, False]
+    assert "valid_until" in done.out
+    assert "sizewell:keep" not in project.pulumi("stack", "tag", "ls", "--stack", "dev-aws", "--json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--until", "2026-11-27"), "--reason"),
+        (("--until", "2026-11-01", "--reason", "x"), "--until: must be 2026-11-20 to"),
+        (("--until", "2027-11-01", "--reason", "x"), "--until: must be 2026-11-20 to"),
+        (("--until", "friday", "--reason", "x"), "is no date"),
+        (("--until", "2026-11-27", "--reason", " "), "--reason"),
+    ],
+)
+def test_what_is_no_lease_is_refused(
+    project: Project, sizewell: Sizewell, arguments: tuple[str, ...], says: str
+) -> None:
+    project.stack("dev-aws")
+    done = sizewell("keep", "dev-aws", "--on", str(TODAY), *arguments)
+    assert (done.code, says in done.err) == (64, True), done.err
+
+
+def test_stacks_that_are_not_there_are_refused(project: Project, sizewell: Sizewell) -> None:
+    project.stack("dev-aws")
+    for command in (("keep", "dev-awz", "--until", "2026-11-27", "--reason", "x"), ("wake", "dev-awz")):
+        done = sizewell(*command)
+        assert (done.code, "did you mean dev-aws?" in done.err) == (64, True), done.err
+    done = sizewell("wake", "dev-aws")
+    assert (done.code, "no pool that can be woken" in done.err) == (64, True), done.err
+
+
+def test_an_ended_stack_does_not_wake(project: Project, sizewell: Sizewell) -> None:
+    project.stack("dev-aws", world.component("dev-aws", "train", expires="2026-01-31"))
+    done = sizewell("wake", "dev-aws", "train")
+    assert (done.code, "sizewell keep dev-aws" in done.err) == (64, True), done.err
+
+
+def test_a_plan_of_every_form(project: Project, sizewell: Sizewell) -> None:
+    project.stack("dev-aws", world.component("dev-aws", "train", expires="2026-11-21"), ROLE)
+    project.stack("ttl-dev-aws")
+    at = ("teardown", "plan", "--at", "2026-11-20T12:00:00Z")
+    table = sizewell(*at)
+    assert table.code == 0, table.err
+    assert "it ends on 2026-11-21 at 00:00 UTC" in " ".join(table.out.split())
+    assert max(map(len, table.out.splitlines())) <= 100
+    markdown = sizewell(*at, "--format", "markdown").out
+    assert "| dev-aws |  | warn |" in markdown
+    page = sizewell(*at, "--format", "html").out
+    assert page.startswith("<!DOCTYPE html>")
+    assert "the stack: warn" in page
+    plan = json.loads(sizewell(*at, "--format", "json").out)
+    (stack,) = plan["stacks"]
+    assert "ttl-dev-aws: goes last, once nothing bills" in stack["kept"]
+    assert any("names no sizewell:accounts" in note for note in stack["notes"])
+    assert stack["pools"][0]["action"] == "unknown"
+
+
+def test_an_unsure_run_halts_and_changes_nothing(project: Project, sizewell: Sizewell) -> None:
+    project.stack("dev-aws", world.component("dev-aws", "train", expires="2026-01-31"))
+    done = sizewell("teardown", "run")
+    assert (done.code, "halted" in done.err) == (69, True), done.err
+    assert not list((project.folder / "journal").glob("**/*.json"))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "code", "says"),
+    [
+        ("no settings", 64, "stacks/config/teardown.yaml: is missing"),
+        ("unknown key", 64, "at_most_stakcs"),
+        ("zone", 64, "is no IANA time zone"),
+        ("backend", 69, "the backend"),
+        ("journal", 64, "URI"),
+        ("plan", 64, "cannot be read"),
+        ("at and yes", 64, "acts go by the clock alone"),
+        ("no zone", 64, "names no zone"),
+    ],
+)
+def test_bad_input_is_refused_with_one_message(
+    project: Project, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch, *, break_it: str, code: int, says: str
+) -> None:
+    journal = f"file://{project.folder}/journal"
+    more: tuple[str, ...] = ()
+    if break_it == "no settings":
+        (project.folder / "stacks/config/teardown.yaml").unlink()
+    elif break_it == "unknown key":
+        project.configure(journal=journal, at_most_stakcs=3)
+    elif break_it == "zone":
+        window = {"days": ["mon"], "start": "07:00", "end": "21:00", "time_zone": "Mars/Phobos"}
+        project.configure(journal=journal, environments={"dev": {"windows": [window]}})
+    elif break_it == "backend":
+        monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{project.folder}/nowhere/at/all")
+    elif break_it == "journal":
+        project.configure(journal="s3://UPPER_CASE/x")
+    elif break_it == "plan":
+        more = ("--plan", "nowhere.json")
+    elif break_it == "at and yes":
+        more = ("--at", "2026-11-20T12:00:00Z", "--yes")
+    else:
+        more = ("--at", "2026-11-20T12:00:00")
+    done = sizewell("teardown", "run", *more)
+    assert (done.code, says in done.err) == (code, True), done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_corrupt_state_is_said(project: Project, sizewell: Sizewell) -> None:
+    project.stack("dev-b")
+    (path,) = (project.folder / "backend/.pulumi/stacks").glob("**/dev-b.json")
+    path.write_text(path.read_text()[:200])
+    for command in (("teardown", "plan"), ("teardown", "run", "--yes"), ("wake", "dev-b")):
+        done = sizewell(*command)
+        assert (done.code, "a state cannot be read" in done.err) == (69, True), done
+        assert "Traceback" not in done.err
