@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Keep a stack: nothing of it is emptied or destroyed through the whole of a day.
 
-The lease is a tag of the stack in its backend (sizewell:keep). A stack that ends sooner than that has
-its end in its decision and in ttl-STACK, which reads no tag: there the end in the decision is moved,
-alone, and the command says what to update, in which order, and what an update replaces.
+The lease is a tag of the stack in its backend (sizewell:keep). A stack that ends sooner than that
+has its end in its decision and in ttl-STACK, which reads no tag: there the end in the decision is
+moved, alone, and the command says what to update, in which order, and what an update replaces.
 """
 EXAMPLES = """example:
   sizewell keep dev-aws --until 2026-11-27 --reason "demo on Friday"

@@ -28,10 +28,10 @@ DESCRIPTION = """Take idle and expired stacks down, and nothing of value with th
 `plan` looks at each stack of the backend and says what becomes of it and of its pools: keep, warn,
 empty (machines to their smallest number), destroy, or unknown (nobody can tell: told, and kept);
 why, on which samples, what it saves, what goes on billing. It changes nothing.
-`run` does what is due, and tells owners first. Without --yes it only says what it would do. It reads
-everything again before each act, and touches at most 5 stacks or 20 % of them.
+`run` does what is due, and tells owners first. Without --yes it only says what it would do. It
+reads everything again before each act, and touches at most 5 stacks or 20 % of them.
 `report` adds up by owner and month what was saved, what was held back and why.
-`replay FILE` prints what is decided at each step of a recorded timeline: for people who tune limits.
+`replay FILE` prints what is decided at each step of a recorded timeline, for who tunes limits.
 
 What it goes by stands in stacks/config/teardown.yaml; docs/howto/tear-down.md leads through it.
 """

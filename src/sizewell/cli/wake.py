@@ -9,8 +9,9 @@ from sizewell.cli import output, project
 from sizewell.cli.teardown import opened
 from sizewell.sizing.errors import UsageError
 
-DESCRIPTION = """Give pools their machines back: launches that were suspended, autoscaling that was switched off,
-a largest size of none; each pool gets the sizes that it was built with, and its first number of machines.
+DESCRIPTION = """Give pools their machines back: launches that were suspended, autoscaling that was switched off, a
+largest size of none. Each pool gets the sizes that it was built with, and its first number of
+machines.
 
 It starts machines, which bill. What ended stays down: give the stack a later end first.
 """
