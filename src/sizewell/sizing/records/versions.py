@@ -17,6 +17,7 @@ WRITTEN: Final[Mapping[str, int]] = {
     "preview": 1,
     "registration": 1,
     "spec": 1,
+    "teardown": 1,
     "timeline": 1,
 }
 OLDEST_READ: Final[Mapping[str, int]] = {**WRITTEN, "registration": 0, "spec": 0}  # both had no version at first
