@@ -72,7 +72,8 @@ class Faults:
             if key not in known:
                 close = get_close_matches(str(key), known, n=1)
                 self.add(f"{at}{key}", f"is no argument{f'; did you mean {close[0]}?' if close else ''}")
-        for key in sorted(shape.__required_keys__ - args.keys()):  # type: ignore[attr-defined]
+        required: frozenset[str] = getattr(shape, "__required_keys__", frozenset())
+        for key in sorted(required - args.keys()):
             self.add(f"{at}{key}", "is missing")
 
     def done(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sizewell.policy.announced import FILE, differing
 from sizewell.policy.announcement import ALONE, TOTAL, Level
@@ -84,7 +84,7 @@ class Session:
                 levels[rule] = {"": "mandatory"}
                 continue
             if level != opening.levels.get(rule):
-                levels[rule] = {"": level}  # type: ignore[dict-item]
+                levels[rule] = {"": level}
             changes = decode_struct(entry.properties)
             if changes:
                 settings[rule] = {**settings.get(rule, {}), **changes}
@@ -146,7 +146,12 @@ class Session:
         return Plan(project=run.project, stack=run.stack, resources=resources, config=run.settings, origin="engine")
 
 
-_LEVELS: Final = ("advisory", "mandatory", "disabled", "remediate")  # as the protocol numbers them
+_LEVELS: Final[tuple[Level | Literal["remediate"], ...]] = (
+    "advisory",
+    "mandatory",
+    "disabled",
+    "remediate",
+)  # as the protocol numbers them
 
 
 def _own_prices() -> dict[str, Any]:

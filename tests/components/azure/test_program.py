@@ -187,7 +187,7 @@ def test_a_budget_stands_where_every_workload_has_one():
     later = {**CONFIG, "sizewell:budgetStarts": "2026-11-01"}
     with_one = decision(
         "staging-azure",
-        serving("chat", pool("azure", "Standard_NC24ads_A100_v4", "a", 1), budget={"usd_per_month": 400}),
+        serving("chat", pool("azure", "Standard_NC24ads_A100_v4", "a100-80gb-pcie", 1), budget={"usd_per_month": 400}),
     )
     budget = only(built(with_one, config=later), "azure-native:consumption:Budget").inputs
     assert budget["timePeriod"] == {"startDate": "2026-11-01T00:00:00Z"}

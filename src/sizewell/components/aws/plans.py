@@ -71,24 +71,21 @@ def user_data(
 
     `dimension` under which metrics stand: the agent knows its Auto Scaling group; any other name is stated as `group`.
     """
-    agent = {
-        "agent": {"metrics_collection_interval": 60, "region": region},
-        "metrics": {
-            "namespace": METRIC_NAMESPACE,
-            "append_dimensions": {  # each machine is told apart: a group's maximum hides those that report nothing
-                "AutoScalingGroupName": "${aws:AutoScalingGroupName}",
-                MACHINE: "${aws:InstanceId}",
+    metrics: dict[str, Any] = {
+        "namespace": METRIC_NAMESPACE,
+        "append_dimensions": {  # each machine is told apart: a group's maximum hides those that report nothing
+            "AutoScalingGroupName": "${aws:AutoScalingGroupName}",
+            MACHINE: "${aws:InstanceId}",
+        },
+        "aggregation_dimensions": [["AutoScalingGroupName"]],
+        "metrics_collected": {
+            "nvidia_gpu": {
+                "measurement": ["utilization_gpu", "memory_used", "memory_total", "power_draw", "temperature_gpu"]
             },
-            "aggregation_dimensions": [["AutoScalingGroupName"]],
-            "metrics_collected": {
-                "nvidia_gpu": {
-                    "measurement": ["utilization_gpu", "memory_used", "memory_total", "power_draw", "temperature_gpu"]
-                },
-                "disk": {"measurement": ["used_percent"], "resources": ["/"]},
-            },
+            "disk": {"measurement": ["used_percent"], "resources": ["/"]},
         },
     }
-    metrics: dict[str, Any] = agent["metrics"]  # type: ignore[assignment]
+    agent = {"agent": {"metrics_collection_interval": 60, "region": region}, "metrics": metrics}
     if dimension != "AutoScalingGroupName":
         del metrics["append_dimensions"]["AutoScalingGroupName"]
         metrics["aggregation_dimensions"] = [[dimension]]

@@ -80,7 +80,7 @@ def queues_of(
         args["namespaces"] = spaces
     if any(workload.scheduler == "ray" for workload, _ in pairs):
         args["operators"] = ["jobset", "kuberay"]
-    queues = Queueing(f"queues-{where}", args)  # type: ignore[arg-type]
+    queues = Queueing.of(f"queues-{where}", args)
     return {f"queues-{where}": {"queues": queues.queues}}
 
 

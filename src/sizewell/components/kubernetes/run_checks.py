@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from sizewell.components.faults import Faults, check_guard, check_owned
 from sizewell.components.kubernetes import run_args as to
@@ -14,7 +14,7 @@ from sizewell.sizing.records.decision import Capacity
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _URI = re.compile(r"(s3|gs|az|file)://[^\s]+")
-MODES = Capacity.model_fields["mode"].annotation.__args__  # type: ignore[union-attr]
+MODES = get_args(Capacity.model_fields["mode"].annotation)
 
 
 def check_run(component: str, name: str, args: Mapping[str, Any], shape: type) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
@@ -66,10 +67,8 @@ def _gke(inputs: Mapping[str, Any]) -> Flag:
     limits = items(get(inputs, "clusterAutoscaling", "resourceLimits"))
     if isinstance(limits, Unknown) or contains_unknown(limits):
         return UNKNOWN
-    return any(
-        str(get(limit, "resourceType")) not in _PLAIN and (count(get(limit, "minimum", default=0)) or 0) > 0  # type: ignore[operator]
-        for limit in limits
-    )
+    least = [count(get(limit, "minimum")) for limit in limits if str(get(limit, "resourceType")) not in _PLAIN]
+    return any(isinstance(nodes, int) and nodes > 0 for nodes in least)
 
 
 _PLAIN: Final = ("cpu", "memory", "None")  # what is not an accelerator of a cluster that makes its own nodes
@@ -126,9 +125,8 @@ def _studio(inputs: Mapping[str, Any]) -> Flag:
         if isinstance(idle, Unknown) or contains_unknown(idle):
             return UNKNOWN
         limit = number(get(idle, "idleTimeoutInMinutes"))
-        if idle is not None and (
-            get(idle, "lifecycleManagement") != "ENABLED" or limit is None or limit > LONGEST_IDLE_MINUTES  # type: ignore[operator]
-        ):
+        ends = isinstance(limit, Decimal) and limit <= LONGEST_IDLE_MINUTES
+        if idle is not None and not (ends and get(idle, "lifecycleManagement") == "ENABLED"):
             return True
     return False
 

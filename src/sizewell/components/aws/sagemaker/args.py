@@ -3,7 +3,7 @@
 Instance types are written as EC2 writes them (g6.xlarge); SageMaker's `ml.` is added where it is needed.
 """
 
-from typing import Any, NotRequired
+from typing import Any, NotRequired, TypedDict
 
 from sizewell.components.aws.args import AccountArgs, SubnetsArgs, WriterArgs, bucket_name
 from sizewell.components.facts import owned_args, pool_facts
@@ -49,17 +49,22 @@ class TrainingPipelineArgs(PlacedArgs):
     """Disk of each machine; not used where the type has local disks."""
 
 
-class RealtimeEndpointArgs(PlacedArgs):
-    """A model behind a real-time endpoint that follows its load."""
+class ModelArgs(TypedDict):
+    """The container that answers for a model."""
 
-    instance_type: str
-    """EC2 instance type that SageMaker hosts on."""
     image: str
     """Container image in ECR."""
     model_data: NotRequired[str]
     """s3:// location of the packed model; the container has no other way to it."""
     environment_variables: NotRequired[dict[str, str]]
     """Environment of the container; holds no secrets."""
+
+
+class RealtimeEndpointArgs(PlacedArgs, ModelArgs):
+    """A model behind a real-time endpoint that follows its load."""
+
+    instance_type: str
+    """EC2 instance type that SageMaker hosts on."""
     nodes_min: int
     """Fewest machines; 0 takes the endpoint to zero when nobody asks, and the first request then fails and wakes it."""
     nodes_initial: int
@@ -76,17 +81,11 @@ class RealtimeEndpointArgs(PlacedArgs):
     """Seconds until a container must answer, 60 to 3600; 1800 unless told."""
 
 
-class AsyncEndpointArgs(PlacedArgs):
+class AsyncEndpointArgs(PlacedArgs, ModelArgs):
     """A model behind an asynchronous endpoint: requests and results in S3, no machines while the queue is empty."""
 
     instance_type: str
     """EC2 instance type that SageMaker hosts on."""
-    image: str
-    """Container image in ECR."""
-    model_data: NotRequired[str]
-    """s3:// location of the packed model; the container has no other way to it."""
-    environment_variables: NotRequired[dict[str, str]]
-    """Environment of the container; holds no secrets."""
     nodes_max: int
     """Most machines; the fewest are none."""
     concurrency: int
@@ -97,15 +96,9 @@ class AsyncEndpointArgs(PlacedArgs):
     """Seconds until a container must answer, 60 to 3600; 1800 unless told."""
 
 
-class ServerlessEndpointArgs(PlaceArgs, AccountArgs):
+class ServerlessEndpointArgs(PlaceArgs, AccountArgs, ModelArgs):
     """A small model without machines: no accelerator, at most 6 GB, nothing billed while nobody asks."""
 
-    image: str
-    """Container image in ECR."""
-    model_data: NotRequired[str]
-    """s3:// location of the packed model."""
-    environment_variables: NotRequired[dict[str, str]]
-    """Environment of the container; holds no secrets."""
     accelerator: NotRequired[str]
     """What the model was sized for; must be empty, serverless inference has no accelerators."""
     memory_mib: int

@@ -216,7 +216,7 @@ class ServerlessEndpoint(Owned):
             f"{name}-model",
             name=self.name_of(sagemaker.Model, f"{name}-{content}"),
             execution_role_arn=role.arn,
-            primary_container=sagemaker_plans.container(args),  # type: ignore[arg-type]
+            primary_container=sagemaker_plans.container(args),
         )
         config = self.make(
             sagemaker.EndpointConfiguration,

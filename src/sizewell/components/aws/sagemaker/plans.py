@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sizewell.components.aws import plans
-from sizewell.components.aws.sagemaker.args import AsyncEndpointArgs, RealtimeEndpointArgs, TrainingPipelineArgs
+from sizewell.components.aws.sagemaker.args import (
+    ModelArgs,
+    RealtimeEndpointArgs,
+    TrainingPipelineArgs,
+)
 from sizewell.components.owned import GuardArgs
 from sizewell.components.tags import short_hash
 from sizewell.sizing.catalog.records import Shape
@@ -246,10 +250,10 @@ def pipeline_policy(*, region: str, account: str, job_role_arn: str) -> str:
     )
 
 
-def container(args: RealtimeEndpointArgs | AsyncEndpointArgs) -> dict[str, Any]:
+def container(args: ModelArgs) -> dict[str, Any]:
     """Image, packed model and environment of a model's container."""
-    found: dict[str, Any] = {"image": args["image"], "environment": args.get("environment_variables", {})}
-    return {**found, "model_data_url": args["model_data"]} if "model_data" in args else found
+    image: dict[str, Any] = {"image": args["image"], "environment": args.get("environment_variables", {})}
+    return {**image, "model_data_url": args["model_data"]} if "model_data" in args else image
 
 
 def zero_config(

@@ -71,15 +71,13 @@ class AmlComputeCluster(Owned):
 
     def _rights(self, name: str, args: AmlComputeClusterArgs, identity: managedidentity.UserAssignedIdentity) -> None:
         """What jobs may: their own workspace's files and images, and the checkpoint store without deleting."""
-        for key, role in (("storage_id", ml_plans.BLOB_CONTRIBUTOR), ("registry_id", plans.ACR_PULL)):
-            if key in args:
-                parts.assign(
-                    self,
-                    f"{name}-{key.removesuffix('_id')}",
-                    scope=args[key],  # type: ignore[literal-required]
-                    principal=identity.principal_id,
-                    role=role,
-                )
+        reached = (
+            ("storage", args.get("storage_id"), ml_plans.BLOB_CONTRIBUTOR),
+            ("registry", args.get("registry_id"), plans.ACR_PULL),
+        )
+        for what, scope, role in reached:
+            if scope is not None:
+                parts.assign(self, f"{name}-{what}", scope=scope, principal=identity.principal_id, role=role)
         if writer := args.get("writer"):
             parts.checkpoint_access(
                 self,
