@@ -102,10 +102,10 @@ def _places(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -
     regions = sorted({pool.region for pool in pools})
     faults = []
     for key, cloud in REGION_KEYS.items():
-        here = sorted({pool.region for pool in pools if pool.cloud == cloud})
-        if here and stated.get(key) and [stated[key]] != here:
+        decided = sorted({pool.region for pool in pools if pool.cloud == cloud})
+        if decided and stated.get(key) and [stated[key]] != decided:
             fix = f"pulumi config rm {key}; to move, write the region into infra of the specs and size the stack again"
-            message = f"is {stated[key]}, the decision says {', '.join(here)}"
+            message = f"is {stated[key]}, the decision says {', '.join(decided)}"
             faults.append(Fault(path=key, message=message, fix=fix))
     for number, zone in enumerate(settings.zones):
         named = re.fullmatch(

@@ -69,18 +69,18 @@ def read_adopted(data: object, at: str = "sizewell:cluster") -> Adopted:
     return Adopted(**{**empty, **data, "operators": tuple(operators)})
 
 
-def adopted_target(found: Adopted, pool: Pool, *, name: str, queue: str = "", store: str = "") -> Target:
+def adopted_target(cluster: Adopted, pool: Pool, *, name: str, queue: str = "", store: str = "") -> Target:
     """The pool on that cluster; a queue or store that the cluster names itself goes before ours."""
     return other_target(
         pool,
         name=name,
-        selector=found.selector,
-        taints=found.taints,
-        account=found.account,
-        annotations=found.annotations,
-        rdma=found.rdma,
-        queue=found.queue or queue,
-        store=found.store or store,
+        selector=cluster.selector,
+        taints=cluster.taints,
+        account=cluster.account,
+        annotations=cluster.annotations,
+        rdma=cluster.rdma,
+        queue=cluster.queue or queue,
+        store=cluster.store or store,
     )
 
 
@@ -102,7 +102,11 @@ def kubeconfig_fault(text: str) -> str:
     if not isinstance(data, dict) or data.get("kind") != "Config":
         return f"is not of kind Config: {wanted}"
     by_name = {
-        key: {str(one.get("name")): one.get(key[:-1]) or {} for one in data.get(key) or () if isinstance(one, dict)}
+        key: {
+            str(entry.get("name")): entry.get(key[:-1]) or {}
+            for entry in data.get(key) or ()
+            if isinstance(entry, dict)
+        }
         for key in ("clusters", "contexts", "users")
     }
     current = data.get("current-context")

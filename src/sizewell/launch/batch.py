@@ -22,11 +22,11 @@ MOST_PIECES: Final = 10_000
 def manifests(of: Setting) -> list[Manifest]:
     """An indexed Job in a JobSet: as many pods as replicas, as many pieces as quarters of an hour of work."""
     possible(of)
-    found, name = [pods.account(of)], ""
+    objects, name = [pods.account(of)], ""
     if not of.run.command:
         mine = scripts()
         name = pods.scripts_name(of.name, mine)
-        found.append(pods.scripts(of, mine))
+        objects.append(pods.scripts(of, mine))
     replicas, devices = _replicas(of)
     pod = pods.template(
         of,
@@ -35,7 +35,7 @@ def manifests(of: Setting) -> list[Manifest]:
         env={"SIZEWELL_PIECES": str(pieces(of)), "VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm"},
         files=name,
     )
-    return [*found, jobset(of, pod, pods=replicas, deadline_s=deadline_s(of), pieces=pieces(of))]
+    return [*objects, jobset(of, pod, pods=replicas, deadline_s=deadline_s(of), pieces=pieces(of))]
 
 
 def scripts() -> dict[str, str]:

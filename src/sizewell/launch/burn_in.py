@@ -88,23 +88,23 @@ def all_reduce(of: Setting) -> list[Manifest]:
 
 def reads(of: Setting) -> list[Manifest]:
     """The volumes that a run mounts: every machine reads at once; a job fails where one gets less than its share."""
-    least, found = of.plan.data_bytes_per_s / of.nodes, []
+    least, objects = of.plan.data_bytes_per_s / of.nodes, []
     for claim, path in of.run.claims:
-        one = _alone(of, f"{of.name}-reads-{claim}")
+        alone = _alone(of, f"{of.name}-reads-{claim}")
         mine = {"read_files.py": files.script("read_files.py")}
         line = ["python3", f"{pods.SCRIPTS}/read_files.py", "--folder", path, "--least", f"{least:.4g}"]
         pod = pods.template(
-            one,
-            devices=one.machine.devices,  # a machine to each
+            alone,
+            devices=alone.machine.devices,  # a machine to each
             command=line,
             own_command=False,
-            files=pods.scripts_name(one.name, mine),
+            files=pods.scripts_name(alone.name, mine),
             grace=30,
         )
-        test = jobset(one, pod, pods=one.nodes, deadline_s=1800, keep_s=3600)
+        test = jobset(alone, pod, pods=alone.nodes, deadline_s=1800, keep_s=3600)
         test["spec"]["failurePolicy"] = {"maxRestarts": 0}
-        found += [pods.account(one), pods.scripts(one, mine), test]
-    return found
+        objects += [pods.account(alone), pods.scripts(alone, mine), test]
+    return objects
 
 
 def load_test(of: Setting) -> list[Manifest]:

@@ -45,15 +45,15 @@ def env(fabric: str) -> dict[str, str]:
     >>> env("gpudirect-rdma")
     {'LD_LIBRARY_PATH': '/usr/local/nvidia/lib64'}
     """
-    found = {"LD_LIBRARY_PATH": f"{LIBRARIES}/lib64"}
+    variables = {"LD_LIBRARY_PATH": f"{LIBRARIES}/lib64"}
     if fabric == TCPX:
-        return found | TCPX_ENV
+        return variables | TCPX_ENV
     if fabric == TCPXO:
-        found["NCCL_LIB_DIR"] = f"{LIBRARIES}/lib64"  # where its profile looks
-        found["NCCL_FASTRAK_CTRL_DEV"] = "eth0"
-        found["NCCL_FASTRAK_IFNAME"] = ",".join(interface for interface, _ in INTERFACES[TCPXO])
-        found["NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY"] = "/dev/aperture_devices"
-    return found
+        variables["NCCL_LIB_DIR"] = f"{LIBRARIES}/lib64"  # where its profile looks
+        variables["NCCL_FASTRAK_CTRL_DEV"] = "eth0"
+        variables["NCCL_FASTRAK_IFNAME"] = ",".join(interface for interface, _ in INTERFACES[TCPXO])
+        variables["NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY"] = "/dev/aperture_devices"
+    return variables
 
 
 TCPX_ENV: Final = {  # gpudirect-tcpx/nccl-config.yaml; the socket is where the daemon below puts it
@@ -95,14 +95,14 @@ def wiring(fabric: str) -> dict[str, str]:
     """Which networks the pod has, and which devices of the machine its daemon may use (nri-device-injector)."""
     pairs = (("eth0", "default"), *INTERFACES[fabric])
     listed = [json.dumps({"interfaceName": name, "network": network}) for name, network in pairs]
-    found = {
+    annotations = {
         "networking.gke.io/default-interface": "eth0",
         "networking.gke.io/interfaces": "[" + ",\n".join(listed) + "]",
     }
     if fabric in DAEMONS:
         devices = GPUS + (("/dev/dmabuf_import_helper",) if fabric == TCPXO else ())
-        found[f"devices.gke.io/container.{DAEMONS[fabric]}"] = "".join(f"- path: {path}\n" for path in devices)
-    return found
+        annotations[f"devices.gke.io/container.{DAEMONS[fabric]}"] = "".join(f"- path: {path}\n" for path in devices)
+    return annotations
 
 
 DAEMONS: Final = {TCPX: "tcpx-daemon", TCPXO: "tcpxo-daemon"}
@@ -133,12 +133,12 @@ def _folders(fabric: str) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     if fabric == RDMA:
         gib = (host("/home/kubernetes/bin/gib"), {"mountPath": "/usr/local/gib", "readOnly": True})
         return {"libraries": libraries, "gib": gib}
-    found = {"libraries": libraries, "sys": (host("/sys"), {}), "proc-sys": (host("/proc/sys"), {})}
+    volumes = {"libraries": libraries, "sys": (host("/sys"), {}), "proc-sys": (host("/proc/sys"), {})}
     if fabric == TCPXO:
-        found["aperture-devices"] = (host("/dev/aperture_devices"), {"mountPath": "/dev/aperture_devices"})
+        volumes["aperture-devices"] = (host("/dev/aperture_devices"), {"mountPath": "/dev/aperture_devices"})
     else:
-        found["tcpx-socket"] = ({"emptyDir": {}}, {"mountPath": "/run/tcpx"})
-    return found
+        volumes["tcpx-socket"] = ({"emptyDir": {}}, {"mountPath": "/run/tcpx"})
+    return volumes
 
 
 def _daemon(fabric: str) -> dict[str, Any]:

@@ -78,8 +78,8 @@ def slots_of(of: Setting) -> int:
         engine = serving.engine_of(of)
         if serving.metrics_port(engine) != serving.PORT:
             return 1
-        here = min(of.machine.devices // replicas.devices_per_replica, -(-replicas.max // of.nodes))
-        return max(1, here)
+        fitting = min(of.machine.devices // replicas.devices_per_replica, -(-replicas.max // of.nodes))
+        return max(1, fitting)
     return max(1, min(of.machine.devices // max(1, replicas.devices_per_replica), -(-replicas.initial // of.nodes)))
 
 

@@ -32,19 +32,19 @@ def trials(of: Setting) -> list[Manifest]:
     return checked([*burn_in.all_reduce(of), *burn_in.reads(of)])
 
 
-def checked(found: Sequence[Manifest]) -> list[Manifest]:
+def checked(objects: Sequence[Manifest]) -> list[Manifest]:
     """The manifests, if the definitions of their kinds allow them; ConfigError has what they do not."""
     wrong = [
-        Fault(path=f"{one['kind']} {one['metadata']['name']}", message=fault)
-        for one in found
-        for fault in kinds.faults(one)
+        Fault(path=f"{manifest['kind']} {manifest['metadata']['name']}", message=fault)
+        for manifest in objects
+        for fault in kinds.faults(manifest)
     ]
     if wrong:
         raise ConfigError(wrong, subject="manifests")
-    return list(found)
+    return list(objects)
 
 
-def as_yaml(found: Sequence[Manifest]) -> str:
+def as_yaml(objects: Sequence[Manifest]) -> str:
     """One document an object, ready for `kubectl apply -f -`."""
     import yaml
 
@@ -58,4 +58,6 @@ def as_yaml(found: Sequence[Manifest]) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
     Dumper.add_representer(str, text)
-    return "---\n".join(yaml.dump(one, Dumper=Dumper, sort_keys=False, width=120, allow_unicode=True) for one in found)
+    return "---\n".join(
+        yaml.dump(manifest, Dumper=Dumper, sort_keys=False, width=120, allow_unicode=True) for manifest in objects
+    )

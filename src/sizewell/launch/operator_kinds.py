@@ -51,8 +51,8 @@ class DevicePlugin(Image):
     @field_validator("config")
     @classmethod
     def _is_json(cls, value: str) -> str:
-        found = json.loads(value)
-        if not {"resourceList", "configList"} & found.keys():
+        decoded = json.loads(value)
+        if not {"resourceList", "configList"} & decoded.keys():
             msg = "must be JSON with resourceList or configList"
             raise ValueError(msg)
         return value

@@ -124,17 +124,17 @@ def network_env(machine: Machine, target: Target, *, several: bool) -> dict[str,
     """What NCCL and libfabric have to be told on this fabric; nothing where a job has one machine."""
     if not several or machine.runtime not in ("cuda", "rocm", "neuron"):
         return {}
-    found = {"NCCL_SOCKET_IFNAME": "eth0", "NCCL_DEBUG": "WARN", "GLOO_SOCKET_IFNAME": "eth0"}
+    variables = {"NCCL_SOCKET_IFNAME": "eth0", "NCCL_DEBUG": "WARN", "GLOO_SOCKET_IFNAME": "eth0"}
     if target.rdma[0].endswith("/efa"):
-        found |= {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
-        found |= {"FI_EFA_USE_HUGE_PAGE": "1"}
+        variables |= {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
+        variables |= {"FI_EFA_USE_HUGE_PAGE": "1"}
     elif target.fabric:
-        found |= gpudirect.env(target.fabric)
+        variables |= gpudirect.env(target.fabric)
     elif target.rdma[0]:
-        found |= {"NCCL_IB_PCI_RELAXED_ORDERING": "1", "NCCL_IB_QPS_PER_CONNECTION": "4"}
+        variables |= {"NCCL_IB_PCI_RELAXED_ORDERING": "1", "NCCL_IB_QPS_PER_CONNECTION": "4"}
     if machine.runtime == "neuron":
-        found = {key: value for key, value in found.items() if not key.startswith("NCCL")}
-    return found
+        variables = {key: value for key, value in variables.items() if not key.startswith("NCCL")}
+    return variables
 
 
 def template(

@@ -32,13 +32,13 @@ def manifests(of: Setting) -> list[Manifest]:
     engine = engine_of(of)
     groups = nodes_per_replica(of)
     _possible(of, engine, groups)
-    found = [pods.account(of), _reached(of, engine)]
+    objects = [pods.account(of), _reached(of, engine)]
     if of.run.form == "kserve":
         made = inference_service(of, engine)
-        return [*found, made, *_scaling(of, engine, ("apps/v1", "Deployment", f"{of.name}-predictor"))]
+        return [*objects, made, *_scaling(of, engine, ("apps/v1", "Deployment", f"{of.name}-predictor"))]
     workload = leader_worker_set(of, engine, groups) if groups > 1 else deployment(of, engine)
     scaled = _scaling(of, engine, (workload["apiVersion"], workload["kind"], of.name))
-    return [*found, service(of, leader=groups > 1), workload, budget(of), *scaled]
+    return [*objects, service(of, leader=groups > 1), workload, budget(of), *scaled]
 
 
 def engine_of(of: Setting) -> Engine:
@@ -353,7 +353,7 @@ def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[
     if of.run.wake:
         query = {**metadata, "query": of.run.wake, "threshold": "1", "activationThreshold": "0"}
         triggers.append({"type": "prometheus", "metricType": "AverageValue", "metadata": query})
-    triggers += [{"type": "cron", "metadata": one} for one in _hours(of, max(now, 1))]
+    triggers += [{"type": "cron", "metadata": window} for window in _hours(of, max(now, 1))]
     guard = of.plan.guard
     api, kind, name = target
     return [

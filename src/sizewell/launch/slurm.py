@@ -54,11 +54,11 @@ def script(of: Setting) -> str:
 
 def burn_in(of: Setting) -> str:
     """An all-reduce over the machines of a workload; it fails where one is slow."""
-    found = trial.all_reduce(of)  # refuses what has no test; Slurm has no TPU
+    objects = trial.all_reduce(of)  # refuses what has no test; Slurm has no TPU
     least = f"{trial.threshold(of):.4g}"
     line = ["python3", "/opt/sizewell/spawn.py", "--processes", str(training.processes(of))]
     line += ["/opt/sizewell/all_reduce.py", "--bytes", str(trial.BYTES), "--least", least]
-    mine = next(one["data"] for one in found if one["kind"] == "ConfigMap")
+    mine = next(manifest["data"] for manifest in objects if manifest["kind"] == "ConfigMap")
     return _sbatch(of.named(f"{of.name}-burn-in"), line, mine, {}, seconds=1800, again=False)
 
 

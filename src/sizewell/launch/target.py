@@ -233,14 +233,14 @@ def other_target(
 ) -> Target:
     """A cluster that somebody else made (CoreWeave, on premises): its own labels, taints and RDMA resource."""
     machine = machine_of(pool)
-    found = {machine.resource: "NoSchedule", **(taints or {})}
+    all_taints = {machine.resource: "NoSchedule", **(taints or {})}
     return Target(
         cluster="other",
         pool=name,
         account=account or name,
         account_annotations=dict(annotations or {}),
         selector=dict(selector),
-        taints=tuple(found.items()),
+        taints=tuple(all_taints.items()),
         queue=queue,
         store=store,
         rdma=(rdma, 1 if rdma.endswith("/ib") else machine.cards) if rdma else ("", 0),

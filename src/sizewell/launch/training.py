@@ -22,12 +22,12 @@ BEFORE_BLOCK_ENDS_S: Final = 40 * 60  # the cloud ends machines half an hour bef
 def manifests(of: Setting) -> list[Manifest]:
     """Everything of one run, in the order in which each finds what it refers to."""
     possible(of)
-    found = [pods.account(of)]
+    objects = [pods.account(of)]
     name = ""
     if not of.run.command:
         name = pods.scripts_name(of.name, files.training())
-        found.append(pods.scripts(of, files.training()))
-    return [*found, pods.among_themselves(of), job(of, name)]
+        objects.append(pods.scripts(of, files.training()))
+    return [*objects, pods.among_themselves(of), job(of, name)]
 
 
 def job(of: Setting, scripts: str) -> Manifest:
@@ -83,7 +83,7 @@ def variables(of: Setting) -> dict[str, str]:
     if of.run.command:
         return {}
     task, layout, saves = of.task, of.plan.parallelism, of.plan.saves
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "CHECKPOINT_URI": checkpoint_uri(of),
         "LOCK_DAYS": lock_days(of) if of.target.store.startswith("gs://") else None,
         "CHECKPOINT_INTERVAL_S": int(saves.interval_s) if saves else None,
@@ -102,19 +102,19 @@ def variables(of: Setting) -> dict[str, str]:
         "STEPS": task.steps,
     }
     if layout:
-        found |= {
+        settings |= {
             "MICRO_BATCH": layout.micro_batch,
             "TENSOR": layout.tensor,
             "ZERO_STAGE": layout.zero_stage,
             "SHARD_GROUP": layout.shard_group,
             "CHECKPOINTING": layout.checkpointing,
         }
-    found["NODES"] = of.nodes
+    settings["NODES"] = of.nodes
     if of.machine.runtime != "tpu":  # on a slice JAX finds the others by itself
-        found["COORDINATOR"] = f"{coordinator(of.name)}:{PORT}" if of.nodes > 1 else f"127.0.0.1:{PORT}"
+        settings["COORDINATOR"] = f"{coordinator(of.name)}:{PORT}" if of.nodes > 1 else f"127.0.0.1:{PORT}"
     else:
-        del found["NODES"]
-    return {f"SIZEWELL_{key}": str(value) for key, value in found.items() if value not in (None, "")}
+        del settings["NODES"]
+    return {f"SIZEWELL_{key}": str(value) for key, value in settings.items() if value not in (None, "")}
 
 
 def checkpoint_uri(of: Setting) -> str:

@@ -120,9 +120,9 @@ def zones_of(pool: Pool, *, gang: bool, preferred: Sequence[str]) -> list[str]:
 
     Spot machines that work alone take two zones, since the pools of spare machines differ by zone.
     """
-    here = [zone for zone in preferred if zone.startswith(pool.region) or "-az" in zone]
+    nearby = [zone for zone in preferred if zone.startswith(pool.region) or "-az" in zone]
     several = pool.capacity.mode == "spot" and not gang
-    zones = list(pool.zones) or here or [f"{pool.region}{letter}" for letter in ("ab" if several else "a")]
+    zones = list(pool.zones) or nearby or [f"{pool.region}{letter}" for letter in ("ab" if several else "a")]
     return list(dict.fromkeys(zones if several or not gang else zones[:1]))
 
 

@@ -136,15 +136,17 @@ def check_sold(faults: Faults, args: Mapping[str, Any], instance_type: str, *, m
             fix="choose one of them, or another machine",
         )
         return
-    here, elsewhere = places[region], sorted(place for place, markets in places.items() if mode in markets)
-    if mode and mode not in here and elsewhere:  # where no region has it in this market, the type's own check says so
+    markets_there, elsewhere = places[region], sorted(place for place, markets in places.items() if mode in markets)
+    if (
+        mode and mode not in markets_there and elsewhere
+    ):  # where no region has it in this market, the type's own check says so
         faults.add(
             "capacity_mode",
-            f"{instance_type} is not sold as {mode} in {region}, there as {', '.join(sorted(here))}",
+            f"{instance_type} is not sold as {mode} in {region}, there as {', '.join(sorted(markets_there))}",
             fix=f"as {mode} it is in {', '.join(elsewhere)}",
         )
     for number, zone in enumerate(args.get("zones") or []):
-        if (known := here.get(mode)) and "-az" in str(zone) and zone not in known:
+        if (known := markets_there.get(mode)) and "-az" in str(zone) and zone not in known:
             fix = f"choose {' or '.join(sorted(known))}"
             faults.add(f"zones[{number}]", f"has no {instance_type} as {mode}: {zone}", fix=fix)
 

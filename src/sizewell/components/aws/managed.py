@@ -40,15 +40,15 @@ def network_zones(region: str, zones: Sequence[str], pools: Sequence[Pair]) -> l
     >>> network_zones("us-east-1", ["us-east-1b"], [])
     ['us-east-1b']
     """
-    found = list(dict.fromkeys(zones))
+    chosen = list(dict.fromkeys(zones))
     if not {target_of(workload, pool) for workload, pool in pools} & {*standing.ON_EKS, "sagemaker"}:
-        return found
-    regular = control_zones(found)
+        return chosen
+    regular = control_zones(chosen)
     spare = [f"{region}{letter}" for letter in "abc"]
     if by_id := [zone for zone in regular if "-az" in zone]:  # ids and names are not told apart without asking AWS
         head = by_id[0].partition("-az")[0]
         spare = [f"{head}-az{number}" for number in (1, 2, 4)]
-    return [*found, *[zone for zone in spare if zone not in found][: max(0, 2 - len(regular))]]
+    return [*chosen, *[zone for zone in spare if zone not in chosen][: max(0, 2 - len(regular))]]
 
 
 def control_zones(zones: Sequence[str]) -> list[str]:
@@ -80,8 +80,8 @@ def build_sagemaker(
         from sizewell.components.aws.sagemaker.notebooks import Notebook
 
         args = to.notebook_args(decision, workload, pool)
-        one = list(zones[:1])
-        notebook = Notebook.of(name, args, place, {"zones": one}, subnets(one), opts=options)
+        first_zone = list(zones[:1])
+        notebook = Notebook.of(name, args, place, {"zones": first_zone}, subnets(first_zone), opts=options)
         return {"notebook": notebook.notebook_name, "role": notebook.role_arn}
     container = container_of(name)
     if workload.kind in ("training", "fine-tuning"):
@@ -89,8 +89,8 @@ def build_sagemaker(
 
         args = to.training_args(decision, workload, pool, settings, container["image"])
         args |= {key: value for key, value in container.items() if key != "model_data"}
-        one = pool_args(decision, workload, pool, settings)["zones"][:1]
-        pipeline = TrainingPipeline.of(name, args, place, {"zones": one}, subnets(one), opts=options)
+        first_zone = pool_args(decision, workload, pool, settings)["zones"][:1]
+        pipeline = TrainingPipeline.of(name, args, place, {"zones": first_zone}, subnets(first_zone), opts=options)
         return {"pipeline": pipeline.pipeline_name, "role": pipeline.role_arn}
     two = list(zones[:2])
     if pool.served == "async":
@@ -377,7 +377,7 @@ def build_storage(
 
     args = {**storage_args(decision, workload, zone), **{key: place[key] for key in PLACED if key in place}}
     ids = {**place, **subnets([zone])}["subnet_ids"]
-    args["subnet_id"] = pulumi.Output.from_input(ids).apply(lambda found: found[0])
+    args["subnet_id"] = pulumi.Output.from_input(ids).apply(lambda known: known[0])
     if clients:
         args["client_groups"] = clients
     made = SharedStorage.of(f"{workload.spec.name}-data", args, opts=options)

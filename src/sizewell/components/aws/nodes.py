@@ -150,7 +150,7 @@ class GpuNodeGroup(Owned):
                 runtime=plans.runtime_of(shape),
                 region=args["region"],
                 group=self.name_of(autoscaling.Group, f"{name}-nodes"),
-                start_script="\n".join(one for one in commands if one),
+                start_script="\n".join(block for block in commands if block),
             )
 
         mounts = args.get("mounts")

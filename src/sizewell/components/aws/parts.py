@@ -277,8 +277,8 @@ def image_id(owner: Owned, image: str) -> pulumi.Input[str]:
     if not image.startswith(RESOLVED):
         return image
     options = pulumi.InvokeOptions(parent=owner)
-    found: pulumi.Output[str] = ssm.get_parameter_output(name=image.removeprefix(RESOLVED), opts=options).value
-    return found
+    image_name: pulumi.Output[str] = ssm.get_parameter_output(name=image.removeprefix(RESOLVED), opts=options).value
+    return image_name
 
 
 RESOLVED = "resolve:ssm:"

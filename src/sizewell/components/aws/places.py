@@ -31,15 +31,15 @@ def places_of(instance_type: str) -> Mapping[str, Mapping[str, frozenset[str]]]:
     """
     from sizewell.sizing import catalog
 
-    found: dict[str, dict[str, set[str]]] = {}
+    places: dict[str, dict[str, set[str]]] = {}
     listed = False
     for offer in catalog.load().offers("aws", instance_type):
         listed = listed or offer.market == "capacity-block"
-        found.setdefault(offer.region, {}).setdefault(offer.market, set()).update([offer.zone] if offer.zone else [])
+        places.setdefault(offer.region, {}).setdefault(offer.market, set()).update([offer.zone] if offer.zone else [])
     if not listed:
         return {}
     return {
-        region: {market: frozenset(zones) for market, zones in markets.items()} for region, markets in found.items()
+        region: {market: frozenset(zones) for market, zones in markets.items()} for region, markets in places.items()
     }
 
 

@@ -22,15 +22,17 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
     outputs: dict[str, Any] = {}
     for region in dict.fromkeys(pool.region for _, pool in pools):
-        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        zones = [zone for workload, pool in here for zone in pool_args(decision, workload, pool, settings)["zones"]]
-        wide = managed.network_zones(region, zones, here)
+        zones = [
+            zone for workload, pool in in_region for zone in pool_args(decision, workload, pool, settings)["zones"]
+        ]
+        wide = managed.network_zones(region, zones, in_region)
         place = {**settings.network, **account(settings)}
         subnets: managed.Subnets = _given
         if not settings.network:
             wanted = {**network_args(decision, region, wide), **account(settings)}
-            services = managed.endpoint_services(here)
+            services = managed.endpoint_services(in_region)
             if services != list(standing.MACHINE_ENDPOINTS):
                 wanted["endpoint_services"] = services
             network = Network.of(f"network-{region}", wanted, opts=options)
@@ -42,7 +44,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             }
             subnets = functools.partial(subnets_of, network.zone_subnets)
         outputs |= _build_here(
-            decision, region, here, settings, place=place, zones=wide, subnets=subnets, options=options
+            decision, region, in_region, settings, place=place, zones=wide, subnets=subnets, options=options
         )
     if pools:
         managed.build_budget(decision, pools[0][1].region, account(settings), options)
@@ -122,9 +124,9 @@ def build_images(decision: Decision, workloads: Sequence[Workload], settings: Se
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
     pools = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
     for region in dict.fromkeys(pool.region for _, pool in pools if not settings.network):
-        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        outputs |= managed.build_mirror(decision, region, here, account(settings), options)
+        outputs |= managed.build_mirror(decision, region, in_region, account(settings), options)
     return outputs
 
 

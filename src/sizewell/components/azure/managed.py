@@ -36,14 +36,14 @@ def has_lustre(workload: Workload) -> bool:
 def network_extras(pools: Sequence[Pair]) -> dict[str, Any]:
     """What the network has beside the subnet of plain machines."""
     targets = {target_of(*pair) for pair in pools}
-    found: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
     if "kubernetes" in targets:
-        found["kubernetes"] = True
+        extras["kubernetes"] = True
     if any(has_lustre(workload) for workload, _ in pools):
-        found["files"] = True
+        extras["files"] = True
     if "azureml" in targets:
-        found["private_services"] = list(PRIVATE_SERVICES)
-    return found
+        extras["private_services"] = list(PRIVATE_SERVICES)
+    return extras
 
 
 def wants_keys(decision: Decision, pools: Sequence[Pair]) -> bool:
@@ -111,26 +111,26 @@ def build_kubernetes(
     named = cluster.cluster_name
     writers: dict[str, Any] = {}
     for workload, pool in pairs:
-        one = pool_name(workload, pool)
+        group = pool_name(workload, pool)
         wanted = {**aks_pool_args(decision, workload, pool, settings), **there, "cluster": named}
         wanted |= {"oidc_issuer_url": cluster.oidc_issuer_url} if "writer" in wanted else {}
         wanted |= {"metrics": metrics} if "guard" in wanted else {}
         if zones := zones_of(place):
             wanted["private_dns_zone_ids"] = zones
-        made = AksGpuPool.of(one, wanted, opts=options)
+        made = AksGpuPool.of(group, wanted, opts=options)
         # a cluster takes one change of its pools at a time: the next one hears its name after this one stands
         named = pulumi.Output.all(cluster.cluster_name, made.pool_name).apply(lambda known: known[0])
-        outputs[one] = {"nodePool": agent_pool_name(one), "writer": made.writer_client_id}
-        writers[one] = made.writer_client_id if workload.checkpoint else ""
+        outputs[group] = {"nodePool": agent_pool_name(group), "writer": made.writer_client_id}
+        writers[group] = made.writer_client_id if workload.checkpoint else ""
     operators = {**operators_args(decision, pairs), **mirrors(), "kubeconfig": cluster.kubeconfig}
     if operators["runtimes"]:
         AksOperators.of(f"operators-{region}", operators)
     queues = build_queues(decision, region, pairs, settings, kubeconfig=cluster.kubeconfig)
 
     def target(workload: Workload, pool: Pool) -> Target:
-        one = pool_name(workload, pool)
-        queue = one if queues else ""
-        return launching.target(decision, workload, pool, settings, queue=queue, writer=writers[one])
+        name = pool_name(workload, pool)
+        queue = name if queues else ""
+        return launching.target(decision, workload, pool, settings, queue=queue, writer=writers[name])
 
     kubeconfig, queued = cluster.kubeconfig, bool(queues)
     runs = build_runs(decision, pairs, settings, where=region, kubeconfig=kubeconfig, target=target, queued=queued)
@@ -171,8 +171,8 @@ def build_queues(
 def mirrors() -> dict[str, str]:
     """`sizewell:registry` (a mirror of nvcr.io) and `sizewell:amdDriverImage` of the stack's configuration."""
     config = pulumi.Config("sizewell")
-    found = {"registry": config.get("registry"), "amd_driver_image": config.get("amdDriverImage")}
-    return {key: value for key, value in found.items() if value}
+    stated = {"registry": config.get("registry"), "amd_driver_image": config.get("amdDriverImage")}
+    return {key: value for key, value in stated.items() if value}
 
 
 def check_pulls(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> None:
@@ -256,22 +256,22 @@ def build_ml(
     outputs: dict[str, Any] = {name: {"workspace": workspace.workspace_name}}
     inside = {"resource_group": place["resource_group"], "workspace": workspace.workspace_name}
     for workload, pool in pairs:
-        one = pool_name(workload, pool)
+        name = pool_name(workload, pool)
         if workload.kind == "notebook":
             args = {**to.instance_args(decision, workload, pool), **inside}
-            notebook = AmlComputeInstance.of(one, args, opts=options)
-            outputs[one] = {"notebook": notebook.instance_name}
+            notebook = AmlComputeInstance.of(name, args, opts=options)
+            outputs[name] = {"notebook": notebook.instance_name}
         elif workload.kind == "inference":
-            container = containers.container_of("azureml", one, allowed=ENDPOINT_KEYS, example=EXAMPLE)
+            container = containers.container_of("azureml", name, allowed=ENDPOINT_KEYS, example=EXAMPLE)
             args = {**to.endpoint_args(decision, workload, pool, container), **inside}
             args |= {"registries": list(settings.registries)} if settings.registries else {}
-            endpoint = AmlOnlineEndpoint.of(one, args, opts=options)
-            outputs[one] = {"endpoint": endpoint.endpoint_name}
+            endpoint = AmlOnlineEndpoint.of(name, args, opts=options)
+            outputs[name] = {"endpoint": endpoint.endpoint_name}
         else:
             args = {**to.compute_args(decision, workload, pool, settings), **there, **inside}
             args |= {"storage_id": workspace.storage_id, "registry_id": workspace.registry_id}
-            compute = AmlComputeCluster.of(one, args, opts=options)
-            outputs[one] = {"compute": compute.compute_name, "identity": compute.identity_id}
+            compute = AmlComputeCluster.of(name, args, opts=options)
+            outputs[name] = {"compute": compute.compute_name, "identity": compute.identity_id}
     return outputs
 
 

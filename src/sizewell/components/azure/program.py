@@ -24,11 +24,11 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     managed.check_pulls(decision, pools, settings)
     outputs: dict[str, Any] = {}
     for region in dict.fromkeys(pool.region for _, pool in pools):
-        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         place = dict(settings.network)
         if not place:
-            wanted = {**network_args(decision, region), **managed.network_extras(here)}
+            wanted = {**network_args(decision, region), **managed.network_extras(in_region)}
             network = Network.of(f"network-{region}", wanted, opts=options)
             place = {
                 "resource_group": network.resource_group,
@@ -41,8 +41,10 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
                 "files_subnet_id": network.files_subnet_id,
             }
         place["resource_group"] = managed.armed(decision, region, place["resource_group"], options)
-        keys = managed.build_keys(decision, region, settings, options) if managed.wants_keys(decision, here) else {}
-        outputs |= _build_here(decision, region, here, settings, place=place, keys=keys, options=options)
+        keys = (
+            managed.build_keys(decision, region, settings, options) if managed.wants_keys(decision, in_region) else {}
+        )
+        outputs |= _build_here(decision, region, in_region, settings, place=place, keys=keys, options=options)
     if pools:
         managed.build_budget(decision, pools[0][1].region, settings, options)
     return outputs
@@ -75,10 +77,10 @@ def _build_here(
             args["image"] = settings.images[name]
         made = GpuScaleSet.of(name, args, opts=options)
         outputs[name] = {"scaleSet": made.scale_set_name, "identity": made.identity_id}
-    if found := by_target.get("kubernetes"):
-        outputs |= managed.build_kubernetes(decision, region, found, settings, place=place, keys=keys, options=options)
-    if found := by_target.get("azureml"):
-        outputs |= managed.build_ml(decision, region, found, settings, place=place, options=options)
+    if pairs := by_target.get("kubernetes"):
+        outputs |= managed.build_kubernetes(decision, region, pairs, settings, place=place, keys=keys, options=options)
+    if pairs := by_target.get("azureml"):
+        outputs |= managed.build_ml(decision, region, pairs, settings, place=place, options=options)
     return outputs | managed.build_storage(decision, pools, settings, place=place, keys=keys, options=options)
 
 

@@ -136,8 +136,8 @@ class CheckpointStoreArgs(PlaceArgs):
 
 def zones_of(pool: Pool, *, preferred: Sequence[str]) -> list[str]:
     """The pool's zones; where the decision names none, the configuration's, else the first that sells its machines."""
-    here = [zone for zone in preferred if zone.startswith(pool.region)]
-    return list(dict.fromkeys(pool.zones)) or here[:1] or first_zone(pool)
+    nearby = [zone for zone in preferred if zone.startswith(pool.region)]
+    return list(dict.fromkeys(pool.zones)) or nearby[:1] or first_zone(pool)
 
 
 def first_zone(pool: Pool) -> list[str]:
@@ -210,8 +210,8 @@ def _pool_zones(workload: Workload, pool: Pool, settings: Settings) -> list[str]
     """One zone for a reservation, for one job, and where zones would not get equal numbers of machines; else all."""
     zones = zones_of(pool, preferred=settings.zones)
     equal = pool.nodes_initial % len(zones) == 0 and pool.nodes_max % len(zones) == 0
-    one = pool.capacity.mode == "reservation" or is_gang(workload, pool) or bool(pool.tpu_topology)
-    return zones if equal and not one else zones[:1]
+    single = pool.capacity.mode == "reservation" or is_gang(workload, pool) or bool(pool.tpu_topology)
+    return zones if equal and not single else zones[:1]
 
 
 def checkpoint_store_args(decision: Decision, workload: Workload, settings: Settings) -> CheckpointStoreArgs:

@@ -226,9 +226,9 @@ def _check_zones(faults: Faults, args: AcceleratorPoolArgs) -> None:
 def _check_slice(faults: Faults, args: AcceleratorPoolArgs, slices: Sequence[Slice]) -> None:
     """A TPU topology that exists on the machine type, with exactly the machines it takes."""
     machine_type, topology = args["machine_type"], args.get("tpu_topology")
-    by_topology = {one.topology: one for one in slices}
+    by_topology = {piece.topology: piece for piece in slices}
     if not topology:
-        single = [one for one in slices if not one.multi_host]
+        single = [piece for piece in slices if not piece.multi_host]
         faults.must(
             bool(single),
             "tpu_topology",

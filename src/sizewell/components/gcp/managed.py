@@ -92,9 +92,9 @@ def project_of(settings: Settings) -> str:
     """The one project that the configuration names: a service's name is made with it."""
     if len(settings.accounts) == 1:
         return settings.accounts[0]
-    found = ", ".join(settings.accounts) or "none"
+    named = ", ".join(settings.accounts) or "none"
     fix = "pulumi config set --path 'sizewell:accounts[0]' PROJECT"
-    fault = Fault(path="sizewell:accounts", message=f"must name one project for managed services, has {found}", fix=fix)
+    fault = Fault(path="sizewell:accounts", message=f"must name one project for managed services, has {named}", fix=fix)
     raise ConfigError([fault], subject=f"configuration of {pulumi.get_stack()}")
 
 

@@ -55,8 +55,8 @@ class Network(Owned):
         self.network = network.id
         self.subnetwork = subnetwork.id
         self.project = network.project
-        self.fabric_networks = pulumi.Output.all(*[one.network for one in self._fabric])
-        self.fabric_subnetworks = pulumi.Output.all(*[one.name for one in self._fabric])
+        self.fabric_networks = pulumi.Output.all(*[interface.network for interface in self._fabric])
+        self.fabric_subnetworks = pulumi.Output.all(*[interface.name for interface in self._fabric])
         self.register_outputs(
             {
                 "network": self.network,
@@ -69,7 +69,7 @@ class Network(Owned):
 
     def interfaces(self) -> tuple[list[pulumi.Output[str]], list[pulumi.Output[str]]]:
         """Networks and subnetworks of the accelerator interfaces: how many there are is known at preview."""
-        return [one.network for one in self._fabric], [one.name for one in self._fabric]
+        return [interface.network for interface in self._fabric], [interface.name for interface in self._fabric]
 
     def _fabric_networks(self, name: str, args: NetworkArgs) -> list[compute.Subnetwork]:
         """One plain network per GPU interface; for RDMA one more, with a subnetwork per network card."""

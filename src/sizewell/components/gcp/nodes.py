@@ -32,7 +32,7 @@ class AcceleratorPool(Owned):
         machine_type = args.get("machine_type")
         shape, slices = find_shape("gcp", machine_type), find_slices(machine_type)
         check_pool(name, args, shape, slices)
-        tpu_slice = next((one for one in slices if one.topology == args.get("tpu_topology")), None)
+        tpu_slice = next((piece for piece in slices if piece.topology == args.get("tpu_topology")), None)
         per_node = shape.accelerators if shape else slices[0].chips_per_vm
         mode = args["capacity_mode"]
         super().__init__(
@@ -58,9 +58,9 @@ class AcceleratorPool(Owned):
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
         pools: list[container.NodePool] = []
         counts: dict[str, dict[str, Any]] = {}
-        for one in names:  # one after the other: a cluster refuses two operations at a time
-            sizes = counts[self.physical_pool(one)] = plans.counts(args, tpu_slice, len(pools))
-            pools.append(self._pool(one, args, shape, placement=placement, sizes=sizes, after=pools[-1:]))
+        for pool in names:  # one after the other: a cluster refuses two operations at a time
+            sizes = counts[self.physical_pool(pool)] = plans.counts(args, tpu_slice, len(pools))
+            pools.append(self._pool(pool, args, shape, placement=placement, sizes=sizes, after=pools[-1:]))
         self.pool_count = len(pools)
         self._writer(name, args)
         self._clocks(name, args, pools, counts, per_node=per_node)
@@ -263,7 +263,7 @@ class AcceleratorPool(Owned):
             return
         condition: Mapping[str, Any] = {
             "filter": pulumi.Output.all(args["cluster"], *[pool.name for pool in pools]).apply(
-                lambda found: plans.pool_filter(workflow_plans.DUTY, cluster=found[0], pools=found[1:])
+                lambda names: plans.pool_filter(workflow_plans.DUTY, cluster=names[0], pools=names[1:])
             ),
             "comparison": "COMPARISON_LT",
             "threshold_value": float(guard["min_utilization_percent"]),

@@ -32,13 +32,13 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "gcp"]
     outputs: dict[str, Any] = {}
     for region in dict.fromkeys(pool.region for _, pool in pools):
-        here = [(workload, pool) for workload, pool in pools if pool.region == region]
+        in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        clustered = [pair for pair in here if managed.target_of(*pair) == "kubernetes"]
+        clustered = [pair for pair in in_region if managed.target_of(*pair) == "kubernetes"]
         if clustered:
             outputs |= _build_cluster(decision, region, clustered, settings, options=options)
         outputs |= managed.build_managed(
-            decision, [pair for pair in here if pair not in clustered], settings, options=options
+            decision, [pair for pair in in_region if pair not in clustered], settings, options=options
         )
     if pools:
         managed.build_budget(decision, pools[0][1].region, settings, options=options)
@@ -48,7 +48,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
 def _build_cluster(
     decision: Decision,
     region: str,
-    here: Sequence[managed.Pair],
+    pairs: Sequence[managed.Pair],
     settings: Settings,
     *,
     options: pulumi.ResourceOptions,
@@ -60,8 +60,8 @@ def _build_cluster(
     from sizewell.components.kubernetes.program import build_runs, wanted
 
     outputs: dict[str, Any] = {}
-    zones = [zone for _, pool in here for zone in zones_of(pool, preferred=settings.zones)]
-    fabric, fabric_zone = fabric_of(here, settings)
+    zones = [zone for _, pool in pairs for zone in zones_of(pool, preferred=settings.zones)]
+    fabric, fabric_zone = fabric_of(pairs, settings)
     fabric_networks: list[Any] = []
     fabric_subnetworks: list[Any] = []
     place = dict(settings.network)
@@ -91,10 +91,10 @@ def _build_cluster(
         direct = GpuDirect.of(f"gpudirect-{region}", inside, opts=options)
         inside_first.append(direct)
         outputs[f"gpudirect-{region}"] = {"networks": direct.networks, "installers": direct.installers}
-    mirror = {"registry": found} if (found := pulumi.Config("sizewell").get("registry")) else {}
+    mirror = {"registry": registry} if (registry := pulumi.Config("sizewell").get("registry")) else {}
     flavors: list[dict[str, Any]] = []
     named = cluster.cluster_name
-    for workload, pool in here:
+    for workload, pool in pairs:
         name = pool_name(workload, pool)
         args = pool_args(decision, workload, pool, settings)
         joined: dict[str, Any] = {"project": place["project"], "cluster": named}
@@ -110,13 +110,13 @@ def _build_cluster(
             flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))
     there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
     there["deletion_protection"] = protection(decision, settings)
-    outputs |= _build_storage(decision, here, settings, place=there, kubeconfig=cluster.kubeconfig, options=options)
+    outputs |= _build_storage(decision, pairs, settings, place=there, kubeconfig=cluster.kubeconfig, options=options)
     # nothing else would ask for queued machines; jobs of several machines get all of them or none
-    if any(pool.capacity.mode == "queued" or is_gang(workload, pool) for workload, pool in here):
+    if any(pool.capacity.mode == "queued" or is_gang(workload, pool) for workload, pool in pairs):
         from sizewell.components.kubernetes.queueing import Queueing
 
         queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors, **mirror}
-        if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(here, settings)}):
+        if spaces := sorted({settings.runs[workload.spec.name].namespace for workload, _ in wanted(pairs, settings)}):
             queueing["namespaces"] = spaces
         queues = Queueing.of(f"queues-{region}", queueing)
         outputs[f"queues-{region}"] = {"queues": queues.queues}
@@ -133,10 +133,10 @@ def _build_cluster(
 
     kubeconfig = cluster.kubeconfig
     held = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there
-    _say_what_cannot_be_pulled(here, settings, queued=queued, mirrored=bool(mirror))
+    _say_what_cannot_be_pulled(pairs, settings, queued=queued, mirrored=bool(mirror))
     return outputs | build_runs(
         decision,
-        here,
+        pairs,
         settings,
         where=region,
         kubeconfig=kubeconfig,
@@ -148,12 +148,12 @@ def _build_cluster(
 
 
 def _say_what_cannot_be_pulled(
-    here: Sequence[managed.Pair], settings: Settings, *, queued: bool, mirrored: bool
+    pairs: Sequence[managed.Pair], settings: Settings, *, queued: bool, mirrored: bool
 ) -> None:
     """Images outside of Google's registries, which are all that a network without a way out reaches."""
     if not launching.own_network(settings):
         return
-    ran = [settings.runs[workload.spec.name].image for workload, _ in here if workload.spec.name in settings.runs]
+    ran = [settings.runs[workload.spec.name].image for workload, _ in pairs if workload.spec.name in settings.runs]
     wanted = list(dict.fromkeys(image for image in ran if ".pkg.dev/" not in image and "gcr.io/" not in image))
     if (queued or ran) and not mirrored:
         wanted.append("those of Kueue and the operators of what runs (registry.k8s.io, quay.io, ghcr.io)")

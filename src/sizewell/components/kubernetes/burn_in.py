@@ -19,7 +19,7 @@ class BurnIn(Owned):
 
     def __init__(self, name: str, args: BurnInArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         kind = "inference" if args.get("served") else "training"
-        found = launched.planned("BurnIn", name, args, shape=BurnInArgs, kind=kind, manifests=trials)
+        planned = launched.planned("BurnIn", name, args, shape=BurnInArgs, kind=kind, manifests=trials)
         super().__init__(name, args, opts, kind="run", workloadKind=kind)
-        self.objects = launched.make(self, name, args, found)
+        self.objects = launched.make(self, name, args, planned)
         self.register_outputs({"objects": self.objects})

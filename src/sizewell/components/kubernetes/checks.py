@@ -26,9 +26,9 @@ def check_queueing(name: str, args: QueueingArgs) -> None:
         faults.whole_number(args, "max_run_seconds", 600, 604800, fix="queued machines end after at most 7 days")
     flavors = args.get("flavors") or []
     faults.must(bool(flavors), "flavors", "is empty: a queue without machines admits nothing")
-    names = [one.get("name") for one in flavors]
+    names = [flavor.get("name") for flavor in flavors]
     faults.must(len(set(names)) == len(names), "flavors", f"has a name twice: {', '.join(map(str, names))}")
-    labels = [tuple(sorted((one.get("node_labels") or {}).items())) for one in flavors]
+    labels = [tuple(sorted((flavor.get("node_labels") or {}).items())) for flavor in flavors]
     faults.must(
         len(set(labels)) == len(labels), "flavors", "has the same node_labels twice: one machine would count for both"
     )
@@ -49,7 +49,7 @@ def check_operators(name: str, args: OperatorsArgs) -> None:
 
 
 def _check_names(faults: Faults, operators: list[str]) -> None:
-    known = [one for one in objects.OPERATORS if one != "kueue"]
+    known = [operator for operator in objects.OPERATORS if operator != "kueue"]
     for number, operator in enumerate(operators):
         at = f"operators[{number}]"
         faults.must(operator in known, at, f"must be one of {', '.join(known)}, got {operator!r}")

@@ -38,19 +38,19 @@ def planned(
         raise
 
 
-def make(owner: Owned, name: str, args: Mapping[str, Any], found: Sequence[Manifest]) -> pulumi.Output[list[str]]:
+def make(owner: Owned, name: str, args: Mapping[str, Any], manifests: Sequence[Manifest]) -> pulumi.Output[list[str]]:
     """The manifests as resources of `owner` on the cluster of its own provider; what was made, as Kind/name."""
     config = pulumi.Output.secret(args["kubeconfig"])
     kind = type(owner).__name__.lower()
     provider = owner.make(kubernetes.Provider, f"{name}-{kind}", kubeconfig=config)
     before: list[pulumi.Resource] = []
     made: list[pulumi.Resource] = []
-    for one in sorted(found, key=lambda one: one["kind"] not in FIRST):
-        made.append(_object(owner, one, provider, before))
-        if one["kind"] in FIRST:
+    for manifest in sorted(manifests, key=lambda manifest: manifest["kind"] not in FIRST):
+        made.append(_object(owner, manifest, provider, before))
+        if manifest["kind"] in FIRST:
             before.append(made[-1])
-    names = [f"{one['kind']}/{one['metadata']['name']}" for one in found]
-    return pulumi.Output.all(*[one.urn for one in made]).apply(lambda _: names)
+    names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in manifests]
+    return pulumi.Output.all(*[resource.urn for resource in made]).apply(lambda _: names)
 
 
 def _object(

@@ -15,7 +15,7 @@ class NotebookServer(Owned):
     """What was made in the cluster, as Kind/name."""
 
     def __init__(self, name: str, args: NotebookServerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        found = launched.planned(
+        planned = launched.planned(
             "NotebookServer",
             name,
             args,
@@ -26,5 +26,5 @@ class NotebookServer(Owned):
             ),
         )
         super().__init__(name, args, opts, kind="run", workloadKind="notebook")
-        self.objects = launched.make(self, name, args, found)
+        self.objects = launched.make(self, name, args, planned)
         self.register_outputs({"objects": self.objects})

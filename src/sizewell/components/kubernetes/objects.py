@@ -68,14 +68,14 @@ def mirrored(operator: str, registry: str) -> dict[str, Any]:
 
 def manifests(args: QueueingArgs) -> list[dict[str, Any]]:
     """All objects of the queues, in the order in which each finds what it refers to."""
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     for flavor in args["flavors"]:
-        found += _flavor_objects(flavor, args.get("max_run_seconds", 604800))
+        objects += _flavor_objects(flavor, args.get("max_run_seconds", 604800))
         for namespace in args.get("namespaces", ["default"]):
             local = _object("LocalQueue", flavor["name"], {"clusterQueue": flavor["name"]})
             local["metadata"]["namespace"] = namespace
-            found.append(local)
-    return found
+            objects.append(local)
+    return objects
 
 
 def quotas(flavor: FlavorArgs) -> dict[str, str]:

@@ -24,8 +24,8 @@ class Operators(Owned):
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
         registry = args.get("registry", "")
-        made = [release(self, name, one, provider, registry=registry) for one in args["operators"]]
-        self.releases = pulumi.Output.all(*[one.name for one in made])
+        made = [release(self, name, operator, provider, registry=registry) for operator in args["operators"]]
+        self.releases = pulumi.Output.all(*[operator.name for operator in made])
         self.register_outputs({"releases": self.releases})
 
 

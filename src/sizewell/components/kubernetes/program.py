@@ -45,8 +45,8 @@ def build_runs(
         return {}
     for of, _ in named:
         reach.check(of, internet=settings.internet)
-    missing = [one for one in operators(of for of, _ in named) if one not in installed]
-    missing = [one for one in missing if not (queued and one == "jobset")]
+    missing = [operator for operator in operators(of for of, _ in named) if operator not in installed]
+    missing = [operator for operator in missing if not (queued and operator == "jobset")]
     after: list[pulumi.Resource] = []
     if missing:
         from sizewell.components.kubernetes.operators import Operators
@@ -76,7 +76,7 @@ def queues_of(
     args: dict[str, Any] = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": list(flavors)}
     if registry != "":
         args["registry"] = registry
-    if spaces := sorted({settings.runs[one.spec.name].namespace for one, _ in wanted(pairs, settings)}):
+    if spaces := sorted({settings.runs[workload.spec.name].namespace for workload, _ in wanted(pairs, settings)}):
         args["namespaces"] = spaces
     if any(workload.scheduler == "ray" for workload, _ in pairs):
         args["operators"] = ["jobset", "kuberay"]
@@ -111,17 +111,17 @@ def check_names(decision: Decision, settings: Settings) -> None:
 
 def operators(settings: Any) -> list[str]:
     """What the settings' manifests need in the cluster, each once."""
-    found: list[str] = []
+    needed: list[str] = []
     for of in settings:
         kind = of.plan.kind
         if kind in ("training", "fine-tuning"):
-            found.append("kuberay" if of.plan.scheduler == "ray" else "jobset")
+            needed.append("kuberay" if of.plan.scheduler == "ray" else "jobset")
         elif kind == "batch-inference":
-            found.append("jobset")
+            needed.append("jobset")
         elif kind == "inference":
-            found += ["lws"] if serving.nodes_per_replica(of) > 1 else []
-            found += ["keda"] if serving.scales(of) else []
-    return list(dict.fromkeys(found))
+            needed += ["lws"] if serving.nodes_per_replica(of) > 1 else []
+            needed += ["keda"] if serving.scales(of) else []
+    return list(dict.fromkeys(needed))
 
 
 def _build(

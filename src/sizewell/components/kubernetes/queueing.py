@@ -30,7 +30,9 @@ class Queueing(Owned):
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
         mirror = args.get("registry", "")
-        jobs = [release(self, name, one, provider, registry=mirror) for one in args.get("operators", ["jobset"])]
+        jobs = [
+            release(self, name, operator, provider, registry=mirror) for operator in args.get("operators", ["jobset"])
+        ]
         queue = release(
             self, name, "kueue", provider, after=jobs, registry=mirror
         )  # it looks for the kinds of jobs when it starts

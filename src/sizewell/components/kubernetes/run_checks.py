@@ -66,8 +66,8 @@ def _check_machines(faults: Faults, machines: Mapping[str, Any]) -> None:
     faults.must(mode in MODES, f"{at}.capacity_mode", f"must be one of {', '.join(MODES)}, got {mode!r}")
     if {"cloud", "instance_type"} <= machines.keys():
         key = to.accelerator_of(machines)
-        found = f"{machines['cloud']} {machines['instance_type']}"
-        faults.must(bool(key), f"{at}.instance_type", f"is not in the catalog with an accelerator: {found}")
+        named = f"{machines['cloud']} {machines['instance_type']}"
+        faults.must(bool(key), f"{at}.instance_type", f"is not in the catalog with an accelerator: {named}")
     if fabric := machines.get("fabric"):
         shape = find_shape(str(machines.get("cloud")), str(machines.get("instance_type")))
         has = shape.fabric if shape is not None and shape.fabric in gpudirect.INTERFACES else ""

@@ -18,9 +18,9 @@ class ServedModel(Owned):
     """What was made in the cluster, as Kind/name."""
 
     def __init__(self, name: str, args: ServedModelArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        found = launched.planned(
+        planned = launched.planned(
             "ServedModel", name, args, shape=ServedModelArgs, kind="inference", manifests=manifests
         )
         super().__init__(name, args, opts, kind="run", workloadKind="inference")
-        self.objects = launched.make(self, name, args, found)
+        self.objects = launched.make(self, name, args, planned)
         self.register_outputs({"objects": self.objects})

@@ -18,9 +18,11 @@ class TrainingRun(Owned):
     """What was made in the cluster, as Kind/name."""
 
     def __init__(self, name: str, args: TrainingRunArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        found = launched.planned("TrainingRun", name, args, shape=TrainingRunArgs, kind="training", manifests=manifests)
+        planned = launched.planned(
+            "TrainingRun", name, args, shape=TrainingRunArgs, kind="training", manifests=manifests
+        )
         super().__init__(name, args, opts, kind="run", workloadKind="training")
-        self.objects = launched.make(self, name, args, found)
+        self.objects = launched.make(self, name, args, planned)
         self.register_outputs({"objects": self.objects})
 
 
@@ -31,9 +33,9 @@ class BatchRun(Owned):
     """What was made in the cluster, as Kind/name."""
 
     def __init__(self, name: str, args: BatchRunArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        found = launched.planned(
+        planned = launched.planned(
             "BatchRun", name, args, shape=BatchRunArgs, kind="batch-inference", manifests=manifests
         )
         super().__init__(name, args, opts, kind="run", workloadKind="batch-inference")
-        self.objects = launched.make(self, name, args, found)
+        self.objects = launched.make(self, name, args, planned)
         self.register_outputs({"objects": self.objects})

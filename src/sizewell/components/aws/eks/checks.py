@@ -33,9 +33,9 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
     zones = args.get("zones") or []
     faults.must(len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: the control plane spans zones")
     version = args.get("version", "1.34")
-    found = re.fullmatch(r"1\.(\d\d)", str(version))
+    release = re.fullmatch(r"1\.(\d\d)", str(version))
     faults.must(
-        found is not None and int(found[1]) >= 31,
+        release is not None and int(release[1]) >= 31,
         "version",
         f"must be a Kubernetes version from 1.31 on, such as 1.34, got {version!r}",
     )
@@ -68,13 +68,13 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
 
 def _check_addons(faults: Faults, versions: Mapping[str, Any]) -> None:
     for addon, version in versions.items():
-        found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)-eksbuild\.\d+", str(version))
+        parts = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)-eksbuild\.\d+", str(version))
         at = f"addon_versions.{addon}"
-        if found is None:
+        if parts is None:
             faults.add(at, f"must be an add-on version such as v1.21.1-eksbuild.8, got {version!r}")
         elif addon == "vpc-cni":
             faults.must(
-                tuple(int(part) for part in found.groups()) >= CNI_LEAST,
+                tuple(int(part) for part in parts.groups()) >= CNI_LEAST,
                 at,
                 f"must be 1.18.4 or later, got {version}: older ones cannot use interfaces that are EFA alone",
             )

@@ -55,7 +55,7 @@ class EksCluster(Owned):
         self.cluster_security_group_id = cluster.vpc_config.apply(
             lambda network: getattr(network, "cluster_security_group_id", None) or ""
         )
-        authority = cluster.certificate_authority.apply(lambda one: getattr(one, "data", None) or "")
+        authority = cluster.certificate_authority.apply(lambda certificate: getattr(certificate, "data", None) or "")
         self.kubeconfig = pulumi.Output.secret(
             pulumi.Output.all(cluster.name, cluster.endpoint, authority).apply(
                 lambda known: eks_plans.kubeconfig(
@@ -110,7 +110,9 @@ class EksCluster(Owned):
     def _runners(self, name: str, args: EksClusterArgs, cluster: eks.Cluster) -> None:
         """The group that EKS made admits the machines alone; what else uses the private address is named."""
         for number, cidr in enumerate(args.get("api_cidrs", [])):
-            group = cluster.vpc_config.apply(lambda found: getattr(found, "cluster_security_group_id", None) or "")
+            group = cluster.vpc_config.apply(
+                lambda settings: getattr(settings, "cluster_security_group_id", None) or ""
+            )
             self.make(
                 vpc.SecurityGroupIngressRule,
                 f"{name}-api-{number}",

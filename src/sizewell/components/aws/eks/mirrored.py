@@ -22,11 +22,11 @@ def images_of(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> lis
     Which images the workloads run says the configuration; they belong into ECR as well.
     """
     plugins = {"cuda": "nvidia-device-plugin", "neuron": "neuron"}
-    found = [eks_plans.IMAGES[plugins[runtime]] for runtime in plugin_args(decision, pools)["runtimes"]]
+    images = [eks_plans.IMAGES[plugins[runtime]] for runtime in plugin_args(decision, pools)["runtimes"]]
     if any(pool.managed == "raw" and pool.capacity.mode != "capacity-block" for _, pool in pools):
-        found.append(eks_plans.IMAGES["cluster-autoscaler"])
+        images.append(eks_plans.IMAGES["cluster-autoscaler"])
     if any(is_gang(*pair) for pair in pools):  # jobs of several machines wait in a queue, which brings JobSet
-        found += [*OPERATOR_IMAGES["kueue"], *OPERATOR_IMAGES["jobset"]]
+        images += [*OPERATOR_IMAGES["kueue"], *OPERATOR_IMAGES["jobset"]]
     for workload, _ in pools:
-        found += [image for operator in operators_of(workload) for image in OPERATOR_IMAGES[operator]]
-    return list(dict.fromkeys(found))
+        images += [image for operator in operators_of(workload) for image in OPERATOR_IMAGES[operator]]
+    return list(dict.fromkeys(images))

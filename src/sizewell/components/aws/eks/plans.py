@@ -122,7 +122,8 @@ def addons(*, versions: Mapping[str, str], lustre: bool) -> dict[str, dict[str, 
     if lustre:
         settings["aws-fsx-csi-driver"] = {}
     return {
-        name: {**one, "addon_version": versions[name]} if name in versions else one for name, one in settings.items()
+        name: {**setting, "addon_version": versions[name]} if name in versions else setting
+        for name, setting in settings.items()
     }
 
 
@@ -242,9 +243,9 @@ def charts(
     """
     tolerated = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in TAINT_KEYS.values()]
     tested = [TESTED] if hyperpod else []
-    found: dict[str, dict[str, Any]] = {}
+    wanted: dict[str, dict[str, Any]] = {}
     if "cuda" in runtimes:
-        found["nvidia-device-plugin"] = {
+        wanted["nvidia-device-plugin"] = {
             "chart": "nvidia-device-plugin",
             "version": "0.17.4",
             "repository": "https://nvidia.github.io/k8s-device-plugin",
@@ -255,7 +256,7 @@ def charts(
             },
         }
     if "neuron" in runtimes:
-        found["neuron"] = {
+        wanted["neuron"] = {
             "chart": "oci://public.ecr.aws/neuron/neuron-helm-chart",
             "version": "1.1.2",
             "repository": "",
@@ -277,18 +278,18 @@ def charts(
         }
         if region:
             values["image"] = {"repository": f"{eks_registry(region)}/eks/aws-efa-k8s-device-plugin"}
-        found["aws-efa-k8s-device-plugin"] = {
+        wanted["aws-efa-k8s-device-plugin"] = {
             "chart": "aws-efa-k8s-device-plugin",
             "version": "v0.5.7",
             "repository": "https://aws.github.io/eks-charts",
             "values": values,
         }
-    return found
+    return wanted
 
 
 def group_of(resources: Any) -> str:
     """The Auto Scaling group behind a managed node group."""
-    for one in resources or []:
-        for group in one.autoscaling_groups or []:
+    for part in resources or []:
+        for group in part.autoscaling_groups or []:
             return str(group.name)
     return ""

@@ -49,19 +49,19 @@ def group_tags(
 
     A capacity block comes and goes by its dates, so the autoscaler never sees it.
     """
-    found: dict[str, pulumi.Input[str]] = {"sizewell-project": legal(project), "sizewell-stack": legal(stack)}
+    marks: dict[str, pulumi.Input[str]] = {"sizewell-project": legal(project), "sizewell-stack": legal(stack)}
     if mode == "capacity-block":
-        return found
-    found[DISCOVERY] = cluster
+        return marks
+    marks[DISCOVERY] = cluster
     for key, value in eks_plans.labels(shape, pool=pool, efa=efa).items():
-        found[f"{TEMPLATE}/label/{key}"] = value
+        marks[f"{TEMPLATE}/label/{key}"] = value
     for taint in eks_plans.taints(shape):
-        found[f"{TEMPLATE}/taint/{taint['key']}"] = f"{taint['value']}:NoSchedule"
+        marks[f"{TEMPLATE}/taint/{taint['key']}"] = f"{taint['value']}:NoSchedule"
     for key, value in resources(shape, efa=efa, disk_gib=disk_gib).items():
-        found[f"{TEMPLATE}/resources/{key}"] = value
+        marks[f"{TEMPLATE}/resources/{key}"] = value
     unneeded = NEVER if mode == "reservation" else f"{guard['window_s'] if guard else UNNEEDED_S}s"
-    found[f"{TEMPLATE}/autoscaling-options/scaledownunneededtime"] = unneeded
-    return found
+    marks[f"{TEMPLATE}/autoscaling-options/scaledownunneededtime"] = unneeded
+    return marks
 
 
 def resources(shape: Shape, *, efa: bool, disk_gib: int) -> dict[str, str]:
@@ -70,16 +70,16 @@ def resources(shape: Shape, *, efa: bool, disk_gib: int) -> dict[str, str]:
     Where a machine has disks of its own, pods write onto those.
     """
     disk = shape.local_nvme_bytes / GIB or disk_gib
-    found = {
+    amounts = {
         RESOURCES[runtime_of(shape)]: str(shape.accelerators),
         "ephemeral-storage": f"{math.floor(disk * USABLE_DISK)}Gi",
     }
     if efa:
-        found |= {
+        amounts |= {
             "vpc.amazonaws.com/efa": str(shape.rdma_interfaces),
             "hugepages-2Mi": f"{eks_plans.HUGE_PAGES * 2}Mi",
         }
-    return found
+    return amounts
 
 
 def tag_name(key: str) -> str:
@@ -200,10 +200,10 @@ def priorities(groups: Mapping[str, str]) -> dict[str, list[str]]:
     >>> priorities({"lab": "spot", "base": "reservation"})
     {'20': ['^eks-lab-.*'], '30': ['^eks-base-.*']}
     """
-    found: dict[str, list[str]] = {}
+    by_priority: dict[str, list[str]] = {}
     for group, mode in groups.items():
-        found.setdefault(str(PRIORITIES[mode]), []).append(f"^eks-{group}-.*")
-    return dict(sorted(found.items()))
+        by_priority.setdefault(str(PRIORITIES[mode]), []).append(f"^eks-{group}-.*")
+    return dict(sorted(by_priority.items()))
 
 
 def chart(

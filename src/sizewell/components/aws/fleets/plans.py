@@ -71,8 +71,8 @@ def check_fleet(name: str, args: SpotFleetArgs, shapes: Sequence[Shape | None]) 
     )
     faults.must(len(set(types)) == len(types), "instance_types", f"names a type twice: {', '.join(map(str, types))}")
     _check_types(faults, types, shapes)
-    for one in types:
-        check_sold(faults, args, str(one))
+    for instance_type in types:
+        check_sold(faults, args, str(instance_type))
     price = args.get("max_usd_per_hour")
     faults.must(
         price is None or (isinstance(price, int | float) and price > 0),

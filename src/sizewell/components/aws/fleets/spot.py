@@ -182,7 +182,7 @@ class SpotFleet(Owned):
         for each, suffix in ((queue, "interruptions"), (lost, "interruptions-lost")):
             queue_arn = parts.arn_of(account, region, "sqs", self.name_of(sqs.Queue, f"{name}-{suffix}"))
             document = derive(
-                lambda one, source: parts.queue_policy(queue=one, rule_arns=[source]), queue_arn, rule_arn
+                lambda queue_name, source: parts.queue_policy(queue=queue_name, rule_arns=[source]), queue_arn, rule_arn
             )
             self.make(sqs.QueuePolicy, f"{name}-{suffix}", queue_url=each.url, policy=document)
         self.make(

@@ -52,7 +52,7 @@ class HyperPodCluster(Owned):
             region=region,
         )
         account = parts.account_of(args, role)
-        vpc, cluster = (one if isinstance(one, str) else "" for one in (args["vpc_id"], args["eks_cluster_arn"]))
+        vpc, cluster = (known if isinstance(known, str) else "" for known in (args["vpc_id"], args["eks_cluster_arn"]))
         addresses = hyperpod_plans.machine_policy(region=region, vpc=vpc, cluster_arn=cluster, stack=pulumi.get_stack())
         parts.inline_policy(self, f"{name}-machines-addresses", role, addresses)
         key = parts.key_arn(self, name, args, account)
@@ -99,7 +99,7 @@ class HyperPodCluster(Owned):
     ) -> None:
         guard, shapes = args.get("guard"), [find_shape("aws", group["instance_type"]) for group in args["groups"]]
         runtimes = [plans.runtime_of(shape) for shape in shapes if shape is not None]
-        runtime = next((one for one in runtimes if one in eks_plans.METRICS), None)
+        runtime = next((kind for kind in runtimes if kind in eks_plans.METRICS), None)
         if guard is None or runtime is None:
             return
         eks_parts.idle_alarm(

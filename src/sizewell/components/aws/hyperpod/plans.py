@@ -160,7 +160,7 @@ def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
     groups = args.get("groups") or []
     faults.must(bool(groups), "groups", "is empty; name at least one group of machines")
     names = [str(group.get("name")) for group in groups]
-    twice = sorted({one for one in names if names.count(one) > 1})
+    twice = sorted({group_name for group_name in names if names.count(group_name) > 1})
     faults.must(not twice, "groups", f"name a group twice: {', '.join(twice)}")
     for number, group in enumerate(groups):
         _check_group(faults, f"groups[{number}]", group, args)
@@ -236,7 +236,7 @@ def desired_state(
     place = {"SecurityGroupIds": list(security_groups)}
     groups = []
     for group in args["groups"]:
-        one: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "InstanceGroupName": group["name"],
             "InstanceType": f"ml.{group['instance_type']}",
             "InstanceCount": group["instances"],
@@ -248,14 +248,14 @@ def desired_state(
         }
         if scripts := args.get("lifecycle_scripts"):
             first = args.get("first_script", "on_create.sh")
-            one["LifeCycleConfig"] = {"SourceS3Uri": scripts, "OnCreate": first}
+            entry["LifeCycleConfig"] = {"SourceS3Uri": scripts, "OnCreate": first}
         if marks := _marks(group):
-            one["KubernetesConfig"] = marks
+            entry["KubernetesConfig"] = marks
         if checks := deep_checks(group, find_shape("aws", group["instance_type"])):
-            one["OnStartDeepHealthChecks"] = checks
+            entry["OnStartDeepHealthChecks"] = checks
         if "training_plan_arn" in group:
-            one["TrainingPlanArn"] = group["training_plan_arn"]
-        groups.append(one)
+            entry["TrainingPlanArn"] = group["training_plan_arn"]
+        groups.append(entry)
     state: dict[str, Any] = {
         "ClusterName": cluster,
         "NodeRecovery": "Automatic",
@@ -272,8 +272,8 @@ def desired_state(
 def _marks(group: HyperPodGroupArgs) -> dict[str, Any]:
     """Labels and taints of a group's machines, where it has some."""
     taints = [{"Key": key, "Value": "present", "Effect": "NoSchedule"} for key in group.get("taints", [])]
-    found = {"Labels": dict(group.get("labels", {})), "Taints": taints}
-    return {key: value for key, value in found.items() if value}
+    marks = {"Labels": dict(group.get("labels", {})), "Taints": taints}
+    return {key: value for key, value in marks.items() if value}
 
 
 def hyperpod_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def hyperpod_args(decision: Decision, workload: Workload, pool: Pool, settings: 
         "zone": known["zones"][0],
         "disk_gib": known["disk_gib"],
         "labels": eks_plans.labels(shape, pool=name, efa=efa),
-        "taints": [one["key"] for one in eks_plans.taints(shape)],
+        "taints": [taint["key"] for taint in eks_plans.taints(shape)],
     }
     kept = ("environment", "owner", "cost_center", "expires", "facts", "region", "writer")
     held: dict[str, Any] = {key: value for key, value in known.items() if key in kept}

@@ -57,18 +57,18 @@ def mount_script(mounts: Sequence[Mapping[str, str]]) -> str:
 
 def check_block_window(faults: Faults, block: Mapping[str, Any]) -> None:
     """`starts` and `ends` of an adopted block are times with a zone, and leave room to work in before the drain."""
-    found: dict[str, datetime] = {}
+    moments: dict[str, datetime] = {}
     for key in ("starts", "ends"):
         if key not in block:
             continue
         try:
-            found[key] = _moment(str(block[key]))
+            moments[key] = _moment(str(block[key]))
         except ValueError:
             at = f"capacity_block.{key}"
             faults.add(at, f"must be an ISO time with its zone (2026-12-31T11:30:00Z), got {block[key]!r}")
-    if len(found) == 2:
+    if len(moments) == 2:
         faults.must(
-            found["starts"] < found["ends"] - DRAIN,
+            moments["starts"] < moments["ends"] - DRAIN,
             "capacity_block.ends",
             f"must be over 40 minutes after starts ({block['starts']}), got {block['ends']!r}: "
             "its machines are drained 40 minutes before it",
@@ -113,10 +113,10 @@ def block_window(*, start: str | None, duration_hours: int, decided_on: date) ->
 
 
 def _moment(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    if found.tzinfo is None:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
-    return found
+    return moment
 
 
 def _shown(moment: datetime) -> str:

@@ -38,9 +38,9 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
     faults = Faults.of(name, args, AksClusterArgs)
     check_place(faults, args)
     version = args.get("version", "1.34")
-    found = re.fullmatch(r"1\.(\d\d)(\.\d+)?", str(version))
+    release = re.fullmatch(r"1\.(\d\d)(\.\d+)?", str(version))
     faults.must(
-        found is not None and int(found[1]) >= 31,
+        release is not None and int(release[1]) >= 31,
         "version",
         f"must be a Kubernetes version from 1.31 on, such as 1.34, got {version!r}",
     )

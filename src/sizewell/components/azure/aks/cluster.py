@@ -16,8 +16,8 @@ from sizewell.components.owned import Owned
 def object_id(held: Any, which: str) -> str:
     """The object id of one of the identities that AKS made; "" where it is not known yet."""
     identity = (held or {}).get(which)
-    found = identity.get("object_id") if isinstance(identity, dict) else getattr(identity, "object_id", None)
-    return str(found or "")
+    value = identity.get("object_id") if isinstance(identity, dict) else getattr(identity, "object_id", None)
+    return str(value or "")
 
 
 class AksCluster(Owned):
@@ -60,7 +60,7 @@ class AksCluster(Owned):
         )
         self.metrics_workspace_id = metrics.id
         self.metrics_query_url = metrics.metrics.apply(
-            lambda found: getattr(found, "prometheus_query_endpoint", None) or ""
+            lambda metrics: getattr(metrics, "prometheus_query_endpoint", None) or ""
         )
         answered = containerservice.list_managed_cluster_user_credentials_output(
             resource_group_name=args["resource_group"],

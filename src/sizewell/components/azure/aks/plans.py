@@ -92,10 +92,10 @@ def labels(shape: Shape, *, pool: str, mode: str, owned_by_aks: bool) -> dict[st
 
 def tolerations(mode: str = "spot") -> list[dict[str, str]]:
     """What pods need to stand on GPU machines, spot ones too."""
-    found = [{"key": "sku", "operator": "Equal", "value": "gpu", "effect": "NoSchedule"}]
+    tolerated = [{"key": "sku", "operator": "Equal", "value": "gpu", "effect": "NoSchedule"}]
     if mode == "spot":
-        found.append({"key": SPOT, "operator": "Equal", "value": "spot", "effect": "NoSchedule"})
-    return found
+        tolerated.append({"key": SPOT, "operator": "Equal", "value": "spot", "effect": "NoSchedule"})
+    return tolerated
 
 
 def maintenance(*, day: str, start: str) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
     Microsoft's own (github.com/Azure/aks-rdma-infiniband, configs/values).
     """
     own = driver == "operator"
-    found: dict[str, dict[str, Any]] = {}
+    wanted: dict[str, dict[str, Any]] = {}
     mirrored = registry != NVCR
     gpu_only = {"key": "kubernetes.azure.com/mode", "operator": "NotIn", "values": ["system"]}
     worker = {
@@ -179,7 +179,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
         "tolerations": tolerations(),
     }
     if infiniband:
-        found["network-operator"] = {
+        wanted["network-operator"] = {
             "chart": "network-operator",
             "version": NETWORK_OPERATOR,
             "repository": NGC,
@@ -200,7 +200,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
         }
     if "cuda" in runtimes:
         runtime = {} if own else {"operator": {"runtimeClass": "nvidia-container-runtime"}}
-        found["gpu-operator"] = {
+        wanted["gpu-operator"] = {
             "chart": "gpu-operator",
             "version": GPU_OPERATOR,
             "repository": NGC,
@@ -236,7 +236,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
             },
         }
     if "rocm" in runtimes:
-        found["amd-gpu-operator"] = {
+        wanted["amd-gpu-operator"] = {
             "chart": "gpu-operator-charts",
             "version": AMD_OPERATOR,
             "repository": "https://rocm.github.io/gpu-operator",
@@ -251,7 +251,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
                 "crds": {"defaultCR": {"install": False}},
             },
         }
-    return found
+    return wanted
 
 
 NGC, NVCR = "https://helm.ngc.nvidia.com/nvidia", "nvcr.io"
@@ -269,13 +269,13 @@ def objects(
 ) -> dict[str, dict[str, Any]]:
     """Custom objects of the operators by name, each with the release that knows its kind (`after`)."""
     mirrored = registry != NVCR
-    found: dict[str, dict[str, Any]] = {}
+    wanted: dict[str, dict[str, Any]] = {}
     if infiniband:
-        found["nic-cluster-policy"] = {"after": "network-operator", "namespace": "", **_nic_cluster_policy(registry)}
+        wanted["nic-cluster-policy"] = {"after": "network-operator", "namespace": "", **_nic_cluster_policy(registry)}
     if "cuda" in runtimes:
-        found["dcgm"] = _monitor("gpu-operator", labels={"app": "nvidia-dcgm-exporter"}, port="metrics")
+        wanted["dcgm"] = _monitor("gpu-operator", labels={"app": "nvidia-dcgm-exporter"}, port="metrics")
     if "rocm" in runtimes:
-        found["amd"] = {
+        wanted["amd"] = {
             "after": "amd-gpu-operator",
             "namespace": "amd-gpu-operator",
             "api_version": "amd.com/v1alpha1",
@@ -305,10 +305,10 @@ def objects(
                 "selector": {"feature.node.kubernetes.io/amd-gpu": "true"},
             },
         }
-        found["amd-metrics"] = _monitor(
+        wanted["amd-metrics"] = _monitor(
             "amd-gpu-operator", labels={"app.kubernetes.io/name": "metrics-exporter"}, port="exporter-port"
         )
-    return found
+    return wanted
 
 
 def _amd_manager(registry: str) -> dict[str, Any]:
@@ -347,24 +347,24 @@ def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool) -> 
     >>> len(mirror_images(runtimes=["cuda"], driver="aks", infiniband=False))
     5
     """
-    found = []
+    images = []
     if "cuda" in runtimes:
-        found += [
+        images += [
             f"{NVCR}/nvidia/gpu-operator:{GPU_OPERATOR}",
             f"{NVCR}/nvidia/k8s-device-plugin:v0.18.1",
             f"{NVCR}/nvidia/cloud-native/dcgm:4.4.2-1-ubuntu22.04",
             f"{NVCR}/nvidia/k8s/dcgm-exporter:4.4.2-4.7.0-distroless",
         ]
         if driver == "operator":
-            found += [
+            images += [
                 f"{NVCR}/nvidia/driver:580.105.08-ubuntu22.04",
                 f"{NVCR}/nvidia/cloud-native/k8s-driver-manager:v0.9.1",
                 f"{NVCR}/nvidia/k8s/container-toolkit:v1.18.1",
             ]
         if not infiniband:
-            found.append("registry.k8s.io/nfd/node-feature-discovery:v0.18.2")
+            images.append("registry.k8s.io/nfd/node-feature-discovery:v0.18.2")
     if "rocm" in runtimes:
-        found += [
+        images += [
             f"docker.io/rocm/gpu-operator:{AMD_OPERATOR}",
             *(f"docker.io/rocm/kernel-module-management-{part}:{AMD_OPERATOR}" for part in KMM_PARTS),
             f"docker.io/rocm/device-metrics-exporter:{AMD_OPERATOR}",
@@ -373,17 +373,17 @@ def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool) -> 
             "docker.io/library/busybox:1.36",
         ]
         if "cuda" not in runtimes and not infiniband:
-            found.append("registry.k8s.io/nfd/node-feature-discovery:v0.16.1")
+            images.append("registry.k8s.io/nfd/node-feature-discovery:v0.16.1")
     if infiniband:
         mellanox = f"{NVCR}/nvidia/mellanox"
-        found += [
+        images += [
             f"{NVCR}/nvidia/cloud-native/network-operator:v{NETWORK_OPERATOR}",
             f"{mellanox}/network-operator-init-container:network-operator-v{NETWORK_OPERATOR}",
             f"{mellanox}/node-feature-discovery:network-operator-v{NETWORK_OPERATOR}",
             f"{mellanox}/doca-driver:{DOCA}",
             f"{mellanox}/sriov-network-device-plugin:network-operator-v{NETWORK_OPERATOR}",
         ]
-    return found
+    return images
 
 
 def _monitor(release: str, *, labels: dict[str, str], port: str) -> dict[str, Any]:

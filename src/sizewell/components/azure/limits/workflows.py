@@ -103,17 +103,17 @@ def idle_stop(*, pool: Any, identity: Any, query_url: Any, query: str) -> dict[s
 
 def recurrences(schedule: ScheduleArgs) -> dict[str, dict[str, Any]]:
     """Clocks of working hours by name: start-0, stop-0 for the first window, and so on."""
-    found: dict[str, dict[str, Any]] = {}
+    edges: dict[str, dict[str, Any]] = {}
     for number, window in enumerate(schedule["windows"]):
         for edge, clock in (("start", window["start"]), ("stop", window["end"])):
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
-            found[f"{edge}-{number}"] = {
+            edges[f"{edge}-{number}"] = {
                 "frequency": "Week",
                 "interval": 1,
                 "timeZone": WINDOWS_ZONES[schedule["time_zone"]],
                 "schedule": {"weekDays": day_names(window["days"]), "hours": [hour], "minutes": [minute]},
             }
-    return found
+    return edges
 
 
 def end_actions(*, group: Any, identity: Any, project: str, stack: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class AmlOnlineEndpoint(Owned):
         self._autoscale(name, args, deployment)
         self._guard(name, args, endpoint)
         self.endpoint_name = endpoint.name
-        self.scoring_uri = endpoint.properties.apply(lambda found: getattr(found, "scoring_uri", None) or "")
+        self.scoring_uri = endpoint.properties.apply(lambda properties: getattr(properties, "scoring_uri", None) or "")
         self.register_outputs({"endpointName": self.endpoint_name, "scoringUri": self.scoring_uri})
 
     @staticmethod

@@ -46,12 +46,12 @@ def compute_name(name: str, *, stack: str) -> str:
 
 def stops(schedule: ScheduleArgs) -> list[dict[str, Any]]:
     """Starts and stops of a compute instance by cron, in the schedule's own time zone."""
-    found = []
+    edges = []
     for window in schedule["windows"]:
         days = ",".join(_DAYS[day] for day in day_names(window["days"]))
         for action, clock in (("Start", window["start"]), ("Stop", window["end"])):
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
-            found.append(
+            edges.append(
                 {
                     "action": action,
                     "status": "Enabled",
@@ -62,7 +62,7 @@ def stops(schedule: ScheduleArgs) -> list[dict[str, Any]]:
                     },
                 }
             )
-    return found
+    return edges
 
 
 def autoscale_profiles(

@@ -73,19 +73,19 @@ def check_openai(name: str, args: OpenAiAccountArgs) -> None:
     )
     deployments = args.get("deployments") or []
     faults.must(bool(deployments), "deployments", "is empty: the account would answer nothing")
-    names = [one.get("name") for one in deployments]
+    names = [deployment.get("name") for deployment in deployments]
     faults.must(len(set(names)) == len(names), "deployments", f"has a name twice: {', '.join(map(str, names))}")
     for number, deployment in enumerate(deployments):
         _check_deployment(faults, deployment, f"deployments[{number}]")
     faults.done()
 
 
-def _check_deployment(faults: Faults, one: Mapping[str, Any], at: str) -> None:
-    faults.unknown_keys(one, DeploymentArgs, at)
-    name, sku, capacity = one.get("name"), one.get("sku"), one.get("capacity")
+def _check_deployment(faults: Faults, deployment: Mapping[str, Any], at: str) -> None:
+    faults.unknown_keys(deployment, DeploymentArgs, at)
+    name, sku, capacity = deployment.get("name"), deployment.get("sku"), deployment.get("capacity")
     faults.must(bool(_NAME.fullmatch(str(name))), f"{at}.name", f"must be 2 to 64 letters and digits, got {name!r}")
     for key in ("model", "version"):
-        faults.must(bool(one.get(key)), f"{at}.{key}", "is empty: what answers would change by itself")
+        faults.must(bool(deployment.get(key)), f"{at}.{key}", "is empty: what answers would change by itself")
     known = faults.must(
         sku in BY_TOKEN or sku in BY_HOUR,
         f"{at}.sku",
@@ -100,7 +100,9 @@ def _check_deployment(faults: Faults, one: Mapping[str, Any], at: str) -> None:
         return
     if sku not in BY_HOUR:
         for key in ("purchase", "max_price_usd", "ends"):
-            faults.must(key not in one, f"{at}.{key}", f"is given, but {sku} bills by token: there is nothing to buy")
+            faults.must(
+                key not in deployment, f"{at}.{key}", f"is given, but {sku} bills by token: there is nothing to buy"
+            )
         return
     least, step = BY_HOUR[str(sku)]
     if counted:
@@ -109,11 +111,12 @@ def _check_deployment(faults: Faults, one: Mapping[str, Any], at: str) -> None:
             f"{at}.capacity",
             f"must be {least} throughput units or more in steps of {step} for {sku}, got {capacity}",
         )
-    price, ends = one.get("max_price_usd"), one.get("ends")
+    price, ends = deployment.get("max_price_usd"), deployment.get("ends")
     faults.must(
-        one.get("purchase") == "confirmed",
+        deployment.get("purchase") == "confirmed",
         f"{at}.purchase",
-        f"must be confirmed, got {one.get('purchase')!r}: {capacity} throughput units bill every hour, used or not",
+        f"must be confirmed, got {deployment.get('purchase')!r}: {capacity} throughput units bill every hour, "
+        "used or not",
         fix="state purchase: confirmed, a price limit and an end, or take a SKU that bills by token",
     )
     faults.must(

@@ -27,13 +27,13 @@ class GpuDirect(Owned):
         super().__init__(name, args, opts, kind="cluster")
         config = pulumi.Output.secret(args["kubeconfig"])
         provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
-        networks = [pulumi.Output.from_input(one).apply(gpudirect_plans.last_part) for one in args["networks"]]
+        networks = [pulumi.Output.from_input(network).apply(gpudirect_plans.last_part) for network in args["networks"]]
         made: dict[str, list[Any]] = {"GKENetworkParamSet": [], "Network": [], "DaemonSet": []}
-        for one in gpudirect_plans.manifests(args["fabric"], networks, args["subnetworks"]):
-            after = made["GKENetworkParamSet"][-1:] if one["kind"] == "Network" else []
-            made[one["kind"]].append(self._object(name, one, provider, after))
-        self.networks = pulumi.Output.all(*[one.metadata["name"] for one in made["Network"]])
-        self.installers = pulumi.Output.all(*[one.metadata["name"] for one in made["DaemonSet"]])
+        for resource in gpudirect_plans.manifests(args["fabric"], networks, args["subnetworks"]):
+            after = made["GKENetworkParamSet"][-1:] if resource["kind"] == "Network" else []
+            made[resource["kind"]].append(self._object(name, resource, provider, after))
+        self.networks = pulumi.Output.all(*[resource.metadata["name"] for resource in made["Network"]])
+        self.installers = pulumi.Output.all(*[resource.metadata["name"] for resource in made["DaemonSet"]])
         self.register_outputs({"networks": self.networks, "installers": self.installers})
 
     def _object(

@@ -72,16 +72,16 @@ def gpus_of(fabric: str) -> tuple[str, ...]:
 
 def manifests(fabric: str, networks: Sequence[Any], subnetworks: Sequence[Any]) -> list[dict[str, Any]]:
     """All objects of a fabric; `networks` and `subnetworks` are names, in the order of the machines' interfaces."""
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     for number, (_, name) in enumerate(gpudirect.INTERFACES[fabric]):
         vpc = {"vpc": networks[number], "vpcSubnet": subnetworks[number], "deviceMode": device_mode(fabric, number)}
         reference = {"group": "networking.gke.io", "kind": "GKENetworkParamSet", "name": name}
-        found += [
+        objects += [
             _object("GKENetworkParamSet", name, vpc),
             _object("Network", name, {"type": "Device", "parametersRef": reference}),
         ]
-    found.append(_installer(fabric))
-    return [*found, _injector(fabric)] if fabric in gpudirect.DAEMONS else found
+    objects.append(_installer(fabric))
+    return [*objects, _injector(fabric)] if fabric in gpudirect.DAEMONS else objects
 
 
 def device_mode(fabric: str, number: int) -> str:
@@ -111,13 +111,13 @@ def _installer(fabric: str) -> dict[str, Any]:
     if fabric == gpudirect.RDMA:
         folders = {"library-dir-host": "/home/kubernetes/bin/nvidia/lib64", "gib": "/home/kubernetes/bin/gib"}
         mounts = {name: f"/usr/local{path}" for name, path in folders.items()}
-        one = _copier("nccl-rdma-installer", GIB_PLUGIN, _GIB, mounts)
-        return _daemon_set("nccl-rdma-installer", fabric, folders, before=[one], made=["library-dir-host"])
+        installer = _copier("nccl-rdma-installer", GIB_PLUGIN, _GIB, mounts)
+        return _daemon_set("nccl-rdma-installer", fabric, folders, before=[installer], made=["library-dir-host"])
     folders = {"var-lib": "/var/lib", "library-dir-host": "/home/kubernetes/bin"}
     mounts = {"var-lib": "/var/lib", "library-dir-host": "/usr/local"}
     if fabric == gpudirect.TCPX:
-        one = _copier("nccl-tcpx-installer", TCPX_PLUGIN, _TCPX, mounts)
-        return _daemon_set("nccl-tcpx-installer", fabric, folders, before=[one])
+        installer = _copier("nccl-tcpx-installer", TCPX_PLUGIN, _TCPX, mounts)
+        return _daemon_set("nccl-tcpx-installer", fabric, folders, before=[installer])
     module = {
         "name": "pre-installation",
         "image": UBUNTU,
@@ -126,21 +126,21 @@ def _installer(fabric: str) -> dict[str, Any]:
         "resources": _resources("50m", "256Mi"),
         "securityContext": {"privileged": True},
     }
-    one = _copier("nccl-tcpxo-installer", TCPXO_PLUGIN, _TCPXO, mounts)
-    return _daemon_set("nccl-tcpxo-installer", fabric, folders, before=[module, one])
+    installer = _copier("nccl-tcpxo-installer", TCPXO_PLUGIN, _TCPXO, mounts)
+    return _daemon_set("nccl-tcpxo-installer", fabric, folders, before=[module, installer])
 
 
 def _injector(fabric: str) -> dict[str, Any]:
     """Gives the daemon at a job's side the devices that its pod's annotation names."""
     folders = {"dev": "/dev", "nri": "/var/run/nri"}
-    one = {
+    injector = {
         "name": "device-injector",
         "image": INJECTOR,
         "resources": _resources("150m", "256Mi"),
         "securityContext": {"privileged": True},
         "volumeMounts": [{"name": name, "mountPath": path} for name, path in folders.items()],
     }
-    return _daemon_set("device-injector", fabric, folders, container=one)
+    return _daemon_set("device-injector", fabric, folders, container=injector)
 
 
 def _copier(name: str, image: str, script: str, mounts: Mapping[str, str]) -> dict[str, Any]:

@@ -62,8 +62,8 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
     """
     label, mine = legal(stack), legal(owner)
     gke, vertex = "https://container.googleapis.com/v1", f"https://{region}-aiplatform.googleapis.com/v1"
-    here = f"projects/{project}/locations/{region}"
-    pool = f'${{"{gke}/{here}/clusters/" + cluster.name + "/nodePools/" + pool.name'
+    location = f"projects/{project}/locations/{region}"
+    pool = f'${{"{gke}/{location}/clusters/" + cluster.name + "/nodePools/" + pool.name'
     # A pool whose autoscaling cannot be switched off (flex-start, queued) is emptied all the same, and told of.
     scaled = '${default(map.get(pool, ["autoscaling", "enabled"]), False)}'
     fixed = {"fixed": call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})}
@@ -78,7 +78,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
         ),
     ]
     clusters = [
-        {"clusters": call("get", f"{gke}/{here}/clusters")},
+        {"clusters": call("get", f"{gke}/{location}/clusters")},
         _of_each(
             "cluster",
             "clusters",
@@ -87,7 +87,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
         ),
     ]
     services = [
-        {"services": call("get", f"https://run.googleapis.com/v2/{here}/services")},
+        {"services": call("get", f"https://run.googleapis.com/v2/{location}/services")},
         _of_each(
             "service",
             "services",
@@ -101,7 +101,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
     labelled = f'labels.{LABEL}="{label}" AND labels.{PROJECT_LABEL}="{mine}"'
     busy = f'{labelled} AND (state="JOB_STATE_RUNNING" OR state="JOB_STATE_PENDING")'
     jobs = [
-        {"jobs": call("get", f"{vertex}/{here}/customJobs", query={"filter": busy})},
+        {"jobs": call("get", f"{vertex}/{location}/customJobs", query={"filter": busy})},
         _of_each(
             "job",
             "customJobs",
@@ -119,7 +119,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
         {"undeployed": {"assign": [{"ended": "${list.concat(ended, endpoint.name)}"}]}},
     ]
     endpoints = [
-        {"endpoints": call("get", f"{vertex}/{here}/endpoints")},
+        {"endpoints": call("get", f"{vertex}/{location}/endpoints")},
         _of_each(
             "endpoint",
             "endpoints",
@@ -161,9 +161,9 @@ def _labelled(item: str, labels: str, *, stack: str, owner: str) -> str:
     )
 
 
-def _of_each(one: str, listed: str, steps: list[dict[str, Any]], *, only: str = "") -> dict[str, Any]:
+def _of_each(item: str, listed: str, steps: list[dict[str, Any]], *, only: str = "") -> dict[str, Any]:
     """A step for each of what the last call listed, for those that `only` holds of; each fails for itself."""
-    does = attempt(one, steps)
+    does = attempt(item, steps)
     if only:
-        does = {f"own_{one}": {"switch": [{"condition": only, "steps": [does]}]}}
-    return {f"each_{one}": each(one, f'${{default(map.get(answer.body, "{listed}"), [])}}', [does])}
+        does = {f"own_{item}": {"switch": [{"condition": only, "steps": [does]}]}}
+    return {f"each_{item}": each(item, f'${{default(map.get(answer.body, "{listed}"), [])}}', [does])}

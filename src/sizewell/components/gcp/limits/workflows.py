@@ -94,7 +94,9 @@ def size_workflow(
         ),
     ]
     if guard is not None and guard["action"] == "scale-to-zero":
-        least = {name: -(-one["autoscaling"]["total_min_node_count"] // zones) for name, one in _scaled(pools).items()}
+        least = {
+            name: -(-counts["autoscaling"]["total_min_node_count"] // zones) for name, counts in _scaled(pools).items()
+        }
         ending = [
             step for name, size in least.items() for step in _stop(f"{path}/{name}", name, size=size, what="idle")
         ]
@@ -114,7 +116,7 @@ def size_workflow(
 
 
 def _scaled(pools: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    return {name: one for name, one in pools.items() if "autoscaling" in one}
+    return {name: counts for name, counts in pools.items() if "autoscaling" in counts}
 
 
 def _step(name: str, what: str) -> str:
@@ -125,12 +127,12 @@ def _start(pool: str, name: str, counts: Mapping[str, Any]) -> list[dict[str, An
     """The pool as Pulumi made it: its first size, then its own autoscaling."""
     size = counts.get("node_count", counts.get("initial_node_count", 0))
     steps = [{_step(name, "filled"): call("post", f"{pool}:setSize", body={"nodeCount": size})}]
-    if found := counts.get("autoscaling"):
+    if bounds := counts.get("autoscaling"):
         scaling = {
             "enabled": True,
-            "totalMinNodeCount": found["total_min_node_count"],
-            "totalMaxNodeCount": found["total_max_node_count"],
-            "locationPolicy": found["location_policy"],
+            "totalMinNodeCount": bounds["total_min_node_count"],
+            "totalMaxNodeCount": bounds["total_max_node_count"],
+            "locationPolicy": bounds["location_policy"],
         }
         steps.append({_step(name, "scaled"): call("post", f"{pool}:setAutoscaling", body={"autoscaling": scaling})})
     return [*steps, {_step(name, "started"): {"assign": [{"changed": f'${{list.concat(changed, "{name}")}}'}]}}]

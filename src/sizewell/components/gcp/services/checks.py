@@ -147,12 +147,12 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
 
 def _check_range(faults: Faults, value: object, at: str) -> ipaddress.IPv4Network | None:
     try:
-        found = ipaddress.IPv4Network(str(value))
+        network = ipaddress.IPv4Network(str(value))
     except ValueError:
         faults.add(at, f"must be an IPv4 range, got {value!r}")
         return None
-    faults.must(found.is_private, at, f"must be a private range, got {value}: it says who may mount")
-    return found
+    faults.must(network.is_private, at, f"must be a private range, got {value}: it says who may mount")
+    return network
 
 
 def check_volume(name: str, args: FilesVolumeArgs) -> None:

@@ -31,8 +31,8 @@ def vertex_accelerator(machine_type: str) -> str | None:
     >>> vertex_accelerator("g2-standard-8"), vertex_accelerator("a3-megagpu-8g")
     ('NVIDIA_L4', 'NVIDIA_H100_MEGA_80GB')
     """
-    found = gpu_type(machine_type)
-    return found.upper().replace("-", "_") if found else None
+    gke_name = gpu_type(machine_type)
+    return gke_name.upper().replace("-", "_") if gke_name else None
 
 
 def machine_spec(shape: Shape) -> dict[str, Any]:
@@ -51,13 +51,13 @@ def worker_pools(args: VertexTrainingArgs, shape: Shape) -> list[dict[str, Any]]
         container["args"] = list(arguments)
     if variables := args.get("environment_variables"):
         container["env"] = [{"name": key, "value": value} for key, value in sorted(variables.items())]
-    one = {
+    worker = {
         "machineSpec": machine_spec(shape),
         "diskSpec": {"bootDiskType": "pd-ssd", "bootDiskSizeGb": args.get("disk_gib", 200)},
         "containerSpec": container,
     }
-    pools = [{**one, "replicaCount": 1}]
-    return pools if args["nodes"] == 1 else [*pools, {**one, "replicaCount": args["nodes"] - 1}]
+    pools = [{**worker, "replicaCount": 1}]
+    return pools if args["nodes"] == 1 else [*pools, {**worker, "replicaCount": args["nodes"] - 1}]
 
 
 def custom_job(
