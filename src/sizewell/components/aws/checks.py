@@ -22,7 +22,6 @@ SECRET = re.compile(  # a value that is read from a variable is none
     r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*[\"']?[^\s\"'$-]"
 )
 SCRIPT_BYTES = 60_000  # of a document's 64 KB (docs.aws.amazon.com/systems-manager/latest/userguide/documents.html)
-EFA_CARD_COUNTS = "p4d/p4de 4, p5/p5e 32, p5en 16, p6-b200 8"
 
 
 def check_network(name: str, args: NetworkArgs) -> None:

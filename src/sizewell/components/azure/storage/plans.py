@@ -19,7 +19,6 @@ HEADROOM = 10  # percent that stays free: a Lustre file system slows down when i
 LARGEST_TIB = 400  # what a /23 of the network holds addresses for
 # MB/s for each TiB -> smallest size, which is also the step, in TiB.
 TIERS = {125: 16, 250: 8, 500: 4}
-CACHE_RESOURCE_PROVIDER = "HPC Cache Resource Provider"
 
 
 class SharedStorageArgs(StorageArgs, GroupArgs):
