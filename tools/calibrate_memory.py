@@ -84,6 +84,7 @@ def fit_memory(cases: Iterable[Case], date: str) -> dict[str, Any]:
             found[whole] = found.get(whole, []) + found.get(part, [])
     groups = sorted(set(inside) - {"sequence"})
     return {
+        "schema": "sizewell.calibration/1",
         "about": "Constants of the memory model, written by tools/calibrate_memory.py from the carried cases",
         "fitted": date,
         "constants": {

@@ -102,7 +102,7 @@ def _usable(case: Case) -> bool:
 def fit(cases: Sequence[Case]) -> dict[str, Any]:
     """Coordinate descent over every constant that some case depends on."""
     data: dict[str, Any] = {
-        "schema": "sizewell.serving-calibration/1",
+        "schema": "sizewell.calibration/1",
         "fitted_on": FITTED_ON,
         "source": SOURCE,
         "families": {name: dict.fromkeys(fields) for name, fields in fitted_families(cases).items()},

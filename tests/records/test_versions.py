@@ -2,38 +2,141 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+import yaml
 
-from sizewell.resources import Plan, RecordedResource, facts
-from sizewell.sizing.errors import DecisionError, SpecError, UsageError
+from sizewell.policy.config import read_config
+from sizewell.preview.guardrails import read_limits
+from sizewell.preview.render import __main__ as rendering
+from sizewell.resources import Plan, RecordedResource
+from sizewell.resources.graph import Graph
+from sizewell.resources.usage import read_usage
+from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.rates import read_discounts
+from sizewell.sizing.catalog.table import read_sources
+from sizewell.sizing.choose.observed import read_observed
+from sizewell.sizing.errors import ConfigError, DecisionError, SpecError, UsageError
+from sizewell.sizing.predict.memory.constants import parse
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.records.versions import OLDEST_READ, WRITTEN, refusal, schema_of
 from sizewell.sizing.spec.read import parse_spec, read_spec
+from sizewell.sizing.versions import OLDEST_READ, WRITTEN, content, refusal, schema_of
+from sizewell.teardown.config import parse_config
+from sizewell.teardown.journal import Journal, connect
+from sizewell.teardown.planning import must_be_own
+from sizewell.teardown.timeline import read_timeline
 
 KEPT = Path(__file__).parent / "versions"
 SOURCE = Path(__file__).parents[2] / "src/sizewell"
 
 
-@pytest.mark.parametrize("path", sorted(KEPT.iterdir()), ids=lambda path: path.name)
-def test_a_kept_version_is_read(path: Path) -> None:
+def scripts() -> ModuleType:
+    """The checkpoint contract, which runs on machines without this package."""
+    spec = importlib.util.spec_from_file_location("kept_checkpoint", SOURCE / "launch/scripts/checkpoint.py")
+    assert spec is not None
+    assert spec.loader is not None
+    import sys
+
+    sys.path.insert(0, str(SOURCE / "launch/scripts"))
+    try:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(SOURCE / "launch/scripts"))
+    return module
+
+
+def sources(path: Path) -> dict[str, str]:
+    faults: list[Any] = []
+    rows = read_sources(path.name, path.read_text(encoding="utf-8"), faults)
+    if faults:
+        raise ConfigError(faults)
+    return rows
+
+
+def rendered(path: Path) -> str:
+    target = path.with_suffix(".md")
+    if rendering.main([str(path), "--markdown", str(target)]):
+        raise ConfigError([])
+    return target.read_text(encoding="utf-8")
+
+
+PLANNED = datetime(2026, 11, 22, 13, tzinfo=UTC)
+
+
+def recorded(path: Path) -> Any:
+    """A record of a journal, read as a teardown reads it."""
+    folder = path.parent / "journal" / "journal"
+    folder.mkdir(parents=True)
+    shutil.copy(path, folder / "000000000001.json")
+    return Journal(store=connect(f"file://{folder.parent}")).read().records[0]
+
+
+READ: dict[str, Callable[[Path], object]] = {  # how each record is read, and what of a kept file shows that it was
+    "calibration": lambda path: parse(content("calibration", json.loads(path.read_text()), path.name)).bands,
+    "catalog": lambda path: sources(path) == {"ours": "our contract of 2026"},
+    "checkpoint": lambda path: scripts().Manifest.from_json(path.name, path.read_bytes()).step == 100,
+    "decision": lambda path: Decision.from_json(path).environment == "dev",
+    "guardrails": lambda path: read_limits(path).total_budget == 15000,
+    "observed": lambda path: read_observed(path, load()).batch == 2,
+    "policy": lambda path: read_config(path).waivers[0].resource == "chat",
+    "preview": lambda path: "capacity block" in rendered(path),
+    "rates": lambda path: read_discounts(path).commitments[0].count == 2,
+    "registration": lambda path: registered(json.loads(path.read_text())) == "search",
+    "spec": lambda path: read_spec(path).digest() == read_spec(KEPT / "spec-0.yaml").digest(),
+    "teardown": lambda path: parse_config(yaml.safe_load(path.read_text())).environments["dev"].empty_days == 14,
+    "teardown-plan": lambda path: must_be_own(json.loads(path.read_text()), project="p", at=PLANNED, hours_max=4),
+    "teardown-record": lambda path: recorded(path)["kind"] == "notice",
+    "timeline": lambda path: bool(read_timeline(path).pools),
+    "usage": lambda path: "chat" in read_usage(path).entries,
+}
+
+
+def test_every_record_has_a_reader_here() -> None:
+    assert READ.keys() == WRITTEN.keys()
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in KEPT.iterdir()))
+def test_a_kept_version_is_read(name: str, tmp_path: Path) -> None:
+    path = shutil.copy(KEPT / name, tmp_path / name)
     record, _, version = path.stem.rpartition("-")
     assert OLDEST_READ[record] <= int(version) <= WRITTEN[record]
-    if record == "spec":
-        assert read_spec(path).digest() == read_spec(KEPT / "spec-0.yaml").digest()
-    elif record == "decision":
-        assert Decision.from_json(path).environment == "dev"
-    else:
-        assert registered(json.loads(path.read_text())) == "prod"
+    assert READ[record](path)
 
 
-@pytest.mark.parametrize("record", ["spec", "decision", "registration"])
+@pytest.mark.parametrize("record", WRITTEN)
 def test_every_version_that_is_read_is_kept(record: str) -> None:
-    kept = {int(path.stem.rpartition("-")[2]) for path in KEPT.glob(f"{record}-*")}
+    kept = {int(path.stem.rpartition("-")[2]) for path in KEPT.glob(f"{record}-[0-9].*")}
     assert kept == set(range(OLDEST_READ[record], WRITTEN[record] + 1))
+
+
+@pytest.mark.parametrize("record", WRITTEN)
+def test_a_kept_file_says_its_version(record: str) -> None:
+    for path in KEPT.glob(f"{record}-[0-9].*"):
+        says = "sizewell.{0[0]}/{0[2]}".format(path.stem.rpartition("-"))
+        assert (says in path.read_text(encoding="utf-8")) == (not path.stem.endswith("-0")), path.name
+
+
+@pytest.mark.parametrize("record", WRITTEN)
+def test_a_newer_version_is_refused_with_the_way_out(record: str, tmp_path: Path, capsys: Any) -> None:
+    (newest,) = KEPT.glob(f"{record}-{WRITTEN[record]}.*")
+    path = tmp_path / newest.name
+    path.write_text(newest.read_text(encoding="utf-8").replace(schema_of(record), f"sizewell.{record}/9", 1))
+    with pytest.raises(Exception) as refused:
+        READ[record](path)
+    said = f"{refused.value} {capsys.readouterr().err}"
+    assert f"sizewell.{record}/9" in said
+    assert "upgrade Sizewell" in said or "the release that wrote it" in said
 
 
 def registered(statement: object) -> str:
@@ -51,11 +154,10 @@ def registered(statement: object) -> str:
         inputs={},
         parent=pool.urn,
     )
-    (thing,) = facts(Plan(project="p", stack="main", resources=(pool, bucket)), None).things
-    return str(thing.environment)
+    return str((Graph(Plan(project="p", stack="main", resources=(pool, bucket))).registration(bucket) or {})["owner"])
 
 
-def test_a_newer_version_is_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_a_refusal_has_the_form_of_its_command(tmp_path: Path) -> None:
     with pytest.raises(
         SpecError, match=r"schema: is 'sizewell\.spec/9'; this release reads sizewell\.spec/1 and older"
     ):
@@ -75,7 +177,29 @@ def test_another_record_s_version_is_refused(stated: object) -> None:
     assert schema_of("spec") in fix
 
 
-def test_what_the_code_writes_is_what_the_table_says() -> None:
-    code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py") if path.name != "versions.py")
-    written = set(re.findall(r"[\"'](sizewell\.[a-z]+/\d+)[\"']", code))
+def test_what_is_written_is_what_the_table_says() -> None:
+    """In code, in schemas and in every file of the package: each version of ours is one that the table knows."""
+    files = [path for end in ("py", "json", "yaml") for path in SOURCE.rglob(f"*.{end}") if path.name != "versions.py"]
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    written = {says for text in texts.values() for says in re.findall(r"[\"'](sizewell\.[a-z-]+/\d+)[\"']", text)}
     assert written <= {schema_of(record) for record in WRITTEN}
+    assert schema_of("checkpoint") == scripts().SCHEMA
+    fitted = SOURCE / "sizing/predict/calibration"
+    assert {json.loads(path.read_text())["schema"] for path in fitted.glob("*.json")} == {schema_of("calibration")}
+
+
+def test_the_page_names_every_record() -> None:
+    page = (SOURCE.parents[1] / "docs/reference/versions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `sizewell\.([a-z-]+)/(\d+)` \|.*\| (also without|with) a version \|$", page, re.MULTILINE)
+    assert {(name, int(number), read == "also without") for name, number, read in rows} == {
+        (name, number, OLDEST_READ[name] == 0) for name, number in WRITTEN.items()
+    }
+
+
+def test_a_spec_that_is_shown_says_its_version() -> None:
+    from sizewell.sizing.spec.resolved import as_yaml
+
+    spec = read_spec(KEPT / "spec-1.yaml")
+    text = as_yaml(spec)
+    assert yaml.safe_load(text)["schema"] == schema_of("spec")
+    assert parse_spec(text).digest() == spec.digest()

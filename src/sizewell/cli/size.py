@@ -99,9 +99,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(specs: Sequence[WorkloadSpec], *, as_json: bool) -> int:
     from sizewell.sizing.spec.resolved import as_yaml, resolved
+    from sizewell.sizing.versions import schema_of
 
     if as_json:
-        output.print_json([{"name": spec.name, "digest": spec.digest(), "spec": resolved(spec)} for spec in specs])
+        schema = schema_of("spec")
+        output.print_json(
+            [{"schema": schema, "name": spec.name, "digest": spec.digest(), "spec": resolved(spec)} for spec in specs]
+        )
         return 0
 
     print("---\n".join(as_yaml(spec) for spec in specs), end="")

@@ -9,7 +9,7 @@ import pulumi
 from sizewell.components.names import NAMES
 from sizewell.components.tags import physical_name, tags
 from sizewell.sizing.records.registration import REGISTRATION_KEY, Registration
-from sizewell.sizing.records.versions import schema_of
+from sizewell.sizing.versions import schema_of
 
 
 class OwnedArgs(TypedDict):

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 from sizewell.policy.announcement import LEVELS, Announcement, Level
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.stackname import ENVIRONMENTS
+from sizewell.sizing.versions import content, schema_of
 
 DEFAULT_FILE: Final = Path(__file__).parent / "default.yaml"
 Profile = Literal["accelerators", "standard", "strict"]
@@ -117,6 +118,7 @@ def parse_config(
         rules = RULES
     by_id = {rule.id: rule for rule in rules}
     faults: list[Fault] = []
+    data = content("policy", data, origin)
     if not isinstance(data, Mapping):
         raise ConfigError([Fault(path="", found=data, allowed="a mapping")], subject=origin)
     faults.extend(_unknown("", str(key), _SECTIONS, "section") for key in data if key not in _SECTIONS)
@@ -332,6 +334,7 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {
+            "schema": {"const": schema_of("policy"), "description": "Version of the form; may be left out"},
             "profile": {
                 "enum": list(PROFILES),
                 "default": "standard",

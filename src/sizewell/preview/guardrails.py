@@ -21,6 +21,7 @@ from typing import Any, Final, Literal
 from sizewell.preview import records
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import CENT
+from sizewell.sizing.versions import content
 
 TOTAL: Final = "all stacks"
 SILENT_BELOW: Final = Decimal(0)  # a change of which nobody is told is a choice of the project
@@ -94,7 +95,7 @@ def parse_limits(data: Any, origin: str = "guardrails") -> Limits:
     Decimal('9000')
     """
     faults: list[Fault] = []
-    top = _mapping("", {} if data is None else data, _KEYS, faults)
+    top = _mapping("", {} if data is None else content("guardrails", data, origin), _KEYS, faults)
     each = _mapping("increase", top.get("increase", {}), _INCREASE, faults)
     together = _mapping("total_increase", top.get("total_increase", {}), _INCREASE, faults)
     stated = top.get("budgets", {})

@@ -14,7 +14,7 @@ from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.values import Flag, Text, canonical, cloud_of, get
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.registration import REGISTRATION_KEY
-from sizewell.sizing.records.versions import refusal
+from sizewell.sizing.versions import refusal
 
 _NAMES: Final = ("id", "arn", "name", "bucket", "selfLink", "email", "accountName", "resourceName", "endpointName")
 

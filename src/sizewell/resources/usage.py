@@ -16,6 +16,7 @@ from sizewell.resources.values import number
 from sizewell.sizing.catalog.rates import entries_of, parse_yaml, read_text, unknown_key
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import Interval
+from sizewell.sizing.versions import content
 
 MEASURES: Final = {
     "stored_gigabytes": "GB that a bucket or elastic file system holds",
@@ -62,6 +63,7 @@ def read_usage(path: Path) -> Usage:
 def parse_usage(data: Any, origin: str = "usage") -> Usage:
     faults: list[Fault] = []
     entries: dict[str, dict[str, Interval]] = {}
+    data = content("usage", data, origin)
     for index, entry in enumerate(entries_of(data, "usage", faults)):
         path = f"usage[{index}]"
         if not isinstance(entry, Mapping) or not isinstance(name := entry.get("resource"), str) or not name:

@@ -14,6 +14,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.versions import content
 from sizewell.teardown.records import Limits, Protection
 
 SCHEMA: Final = "sizewell.teardown/1"
@@ -156,6 +157,7 @@ def read_config(root: Path) -> TeardownConfig:
 
 def parse_config(data: Any) -> TeardownConfig:
     """The content of the file. ConfigError with every fault."""
+    content("teardown", data, PATH)
     try:
         return TeardownConfig.model_validate(data)
     except ValidationError as error:

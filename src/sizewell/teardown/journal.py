@@ -23,6 +23,7 @@ from typing import Any, Final, Protocol
 
 from sizewell.launch.files import FOLDER
 from sizewell.sizing.errors import ServiceError, UsageError
+from sizewell.sizing.versions import content
 
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
 
@@ -77,7 +78,9 @@ class Journal:
         for name in sorted(self._listed("journal/")):
             number = int(name.removeprefix("journal/").partition(".")[0])
             if number >= self._next:
-                self.records.append(self._got(name))
+                record = self._got(name)
+                content("teardown-record", record, f"{self.store.uri}/{name}")
+                self.records.append(record)
                 self._next = number + 1
         return self
 

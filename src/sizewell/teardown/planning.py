@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.versions import content
 from sizewell.teardown.records import Action
 
 SCHEMA: Final = "sizewell.teardown-plan/1"
@@ -109,7 +110,8 @@ def must_be_own(data: Any, *, project: str, at: datetime, hours_max: float) -> d
     """(stack, pool) -> action of what a plan takes away. UsageError where it is no plan, changed, of another project,
     or too old.
     """
-    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+    content("teardown-plan", data, "the plan")
+    if not isinstance(data, Mapping):
         raise UsageError(f"the plan is no {SCHEMA}\n  fix: sizewell teardown plan --json > plan.json")
     body = {key: value for key, value in data.items() if key != "sha256"}
     if data.get("sha256") != _seal(body):

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sizewell.sizing.errors import ConfigError, Fault, UsageError
+from sizewell.sizing.versions import content
 from sizewell.teardown.decide import decide
 from sizewell.teardown.records import (
     Capacity,
@@ -134,6 +135,7 @@ def read_timeline(path: Path) -> Timeline:
 
 def parse_timeline(data: Any, subject: str) -> Timeline:
     """A timeline from its JSON document."""
+    content("timeline", data, subject)
     try:
         timeline = Timeline.model_validate(data)
     except ValidationError as error:

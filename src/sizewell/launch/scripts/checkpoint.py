@@ -128,7 +128,8 @@ class Manifest:
             body = json.loads(data)
             seal = body.pop("sha256")
             if body["schema"] != SCHEMA:
-                raise CorruptError(f"{name}: is of schema {body['schema']!r}, this reads {SCHEMA!r}")
+                fix = "read it with the release that wrote it, or leave it and start from an older checkpoint"
+                raise CorruptError(f"{name}: is of schema {body['schema']!r}, this reads {SCHEMA!r}; {fix}")
             if seal != _digest(json.dumps(body, sort_keys=True).encode()):
                 raise CorruptError(f"{name}: its content does not match its sha256")
             parts = tuple(Part(*values) for values in body["parts"])

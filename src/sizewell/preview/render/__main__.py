@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from sizewell.preview.records import Preview
+from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.versions import content
 
 FORMS = ("markdown", "terminal", "html", "focus")
 
@@ -26,7 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"write the {form} form there")
     args = parser.parse_args(arguments)
     try:
-        preview = Preview.model_validate_json(args.preview.read_text(encoding="utf-8"))
+        text = args.preview.read_text(encoding="utf-8")
+        content("preview", json.loads(text), str(args.preview))
+        preview = Preview.model_validate_json(text)
+    except ConfigError as error:
+        print(f"sizewell: {error}", file=sys.stderr)
+        return 64
     except (OSError, UnicodeDecodeError) as error:
         print(f"sizewell: {args.preview}: cannot be read: {error}", file=sys.stderr)
         return 64

@@ -42,17 +42,21 @@ def render(preview: records.Preview) -> str:
     parts += [
         f'<p class="soft">{escape(provenance_in_words(preview.provenance).replace(chr(92), ""), quote=False)}</p>',
     ]
-    return framed(f"Cost preview: {title}", parts, tab=f"Cost preview: {text.shorten(names, 80)}")
+    tab = f"Cost preview: {text.shorten(names, 80)}"
+    return framed(f"Cost preview: {title}", parts, tab=tab, schema=preview.schema_id)
 
 
-def framed(heading: str, parts: Sequence[str], *, tab: str = "", css: str = "") -> str:
-    """A page of ready HTML under a heading, with the style of all pages and the caller's own; `tab` is its title."""
+def framed(heading: str, parts: Sequence[str], *, tab: str = "", css: str = "", schema: str = "") -> str:
+    """A page of ready HTML under a heading, with the style of all pages and the caller's own; `tab` is its title,
+    `schema` the version of the record that it shows.
+    """
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     return "\n".join(
         [
             "<!DOCTYPE html>",
             '<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            *([f'<meta name="sizewell-schema" content="{schema}">'] if schema else []),
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
             f"<title>{escape(tab or heading)}</title>",
             f"<style>\n{style}{css}</style></head><body><main>",

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Price, Priced
+from sizewell.sizing.versions import content
 
 OWN_RATE: Final = "own rate"  # the source of a price that a team states itself
 
@@ -131,6 +132,7 @@ def read_discounts(path: Path) -> Discounts:
 def parse_discounts(data: Any, origin: str = "discounts", lines: Mapping[str, int] | None = None) -> Discounts:
     """Discounts of what a YAML file says; `lines` has the line of each entry, as "rates[0]"."""
     faults: list[Fault] = []
+    data = content("rates", data, origin)
     if not isinstance(data, Mapping):
         raise ConfigError([Fault(path="", found=data, allowed="a mapping with rates, commitments")], subject=origin)
     faults.extend(

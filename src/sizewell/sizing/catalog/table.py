@@ -13,8 +13,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.versions import refusal
 
 SOURCES = ("key", "source")
+VERSIONED = "# schema:"  # the first line of a table that says its version
 
 Record = TypeVar("Record")
 
@@ -173,6 +175,12 @@ def read_sources(name: str, text: str, faults: list[Fault]) -> dict[str, str]:
 def lines(name: str, text: str, columns: tuple[str, ...], faults: list[Fault]) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(text.splitlines())
     header = next(reader, [])
+    if header and header[0].startswith(VERSIONED):
+        wrong, fix = refusal("catalog", header[0].removeprefix(VERSIONED).strip())
+        if wrong:
+            faults.append(Fault(path=f"{name} row 1: schema", message=wrong, fix=fix))
+            return
+        header = next(reader, [])
     if tuple(header) != columns:
         missing = [column for column in columns if column not in header]
         extra = [column for column in header if column not in columns]

@@ -25,6 +25,7 @@ from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.spec.fields import Bytes, Count, PerSecond, Seconds, Share
 from sizewell.sizing.spec.model import Place, Section, Word, place_form
 from sizewell.sizing.units import gib, short_duration
+from sizewell.sizing.versions import content
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -84,7 +85,7 @@ def read_observed(path: str | Path, catalog: Catalog) -> Observed:
     from sizewell.sizing.spec.faults import fault_of
     from sizewell.sizing.spec.text import load_mapping, read_text
 
-    raw = load_mapping(read_text(Path(path)), str(path))
+    raw = content("observed", load_mapping(read_text(Path(path)), str(path)), str(path))
     try:
         observed = Observed.model_validate(raw)
     except ValidationError as error:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sizewell.sizing.errors import DecisionError
 from sizewell.sizing.files import write_whole
 from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
-from sizewell.sizing.records.versions import refusal
+from sizewell.sizing.versions import refusal
 
 SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.records.versions import refusal
 from sizewell.sizing.spec.checks import contradictions
 from sizewell.sizing.spec.model import WorkloadSpec, model_form
 from sizewell.sizing.spec.precision import published_weights
 from sizewell.sizing.spec.text import load_mapping, read_text
+from sizewell.sizing.versions import refusal
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog

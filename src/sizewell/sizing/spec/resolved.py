@@ -9,6 +9,7 @@ from typing import Any, Final
 from sizewell.sizing import units
 from sizewell.sizing.spec.model import Dimensions, Place, Resources, Section, WorkloadSpec
 from sizewell.sizing.spec.schedule import WeeklySchedule
+from sizewell.sizing.versions import schema_of
 
 SHARES: Final = ("utilization", "min_gpu_utilization")
 KIND_REASONS: Final = {
@@ -31,7 +32,7 @@ def as_yaml(spec: WorkloadSpec) -> str:
     """The resolved spec as YAML, each default with its reason in a comment."""
     import yaml
 
-    lines: list[str] = []
+    lines = [f"schema: {schema_of('spec')}"]
     open_sections: tuple[str, ...] = ()
     for path, row in resolved(spec).items():
         *parents, key = path.split(".")

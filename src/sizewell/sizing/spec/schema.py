@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sizewell.sizing.records.versions import schema_of
 from sizewell.sizing.spec.docs import sentence
 from sizewell.sizing.spec.model import WorkloadSpec
 from sizewell.sizing.spec.software import SOFTWARE
 from sizewell.sizing.units import show_duration, show_share
+from sizewell.sizing.versions import schema_of
 
 
 def schema() -> dict[str, Any]:

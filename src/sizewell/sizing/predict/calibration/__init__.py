@@ -15,6 +15,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
+from sizewell.sizing.versions import content
+
 _trial: ContextVar[Mapping[str, Mapping[str, float]]] = ContextVar(
     "sizewell_trial_constants", default=MappingProxyType({})
 )
@@ -22,14 +24,13 @@ _trial: ContextVar[Mapping[str, Mapping[str, float]]] = ContextVar(
 
 @lru_cache(maxsize=8)
 def table(name: str) -> Mapping[str, Any]:
-    """The whole file `name`.json: schema, fit date, constants, bands.
+    """The whole file `name`.json: fit date, constants, bands; ConfigError where it is of a version that is not read.
 
-    >>> table("training")["schema"]
-    'sizewell.calibration/1'
+    >>> sorted(table("memory"))
+    ['about', 'bands', 'constants', 'fitted']
     """
     text = files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
-    data: dict[str, Any] = json.loads(text)
-    return MappingProxyType(data)
+    return MappingProxyType(content("calibration", json.loads(text), f"{name}.json"))
 
 
 def values(name: str) -> Mapping[str, float]:

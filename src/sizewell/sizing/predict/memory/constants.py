@@ -6,7 +6,6 @@ and writes the file.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from sizewell.sizing.predict.calibration import table
 
 PATH = Path(__file__).parent.parent / "calibration" / "memory.json"
 
@@ -33,7 +34,7 @@ class Constants:
 
 @cache
 def _fitted() -> Constants:
-    return parse(json.loads(PATH.read_text(encoding="utf-8")))
+    return parse(table("memory"))
 
 
 def parse(document: Mapping[str, Any]) -> Constants:

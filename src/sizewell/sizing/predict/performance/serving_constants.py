@@ -6,13 +6,14 @@ reaches, what a collective costs on a kind of link, what an engine spends per st
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from sizewell.sizing.predict.calibration import table
 
 FILE = Path(__file__).parent.parent / "calibration" / "serving.json"
 
@@ -73,7 +74,7 @@ def constants() -> Constants:
 
 @lru_cache(maxsize=1)
 def _shipped() -> Constants:
-    return from_json(json.loads(FILE.read_text(encoding="utf-8")))
+    return from_json(table("serving"))
 
 
 _trial: list[Constants] = []

@@ -1,27 +1,40 @@
 """Which versions of its records this release writes and reads: each carries `schema: sizewell.<record>/N`.
 
 An older version is read, or refused with the way out; one file of each version is kept under `tests/records/versions/`.
-A file without a version is of the time before there were any, which is version 0.
+A file without a version is of the time before there were any, which is version 0. In a table of a project's `catalog/`,
+which is CSV, the version stands in the first line: `# schema: sizewell.catalog/1`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
+
+from sizewell.sizing.errors import ConfigError, Fault
 
 WRITTEN: Final[Mapping[str, int]] = {
-    "calibration": 1,
+    "calibration": 1,  # fitted constants: training, serving and memory
+    "catalog": 1,  # tables of a project's own
     "checkpoint": 1,
     "decision": 1,
+    "guardrails": 1,
+    "observed": 1,  # a measurement, for `size --observed`
+    "policy": 1,  # configuration of the rules, waivers among it
     "preview": 1,
+    "rates": 1,
     "registration": 1,
     "spec": 1,
-    "teardown": 1,
+    "teardown": 1,  # stacks/config/teardown.yaml
+    "teardown-plan": 1,
+    "teardown-record": 1,  # of its journal
     "timeline": 1,
+    "usage": 1,
 }
-OLDEST_READ: Final[Mapping[str, int]] = {**WRITTEN, "registration": 0, "spec": 0}  # both had no version at first
-_SCHEMA: Final = re.compile(r"sizewell\.([a-z]+)/(\d+)")
+# Those that had no version at first.
+UNVERSIONED: Final = ("catalog", "guardrails", "observed", "policy", "rates", "registration", "spec", "usage")
+OLDEST_READ: Final[Mapping[str, int]] = {**WRITTEN, **dict.fromkeys(UNVERSIONED, 0)}
+_SCHEMA: Final = re.compile(r"sizewell\.([a-z-]+)/(\d+)")
 
 
 def schema_of(record: str) -> str:
@@ -54,3 +67,17 @@ def refusal(record: str, stated: object) -> tuple[str, str]:
         what = f"is {stated!r}" if stated else "is missing"
         return f"{what}; {reads}", "write it anew with this release"
     return "", ""
+
+
+def content(record: str, data: Any, subject: str) -> Any:
+    """What a file holds, without its `schema`; ConfigError, with the way out, where its version is not read.
+
+    >>> content("usage", {"schema": "sizewell.usage/1", "usage": []}, "usage.yaml")
+    {'usage': []}
+    """
+    if not isinstance(data, Mapping):
+        return data
+    wrong, fix = refusal(record, data.get("schema"))
+    if wrong:
+        raise ConfigError([Fault(path="schema", message=wrong, fix=fix)], subject=subject)
+    return {key: value for key, value in data.items() if key != "schema"}
