@@ -110,9 +110,9 @@ def must_be_own(data: Any, *, project: str, at: datetime, hours_max: float) -> d
     """(stack, pool) -> action of what a plan takes away. UsageError where it is no plan, changed, of another project,
     or too old.
     """
-    content("teardown-plan", data, "the plan")
-    if not isinstance(data, Mapping):
+    if not isinstance(data, Mapping) or not str(data.get("schema")).startswith(SCHEMA.rpartition("/")[0]):
         raise UsageError(f"the plan is no {SCHEMA}\n  fix: sizewell teardown plan --json > plan.json")
+    content("teardown-plan", data, "the plan")
     body = {key: value for key, value in data.items() if key != "sha256"}
     if data.get("sha256") != _seal(body):
         raise UsageError("the plan was changed after it was made: its sha256 does not match\n  fix: plan again")
