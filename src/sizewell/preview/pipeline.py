@@ -180,7 +180,18 @@ def _check(request: Request) -> None:
 
 def _heads(request: Request) -> dict[str, _Head]:
     if request.plan_files:
-        return dict(_from_file(path) for path in request.plan_files)
+        heads = {}
+        for path in request.plan_files:
+            stack, head = _from_file(path)
+            if request.stacks and stack not in request.stacks:
+                raise UsageError(
+                    f"--plan {path}: it is of the stack {stack}, not of {', '.join(request.stacks)}\n"
+                    f"  fix: write it with `pulumi preview -s {request.stacks[0]} --json --show-sames`, or name {stack}"
+                )
+            if stack in heads:
+                raise UsageError(f"--plan {path}: a file before it is of the stack {stack} as well\n  fix: give one")
+            heads[stack] = head
+        return heads
     names = request.stacks or stacks_of(request.root)
     if not names:
         raise UsageError(f"{request.root}: no stacks here\n  fix: name one, or add stacks/config/Pulumi.STACK.yaml")

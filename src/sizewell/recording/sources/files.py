@@ -18,6 +18,8 @@ _REPLACING: Final = {"replace", "create-replacement", "delete-replaced", "import
 _STANDS: Final = _REPLACING - {
     "delete-replaced"
 }  # what such a step replaces stands now, although it is marked as going
+_OPERATIONS: Final = _REPLACING | _BEFORE_ONLY | {"same", "create", "update", "read", "refresh", "import"}
+_VERSIONS: Final = range(1, 5)  # of `pulumi stack export`: the engine writes 3, or 4 where it uses newer features
 _ENGINES_OWN: Final = ("__defaults", "__internal", "__meta")
 _STACK: Final = "pulumi:pulumi:Stack"
 _PROVIDER: Final = "pulumi:providers:"
@@ -76,6 +78,8 @@ def read_preview(path: Path) -> PreviewFile:
                 config = {name: str(value) for name, value in (stream.value() or {}).items()}
             elif key == "changeSummary":
                 summary = stream.value() or {}
+            elif key == "diagnostics":
+                _must_have_worked(stream.value(), path)
             elif key == "steps":  # null: nothing to do and nothing listed
                 found = stream.value() is None
             else:
@@ -113,7 +117,9 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     with _opened(path) as stream:
         for key in stream.members():
             if key != "deployment" or stream.peek() != "{":
-                stream.value()
+                value = stream.value()
+                if key == "version" and value not in _VERSIONS:
+                    raise _newer(path, f"an export of version {value}")
                 continue
             found = True
             for inner in stream.members():
@@ -229,10 +235,23 @@ def _recorded(state: Mapping[str, Any]) -> RecordedResource:
 def _step(step: Any, path: Path) -> tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]:
     if not isinstance(step, dict) or not isinstance(step.get("op"), str):
         raise _foreign(path, "a step has no `op`")
+    if step["op"] not in _OPERATIONS:
+        raise _newer(path, f"a step is of the kind {step['op']!r}")
     for side in ("oldState", "newState"):
         if step.get(side) is not None:
             _check_state(step[side], path)
     return step["op"], step.get("oldState"), step.get("newState")
+
+
+def _must_have_worked(diagnostics: Any, path: Path) -> None:
+    """The engine writes what it has when a program fails; half a plan would look like savings."""
+    errors = [each for each in diagnostics or () if isinstance(each, dict) and each.get("severity") == "error"]
+    if errors:
+        lines = [line for line in str(errors[0].get("message", "")).splitlines() if line.strip()]
+        raise UsageError(
+            f"{path}: the preview that wrote it failed: {lines[0].strip()[:200] if lines else 'no reason given'}\n"
+            "  fix: make `pulumi preview` pass, and write the file again"
+        )
 
 
 def _check_state(state: Any, path: Path) -> None:
@@ -266,6 +285,13 @@ def _opened(path: Path) -> Iterator[JsonStream]:
 
 
 _HOW = "`pulumi preview --json --show-sames > FILE` or `pulumi stack export > FILE`"
+
+
+def _newer(path: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{path}: of a version of Pulumi that this release does not know: {why}\n"
+        "  fix: update Sizewell, or write the file with the Pulumi that the project is built with"
+    )
 
 
 def _foreign(path: Path, why: str) -> UsageError:
