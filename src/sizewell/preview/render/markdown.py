@@ -15,7 +15,7 @@ from sizewell.preview.render.folds import folds_of, provenance_alone
 
 LIMIT = 65_536  # characters of a comment on GitHub
 MARKER = "<!-- sizewell:stack"
-MOST_ROWS = 12  # of changes of the judge, before they are counted
+MOST_ROWS = 12  # of one kind of alarm on the first screen, before they are counted
 
 
 def render(preview: records.Preview, *, limit: int = LIMIT) -> str:
@@ -25,15 +25,20 @@ def render(preview: records.Preview, *, limit: int = LIMIT) -> str:
     folds = [fold for stack in loud for fold in folds_of(preview, stack, many=many, last=stack is loud[-1])]
     folds = folds or [provenance_alone(preview)]
     rows = max((len(text.merged(stack.rows)) for stack in preview.stacks), default=0)
-    kept = len(folds)
-    while True:
-        comment = _comment(preview, folds[:kept], len(folds) - kept, rows)
-        if len(comment) <= limit or (kept == 0 and rows == 0):
-            return comment
-        if kept:
-            kept -= 1
-        else:
-            rows = rows * 2 // 3
+    whole = _comment(preview, folds, 0, rows)
+    if len(whole) <= limit:
+        return whole
+    # findings of every stack before anything else of one
+    folds = sorted(folds, key=lambda fold: "<b>Policies</b>" not in fold.partition("\n")[0])
+    least = _comment(preview, [], len(folds), rows)
+    while len(least) > limit and rows:
+        rows = rows * 2 // 3
+        least = _comment(preview, [], len(folds), rows)
+    room, kept = limit - len(least), 0
+    while kept < len(folds) and room >= len(folds[kept]) + 2:  # a fold, and the line between two
+        room -= len(folds[kept]) + 2
+        kept += 1
+    return _comment(preview, folds[:kept], len(folds) - kept, rows)
 
 
 def _comment(preview: records.Preview, folds: list[str], dropped: int, rows: int) -> str:
@@ -68,37 +73,56 @@ def _title(preview: records.Preview) -> str:
 
 
 def _headlines(preview: records.Preview) -> Iterator[str]:
-    for stack in preview.stacks:
-        for need in stack.needs:
-            if need.data and need.kind in ("destroys", "replaces"):
-                yield f"**{text.peril(need)}**: {code(stack.stack)} {code(need.component)} {words(need.brief)}  "
+    destroyed = [
+        f"**{text.peril(need)}**: {code(stack.stack)} {code(need.component)} {words(need.brief)}  "
+        for stack in preview.stacks
+        for need in stack.needs
+        if need.data and need.kind in ("destroys", "replaces")
+    ]
+    yield from _some(destroyed, f"**Data**: {len(destroyed)} losses in all, each among the decisions below  ")
     failed = [stack for stack in preview.stacks if stack.failed]
-    for stack in failed:
-        yield f"**No figure for {code(stack.stack)}**: {words(stack.failed)}  "
+    told = [f"**No figure for {code(stack.stack)}**: {words(stack.failed)}  " for stack in failed]
+    yield from _some(told, f"**No figure** for {len(failed)} stacks in all  ")
     if len(failed) == len(preview.stacks):
         return
     yield f"**{text.headline(preview)}**  "
     sentence = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if sentence:
         yield f"{sentence[0].upper()}{sentence[1:]}  "
-    for stack in preview.stacks:
-        if stack.base_failed:
-            yield f"No figure before the change for {code(stack.stack)}: {words(stack.base_failed)}  "
-        for finding in text.grouped(list(stack.policies.failed)) if stack.policies else ():
-            where = f" · {code(finding.component)}" if finding.component else ""
-            yield f"**Policy failed**: {code(finding.policy)}{where}: {words(finding.message)}  "
-    for rail in text.broken(preview.guardrails):
-        yield f"**Over the limit**: {words(rail)}  "
-    for line in preview.judge[:MOST_ROWS]:
-        yield f"**The judge changes**: {words(line)}  "
-    if len(preview.judge) > MOST_ROWS:
-        yield f"**The judge changes** in {len(preview.judge) - MOST_ROWS} more ways  "
-    for line in preview.decisions:
-        yield f"**Decision out of date**: {words(line)}  "
-    old = text.old_prices(preview)
-    yield _counts(preview) + ("  " if old else "")
-    if old:
-        yield words(old)
+    uncompared = [
+        f"No figure before the change for {code(stack.stack)}: {words(stack.base_failed)}  "
+        for stack in preview.stacks
+        if stack.base_failed
+    ]
+    yield from _some(uncompared, f"No figure before the change for {len(uncompared)} stacks in all  ")
+    findings = [
+        f"**Policy failed**: {code(finding.policy)}{f' · {code(finding.component)}' if finding.component else ''}:"
+        f" {words(finding.message)}  "
+        for stack in preview.stacks
+        if stack.policies
+        for finding in text.grouped(list(stack.policies.failed))
+    ]
+    stacks = sum(bool(stack.policies and stack.policies.failed) for stack in preview.stacks)
+    yield from _some(
+        findings, f"**Policy failed**: {len(findings)} findings in {text.plural(stacks, 'stack')}, folded below  "
+    )
+    rails = [f"**Over the limit**: {words(rail)}  " for rail in text.broken(preview.guardrails)]
+    yield from _some(rails, f"**Over the limit**: {len(rails)} limits in all  ")
+    judge = [f"**The judge changes**: {words(line)}  " for line in preview.judge]
+    yield from _some(judge, f"**The judge changes**: {len(judge)} changes in all  ")
+    old = [f"**Decision out of date**: {words(line)}  " for line in preview.decisions]
+    yield from _some(old, f"**Decision out of date**: {len(old)} in all  ")
+    prices = text.old_prices(preview)
+    yield _counts(preview) + ("  " if prices else "")
+    if prices:
+        yield words(prices)
+
+
+def _some(lines: list[str], all_of_them: str) -> Iterator[str]:
+    """The first lines, and how many there are where that is not all."""
+    yield from lines[:MOST_ROWS]
+    if len(lines) > MOST_ROWS:
+        yield all_of_them
 
 
 def _counts(preview: records.Preview) -> str:
