@@ -147,8 +147,7 @@ def _stacks(preview: records.Preview) -> Iterator[str]:
 
 def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
     yield "<section>"
-    if many:
-        yield f"<h2>{escape(stack.stack)}</h2>"
+    yield f"<h2{'' if many else ' class=hidden'}>{escape(stack.stack)}</h2>"
     if stack.after is None:
         yield f"<p>No figure: {escape(stack.failed)}</p></section>"
         return
@@ -170,7 +169,8 @@ def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
             for row in text.merged(stack.rows)
         ]  # fmt: skip
         yield "<h3>Components</h3>"
-        yield _table("", ["Component", "", "What", "How priced", "USD per month"], rows, right=1, narrow=True)
+        heads = ["Component", "State", "What", "How priced", "USD per month"]
+        yield _table("", heads, rows, right=1, narrow=True, label=f"Components of {stack.stack}")
     if stack.unchanged.components:
         cost = text.usd(stack.unchanged.usd_per_month.expected) + (" + ?" if stack.unchanged.unpriced else "")
         yield f'<p class="soft">{text.plural(stack.unchanged.components, "component")} unchanged, {cost} per month</p>'
@@ -238,7 +238,8 @@ def _folds(stack: records.Stack) -> Iterator[str]:
         ]
         alone = f'<p class="soft">{EACH_ALONE}</p>' if any(not choice.chosen for choice in stack.choices) else ""
         heads = ["Choice", "Workload", "Where", "Why not", "USD per month", "USD per run"]
-        yield _fold("Why this hardware", [_table("", heads, rows, right=2, narrow=True), alone, *_evidence(stack)])
+        table = _table("", heads, rows, right=2, narrow=True, label=f"Choices of {stack.stack}")
+        yield _fold("Why this hardware", [table, alone, *_evidence(stack)])
     if stack.guarded:
         rows = [
             [
@@ -253,7 +254,8 @@ def _folds(stack: records.Stack) -> Iterator[str]:
             for end in stack.ends
         ]
         until = f"<ul>{''.join(ends)}</ul>" if ends else ""
-        yield _fold("Idle guard", [_table("", heads, rows, right=1, narrow=True), until])
+        table = _table("", heads, rows, right=1, narrow=True, label=f"Idle guards of {stack.stack}")
+        yield _fold("Idle guard", [table, until])
     if stack.capacity:
         notes = [f"<li><code>{escape(n.component)}</code> {escape(n.text)}</li>" for n in stack.capacity]
         yield _fold("Capacity", [f"<ul>{''.join(notes)}</ul>"])
@@ -294,9 +296,17 @@ def _fold(title: str, parts: Sequence[str]) -> str:
 
 
 def _table(
-    caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: int, narrow: bool = False
+    caption: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: int,
+    narrow: bool = False,
+    label: str = "",
 ) -> str:
-    """A table whose last `right` columns hold figures; `narrow`: rows become blocks on a phone."""
+    """A table whose last `right` columns hold figures; `narrow`: rows become blocks on a phone. `label` names it for
+    whoever cannot see where it stands.
+    """
     first_right = len(heads) - right
     head = "".join(
         f'<th scope="col"{" class=n" if i >= first_right else ""}>{escape(name)}</th>' for i, name in enumerate(heads)
@@ -309,9 +319,9 @@ def _table(
             cells.append(f'<td{css} data-label="{escape(heads[i] or "State")}">{escape(cell)}</td>')
         body.append(f"<tr>{''.join(cells)}</tr>")
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    label = escape(caption or heads[0])
+    named = escape(label or caption or heads[0])
     css = ' class="stack"' if narrow else ""
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table{css}>{title}'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{named}"><table{css}>{title}'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
