@@ -200,10 +200,9 @@ class Gatherer:
             notices_s=notices,
         )
         verdict, verdicts = decide(facts, limits, at)
-        if parts.resources == 0:
-            verdict = replace(
-                verdict, action="keep", clause="nothing", reason="its state has no resources", next_step=""
-            )
+        if parts.going == 0:  # destroyed, or never built: a second destroy would do nothing again and again
+            left = f"only {len(parts.protected)} protected resources stand" if parts.protected else "nothing stands"
+            verdict = replace(verdict, action="keep", clause="nothing", reason=left, next_step="", next_at=None)
         return LookedStack(
             name=name,
             parts=parts,

@@ -106,7 +106,7 @@ class StackParts:
     stateful: tuple[tuple[str, StateResource], ...]  # what would go with a destroy and holds data, and what it is
     protected: tuple[StateResource, ...]
     pending: tuple[str, ...]  # URNs of operations that an update began and did not end
-    resources: int
+    going: int  # resources that a destroy would take
 
 
 def stack_parts(state: State, stack: str) -> StackParts:
@@ -139,7 +139,10 @@ def stack_parts(state: State, stack: str) -> StackParts:
         stateful=tuple(_stateful(state)),
         protected=tuple(resource for resource in state.resources if resource.protect and resource.custom),
         pending=tuple(operation.resource.urn for operation in state.pending_operations),
-        resources=sum(resource.custom and not resource.type.startswith("pulumi:") for resource in state.resources),
+        going=sum(
+            resource.custom and not resource.protect and not resource.type.startswith("pulumi:")
+            for resource in state.resources
+        ),
     )
 
 
