@@ -30,10 +30,12 @@ def manifests(of: Setting) -> list[Manifest]:
     replicas, devices = _replicas(of)
     pod = pods.template(
         of,
+        pods.Container(
+            command=command(of),
+            env={"SIZEWELL_PIECES": str(pieces(of)), "VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm"},
+            files=name,
+        ),
         devices=devices,
-        command=command(of),
-        env={"SIZEWELL_PIECES": str(pieces(of)), "VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm"},
-        files=name,
     )
     return [*objects, jobset(of, pod, pods=replicas, deadline_s=deadline_s(of), pieces=pieces(of))]
 

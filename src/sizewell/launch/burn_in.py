@@ -72,12 +72,14 @@ def all_reduce(of: Setting) -> list[Manifest]:
     line = [f"{pods.SCRIPTS}/all_reduce_jax.py"] if tpu else line
     pod = pods.template(
         of,
+        pods.Container(
+            command=["python3", *line, *words],
+            fixed=True,
+            env=env,
+            files=name,
+            ports={"rendezvous": PORT} if several else {},
+        ),
         devices=of.machine.devices,
-        command=["python3", *line, *words],
-        own_command=False,
-        env=env,
-        files=name,
-        ports={"rendezvous": PORT} if several else None,
         annotations=packed(of.target) if several else None,
         grace=30,
     )
@@ -95,10 +97,8 @@ def reads(of: Setting) -> list[Manifest]:
         line = ["python3", f"{pods.SCRIPTS}/read_files.py", "--folder", path, "--least", f"{least:.4g}"]
         pod = pods.template(
             alone,
+            pods.Container(command=line, fixed=True, files=pods.scripts_name(alone.name, mine)),
             devices=alone.machine.devices,  # a machine to each
-            command=line,
-            own_command=False,
-            files=pods.scripts_name(alone.name, mine),
             grace=30,
         )
         test = jobset(alone, pod, pods=alone.nodes, deadline_s=1800, keep_s=3600)
@@ -125,10 +125,12 @@ def load_test(of: Setting) -> list[Manifest]:
         words += [flag, f"{most:g}"] if most else []
     pod = pods.template(
         of,
+        pods.Container(
+            command=["python3", f"{pods.SCRIPTS}/load_test.py", *words],
+            fixed=True,
+            files=pods.scripts_name(of.name, mine),
+        ),
         devices=0,
-        command=["python3", f"{pods.SCRIPTS}/load_test.py", *words],
-        own_command=False,
-        files=pods.scripts_name(of.name, mine),
         grace=30,
     )
     spec = pod["spec"]

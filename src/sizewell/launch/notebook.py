@@ -56,11 +56,13 @@ def stateful_set(of: Setting, scripts: str, *, disk_gib: int) -> Manifest:
     """One pod and its disk; `scripts` names the ConfigMap."""
     pod = pods.template(
         of,
+        pods.Container(
+            command=["python3", f"{pods.SCRIPTS}/{SCRIPT}", *(of.run.command or jupyter_command(of))],
+            fixed=True,
+            env={"STATEFUL_SET": of.name, "NAMESPACE": of.run.namespace},
+            files=scripts,
+        ),
         devices=of.machine.devices,
-        command=["python3", f"{pods.SCRIPTS}/{SCRIPT}", *(of.run.command or jupyter_command(of))],
-        own_command=False,
-        env={"STATEFUL_SET": of.name, "NAMESPACE": of.run.namespace},
-        files=scripts,
         restart="Always",
         grace=60,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sizewell.launch import gpudirect
@@ -137,66 +138,66 @@ def network_env(machine: Machine, target: Target, *, several: bool) -> dict[str,
     return variables
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """What runs in a pod's one container, where the run names no command of its own."""
+
+    command: Sequence[str]
+    env: Mapping[str, Any] = field(default_factory=dict)  # values are text or a `valueFrom`
+    files: str = ""  # the ConfigMap of scripts
+    ports: Mapping[str, int] = field(default_factory=dict)
+    probes: Mapping[str, Any] = field(default_factory=dict)
+    fixed: bool = False  # the command holds even where the run names one
+    name: str = "main"
+
+
 def template(
     of: Setting,
+    runs: Container,
     *,
     devices: int,
-    command: Sequence[str],
-    env: Mapping[str, Any] | None = None,
-    files: str = "",
-    ports: Mapping[str, int] | None = None,
-    probes: Mapping[str, Any] | None = None,
     annotations: Mapping[str, str] | None = None,
     grace: int = 0,
     restart: str = "Never",
-    own_command: bool = True,
-    main: str = "main",
-    writable: Mapping[str, int] | None = None,
 ) -> Manifest:
-    """A pod template: `env` values are text or a `valueFrom`, `files` names the ConfigMap of scripts.
-
-    The run's command takes the place of `command` where `own_command`; `writable` are folders with their most bytes,
-    beside /tmp, the home and the cache.
-    """
+    """A pod template with `devices` of its machine's accelerators; `grace`: seconds to end."""
     run, target, machine = of.run, of.target, of.machine
     _, memory = share(machine, max(1, devices))
     rdma = bool(target.rdma[0]) and devices == machine.devices
     fabric = target.fabric if devices == machine.devices and of.nodes > 1 else ""
     pod_security, container_security = security(run, target, rdma=rdma)
-    folders = {"tmp": ("/tmp", 0), "home": (HOME, 0), "cache": (CACHE, 0)}  # noqa: S108  (a pod's own)
-    folders |= {f"data-{number}": pair for number, pair in enumerate((writable or {}).items())}
+    folders = {"tmp": "/tmp", "home": HOME, "cache": CACHE}  # noqa: S108  (a pod's own)
     volumes: list[Manifest] = [
         {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{memory // 4 // MIB}Mi"}}
     ]
-    volumes += [
-        {"name": key, "emptyDir": {"sizeLimit": f"{-(-most // MIB)}Mi"} if most else {}}
-        for key, (_, most) in folders.items()
-    ]
+    volumes += [{"name": key, "emptyDir": {}} for key in folders]
     mounts: list[Manifest] = [{"name": "shm", "mountPath": "/dev/shm"}]  # noqa: S108
-    mounts += [{"name": key, "mountPath": path} for key, (path, _) in folders.items()]
+    mounts += [{"name": key, "mountPath": path} for key, path in folders.items()]
     for claim, path in run.claims:
         volumes.append({"name": f"claim-{claim}"[:63], "persistentVolumeClaim": {"claimName": claim}})
         mounts.append({"name": f"claim-{claim}"[:63], "mountPath": path})
-    if files:
-        volumes.append({"name": "scripts", "configMap": {"name": files, "defaultMode": 0o555}})
+    if runs.files:
+        volumes.append({"name": "scripts", "configMap": {"name": runs.files, "defaultMode": 0o555}})
         mounts.append({"name": "scripts", "mountPath": SCRIPTS, "readOnly": True})
-    variables: dict[str, Any] = {**HOUSE, **(env or {}), **dict(run.env)}
+    variables: dict[str, Any] = {**HOUSE, **runs.env, **dict(run.env)}
     container: Manifest = {
-        "name": main,
+        "name": runs.name,
         "image": run.image,
         "imagePullPolicy": "IfNotPresent",
-        "command": gpudirect.profiled(fabric, (run.command if own_command else ()) or command),
+        "command": gpudirect.profiled(fabric, (() if runs.fixed else run.command) or runs.command),
         **({"args": list(run.args)} if run.args else {}),
         "env": [{"name": key, **_value(value)} for key, value in variables.items()],
         "resources": resources(machine, target, devices),
         "securityContext": container_security,
         "volumeMounts": mounts,
-        **dict(probes or {}),
+        **runs.probes,
     }
     if run.secrets:
         container["envFrom"] = [{"secretRef": {"name": secret}} for secret in run.secrets]
-    if ports:
-        container["ports"] = [{"name": key, "containerPort": port, "protocol": "TCP"} for key, port in ports.items()]
+    if runs.ports:
+        container["ports"] = [
+            {"name": key, "containerPort": port, "protocol": "TCP"} for key, port in runs.ports.items()
+        ]
     spec: Manifest = {
         "serviceAccountName": target.account,
         "automountServiceAccountToken": False,

@@ -42,12 +42,12 @@ def job(of: Setting, scripts: str) -> Manifest:
     if of.nodes > 1:
         line = gpudirect.profiled(of.target.fabric, line)
     worker = pods.template(
-        of, devices=of.machine.devices, command=[], own_command=False, env=env, files=scripts, restart="Always"
+        of, pods.Container(command=[], fixed=True, env=env, files=scripts), devices=of.machine.devices, restart="Always"
     )
     head = pods.template(
-        of, devices=0, command=[], own_command=False, env={}, files=scripts, ports=PORTS, restart="Always", main="head"
+        of, pods.Container(command=[], fixed=True, files=scripts, ports=PORTS, name="head"), devices=0, restart="Always"
     )
-    submitter = pods.template(of, devices=0, command=[], own_command=False, main="ray-job-submitter")
+    submitter = pods.template(of, pods.Container(command=[], fixed=True, name="ray-job-submitter"), devices=0)
     for pod in (head, submitter):  # neither needs an accelerator's machine
         pod["spec"]["nodeSelector"], pod["spec"]["tolerations"] = {}, []
         small = HEAD if pod is head else SUBMITTER

@@ -303,15 +303,17 @@ def _pod(
     variables |= {name: value.format(cache=pods.CACHE) for name, value in engine.env.items()}
     return pods.template(
         of,
+        pods.Container(
+            command=command,
+            env=variables,
+            ports={"http": PORT} if answers else {},
+            probes=_probes(of, engine.ready) if answers else {},
+            name=main,
+        ),
         devices=devices,
-        command=command,
-        env=variables,
-        ports={"http": PORT} if answers else None,
-        probes=_probes(of, engine.ready) if answers else None,
         grace=_drain_s(of),
         restart="Always",
         annotations={**(packed(of.target) if several else {}), **(_scraped(engine) if answers else {})},
-        main=main,
     )
 
 

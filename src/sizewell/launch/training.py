@@ -37,11 +37,8 @@ def job(of: Setting, scripts: str) -> Manifest:
     env |= between_slices(of)
     pod = pods.template(
         of,
+        pods.Container(command=command(of), env=env, files=scripts, ports={"rendezvous": PORT} if several else {}),
         devices=of.machine.devices,
-        command=command(of),
-        env=env,
-        files=scripts,
-        ports={"rendezvous": PORT} if several else None,
         annotations=packed(of.target) if several else None,
     )
     return jobset(of, pod, pods=of.nodes, deadline_s=deadline_s(of))
