@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sizewell.sizing.catalog.engine import Engine
+from sizewell.sizing.catalog.engine import Engine, _table, numbers
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 
 ROOT = Path(__file__).parents[2]
@@ -64,10 +64,39 @@ def test_an_engine_is_sound(engine: Engine) -> None:
     assert engine.in_flight.format('pod="x"').count('{pod="x"}') >= 1
     assert {"model", "port"} <= set(engine.flags)
     assert not engine.at_load or "quantization" in engine.flags
-    for flag in engine.flags.values():
-        assert not (flag.since or flag.until) or flag.source, flag.name
     assert engine.source
     assert engine.checked
+
+
+@pytest.mark.parametrize(
+    "engine", [engine for engine in ENGINES.values() if engine.package], ids=lambda each: each.name
+)
+def test_every_flag_that_we_write_is_in_the_source_of_the_newest_release(engine: Engine) -> None:
+    table = engine.flag_table
+    assert table is not None
+    newest = numbers(table.releases[-1])
+    ours = {flag.name for flag in engine.flags.values() if flag.name}
+    ours |= {word for word in engine.fixed if word.startswith("--")}
+    assert {flag for flag in ours if not table.knows(flag, newest)} == set()
+
+
+def test_the_table_says_what_vllm_said_of_itself() -> None:
+    """`vllm serve --help` of 0.11.0, and the change that brought several machines (github.com/vllm-project/vllm/pull/23691)."""
+    table = ENGINES["vllm"].flag_table
+    assert table is not None
+    assert table.knows("--headless", (0, 11, 0))
+    assert table.knows("--host", (0, 11, 0)), "a field of a class, not a call"
+    assert not table.knows("--nnodes", (0, 11, 0))
+    assert table.knows("--nnodes", (0, 12, 0))
+    assert table.knows("--nnodes", (0, 9, 0)) is None, "nobody has read that release"
+
+
+def test_sglang_s_table_has_what_its_pages_name() -> None:
+    """docs.sglang.ai/advanced_features/server_arguments (from memory), in both ways in which its releases make flags."""
+    table = _table("sglang")
+    for release in ("0.5.5", "0.5.23"):
+        for flag in ("--model-path", "--host", "--port", "--tp-size", "--nnodes", "--node-rank", "--dist-init-addr"):
+            assert table.knows(flag, numbers(release)), (flag, release)
 
 
 def test_another_engine_is_one_file(tmp_path: Path) -> None:

@@ -56,6 +56,41 @@ def test_what_may_run_there_is_taken(case, image):
     assert manifests(with_image(case, image))
 
 
+def with_args(case, image, *words):
+    of = with_image(case, image)
+    return dataclasses.replace(of, run=dataclasses.replace(of.run, args=words))
+
+
+@pytest.mark.parametrize(
+    ("image", "word", "says"),
+    [
+        ("v0.11.0", "--max-num-seq", "did you mean --max-num-seqs?"),
+        ("v0.11.0", "--master-port=29501", "name release 0.11.1 or later"),
+        ("v0.33.0", "--swap-space=4", "name release 0.10.0 to 0.17.1"),
+        ("v0.33.0", "--use_v2_block_manager", "of a release without --use-v2-block-manager"),
+    ],
+)
+def test_an_argument_that_the_release_lacks_is_refused_before_anything_is_submitted(image, word, says):
+    with pytest.raises(ConfigError) as error:
+        manifests(with_args(cases.serve_hours, f"vllm/vllm-openai:{image}", word))
+    assert "run.chat.args" in str(error.value)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("image", "word"),
+    [
+        ("v0.11.0", "--max_num_seqs=8"),  # it reads both spellings
+        ("v0.11.0", "--no-enable-prefix-caching"),
+        ("v0.11.0", "--compilation-config.level=3"),
+        ("v0.5.0", "--use-v2-block-manager"),  # a release that nobody has read
+        ("v0.33.0", "-tp=2"),
+    ],
+)
+def test_an_argument_that_it_may_know_is_taken(image, word):
+    assert manifests(with_args(cases.serve_hours, f"vllm/vllm-openai:{image}", word))
+
+
 def test_a_release_is_read_from_tags_alone():
     assert images.release("vllm/vllm-openai:v0.11.2-cu130") == (0, 11, 2)
     assert images.release("nvcr.io/nvidia/tritonserver:25.10-py3") == (25, 10, 0)

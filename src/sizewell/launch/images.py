@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Final
 
 from sizewell.launch.setting import Setting
-from sizewell.sizing.catalog.engine import Engine
+from sizewell.sizing.catalog.engine import Engine, FlagTable
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import Fault
 
@@ -59,20 +60,38 @@ def faults(of: Setting, *, engine: Engine | None = None, command: Sequence[str] 
     version = release(image)
     if engine is None or own is None or not version or not _is(_repository(image), own):
         return []
-    wrong = []
-    for flag in {flag.name: flag for flag in engine.flags.values() if flag.name and flag.name in command}.values():
-        if flag.since and version < _numbers(flag.since):
-            message, other = f"is of a release without {flag.name}", f"{flag.since} or later"
-        elif flag.until and version > _numbers(flag.until):
-            message, other = f"is of a release that has {flag.name} no more", f"{flag.until} or earlier"
-        else:
-            continue
-        wrong.append(Fault(path=at, message=f"{image} {message} ({flag.source})", fix=f"name release {other}"))
+    return _flags(of, engine, version, command)
+
+
+def _flags(of: Setting, engine: Engine, version: tuple[int, ...], command: Sequence[str]) -> list[Fault]:
+    """Flags of the command, and of the arguments that the run adds to it, which the image's release does not know."""
+    table = engine.flag_table
+    if table is None:
+        return []
+    at, image, wrong = f"run.{of.plan.name}", of.run.image, []
+    for key, words in (("image", command), ("args", of.run.args)):
+        for flag in dict.fromkeys(_flag(word, table) for word in words if word.startswith("--")):
+            if table.knows(flag, version) is not False:
+                continue
+            message = f"{image} is of a release without {flag} ({table.source})"
+            if having := table.having(flag):
+                wrong.append(Fault(path=f"{at}.{key}", message=message, fix=f"name release {having}"))
+                continue
+            close = get_close_matches(flag, [each for each in table.flags if table.knows(each, version)], n=1)
+            way_out = f"did you mean {close[0]}?" if close else "leave it out"
+            wrong.append(Fault(path=f"{at}.{key}", message=message, fix=way_out))
     return wrong
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
+def _flag(word: str, table: FlagTable) -> str:
+    """The flag of a word of a command line, spelled as the table has it.
+
+    An engine reads `--max_num_seqs` as `--max-num-seqs`, a switch's opposite begins with `--no-`, and a dot leads to a
+    key of a flag that takes JSON.
+    """
+    flag = word.partition("=")[0].partition(".")[0].replace("_", "-")
+    opposite = f"--{flag.removeprefix('--no-')}"
+    return opposite if flag.startswith("--no-") and flag not in table.flags and opposite in table.flags else flag
 
 
 def _repository(image: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from typing import Final, Literal
 
 Meaning = Literal[
@@ -33,16 +36,53 @@ MEMORY_SHARE: Final = "0.90"  # of a device's memory that an engine takes, where
 class Flag:
     """How an engine spells one thing that a decision says.
 
-    `values` translates: "fp16" may be "half" there, and a value that maps to "" is left out. Releases are the
-    engine's own versions ("0.11.0").
+    `values` translates: "fp16" may be "half" there, and a value that maps to "" is left out. Which releases know it is
+    said by the engine's `flag_table`.
     """
 
     name: str  # "--tensor-parallel-size"; "" where the value stands alone
     values: Mapping[str, str] = field(default_factory=dict)
     only: tuple[str, ...] = ()  # runtimes of accelerators that know it; (): all
-    since: str = ""  # the first release that has it; "": every release that we know
-    until: str = ""  # the last one; "": the newest
-    source: str = ""  # where since and until come from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagTable:
+    """Which releases of an engine's command know which flags, read from their source by tools/engine_flags.py."""
+
+    releases: tuple[str, ...]  # those that were read, oldest first
+    flags: Mapping[str, tuple[tuple[str, str], ...]]  # the first and last release of each run of releases that know it
+    source: str
+
+    def knows(self, flag: str, release: tuple[int, ...]) -> bool | None:
+        """Whether a release has a flag; None where the release was not read.
+
+        >>> table = FlagTable(releases=("0.9.0", "0.10.0"), flags={"--a": (("0.10.0", "0.10.0"),)}, source="")
+        >>> table.knows("--a", (0, 10, 0)), table.knows("--a", (0, 9, 0)), table.knows("--a", (1, 0, 0))
+        (True, False, None)
+        """
+        if release not in {numbers(each) for each in self.releases}:
+            return None
+        return any(numbers(first) <= release <= numbers(last) for first, last in self.flags.get(flag, ()))
+
+    def having(self, flag: str) -> str:
+        """The releases that have a flag, in words; "" where none does.
+
+        >>> table = FlagTable(releases=("1", "2", "3"), flags={"--a": (("1", "2"),), "--b": (("2", "3"),)}, source="")
+        >>> table.having("--a"), table.having("--b"), table.having("--c")
+        ('1 to 2', '2 or later', '')
+        """
+        newest = self.releases[-1]
+        runs = self.flags.get(flag, ())
+        return " or ".join(f"{first} or later" if last == newest else f"{first} to {last}" for first, last in runs)
+
+
+def numbers(release: str) -> tuple[int, ...]:
+    """A release as numbers that compare.
+
+    >>> numbers("0.11.0")
+    (0, 11, 0)
+    """
+    return tuple(int(part) for part in release.split("."))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +108,12 @@ class Engine:
     model_example: str
     source: str
     checked: str
+    package: str = ""  # of the Python package index, whose `<package>_flags.json` beside the record has its flags
+
+    @property
+    def flag_table(self) -> FlagTable | None:
+        """The flags that its releases know; None where nobody has read them."""
+        return _table(self.package) if self.package else None
 
     @property
     def runtimes(self) -> tuple[str, ...]:
@@ -89,3 +135,12 @@ class Engine:
             return name
         spelt = flag.values.get(str(value), str(value))
         return [*name, spelt] if spelt else []
+
+
+@cache
+def _table(package: str) -> FlagTable:
+    path = resources.files("sizewell.sizing.catalog.engines") / f"{package}_flags.json"
+    read = json.loads(path.read_text(encoding="utf-8"))
+    runs = {flag: tuple((first, last) for first, last in pairs) for flag, pairs in read["flags"].items()}
+    source = f"{', '.join(read['files'])} of {package} {read['releases'][0]} to {read['releases'][-1]}"
+    return FlagTable(releases=tuple(read["releases"]), flags=runs, source=source)

@@ -2,9 +2,6 @@
 
 from sizewell.sizing.catalog.engine import Engine, Flag
 
-# Merged in github.com/vllm-project/vllm/pull/23691; that 0.11.1 has it is an estimate, that 0.11.0 has not is known.
-_SEVERAL_MACHINES = "in no release up to 0.11.0 (vllm serve --help of that release)"
-
 ENGINE = Engine(
     name="vllm",
     images={
@@ -25,10 +22,10 @@ ENGINE = Engine(
         "tensor_parallel": Flag(name="--tensor-parallel-size"),
         "pipeline_parallel": Flag(name="--pipeline-parallel-size"),
         "executor": Flag(name="--distributed-executor-backend"),
-        "nodes": Flag(name="--nnodes", since="0.11.1", source=_SEVERAL_MACHINES),
-        "node_rank": Flag(name="--node-rank", since="0.11.1", source=_SEVERAL_MACHINES),
-        "master_host": Flag(name="--master-addr", since="0.11.1", source=_SEVERAL_MACHINES),
-        "master_port": Flag(name="--master-port", since="0.11.1", source=_SEVERAL_MACHINES),
+        "nodes": Flag(name="--nnodes"),
+        "node_rank": Flag(name="--node-rank"),
+        "master_host": Flag(name="--master-addr"),
+        "master_port": Flag(name="--master-port"),
         "worker": Flag(name="--headless"),
         "sequences_max": Flag(name="--max-num-seqs"),
         "sequence_length_max": Flag(name="--max-model-len"),
@@ -51,4 +48,5 @@ ENGINE = Engine(
     model_example="a name on the Hub, or s3://bucket/folder",
     source="docs.vllm.ai/en/stable (serve, docker); rocm.docs.amd.com (vLLM inference); Neuron's container quickstart",
     checked="2026-11-22",
+    package="vllm",
 )

@@ -1,0 +1,157 @@
+"""Which flags each release of an engine's command knows, read from the release's own source: a table beside its record.
+
+    .venv/bin/python tools/engine_flags.py vllm 0.33.0      # releases from that one on; hundreds of MB each, one by one
+
+Older releases stay as the table has them.
+A release is what pip downloads from the package index; nothing of it is run. A flag is a text that begins with "--"
+and is given to `add_argument`, or a field of a class that the release's own code makes flags of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+ENGINES = Path(__file__).parents[1] / "src/sizewell/sizing/catalog/engines"
+FILES = {  # of the wheel: where the parsers stand
+    "vllm": ("vllm/engine/arg_utils.py", "vllm/entrypoints/cli/serve.py", "vllm/entrypoints/*/cli_args.py"),
+    "sglang": ("sglang/srt/server_args.py", "sglang/srt/arg_groups/*.py"),
+}
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("package", choices=FILES)
+    asked.add_argument("first", help="the oldest release to read")
+    words = asked.parse_args()
+    path = ENGINES / f"{words.package}_flags.json"
+    known = _recorded(path, before=words.first)
+    for release in reversed([each for each in _releases(words.package) if _key(each) >= _key(words.first)]):
+        known[release] = flags(_sources(words.package, release))
+        print(f"{words.package} {release}: {len(known[release])} flags", file=sys.stderr, flush=True)
+    table = {"package": words.package, "files": FILES[words.package], **ranges(list(known), known)}
+    path.write_text(_text(table), encoding="utf-8")
+
+
+def flags(sources: dict[str, str]) -> set[str]:
+    r"""The flags that source files define, by their file names.
+
+    >>> sorted(flags({"a.py": 'parser.add_argument("--model", "-m")\\nclass FrontendArgs:\\n    api_key: str = ""'}))
+    ['--api-key', '--model']
+    """
+    return {flag for text in sources.values() for node in ast.walk(ast.parse(text)) for flag in _of(node)}
+
+
+def ranges(releases: list[str], known: dict[str, set[str]]) -> dict[str, Any]:
+    """For each flag the releases that have it, as pairs of the first and the last of each run of them.
+
+    >>> ranges(["1", "2", "3"], {"1": {"--a"}, "2": {"--a", "--b"}, "3": {"--b"}})
+    {'releases': ['1', '2', '3'], 'flags': {'--a': [['1', '2']], '--b': [['2', '3']]}}
+    """
+    found: dict[str, list[list[str]]] = {}
+    for number, release in enumerate(releases):
+        for flag in known[release]:
+            runs = found.setdefault(flag, [])
+            if number and runs and runs[-1][1] == releases[number - 1]:
+                runs[-1][1] = release
+            else:
+                runs.append([release, release])
+    return {"releases": releases, "flags": {flag: found[flag] for flag in sorted(found)}}
+
+
+def _recorded(path: Path, *, before: str) -> dict[str, set[str]]:
+    """Flags by release, oldest first, of the releases that the table has already."""
+    if not path.exists():
+        return {}
+    table = json.loads(path.read_text(encoding="utf-8"))
+    known: dict[str, set[str]] = {each: set() for each in table["releases"] if _key(each) < _key(before)}
+    for flag, runs in table["flags"].items():
+        for first, last in runs:
+            for release, flags_of in known.items():
+                if _key(first) <= _key(release) <= _key(last):
+                    flags_of.add(flag)
+    return known
+
+
+def _of(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+        yield from _texts(node.args)
+    if isinstance(node, ast.ClassDef) and node.name.endswith("FrontendArgs"):  # vLLM makes flags of its fields
+        for field in node.body:
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                yield _flag(field.target.id)
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):  # SGLang of those with A[type, help]
+        annotation = node.annotation
+        if isinstance(annotation, ast.Subscript) and getattr(annotation.value, "id", "") == "A":
+            yield from _annotated(node.target.id, annotation.slice)
+
+
+def _annotated(name: str, inside: ast.expr) -> Iterator[str]:
+    given: dict[str | None, ast.expr] = {}
+    for part in inside.elts if isinstance(inside, ast.Tuple) else ():
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
+            if part.func.id == "Derived":
+                return
+            given |= {word.arg: word.value for word in part.keywords}
+    hidden = given.get("no_cli")
+    if isinstance(hidden, ast.Constant) and hidden.value is True:
+        return
+    own = given.get("cli_name")
+    yield from _texts([own]) if own is not None else (_flag(name),)
+    if isinstance(aliases := given.get("aliases"), ast.List):
+        yield from _texts(aliases.elts)
+
+
+def _texts(nodes: list[ast.expr]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("--"):
+            yield node.value.replace("_", "-")
+
+
+def _flag(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
+
+
+def _sources(package: str, release: str) -> dict[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        line = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+        line += ["--no-cache-dir", "--disable-pip-version-check", "--dest", folder, f"{package}=={release}"]
+        subprocess.run(line, check=True)
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            names = [name for name in archive.namelist() if any(fnmatch(name, each) for each in FILES[package])]
+            return {name: archive.read(name).decode() for name in names}
+
+
+def _releases(package: str) -> list[str]:
+    """Final releases, newest first, as pip knows them."""
+    line = [sys.executable, "-m", "pip", "index", "versions", package, "--disable-pip-version-check"]
+    said = subprocess.run(line, check=True, capture_output=True, text=True).stdout
+    listed = next(row for row in said.splitlines() if row.startswith("Available versions:"))
+    every = [each.strip() for each in listed.partition(":")[2].split(",")]
+    return [each for each in every if each.replace(".", "").isdigit() and each.count(".") == 2]
+
+
+def _key(release: str) -> tuple[int, ...]:
+    return tuple(map(int, release.split(".")))
+
+
+def _text(table: dict[str, Any]) -> str:
+    """JSON with a line for each flag, so that a new release is a short difference."""
+    rows = [f"    {json.dumps(flag)}: {json.dumps(runs)}" for flag, runs in table["flags"].items()]
+    head = {key: list(value) if isinstance(value, tuple) else value for key, value in table.items() if key != "flags"}
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    return "{\n" + "\n".join(lines) + '\n  "flags": {\n' + ",\n".join(rows) + "\n  }\n}\n"
+
+
+if __name__ == "__main__":
+    main()
