@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from typing import Any
 
 import checkpoint
@@ -307,6 +309,40 @@ def test_the_command_lists_verifies_and_says_what_may_go(tmp_path: Any) -> None:
     assert gone.stdout
     assert all("000000000010" in line for line in gone.stdout.splitlines())
     assert command("list", "s3:/nothing").returncode == 64
+
+
+def test_what_saves_that_were_cut_off_left_is_found_and_pruned(tmp_path: Any) -> None:
+    """Of any step, also where too few checkpoints are there to keep; a save that may be under way stays."""
+    from store import connect
+
+    uri = f"file://{tmp_path}/run"
+    store = connect(uri)
+    for step in (10, 20):
+        saved(store, step)
+    orphans = [
+        tmp_path / "run" / name for name in ("parts/000000000030-aaaaaaaa/00000-0000.safetensors", "parts/.part-x")
+    ]
+    fresh = tmp_path / "run/parts/000000000030-bbbbbbbb/00000-0000.safetensors"
+    for path in (*orphans, fresh):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * 100)
+    for path in orphans:
+        os.utime(path, (time.time() - 90_000, time.time() - 90_000))
+
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, SCRIPTS / "checkpoint.py", *words]
+        return subprocess.run(line, capture_output=True, text=True, check=False)
+
+    found = command("prunable", uri)
+    assert sorted(found.stdout.split()) == sorted(path.relative_to(tmp_path / "run").as_posix() for path in orphans)
+    assert "2 of them left by saves cut off" in found.stderr
+    assert all(path.exists() for path in orphans), "prunable deletes nothing"
+    assert command("prune", uri).returncode == 0
+    assert [path.exists() for path in (*orphans, fresh)] == [False, False, True]
+    assert command("verify", uri).stdout.count("every part read and right") == 2
+    assert command("prune", uri, "--keep", "1").returncode == 0
+    assert [manifest.step for manifest in newest(store)] == [20]
+    assert not list((tmp_path / "run/parts").glob("000000000010*/*"))
 
 
 def test_threads_of_these_tests_gather_in_order() -> None:

@@ -8,7 +8,7 @@ A checkpoint is there once its manifest is. The number is the step, the word aft
 two runs that race, or a run that saves the same step again, write beside each other. Readers list the manifests and
 take the newest whose parts are all there with their sizes; each part is checked against its sha256 as it is read, and
 one that is missing or wrong sends all processes together to the checkpoint before it. Parts without a manifest are what
-a kill left: `prunable` lists them for a person, who alone may delete.
+a kill left: `prunable` lists them, and `prune` deletes them for a person, who alone may.
 
 Each part is a file in the safetensors layout, whose metadata says which block of which tensor is in it. A reader asks
 for blocks, whoever wrote them, so a run can go on with another number of processes or another sharding.
@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import numpy as np
@@ -495,6 +496,36 @@ def prunable(store: Store, keep: int) -> tuple[list[str], int]:
     return names, sum(found[name] for name in names)
 
 
+def leftovers(store: Store, before: datetime) -> tuple[list[str], int]:
+    """Parts of saves that never ended, and files half written, last touched before a time; and the parts' bytes.
+
+    A save that runs has no manifest yet either: the time has to be longer ago than any save takes.
+    """
+    complete = {name.removeprefix("manifests/").removesuffix(".json") for name in store.list("manifests/")}
+    sizes = store.list("parts/")
+    names = []
+    for name, when in sorted(store.written().items()):
+        half = name.rsplit("/", 1)[-1].startswith(".part-")
+        part = name.startswith("parts/") and name.split("/")[1] not in complete
+        if (half or part) and when < before:
+            names.append(name)
+    return names, sum(sizes.get(name, 0) for name in names)
+
+
+def prune(store: Store, names: Iterable[str], say: Callable[[str], None]) -> int:
+    """Delete objects, manifests before the parts that they name; the number of those that the store kept."""
+    kept = 0
+    for name in sorted(names, key=lambda name: (not name.startswith("manifests/"), name)):
+        try:
+            store.remove(name)
+        except MissingError:
+            continue
+        except StoreError as error:
+            kept += 1
+            say(f"kept: {error}")
+    return kept
+
+
 def verify(store: Store, manifest: Manifest) -> None:
     """Read every part of a checkpoint; CorruptError or MissingError names the first that is not as it was written."""
     for part in manifest.parts:
@@ -504,20 +535,35 @@ def verify(store: Store, manifest: Manifest) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """`checkpoint.py list|verify|prunable URI`: what is there, whether it can be read, what a person may delete."""
+    """`checkpoint.py list|verify|prunable|prune URI`: what is there, whether it can be read, what may go.
+
+    `prune` runs with a person's own rights: a job's identity may not delete. What a lock of the store holds stays.
+    """
     parser = argparse.ArgumentParser(prog="checkpoint.py", description="Look at the checkpoints of a run.")
-    parser.add_argument("do", choices=["list", "verify", "prunable"])
+    parser.add_argument("do", choices=["list", "verify", "prunable", "prune"])
     parser.add_argument("uri")
-    parser.add_argument("--keep", type=int, default=4, help="prunable: whole checkpoints that stay (default 4)")
+    parser.add_argument("--keep", type=int, default=4, help="prunable, prune: whole checkpoints that stay (default 4)")
+    hours = "prunable, prune: parts of a save without an end count as left over from this age on (default 24)"
+    parser.add_argument("--hours", type=float, default=24.0, help=hours)
     given = parser.parse_args(argv)
     try:
         store = connect(given.uri)
-        if given.do == "prunable":
-            names, size = prunable(store, given.keep)
-            for name in names:
+        if given.do in ("prunable", "prune"):
+            old, size = prunable(store, given.keep)
+            left, more = leftovers(store, datetime.now(UTC) - timedelta(hours=given.hours))
+            extra = [name for name in left if name not in old]
+            size += more if len(extra) == len(left) else sum(store.list("parts/").get(name, 0) for name in extra)
+            for name in (*old, *extra):
                 print(name)
-            print(f"{len(names)} objects, {size / 2**30:.2f} GiB: no reader needs them", file=sys.stderr)
-            return 0
+            what = (
+                f"{len(old) + len(extra)} objects, {size / 2**30:.2f} GiB, {len(extra)} of them left by saves cut off"
+            )
+            if given.do == "prunable":
+                print(f"{what}: no reader needs them", file=sys.stderr)
+                return 0
+            kept = prune(store, (*old, *extra), lambda text: print(text, file=sys.stderr))
+            print(f"{what}: {kept} of them the store kept", file=sys.stderr)
+            return 64 if kept else 0
         count = 0
         for manifest in newest(store, print):
             count += 1

@@ -3,6 +3,10 @@
 `python ray_start.py --nodes 4`. Waits until so many machines are there, gives each a number and the first one's address
 (`SIZEWELL_NODE`, `SIZEWELL_NODES`, `SIZEWELL_COORDINATOR`), and ends with the worst exit code. What a line prints
 appears in the job's log.
+
+KubeRay repeats a job that failed, whatever its exit code was, and leaves one alone that was stopped. So a line that no
+repetition mends (64) or whose time is up (76) stops the job; and where machines were taken away, or the lines were told
+to end (75), they start again here once all machines are back, since that is nobody's failure.
 """
 
 from __future__ import annotations
@@ -14,6 +18,9 @@ import subprocess
 import sys
 import time
 from typing import Any
+
+WRONG_INPUT, AGAIN, OVER = 64, 75, 76  # exit codes of the entry scripts (README.md)
+PAUSE_S = 30.0  # between two starts, so that a machine with a notice has gone
 
 
 def machines(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -40,38 +47,99 @@ def run(line: list[str], env: dict[str, str]) -> int:
 
 def main() -> int:
     import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     parser = argparse.ArgumentParser(description="start a line on every machine of the Ray cluster")
     parser.add_argument("--nodes", type=int, required=True)
     parser.add_argument("--port", type=int, default=29500)
     parser.add_argument("--wait", type=float, default=1800.0)
+    parser.add_argument("--pause", type=float, default=PAUSE_S)
     args = parser.parse_args()
     line = json.loads(os.environ["SIZEWELL_LINE"])
     ray.init(address="auto")
-    until = time.monotonic() + args.wait
-    while len(found := machines(ray.nodes())) < args.nodes:
+    while True:
+        code = start(line, args.nodes, args.port, args.wait)
+        if code != AGAIN:
+            break
+        print(f"machines went or were told to: starting again once {args.nodes} are there", flush=True)
+        time.sleep(args.pause)
+    if code in (WRONG_INPUT, OVER):
+        stop(code)
+    return code
+
+
+def start(line: list[str], nodes: int, port: int, wait_s: float) -> int:
+    """The line on so many machines; the worst exit code, `AGAIN` where a machine went away below it."""
+    import ray
+    from ray.exceptions import RayError
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    until = time.monotonic() + wait_s
+    while len(found := machines(ray.nodes())) < nodes:
         if time.monotonic() > until:
-            print(f"{len(found)} of {args.nodes} machines came", flush=True)
+            print(f"{len(found)} of {nodes} machines came", flush=True)
             return 69
         time.sleep(2)
-    found = found[: args.nodes]
+    found = found[:nodes]
     first = found[0]["NodeManagerAddress"]
     tasks = []
     for number, one in enumerate(found):
         place = NodeAffinitySchedulingStrategy(node_id=one["NodeID"], soft=False)
         gpus = one["Resources"].get("GPU", 0)
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(run).options(scheduling_strategy=place)
-        tasks.append(task.remote(line, variables(number, args.nodes, first, args.port)))
+        tasks.append(task.remote(line, variables(number, nodes, first, port)))
     codes: list[int] = []
     while tasks:
         done, tasks = ray.wait(tasks, num_returns=1)
-        codes += ray.get(done)
+        try:
+            codes += ray.get(done)
+        except RayError as error:  # the machine, or what ran the task on it
+            print(f"a machine's line is gone: {type(error).__name__}", flush=True)
+            codes.append(AGAIN)
         if codes[-1] != 0:  # the others wait for a peer that will not come
-            for task in tasks:
-                ray.cancel(task, force=True)
+            codes += ended(tasks)
             break
+    return worst(codes)
+
+
+def ended(tasks: list[Any]) -> list[int]:
+    """Exit codes of lines that end soon after the first one did; the others are cancelled."""
+    import ray
+    from ray.exceptions import RayError
+
+    codes: list[int] = []
+    done, late = ray.wait(tasks, num_returns=len(tasks), timeout=10.0) if tasks else ([], [])
+    for each in done:
+        try:
+            codes.append(ray.get(each))
+        except RayError:
+            codes.append(AGAIN)
+    for each in late:
+        ray.cancel(each, force=True)
+    return codes
+
+
+def worst(codes: list[int]) -> int:
+    """The exit code that says most: what no repetition mends, what was told to end, then any failure.
+
+    >>> worst([0, 1, 64]), worst([1, 75]), worst([0, 76, 75]), worst([0, 0]), worst([0, -9])
+    (64, 75, 76, 0, -9)
+    """
+    for code in (WRONG_INPUT, OVER, AGAIN):
+        if code in codes:
+            return code
     return max(codes, key=abs)
+
+
+def stop(code: int) -> None:
+    """End this job as stopped, so that nothing repeats it."""
+    from ray.job_submission import JobSubmissionClient
+
+    told = json.loads(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")).get("metadata", {})
+    name = told.get("job_submission_id")
+    print(f"exit status {code}: stopped for good, a repetition would not mend it", flush=True)
+    if name:
+        JobSubmissionClient().stop_job(name)
+        time.sleep(60)  # until Ray ends this process; a failure that it sees first would be repeated
 
 
 if __name__ == "__main__":

@@ -68,6 +68,12 @@ class Store(Protocol):
     def point(self, name: str, data: bytes) -> None:
         """Make or replace an object; only where `overwrites`."""
 
+    def written(self, below: str = "") -> dict[str, datetime]:
+        """When each object of `list` was last written; on a file system also those that a kill left half written."""
+
+    def remove(self, name: str) -> None:
+        """Delete an object: for a person's identity, since that of a job may not."""
+
 
 def connect(uri: str, *, lock_days: int = 0) -> Store:
     """The store at a URI; RefusedError says what is wrong with it.
@@ -193,6 +199,19 @@ class FileStore(_Below):
                     found[name] = path.stat().st_size
         return found
 
+    def written(self, below: str = "") -> dict[str, datetime]:
+        found = {}
+        with self._translated(below):
+            for path in self._folder.glob("**/*"):
+                name = path.relative_to(self._folder).as_posix()
+                if name.startswith(below) and path.is_file():
+                    found[name] = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        return found
+
+    def remove(self, name: str) -> None:
+        with self._translated(name):
+            (self._folder / name).unlink()
+
 
 def _settle(folder: Path) -> None:
     """The new name itself outlives a power cut only once its folder is written."""
@@ -285,6 +304,16 @@ class S3Store(_Below):
                     found[item["Key"][len(self._prefix) :]] = item["Size"]
         return found
 
+    def written(self, below: str = "") -> dict[str, datetime]:
+        with self._translated(below):
+            pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._key(below))
+            items = [item for page in pages for item in page.get("Contents", ())]
+            return {item["Key"][len(self._prefix) :]: item["LastModified"] for item in items}
+
+    def remove(self, name: str) -> None:
+        with self._translated(name):
+            self._s3.delete_object(Bucket=self._bucket, Key=self._key(name))
+
 
 class GoogleStore(_Below):
     """A bucket of Google Cloud Storage. The writer creates, gets and lists; it cannot replace, so no pointer."""
@@ -356,6 +385,15 @@ class GoogleStore(_Below):
             blobs = self._client.list_blobs(self._bucket, prefix=self._key(below), timeout=120)
             return {blob.name[len(self._prefix) :]: int(blob.size) for blob in blobs}
 
+    def written(self, below: str = "") -> dict[str, datetime]:
+        with self._translated(below):
+            blobs = self._client.list_blobs(self._bucket, prefix=self._key(below), timeout=120)
+            return {blob.name[len(self._prefix) :]: blob.updated for blob in blobs}
+
+    def remove(self, name: str) -> None:
+        with self._translated(name):
+            self._bucket.blob(self._key(name)).delete(timeout=120)
+
 
 class AzureStore(_Below):
     """A container of Azure Blob Storage; AZURE_STORAGE_CONNECTION_STRING stands in for the account's public address."""
@@ -422,6 +460,15 @@ class AzureStore(_Below):
         with self._translated(below):
             blobs = self._container.list_blobs(name_starts_with=self._key(below), timeout=120)
             return {blob.name[len(self._prefix) :]: int(blob.size) for blob in blobs}
+
+    def written(self, below: str = "") -> dict[str, datetime]:
+        with self._translated(below):
+            blobs = self._container.list_blobs(name_starts_with=self._key(below), timeout=120)
+            return {blob.name[len(self._prefix) :]: blob.last_modified for blob in blobs}
+
+    def remove(self, name: str) -> None:
+        with self._translated(name):
+            self._container.delete_blob(self._key(name), timeout=120)
 
 
 def _range(start: int, length: int | None) -> str:
