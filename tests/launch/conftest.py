@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "components")]  # launch_cases.py, decisions.py
+sys.path[:0] = [
+    str(HERE),
+    *(str(HERE.parent / name) for name in ("components", "scanner")),
+]  # launch_cases.py and others
 
 
 @pytest.fixture

@@ -69,6 +69,8 @@ def stateful_set(of: Setting, scripts: str, *, disk_gib: int) -> Manifest:
     pod["spec"]["automountServiceAccountToken"] = True  # to scale itself down, which is all that the token can
     pod["spec"]["containers"][0]["workingDir"] = FOLDER
     pod["spec"]["containers"][0]["volumeMounts"].append({"name": "work", "mountPath": FOLDER})
+    # the claim of that name takes its place; without it a queue that asks for machines makes an invalid PodTemplate
+    pod["spec"]["volumes"].append({"name": "work", "emptyDir": {}})
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",

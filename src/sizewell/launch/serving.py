@@ -344,7 +344,10 @@ def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[
         return []
     low, now, high = _replicas(of)
     wakes = bool(of.run.wake or of.plan.hours)
-    match = f'namespace="{of.run.namespace}",pod=~"{of.name}-.*"'
+    api, kind, name = target
+    # of its own pods alone: those of chat-large, and of chat's load test, begin with chat- too
+    own = "[0-9]+" if kind == "LeaderWorkerSet" else "[a-z0-9]{5,10}-[a-z0-9]{5}"
+    match = f'namespace="{of.run.namespace}",pod=~"{name}-{own}"'
     metadata = {
         "serverAddress": of.run.metrics,
         "query": engine.in_flight.format(match),
@@ -357,7 +360,6 @@ def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[
         triggers.append({"type": "prometheus", "metricType": "AverageValue", "metadata": query})
     triggers += [{"type": "cron", "metadata": window} for window in _hours(of, max(now, 1))]
     guard = of.plan.guard
-    api, kind, name = target
     return [
         {
             "apiVersion": "keda.sh/v1alpha1",

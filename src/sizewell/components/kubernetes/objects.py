@@ -3,6 +3,8 @@
 What the definitions of the objects allow is said by the models in `launch/kinds.py`.
 """
 
+import hashlib
+import json
 from typing import Any, Final
 
 from sizewell.components.kubernetes.args import FlavorArgs, QueueingArgs
@@ -110,9 +112,16 @@ def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, 
     tolerations = [{"key": flavor["resource"], "operator": "Exists", "effect": "NoSchedule"}]
     tolerations += flavor.get("tolerations", [])
     spec: dict[str, Any] = {"nodeLabels": dict(flavor["node_labels"]), "tolerations": tolerations}
+    levels, wanted = flavor.get("topology_levels"), flavor.get("provisioning_class")
+    if wanted:
+        tolerations.append({"key": "cloud.google.com/gke-queued", "operator": "Exists", "effect": "NoSchedule"})
+    packed = name
+    if levels:  # Kueue lets no topology change, and no flavor that has one: a changed one is another one
+        spec["topologyName"] = f"{name}-{_digest(levels)}"
+        packed = f"{name}-{_digest(spec)}"
     group = {
         "coveredResources": list(quota),
-        "flavors": [{"name": name, "resources": [{"name": k, "nominalQuota": v} for k, v in quota.items()]}],
+        "flavors": [{"name": packed, "resources": [{"name": k, "nominalQuota": v} for k, v in quota.items()]}],
     }
     queue: dict[str, Any] = {
         "namespaceSelector": {},
@@ -121,11 +130,9 @@ def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, 
         "resourceGroups": [group],
     }
     before: list[dict[str, Any]] = []
-    if levels := flavor.get("topology_levels"):
-        spec["topologyName"] = name
-        before.append(_object("Topology", name, {"levels": [{"nodeLabel": level} for level in levels]}))
-    if wanted := flavor.get("provisioning_class"):
-        tolerations.append({"key": "cloud.google.com/gke-queued", "operator": "Exists", "effect": "NoSchedule"})
+    if levels:
+        before.append(_object("Topology", spec["topologyName"], {"levels": [{"nodeLabel": level} for level in levels]}))
+    if wanted:
         parameters = {"maxRunDurationSeconds": str(max_run_seconds)}
         if topology := flavor.get("tpu_topology"):
             parameters["tpu-topology"] = topology  # a slice is asked for whole
@@ -140,8 +147,12 @@ def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, 
             _object("ProvisioningRequestConfig", name, config),
             _object("AdmissionCheck", name, {"controllerName": CONTROLLER, "parameters": told_by}),
         ]
-        queue["admissionChecksStrategy"] = {"admissionChecks": [{"name": name, "onFlavors": [name]}]}
-    return [*before, _object("ResourceFlavor", name, spec), _object("ClusterQueue", name, queue)]
+        queue["admissionChecksStrategy"] = {"admissionChecks": [{"name": name, "onFlavors": [packed]}]}
+    return [*before, _object("ResourceFlavor", packed, spec), _object("ClusterQueue", name, queue)]
+
+
+def _digest(spec: object) -> str:
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:6]
 
 
 def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:

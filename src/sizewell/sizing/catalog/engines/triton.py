@@ -13,7 +13,8 @@ ENGINE = Engine(
     env={},
     ready="/v2/health/ready",
     protocol="kserve-v2",
-    in_flight="sum(rate(nv_inference_request_duration_us{{{0}}}[1m])) / 1e6",  # seconds of requests in a second
+    # Seconds of requests in a second; over 3 minutes, since Prometheus' chart looks once in one and a rate takes two.
+    in_flight="sum(rate(nv_inference_request_duration_us{{{0}}}[3m])) / 1e6",
     hub=False,
     nodes_max=1,
     at_load=frozenset(),
