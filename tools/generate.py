@@ -93,6 +93,12 @@ def decisions_page() -> Files:
     return {"docs/reference/decisions.md": page()}
 
 
+def judged_page() -> Files:
+    from judged_page import page
+
+    return {"docs/reference/judged.md": page()}
+
+
 def markdown_outputs() -> Files:
     """What the commands in Markdown print, put back where it stands."""
     files: Files = {}
@@ -130,6 +136,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     accuracy,
     component_reference,
     decisions_page,
+    judged_page,
     markdown_outputs,
 )
 
