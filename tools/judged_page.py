@@ -1,4 +1,4 @@
-"""docs/reference/judged.md: what runs on clusters, and which controller or daemon judged it, from records of `make soak`."""
+"""docs/reference/judged.md: what runs on clusters and which program judged it, from the records of `make soak`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "tests/launch/control_plane"
 HEAD = """# Judged by controllers and daemons
 
-What `make soak` last recorded (`SIZEWELL_REFRESH=1 make soak`): every form of what runs on every kind of cluster in every
-way to get machines, taken by the programs that a cluster really has. The table is generated from those records; a judge
-that did not run has no row.
+What `SIZEWELL_REFRESH=1 make soak` last recorded: every form of what runs, on every kind of cluster, with every way to
+get machines, taken by the programs that a cluster really has. This page is generated from those records. A row is
+recorded only where nothing was refused, all that waited was admitted, and every pod was bound to a machine of its pool;
+a judge that did not run has no row.
 
-The judges are Kubernetes' API server, controllers and scheduler, Kueue, JobSet, LeaderWorkerSet and KubeRay with their own
-webhooks, built from their modules, on machines that are objects: they offer what the catalog says less what the cloud
-publishes that the system keeps. Nothing runs on them. Other Kubernetes kinds of the tests and the stacks are applied too.
+The judges are Kubernetes' API server, controllers and scheduler, Kueue, JobSet, LeaderWorkerSet and KubeRay with their
+own webhooks, built from their modules. The machines are objects that offer what the catalog says, less what each cloud
+publishes that its system keeps; nothing runs on them.
 """
 
 
@@ -47,9 +48,10 @@ def _plane(record: dict[str, Any]) -> str:
     for row in record["rows"]:
         if "cluster" not in row:
             left = ", ".join(f"{count} of {group}" for group, count in row["left out"].items()) or "nothing"
+            what = f"{row['form'][0].upper()}{row['form'][1:]}"
             lines.append(
-                f"\n{row['form'][0].upper()}{row['form'][1:]}: {row['objects']} objects, 0 refused. Left out for want of a "
-                f"definition in Go's module proxy: {left}; Helm releases, whose charts lie in registries."
+                f"\n{what}: {row['objects']} objects, 0 refused. Left out, since no Go module that is served has their "
+                f"definitions: {left}. Left out too: Helm releases, whose charts lie in registries of images."
             )
     return "\n".join(lines) + "\n"
 
