@@ -29,7 +29,7 @@ def test_a_command_asks_the_stand_ins(command, server, answered, monkeypatch, ca
     """In the example project: the account is in order, and each answer that a stand-in has not is a line of its own."""
     answered(test_preflight_aws.healthy())
     (account,) = (config(ROOT, command.split()[2]) or {})["sizewell:accounts"]
-    for variable in ("GOOGLE_ENDPOINT_URL", "AZURE_ENDPOINT_URL"):
+    for variable in ("GOOGLE_ENDPOINT_URL", "AZURE_ENDPOINT_URL", "REGISTRY_ENDPOINT_URL"):
         monkeypatch.setenv(variable, server.url)
     for variable in ("GOOGLE_OAUTH_ACCESS_TOKEN", "AZURE_ACCESS_TOKEN"):
         monkeypatch.setenv(variable, "token")

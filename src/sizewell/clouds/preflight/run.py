@@ -6,9 +6,13 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Final
 
+import urllib3
+
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.preflight.findings import Finding, ask, unasked
 from sizewell.clouds.preflight.needs import Needs
+from sizewell.clouds.preflight.pulls import charts_of, images_of, pulls
+from sizewell.clouds.registry import Registries
 
 CLIENTS: Final = {"aws": "Aws", "gcp": "Google", "azure": "Azure"}
 
@@ -30,4 +34,9 @@ def preflight(
     findings = ask({"account": lambda: cloud.account(needs, client)}, told=told)
     if any(finding.state == "wrong" for finding in findings):
         return findings
-    return findings + ask(cloud.questions(needs, client), told=told)
+    questions = cloud.questions(needs, client)
+    if images_of(needs) or charts_of(needs):
+        limits = timeouts or Timeouts()
+        registries = Registries(deadline=client.deadline, pool=urllib3.PoolManager(maxsize=16), timeouts=limits)
+        questions["images and charts"] = lambda: pulls(needs, registries)
+    return findings + ask(questions, told=told)

@@ -1,0 +1,133 @@
+"""Whether an image or a chart can be pulled: its manifest or its line in an index, asked of the registry itself.
+
+Reading only, without a login: what asks for one is said to be not known. `REGISTRY_ENDPOINT_URL` sets the address of
+all registries (a proxy, a replay); the image's own registry then stands in the path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+from urllib.parse import urlencode, urlsplit
+
+import urllib3
+
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+
+Pull = Literal["there", "missing", "login"]
+_OCI, _DOCKER = "application/vnd.oci.image", "application/vnd.docker.distribution"
+_TYPES: Final = (
+    f"{_OCI}.index.v1+json, {_OCI}.manifest.v1+json, {_DOCKER}.manifest.list.v2+json, {_DOCKER}.manifest.v2+json"
+)
+_REFERENCE: Final = re.compile(
+    r"(?:(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?)/)?(?P<name>[a-z0-9._/-]+?)"
+    r"(?::(?P<tag>[\w][\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A reference taken apart; images without a registry are Docker Hub's."""
+
+    host: str
+    name: str
+    reference: str
+
+
+def image_of(text: str) -> Image | None:
+    """The image that a reference names; None where it is none, or names no version.
+
+    >>> image_of("nvcr.io/nvidia/gpu-operator:v25.10.1")
+    Image(host='nvcr.io', name='nvidia/gpu-operator', reference='v25.10.1')
+    >>> image_of("busybox:1.36").name, image_of("https://example.com/x:1")
+    ('library/busybox', None)
+    """
+    match = _REFERENCE.fullmatch(text)
+    if match is None or not (match["tag"] or match["digest"]):
+        return None
+    host, name = match["host"] or "docker.io", match["name"]
+    name = f"library/{name}" if host == "docker.io" and "/" not in name else name
+    return Image(host, name, match["digest"] or match["tag"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registries:
+    """Asks registries by the protocol that all of them share (github.com/opencontainers/distribution-spec)."""
+
+    deadline: Deadline
+    pool: urllib3.PoolManager
+    timeouts: Timeouts
+
+    def pull(self, image: Image) -> Pull:
+        """Whether the manifest is there. CloudError where the registry gives no answer."""
+        host = "registry-1.docker.io" if image.host == "docker.io" else image.host
+        path = f"/v2/{image.name}/manifests/{image.reference}"
+        answer = self._head(host, path, "")
+        if answer.status == 401 and (token := self._token(host, answer.headers.get("WWW-Authenticate", ""))):
+            answer = self._head(host, path, token)
+        return self._meaning(host, answer.status)
+
+    def chart(self, repository: str, name: str, version: str) -> Pull:
+        """Whether a chart's version is in a repository's index, or its manifest in a registry (oci://)."""
+        if repository.startswith("oci://"):
+            parts = urlsplit(repository)
+            return self.pull(Image(parts.netloc, parts.path.strip("/"), version))
+        parts = urlsplit(repository)
+        answer = self._ask("GET", parts.netloc, f"{parts.path.rstrip('/')}/index.yaml", {})
+        meaning = self._meaning(parts.netloc, answer.status)
+        if meaning != "there":
+            return meaning
+        text = answer.data.decode(errors="replace")
+        listed = re.search(rf"^  {re.escape(name)}:\n(.*?)(?=^  [^\s-]|\Z)", text, re.MULTILINE | re.DOTALL)
+        found = listed and re.search(rf"version: [\"']?v?{re.escape(version.removeprefix('v'))}[\"']?\s", listed[1])
+        return "there" if found else "missing"
+
+    def _head(self, host: str, path: str, token: str) -> urllib3.BaseHTTPResponse:
+        headers = {"Accept": _TYPES, **({"Authorization": f"Bearer {token}"} if token else {})}
+        return self._ask("HEAD", host, path, headers)
+
+    def _token(self, host: str, challenge: str) -> str:
+        """The token for everybody, from where the registry says that it is given out; "" where it says none."""
+        stated = dict(re.findall(r'(\w+)="([^"]*)"', challenge))
+        realm = urlsplit(stated.pop("realm", ""))
+        if realm.scheme != "https" and not os.environ.get("REGISTRY_ENDPOINT_URL"):
+            return ""
+        answer = self._ask("GET", realm.netloc or host, f"{realm.path}?{urlencode(stated)}", {})
+        try:
+            document = json.loads(answer.data)
+        except ValueError:
+            return ""
+        return str(document.get("token") or document.get("access_token") or "")
+
+    def _ask(self, method: str, host: str, path: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+        base = os.environ.get("REGISTRY_ENDPOINT_URL")
+        url = f"{base.rstrip('/')}/{host}{path}" if base else f"https://{host}{path}"
+        for attempt in range(1, self.timeouts.attempts + 1):
+            self.deadline.check(host)
+            timeout = urllib3.Timeout(
+                connect=min(self.timeouts.connect_s, self.deadline.left_s() or 0.001),
+                read=min(self.timeouts.read_s, self.deadline.left_s() or 0.001),
+            )
+            last = attempt == self.timeouts.attempts
+            try:
+                answer = self.pool.request(method, url, headers=headers, timeout=timeout, retries=False, redirect=True)
+            except urllib3.exceptions.HTTPError as error:
+                if last:
+                    raise CloudError(host, "unanswered", f"no answer ({type(error).__name__})") from error
+            else:
+                if last or answer.status not in (429, 500, 502, 503, 504):
+                    return answer
+            self.deadline.sleep(self.timeouts.wait_s(attempt), host)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _meaning(self, host: str, status: int) -> Pull:
+        if status == 200:
+            return "there"
+        if status in (401, 403):
+            return "login"
+        if status == 404:
+            return "missing"
+        raise CloudError(host, "unanswered", f"status {status}")
