@@ -5,17 +5,19 @@ import dataclasses
 import judging
 import launch_cases as cases
 import pytest
-from decisions import decision, pool, training
+from decisions import decision, pool, training, workload
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks.args import eks_cluster_args
 from sizewell.launch import burn_in, kinds, pods, serving
 from sizewell.launch import training as runs
 from sizewell.launch.manifests import manifests, trials
 from sizewell.launch.plan import Window, WorkingHours
 from sizewell.launch.run import read_run
 from sizewell.launch.setting import setting
-from sizewell.launch.target import eks_target, machine_of
+from sizewell.launch.target import Disks, aks_target, eks_target, machine_of
 from sizewell.sizing import catalog
 from sizewell.sizing.errors import ConfigError
 from sizewell.sizing.records.decision import Parallelism
@@ -528,3 +530,34 @@ def test_infiniband_may_lock_memory(case):
     assert "runAsNonRoot" not in pod["securityContext"]
     assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["IPC_LOCK"]}
     assert pod["containers"][0]["securityContext"]["allowPrivilegeEscalation"] is False
+
+
+@pytest.mark.parametrize(
+    ("disks", "named", "made"),
+    [
+        (Disks(storage_class="managed-csi-premium"), "managed-csi-premium", None),
+        (Disks(driver="ebs.csi.aws.com", parameters={"type": "gp3"}), "default-lab", "ebs.csi.aws.com"),
+        (Disks(), None, None),
+    ],
+)
+def test_a_notebook_s_disk_names_a_class_whose_driver_the_cluster_has(disks, named, made):
+    of = cases.notebook()
+    of = dataclasses.replace(of, target=dataclasses.replace(of.target, disks=disks))
+    found = manifests(of)
+    (claim,) = one(found, "StatefulSet")["spec"]["volumeClaimTemplates"]
+    assert claim["spec"].get("storageClassName") == named
+    classes = {item["metadata"]["name"]: item["provisioner"] for item in found if item["kind"] == "StorageClass"}
+    assert classes == ({named: made} if made else {})
+
+
+def test_every_cloud_s_notebook_names_a_driver_that_its_cluster_is_built_with():
+    g6 = pool("aws", "g6.xlarge", "l4", 1, role="notebook")
+    nc = pool("azure", "Standard_NC24ads_A100_v4", "a100-80gb-pcie", 1, role="notebook")
+    eks = eks_target(workload("lab", "notebook", g6), g6, name="lab")
+    aks = aks_target(workload("lab", "notebook", nc), nc, name="lab")
+    assert eks.disks.driver == "ebs.csi.aws.com"
+    assert aks.disks.storage_class == "managed-csi-premium"
+    assert "aws-ebs-csi-driver" in eks_plans.addons(versions={}, lustre=False, disks=True)
+    args = eks_cluster_args(decision("dev-aws"), "us-east-1", ["us-east-1a"], [workload("lab", "notebook", g6)])
+    assert args["disks"] is True
+    assert "disks" not in eks_cluster_args(decision("dev-aws"), "us-east-1", ["us-east-1a"], [training("t", g6)])

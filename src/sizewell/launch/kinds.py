@@ -348,7 +348,15 @@ class ProvisioningRequestConfig(_Kind):
     retryStrategy: Retries | None = None
 
 
-CORE: Final = ("", "apps", "batch", "policy", "networking.k8s.io", "rbac.authorization.k8s.io")  # groups
+CORE: Final = (
+    "",
+    "apps",
+    "batch",
+    "policy",
+    "networking.k8s.io",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+)  # groups
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 KINDS: Final[dict[str, tuple[str, type[BaseModel]]]] = {
     "JobSet": ("jobset.x-k8s.io/v1alpha2", JobSet),

@@ -24,7 +24,8 @@ def manifests(of: Setting, files: Mapping[str, str], *, disk_gib: int = 50) -> l
     """A StatefulSet with a disk that outlives the pod, and nothing that leads to it from outside; needs `SCRIPT`."""
     mine = {SCRIPT: files[SCRIPT]}
     server = stateful_set(of, pods.scripts_name(of.name, mine), disk_gib=disk_gib)
-    return [pods.account(of), *_may_end_itself(of), pods.scripts(of, mine), _closed(of), _headless(of), server]
+    first = [pods.account(of), *_may_end_itself(of), pods.scripts(of, mine), _closed(of), _headless(of)]
+    return [*first, *_class(of), server]
 
 
 def jupyter_command(of: Setting) -> list[str]:
@@ -86,12 +87,42 @@ def stateful_set(of: Setting, scripts: str, *, disk_gib: int) -> Manifest:
                     "metadata": {"name": "work", "labels": of.labels},
                     "spec": {
                         "accessModes": ["ReadWriteOncePod"],
+                        **({"storageClassName": class_name(of)} if class_name(of) else {}),
                         "resources": {"requests": {"storage": f"{disk_gib}Gi"}},
                     },
                 }
             ],
         },
     }
+
+
+def class_name(of: Setting) -> str:
+    """The storage class of the disk; "": the cluster's default."""
+    disks = of.target.disks
+    if disks.storage_class or not disks.driver:
+        return disks.storage_class
+    return f"{of.run.namespace}-{of.name}"  # a class belongs to the cluster, and each notebook has its own
+
+
+def _class(of: Setting) -> list[Manifest]:
+    """A class whose driver the cluster has; the disk is made where the pod is, and outlives class and claim."""
+    disks = of.target.disks
+    if disks.storage_class or not disks.driver:
+        return []
+    made = of.metadata(class_name(of))
+    del made["namespace"]
+    return [
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": made,
+            "provisioner": disks.driver,
+            "parameters": dict(disks.parameters),
+            "volumeBindingMode": "WaitForFirstConsumer",
+            "allowVolumeExpansion": True,
+            "reclaimPolicy": "Delete",
+        }
+    ]
 
 
 def _may_end_itself(of: Setting) -> list[Manifest]:

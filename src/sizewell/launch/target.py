@@ -48,6 +48,18 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Disks:
+    """How a claim on this cluster gets a disk: a class that the cluster has, or the driver of one to be made.
+
+    Neither: the cluster's own default class.
+    """
+
+    storage_class: str = ""
+    driver: str = ""  # CSI driver that the cluster has
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A pool as a cluster of some kind sees it: how pods find its machines, what they run as, where state goes."""
 
@@ -63,6 +75,7 @@ class Target:
     store: str = ""  # URI of the checkpoints; "": none
     rdma: tuple[str, int] = ("", 0)  # resource and count of RDMA interfaces, where a device plugin offers them
     fabric: str = ""  # gpudirect-...: the cluster has its networks, installers and daemons; "": a plain interface
+    disks: Disks = field(default_factory=Disks)
 
     def tolerations(self) -> list[dict[str, str]]:
         return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in self.taints]
@@ -79,6 +92,11 @@ class MachineType(Protocol):
     def accelerator(self) -> str: ...
     @property
     def tpu_topology(self) -> str | None: ...
+
+
+# EKS has no class of its own that makes disks; GKE's do not know the Hyperdisks that newer machines take alone.
+EBS: Final = Disks(driver="ebs.csi.aws.com", parameters={"type": "gp3", "encrypted": "true"})
+GOOGLE_DISKS: Final = "pd.csi.storage.gke.io"
 
 
 def machine_of(pool: MachineType) -> Machine:
@@ -152,6 +170,7 @@ def eks_target(
         levels=tuple(levels),
         store=store,
         rdma=("vpc.amazonaws.com/efa", machine.cards) if efa else ("", 0),
+        disks=EBS,
     )
 
 
@@ -165,11 +184,12 @@ def gke_target(
     levels: Sequence[str] = (),
     store: str = "",
     fabric: str = "",
+    disk: str = "",
 ) -> Target:
     """Our GKE node pools; `label` is the pools' sizewell-workload, `writer` the e-mail that may write checkpoints.
 
     `fabric` is the GPUDirect protocol that the pool's machines and the cluster are made for, `levels` are the topology
-    labels that the queue packs by.
+    labels that the queue packs by, `disk` is the type of disk that the machines take.
     """
     machine = machine_of(pool)
     selector = {"sizewell-workload": label}
@@ -192,6 +212,7 @@ def gke_target(
         levels=tuple(levels),
         store=store,
         fabric=fabric,
+        disks=Disks(driver=GOOGLE_DISKS, parameters={"type": disk or "pd-balanced"}),
     )
 
 
@@ -216,6 +237,7 @@ def aks_target(
         queue=queue,
         store=store,
         rdma=("rdma/ib", machine.cards) if rdma else ("", 0),
+        disks=Disks(storage_class="managed-csi-premium"),  # of every AKS cluster with its disk driver
     )
 
 

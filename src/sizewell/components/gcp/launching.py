@@ -5,7 +5,7 @@ from typing import Any
 
 from sizewell.components.facts import is_gang
 from sizewell.components.gcp.args import bucket_name, writer_account
-from sizewell.components.gcp.plans import FABRIC_NETWORKS
+from sizewell.components.gcp.plans import FABRIC_NETWORKS, disk_type
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name
@@ -54,4 +54,5 @@ def target(
         levels=levels,
         store=store_uri(decision, workload, settings),
         fabric=pool_fabric(workload, pool) if own_network(settings) else "",
+        disk=disk_type(pool.instance_type),
     )

@@ -13,7 +13,7 @@ from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
 from sizewell.sizing.errors import ConfigError, DecisionError
 
-FIRST = ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "NetworkPolicy", "Service")
+FIRST = ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "NetworkPolicy", "Service", "StorageClass")
 NOT_AWAITED = ("Job", "StatefulSet", "ScaledObject", "JobSet", "LeaderWorkerSet", "RayJob", "InferenceService")
 IMMUTABLE = ("Job", "JobSet", "RayJob")  # a changed one is another one
 OTHERS_OWN = {"LeaderWorkerSet": ["spec.replicas"], "StatefulSet": ["spec.replicas"]}  # scaled by who watches it
@@ -96,5 +96,12 @@ CORE: dict[str, Callable[..., pulumi.Resource]] = {
     "StatefulSet": kubernetes.apps.v1.StatefulSet,
     "PodDisruptionBudget": kubernetes.policy.v1.PodDisruptionBudget,
     "Job": kubernetes.batch.v1.Job,
+    "StorageClass": kubernetes.storage.v1.StorageClass,
 }
-SPELLED = {"automountServiceAccountToken": "automount_service_account_token", "roleRef": "role_ref"}
+SPELLED = {
+    "automountServiceAccountToken": "automount_service_account_token",
+    "roleRef": "role_ref",
+    "volumeBindingMode": "volume_binding_mode",
+    "allowVolumeExpansion": "allow_volume_expansion",
+    "reclaimPolicy": "reclaim_policy",
+}

@@ -13,7 +13,7 @@ from sizewell.components.owned import GuardArgs, ScheduleArgs
 from sizewell.launch.plan import RunPlan, Saves, Window, WorkingHours
 from sizewell.launch.run import LISTS, Run
 from sizewell.launch.setting import Setting, setting_of
-from sizewell.launch.target import Target
+from sizewell.launch.target import Disks, Target
 from sizewell.sizing.records.decision import Guard, Parallelism, Replicas, Task
 
 
@@ -259,6 +259,12 @@ class NotebookServerArgs(RunArgs):
 
     disk_gib: NotRequired[int]
     """Disk that outlives the notebook; 50 unless told."""
+    disk_class: NotRequired[str]
+    """Storage class of the disk; the cluster's default unless told."""
+    disk_driver: NotRequired[str]
+    """CSI driver that the cluster has, for a storage class of the notebook's own, as ebs.csi.aws.com."""
+    disk_parameters: NotRequired[dict[str, str]]
+    """What that driver is told, as {type: gp3}."""
 
 
 class BurnInArgs(RunArgs):
@@ -318,6 +324,9 @@ def args_of(of: Setting, shape: type) -> dict[str, Any]:
         "checkpoint_interval_s": plan.saves.interval_s if plan.saves else None,
         "checkpoints_kept": plan.saves.keep if plan.saves else None,
         "served": plan.kind == "inference" or None,
+        "disk_class": target.disks.storage_class,
+        "disk_driver": target.disks.driver,
+        "disk_parameters": dict(target.disks.parameters),
     }
     known = shape.__annotations__  # of a TypedDict: its own and those it inherits
     return {key: value for key, value in _told(args).items() if key in known}
@@ -340,6 +349,11 @@ def setting_of_args(name: str, kind: str, stack: str, args: Mapping[str, Any]) -
         store=args.get("store", ""),
         rdma=(machines.get("rdma_resource", ""), machines.get("rdma_count", 0)),
         fabric=machines.get("fabric", ""),
+        disks=Disks(
+            storage_class=args.get("disk_class", ""),
+            driver=args.get("disk_driver", ""),
+            parameters=args.get("disk_parameters", {}),
+        ),
     )
     return setting_of(plan_of(name, kind, stack, args), run_of(args["container"]), target)
 

@@ -45,6 +45,8 @@ class EksClusterArgs(PlaceArgs, SubnetsArgs):
     """Versions of add-ons by name, as vpc-cni: v1.21.1-eksbuild.8; EKS's default for the others."""
     lustre: NotRequired[bool]
     """Whether pods mount FSx for Lustre."""
+    disks: NotRequired[bool]
+    """Whether pods claim disks, as a notebook does: EBS' driver is an add-on."""
 
 
 class EksNodeGroupArgs(MachineGroupArgs, SubnetsArgs, PodsArgs):
@@ -113,6 +115,8 @@ def eks_cluster_args(
     """Arguments of the one cluster of a region, all but the network's ids."""
     lustre = any(workload.storage is not None and workload.storage.kind == "fsx-lustre" for workload in workloads)
     args: dict[str, Any] = {**owned_args(decision), "region": region, "zones": list(zones), "lustre": lustre}
+    if any(workload.kind == "notebook" for workload in workloads):
+        args["disks"] = True
     if access is not None and access.ranges:
         args["public_cidrs" if access.mode == "public" else "api_cidrs"] = list(access.ranges)
     return args

@@ -173,13 +173,14 @@ class EksCluster(Owned):
         )
 
     def _addons(self, name: str, args: EksClusterArgs, cluster: eks.Cluster, system: eks.NodeGroup) -> None:
-        wanted = eks_plans.addons(versions={}, lustre=args.get("lustre", False))
+        wanted = eks_plans.addons(versions={}, lustre=args.get("lustre", False), disks=args.get("disks", False))
         for addon in wanted:
             if addon not in eks_plans.BEFORE_MACHINES:
                 self._addon(name, args, cluster, addon, depends_on=[system])
 
     def _addon(self, name: str, args: EksClusterArgs, cluster: eks.Cluster, addon: str, **options: Any) -> eks.Addon:
-        settings = eks_plans.addons(versions=args.get("addon_versions", {}), lustre=args.get("lustre", False))[addon]
+        versions = args.get("addon_versions", {})
+        settings = eks_plans.addons(versions=versions, lustre=args.get("lustre", False), disks=True)[addon]
         if identity := IDENTITIES.get(addon):
             account, policy = identity
             role = parts.role(
@@ -208,5 +209,6 @@ class EksCluster(Owned):
 
 IDENTITIES = {  # add-on: its service account, and the policy that it needs
     "vpc-cni": ("aws-node", "AmazonEKS_CNI_Policy"),
+    "aws-ebs-csi-driver": ("ebs-csi-controller-sa", "service-role/AmazonEBSCSIDriverPolicy"),
     "amazon-cloudwatch-observability": ("cloudwatch-agent", "CloudWatchAgentServerPolicy"),
 }

@@ -105,7 +105,7 @@ def first_boot(shape: Shape, *, efa: bool) -> str:
     return base64.b64encode("\n".join([*lines, "--SIZEWELL--", ""]).encode()).decode()
 
 
-def addons(*, versions: Mapping[str, str], lustre: bool) -> dict[str, dict[str, Any]]:
+def addons(*, versions: Mapping[str, str], lustre: bool, disks: bool = False) -> dict[str, dict[str, Any]]:
     """Add-ons by name: those before the machines (network, identity), then those that run on them.
 
     Prefix delegation: without it a machine with few interfaces has room for a dozen pods.
@@ -121,6 +121,8 @@ def addons(*, versions: Mapping[str, str], lustre: bool) -> dict[str, dict[str, 
     }
     if lustre:
         settings["aws-fsx-csi-driver"] = {}
+    if disks:
+        settings["aws-ebs-csi-driver"] = {}
     return {
         name: {**setting, "addon_version": versions[name]} if name in versions else setting
         for name, setting in settings.items()
