@@ -321,6 +321,16 @@ def _tags_of(role: Role, token: str) -> dict[str, str]:
     return {f"aws:ResourceTag/{key}": str(value) for made in own for key, value in made.inputs["tags"].items()}
 
 
+# Commands that are none of the API's own operations (docs.aws.amazon.com/cli/latest/reference/ecr/get-login-password.html).
+OF_THE_COMMAND_LINE = {("ecr", "get-login-password"): "GetAuthorizationToken"}
+
+# Calls that a policy of AWS's own allows (docs.aws.amazon.com/aws-managed-policy/latest/reference).
+BY_AWS = {
+    "ecr:GetAuthorizationToken": "AmazonEC2ContainerRegistryPullOnly",
+    "ssm:GetDocument": "AmazonSSMManagedInstanceCore",
+}
+
+
 def _booted(role: Role, words: _Words) -> list[Call]:
     """What a machine calls: its first-boot script, the metrics agent that it starts, the checkpoint code of its job."""
     found = words.of("metrics-agent") + _written(words)
@@ -329,8 +339,17 @@ def _booted(role: Role, words: _Words) -> list[Call]:
             continue
         script = one.inputs.get("userData")
         text = base64.b64decode(script).decode() if isinstance(script, str) else ""
-        for service, command in re.findall(r"^\s*aws ([a-z0-9-]+) ([a-z0-9-]+)", text, re.MULTILINE):
-            operation = operation_of(service, command.replace("-", "_"))
+        text += "".join(  # where first boot reads the rest of it
+            "\n".join(json.loads(document.inputs["content"])["mainSteps"][0]["inputs"]["runCommand"])
+            for document in role.plan.resources
+            if document.type == "aws:ssm/document:Document"
+            and document.parent == role.component.urn
+            and document.name.endswith("-boot")
+        )
+        for service, command in re.findall(r"(?:^|; do)\s*aws ([a-z0-9-]+) ([a-z0-9-]+)", text, re.MULTILINE):
+            operation = OF_THE_COMMAND_LINE.get((service, command)) or operation_of(service, command.replace("-", "_"))
+            if BY_AWS.get(action_of(service, operation)) in role.managed:
+                continue
             namespace = re.search(r"--namespace (\S+)", text)
             facts = {"cloudwatch:namespace": namespace.group(1)} if namespace else {}
             found.append(Call(action=action_of(service, operation), facts=facts, source="first boot"))
