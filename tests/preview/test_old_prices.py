@@ -16,6 +16,7 @@ from sizewell.preview.diff import compare
 from sizewell.preview.pipeline import Request, run_preview
 from sizewell.preview.render import html, markdown, terminal
 from sizewell.preview.render import json as as_json
+from sizewell.sizing.catalog import history
 from sizewell.sizing.catalog.rates import parse_discounts
 from sizewell.sizing.money import Priced, Unpriced
 
@@ -41,8 +42,9 @@ def test_fresh_prices_are_not_mentioned():
 
 
 def test_a_catalog_that_nobody_refreshed_is_said_in_every_form():
-    old = preview(plain(), age_days=65)
-    said = "the newest price is of 2026-09-02, 65 days ago"
+    old = preview(plain(), age_days=181)
+    said = "the newest price is of 2026-09-02, 181 days ago"
+    assert preview(plain(), age_days=180).provenance.stale == ()
     assert old.provenance.stale == (said,)
     for text in (terminal.render(old, width=200), markdown.render(old), html.render(old)):
         assert said in text.replace("\\", "")
@@ -54,8 +56,8 @@ def test_a_catalog_that_nobody_refreshed_is_said_in_every_form():
     ("what", "says"),
     [
         ("g6.xlarge, spot, us-east-1", "the spot price of g6.xlarge, spot, us-east-1 is older than 30 days"),
-        ("capacity block, 4 x p5.48xlarge", "the capacity block price of"),
-        ("a3-highgpu-8g, flex-start, us-east5", "the flex start price of"),
+        ("capacity block, 4 x p5.48xlarge", "the capacity-block price of"),
+        ("a3-highgpu-8g, flex-start, us-east5", "the flex-start price of"),
     ],
 )
 def test_prices_that_move_are_old_after_a_month(what, says):
@@ -65,8 +67,13 @@ def test_prices_that_move_are_old_after_a_month(what, says):
     assert preview(dated(what, "2026-08-20")).provenance.stale == ()
 
 
-def test_list_prices_of_an_old_date_and_own_rates_are_no_fault():
-    assert preview(dated("g6.xlarge, on-demand, us-east-1", "2024-07-01")).provenance.stale == ()
+def test_list_prices_are_old_after_half_a_year_and_own_rates_never(monkeypatch):
+    (found,) = preview(dated("g6.xlarge, on-demand, us-east-1", "2024-07-01")).provenance.stale
+    assert found == "the on-demand price of g6.xlarge, on-demand, us-east-1 is older than 180 days, of 2024-07-01"
+    assert preview(dated("g6.xlarge, on-demand, us-east-1", "2026-07-01")).provenance.stale == ()
+    # one place for size and preview
+    monkeypatch.setitem(history.FRESH_DAYS, "on-demand", 10)
+    assert preview(dated("g6.xlarge, on-demand, us-east-1", "2026-07-01")).provenance.stale
     assert preview(dated("g6.xlarge, spot, us-east-1", "2024-07-01", source="own rate")).provenance.stale == ()
 
 

@@ -172,9 +172,11 @@ def _end(decision: Decision) -> str:
 
 def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
     """Say how old the prices are where that matters; True where they are older than --max-age allows."""
+    from sizewell.sizing.catalog.history import fresh_days
+
     days = (on - date.fromisoformat(catalog.as_of)).days
     stale = oldest_s is not None and days * 86_400 > oldest_s
-    if stale or days > 90:
+    if stale or days > fresh_days("on-demand"):
         limit = f", older than {oldest_s / 86_400:g} days" if stale and oldest_s is not None else ""
         output.note(f"the newest price is of {catalog.as_of}, {days} days old{limit}; docs/howto/refresh-prices.md")
     return stale

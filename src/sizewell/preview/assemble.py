@@ -9,10 +9,11 @@ from typing import Final
 
 from sizewell.preview import records
 from sizewell.preview.guardrails import NO_LIMITS, Limits, exit_of, guardrails_of, is_silent
+from sizewell.sizing.catalog.history import fresh_days
 from sizewell.sizing.money import ZERO
 
-FRESH_DAYS: Final = 30
-MOVING: Final = ("capacity block", "spot", "flex start")  # priced anew every few weeks or oftener
+LISTED: Final = "on-demand"
+MARKETS: Final = ("capacity-block", "spot", "flex-start", LISTED)  # as a line of a bill names them, or with a space
 
 
 def assemble(
@@ -59,20 +60,21 @@ def assemble(
 
 
 def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance, on: date) -> tuple[str, ...]:
-    """What is too old to be relied on: the whole catalog, and prices that sellers move every few weeks."""
+    """What is too old to be relied on, by the kind of price: the whole catalog, and the machines of the bills."""
     found = []
-    if provenance.age_days is not None and provenance.age_days > FRESH_DAYS:
+    if provenance.age_days is not None and provenance.age_days > fresh_days(LISTED):
         found.append(f"the newest price is of {provenance.catalog_as_of}, {provenance.age_days} days ago")
     lines = [line for stack in stacks for row in (*stack.rows, *stack.unchanged.rows) for line in row.lines]
     moving: dict[str, set[tuple[str, str]]] = {}
     for line in lines:
-        market = next((word for word in MOVING if word in line.what.replace("-", " ")), None)
-        if market and line.date and not line.source.startswith("own ") and _days(line.date, on) > FRESH_DAYS:
+        market = next((name for name in MARKETS if name.replace("-", " ") in line.what.replace("-", " ")), None)
+        if market and line.date and not line.source.startswith("own ") and _days(line.date, on) > fresh_days(market):
             moving.setdefault(market, set()).add((line.date, line.what))
     for market, prices in sorted(moving.items()):
         oldest, what = min(prices)
         many = f"{len(prices)} {market} prices are" if len(prices) > 1 else f"the {market} price of {what} is"
-        found.append(f"{many} older than {FRESH_DAYS} days, {'the oldest ' if len(prices) > 1 else ''}of {oldest}")
+        since = f"{'the oldest ' if len(prices) > 1 else ''}of {oldest}"
+        found.append(f"{many} older than {fresh_days(market)} days, {since}")
     return tuple(found)
 
 

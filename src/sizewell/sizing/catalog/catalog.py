@@ -36,7 +36,6 @@ from sizewell.sizing.money import Price, Priced, Unpriced
 
 EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
 NOT_LISTED = ("estimate", OWN_RATE)  # how the basis of a row begins that is no list price
-BLOCK_FRESH_DAYS = 30  # capacity blocks were re-priced four times in 2026
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -353,15 +352,6 @@ class Catalog:
         """
         rows = (self.zone_facts.get((cloud, name, region)) for name in (instance_type, ""))
         return next((row.zones for row in rows if row is not None), ())
-
-
-def stale(offer: Offer, on: date) -> bool:
-    """Whether a capacity block's price is too old to trust: the seller moves it every few weeks.
-
-    Other prices only age: print `effective_from` beside them.
-    """
-    age = (on - date.fromisoformat(offer.effective_from)).days
-    return offer.market == "capacity-block" and age > BLOCK_FRESH_DAYS
 
 
 def spelling(name: str) -> str:
