@@ -498,6 +498,15 @@ def test_quotes_are_held_against_their_own_zone_and_the_on_demand_price():
     }
 
 
+@pytest.mark.parametrize("usd", ["0", "-1", "700", "9999", "NaN", "inf"])
+def test_a_sentinel_is_no_price_where_no_other_price_is_known(usd):
+    """A machine without accelerators and without a last price: nothing but the figure itself says that it is none."""
+    here = Place(cloud="aws", market="on-demand", region="ap-southeast-4", whole=False)
+    listed = row(usd, market="on-demand", zone="", instance_type="m6i.large", region="ap-southeast-4", basis="list")
+    result = accept(standin.shipped(), [(here, [listed])], DAY)
+    assert (result.offers, list(result.refused)) == ([], ["zero, a sentinel or no number"])
+
+
 def test_a_commitment_above_the_list_price_is_refused():
     facts = standin.shipped()
     place = Place(cloud="aws", market="reserved-1y", region="us-east-1", whole=False)

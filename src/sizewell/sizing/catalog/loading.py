@@ -151,8 +151,9 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
 
     shapes.sort(key=lambda s: (s.cloud, s.instance_type))
     sold_in: dict[tuple[str, str], tuple[Sold, ...]] = {}
-    for sale in sorted(sold, key=lambda p: (p.cloud, p.instance_type, p.region)):
-        sold_in[sale.cloud, sale.instance_type] = (*sold_in.get((sale.cloud, sale.instance_type), ()), sale)
+    for sale in sorted(sold, key=attrgetter("cloud", "instance_type", "region")):
+        each = tuple(replace(sale, region=region) for region in sale.region.split(" | "))
+        sold_in[sale.cloud, sale.instance_type] = (*sold_in.get((sale.cloud, sale.instance_type), ()), *each)
     by_type: Mapping[tuple[str, str], tuple[Offer, ...]]
     all_offers: Sequence[Offer]
     if known is None:

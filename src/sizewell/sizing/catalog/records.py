@@ -169,7 +169,10 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sold:
-    """That a machine type is sold in a region, said by a source that has no price: what may be estimated there."""
+    """That a machine type is sold in a region, said by a source that has no price: what may be estimated there.
+
+    A row of the table may name several regions, separated by " | ".
+    """
 
     cloud: Cloud
     instance_type: str
