@@ -93,6 +93,12 @@ def decisions_page() -> Files:
     return {"docs/reference/decisions.md": page()}
 
 
+def needs_page() -> Files:
+    from needs_page import page
+
+    return {"docs/reference/needs.md": page()}
+
+
 def judged_page() -> Files:
     from judged_page import page
 
@@ -137,6 +143,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     component_reference,
     decisions_page,
     judged_page,
+    needs_page,
     markdown_outputs,
 )
 

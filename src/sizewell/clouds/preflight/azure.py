@@ -43,27 +43,59 @@ PROVIDERS: Final = {
     "storagecache": "Microsoft.StorageCache",
 }
 ACTIONS: Final = {  # what making a resource takes
-    "azure-native:monitor:ActionGroup": "Microsoft.Insights/actionGroups/write",
-    "azure-native:monitor:AutoscaleSetting": "Microsoft.Insights/autoscaleSettings/write",
+    "azure-native:alertsmanagement:PrometheusRuleGroup": "Microsoft.AlertsManagement/prometheusRuleGroups/write",
     "azure-native:authorization:RoleAssignment": "Microsoft.Authorization/roleAssignments/write",
     "azure-native:authorization:RoleDefinition": "Microsoft.Authorization/roleDefinitions/write",
+    "azure-native:cognitiveservices:Account": "Microsoft.CognitiveServices/accounts/write",
+    "azure-native:cognitiveservices:Deployment": "Microsoft.CognitiveServices/accounts/deployments/write",
     "azure-native:compute:DiskEncryptionSet": "Microsoft.Compute/diskEncryptionSets/write",
     "azure-native:compute:VirtualMachineScaleSet": "Microsoft.Compute/virtualMachineScaleSets/write",
+    "azure-native:consumption:Budget": "Microsoft.Consumption/budgets/write",
+    "azure-native:containerregistry:Registry": "Microsoft.ContainerRegistry/registries/write",
     "azure-native:containerservice:AgentPool": "Microsoft.ContainerService/managedClusters/agentPools/write",
+    "azure-native:containerservice:MaintenanceConfiguration": (
+        "Microsoft.ContainerService/managedClusters/maintenanceConfigurations/write"
+    ),
     "azure-native:containerservice:ManagedCluster": "Microsoft.ContainerService/managedClusters/write",
     "azure-native:keyvault:Key": "Microsoft.KeyVault/vaults/keys/write",
     "azure-native:keyvault:Vault": "Microsoft.KeyVault/vaults/write",
     "azure-native:logic:Workflow": "Microsoft.Logic/workflows/write",
+    "azure-native:machinelearningservices:Compute": "Microsoft.MachineLearningServices/workspaces/computes/write",
+    "azure-native:machinelearningservices:OnlineDeployment": (
+        "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/deployments/write"
+    ),
+    "azure-native:machinelearningservices:OnlineEndpoint": (
+        "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/write"
+    ),
+    "azure-native:machinelearningservices:Workspace": "Microsoft.MachineLearningServices/workspaces/write",
+    "azure-native:managedidentity:FederatedIdentityCredential": (
+        "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials/write"
+    ),
     "azure-native:managedidentity:UserAssignedIdentity": "Microsoft.ManagedIdentity/userAssignedIdentities/write",
+    "azure-native:monitor:ActionGroup": "Microsoft.Insights/actionGroups/write",
+    "azure-native:monitor:AutoscaleSetting": "Microsoft.Insights/autoscaleSettings/write",
+    "azure-native:monitor:AzureMonitorWorkspace": "Microsoft.Monitor/accounts/write",
+    "azure-native:monitor:DataCollectionEndpoint": "Microsoft.Insights/dataCollectionEndpoints/write",
+    "azure-native:monitor:DataCollectionRule": "Microsoft.Insights/dataCollectionRules/write",
+    "azure-native:monitor:DataCollectionRuleAssociation": "Microsoft.Insights/dataCollectionRuleAssociations/write",
+    "azure-native:monitor:DiagnosticSetting": "Microsoft.Insights/diagnosticSettings/write",
+    "azure-native:monitor:MetricAlert": "Microsoft.Insights/metricAlerts/write",
     "azure-native:network:NatGateway": "Microsoft.Network/natGateways/write",
     "azure-native:network:NetworkSecurityGroup": "Microsoft.Network/networkSecurityGroups/write",
+    "azure-native:network:PrivateDnsZoneGroup": "Microsoft.Network/privateEndpoints/privateDnsZoneGroups/write",
+    "azure-native:network:PrivateEndpoint": "Microsoft.Network/privateEndpoints/write",
     "azure-native:network:PublicIPAddress": "Microsoft.Network/publicIPAddresses/write",
     "azure-native:network:Subnet": "Microsoft.Network/virtualNetworks/subnets/write",
     "azure-native:network:VirtualNetwork": "Microsoft.Network/virtualNetworks/write",
     "azure-native:operationalinsights:Workspace": "Microsoft.OperationalInsights/workspaces/write",
     "azure-native:privatedns:PrivateZone": "Microsoft.Network/privateDnsZones/write",
+    "azure-native:privatedns:VirtualNetworkLink": "Microsoft.Network/privateDnsZones/virtualNetworkLinks/write",
     "azure-native:resources:ResourceGroup": "Microsoft.Resources/subscriptions/resourceGroups/write",
+    "azure-native:storage:BlobContainer": "Microsoft.Storage/storageAccounts/blobServices/containers/write",
+    "azure-native:storage:BlobServiceProperties": "Microsoft.Storage/storageAccounts/blobServices/write",
+    "azure-native:storage:ManagementPolicy": "Microsoft.Storage/storageAccounts/managementPolicies/write",
     "azure-native:storage:StorageAccount": "Microsoft.Storage/storageAccounts/write",
+    "azure-native:storagecache:AmlFilesystem": "Microsoft.StorageCache/amlFilesystems/write",
 }
 ENCRYPTION: Final = ("Microsoft.Compute", "EncryptionAtHost")
 INFINIBAND: Final = ("Microsoft.ContainerService", "AKSInfinibandSupport")

@@ -31,8 +31,12 @@ APIS: Final = {
 }
 PERMISSIONS: Final = {
     "gcp:cloudrunv2/service:Service": "run.services.create",
+    "gcp:cloudrunv2/serviceIamMember:ServiceIamMember": "run.services.setIamPolicy",
     "gcp:cloudscheduler/job:Job": "cloudscheduler.jobs.create",
+    "gcp:compute/firewall:Firewall": "compute.firewalls.create",
     "gcp:compute/network:Network": "compute.networks.create",
+    "gcp:compute/networkAttachment:NetworkAttachment": "compute.networkAttachments.create",
+    "gcp:compute/resourcePolicy:ResourcePolicy": "compute.resourcePolicies.create",
     "gcp:compute/subnetwork:Subnetwork": "compute.subnetworks.create",
     "gcp:container/cluster:Cluster": "container.clusters.create",
     "gcp:container/nodePool:NodePool": "container.clusters.update",
@@ -44,9 +48,13 @@ PERMISSIONS: Final = {
     "gcp:monitoring/notificationChannel:NotificationChannel": "monitoring.notificationChannels.create",
     "gcp:projects/iAMCustomRole:IAMCustomRole": "iam.roles.create",
     "gcp:projects/iAMMember:IAMMember": "resourcemanager.projects.setIamPolicy",
+    "gcp:pubsub/subscription:Subscription": "pubsub.subscriptions.create",
     "gcp:pubsub/topic:Topic": "pubsub.topics.create",
+    "gcp:pubsub/topicIAMMember:TopicIAMMember": "pubsub.topics.setIamPolicy",
     "gcp:serviceaccount/account:Account": "iam.serviceAccounts.create",
+    "gcp:serviceaccount/iAMMember:IAMMember": "iam.serviceAccounts.setIamPolicy",
     "gcp:storage/bucket:Bucket": "storage.buckets.create",
+    "gcp:storage/bucketIAMMember:BucketIAMMember": "storage.buckets.setIamPolicy",
     "gcp:workflows/workflow:Workflow": "workflows.workflows.create",
 }
 REACHES: Final = {"gcp:container/cluster:Cluster": "container.clusters.connect"}  # the DNS endpoint asks for it

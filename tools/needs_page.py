@@ -1,0 +1,113 @@
+"""docs/reference/needs.md: what each component needs of an account before it can be built, and who judges it.
+
+Derived from the recorded forms of the components' tests and from the tables that `sizewell doctor --cloud` asks by: one
+place says it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from component_reference import GOLDENS, recorded_forms
+
+from sizewell.clouds.preflight import aws, azure, gcp
+from sizewell.components.inventory import clouds, component_classes
+
+HEADINGS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "kubernetes": "Any Kubernetes cluster"}
+RIGHTS = {"aws": aws.CREATING, "azure": azure.ACTIONS, "gcp": gcp.PERMISSIONS}
+# What `doctor` asks of a machine type's quota; services have quotas of their own, which it does not see yet.
+QUOTAS = {
+    "aws": "vCPU of the family and market, by its code",
+    "azure": "cores of the family, all cores, low-priority cores, less what is in use",
+    "gcp": "accelerators of the region, less what is in use",
+}
+JUDGES = {
+    "aws": "service authorization reference, botocore, parliament, CloudFormation's schemas, Checkov",
+    "azure": "operations by provider, type and verb; the SDK's types; Checkov",
+    "gcp": "permissions by method (tests/rights), discovery documents of workflows' calls, Checkov",
+    "kubernetes": "the operators' own definitions (launch/kinds.py), Checkov",
+}
+INTRODUCTION = """\
+# What components need
+
+Generated from the recorded forms in `tests/components/*/goldens` and from what `sizewell doctor STACK --cloud` asks by
+(`make generate`). **Rights** are those that building takes, as doctor compares them; types that it does not compare are
+counted. What runs afterwards (guards, expiries, machines) has roles of its own, judged right by right in
+`tests/rights/`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    forms = recorded_forms()
+    parts = [INTRODUCTION]
+    for cloud in clouds():
+        parts += [f"## {HEADINGS[cloud]}\n", f"Judges: {JUDGES[cloud]}.\n"]
+        lines = ["| component | APIs, providers | features | rights | not compared | quota |", "| --- " * 6 + "|"]
+        for one in component_classes(cloud):
+            types = Counter[str]()
+            for counts in forms.get(one.token(), {}).values():
+                types.update(counts)
+            if types:
+                pool = cloud in QUOTAS and _kind(one.token()) == "pool"
+                lines.append(_line(cloud, one.token(), tuple(types), pool=pool))
+        parts.append("\n".join([*lines, ""]))
+    return "\n".join(parts)
+
+
+def _line(cloud: str, token: str, types: tuple[str, ...], *, pool: bool) -> str:
+    rights = RIGHTS.get(cloud, {})
+    own = [kind for kind in types if kind.split(":")[0] in (cloud, "azure-native")]
+    held = sorted({rights[kind] for kind in own if kind in rights})
+    left = [kind for kind in own if kind not in rights]
+    cells = (
+        f"`{token}`",
+        ", ".join(_apis(cloud, own)) or "–",
+        ", ".join(_features(token)) or "–",
+        ", ".join(f"`{right}`" for right in held) or "–",
+        f"{len(left)} of {len(own)} types",
+        QUOTAS[cloud] if pool else "–",
+    )
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def _apis(cloud: str, types: list[str]) -> list[str]:
+    if cloud == "gcp":
+        modules = {kind.removeprefix("gcp:").partition("/")[0] for kind in types}
+        return sorted({gcp.APIS[module] for module in modules if module in gcp.APIS})
+    if cloud == "azure":
+        modules = {kind.split(":")[1] for kind in types}
+        found = {azure.PROVIDERS[module] for module in modules if module in azure.PROVIDERS}
+        return sorted(found | ({"Microsoft.Insights"} if "monitor" in modules else set()))
+    return []
+
+
+def _features(token: str) -> list[str]:
+    """Features of an Azure subscription that some form of the component switches on."""
+    found = set()
+    for path in _goldens(token):
+        text = path.read_text(encoding="utf-8")
+        if re.search(r"(enableEncryptionAtHost|encryptionAtHost): true", text):
+            found.add("/".join(azure.ENCRYPTION))
+        if token.endswith(":AksOperators") and "infiniband: true" in text:
+            found.add("/".join(azure.INFINIBAND))
+    return sorted(found)
+
+
+def _kind(token: str) -> str:
+    """What a component registers itself as, in any of its forms."""
+    for path in _goldens(token):
+        if match := re.search(r"^    kind: (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
+            return match[1]
+    return ""
+
+
+def _goldens(token: str) -> list[Path]:
+    """Forms that tests keep of one component alone."""
+    return [
+        path
+        for path in sorted(GOLDENS.glob("*/goldens/*.txt"))
+        if re.findall(r"^(sizewell-\S+)", path.read_text(encoding="utf-8"), re.MULTILINE) == [token]
+    ]
