@@ -31,6 +31,18 @@ ENGINE = replace(
     env={},
 )
 """
+SIZED = """
+from datetime import date
+
+from sizewell.sizing.catalog import load
+from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.spec.read import parse_spec
+
+lines = ["name: chat", "kind: inference", "model: meta-llama/Llama-3.1-8B", "engine: other", "owner: ml", "cost_center: c"]
+lines += ["traffic: {rps: 1, input_tokens: 500, output_tokens: 100}", "infra: [aws/us-east-1]"]
+decided = decide([parse_spec(chr(10).join(lines), "test")], load(), stack="dev-aws", on=date(2026, 11, 21))
+print(parse_spec(chr(10).join(lines), "test").engine.name, decided.workloads[0].pools[0].accelerator)
+"""
 USED = """
 import launch_cases as cases
 from decisions import decision, pool
@@ -104,14 +116,15 @@ def test_another_engine_is_one_file(tmp_path: Path) -> None:
     (tmp_path / "sizewell/sizing/catalog/engines/other.py").write_text(ADDED)
     paths = os.pathsep.join(map(str, (tmp_path, ROOT / "tests/launch", ROOT / "tests/components", ROOT / "tests")))
     done = subprocess.run(
-        [sys.executable, "-c", USED],
+        [sys.executable, "-c", USED + SIZED],
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    command, ready = done.stdout.splitlines()
+    command, ready, sized = done.stdout.splitlines()
+    assert sized.startswith("other ")
     assert command.startswith("['other-serve', '--weights', 'org/weights'"), command
     assert "'--listen', '8000'" in command
     assert ready == "/up"

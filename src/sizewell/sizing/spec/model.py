@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
 
@@ -32,6 +32,7 @@ from sizewell.sizing.spec.fields import (
 from sizewell.sizing.spec.schedule import ALLOWED as ALLOWED_SCHEDULE
 from sizewell.sizing.spec.schedule import WeeklySchedule, parse_schedule
 from sizewell.sizing.spec.sections import Dimensions, Model, Section, default, model_form
+from sizewell.sizing.spec.software import SOFTWARE
 
 __all__ = ["Dimensions", "Model", "Place", "Section", "Word", "WorkloadSpec", "model_form", "place_form"]
 
@@ -328,12 +329,16 @@ def _managed(value: object) -> object:
     return value
 
 
+if TYPE_CHECKING:
+    EngineName = str
+else:
+    EngineName = Literal[tuple(SOFTWARE)]
+
+
 class Engine(Section):
     """The software that runs the model."""
 
-    name: Literal[
-        "vllm", "tensorrt-llm", "sglang", "jetstream", "llama.cpp", "fsdp", "megatron", "deepspeed", "maxtext", "neuron"
-    ]
+    name: EngineName
     version: Annotated[str, Text(r"\d+(?:\.\d+){0,3}[a-z0-9.]*", "a version such as 0.11.0")] | None = default(
         None, "the newest that is known"
     )

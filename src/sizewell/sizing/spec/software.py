@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from sizewell.sizing.catalog.engines import ENGINES
+
 Work = Literal["serving", "training"]
 
 
@@ -18,7 +20,7 @@ class Software:
     predicted_as: str  # whose fitted constants predict it; "" for plain PyTorch
 
 
-SOFTWARE: Final[Mapping[str, Software]] = {
+_STATED: Final[Mapping[str, Software]] = {
     "vllm": Software(
         work="serving", runtimes=frozenset({"cuda", "rocm", "tpu", "neuron", "gaudi"}), predicted_as="vllm"
     ),
@@ -31,6 +33,15 @@ SOFTWARE: Final[Mapping[str, Software]] = {
     "deepspeed": Software(work="training", runtimes=frozenset({"cuda", "rocm", "gaudi"}), predicted_as="deepspeed"),
     "maxtext": Software(work="training", runtimes=frozenset({"tpu", "cuda"}), predicted_as="maxtext"),
     "neuron": Software(work="training", runtimes=frozenset({"neuron"}), predicted_as="neuron"),
+}
+# An engine that is launched and loads models by their names may be asked for as well, without a row above.
+SOFTWARE: Final[Mapping[str, Software]] = {
+    **_STATED,
+    **{
+        name: Software(work="serving", runtimes=frozenset(engine.images), predicted_as=engine.predicted_as)
+        for name, engine in ENGINES.items()
+        if engine.hub and name not in _STATED
+    },
 }
 
 

@@ -18,10 +18,11 @@ import numpy as np
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.architecture import params_total
 from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
-from sizewell.sizing.predict.memory.states import MEGATRON, QUANTIZED, TRANSFORMER_ENGINE, lora_targets
+from sizewell.sizing.predict.memory.states import QUANTIZED, TRANSFORMER_ENGINE, lora_targets
+from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 
-FUSED_ENGINES = MEGATRON | TRANSFORMER_ENGINE | {"unsloth", "liger", "flash-attention"}
+FUSED_ENGINES = having("keeps-less")
 _XLA = 2.5  # 16-bit logits written once; XLA fuses the rest into the products around them
 _HUGGING_FACE = 18.0  # logits in 16 bits, in fp32, shifted in fp32, log-probabilities, gradient
 LOSS_BYTES: Mapping[str, float] = {

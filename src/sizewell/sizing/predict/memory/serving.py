@@ -29,11 +29,12 @@ from sizewell.sizing.predict.memory.activations import live_bytes_per_flop
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.device import usable_bytes
 from sizewell.sizing.predict.memory.states import QUANTISES_HEAD, REPLICATES_TABLES, bytes_of, largest_quantised
+from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import MemoryEstimate, ServingJob
 
 GIB = 2**30
-PAGED = frozenset({"vllm", "vllm-v0", "sglang", "tensorrt-llm", "trtllm", "tgi", "jetstream", "lmdeploy"})
-_WHOLE_HEADS = frozenset({"vllm", "vllm-v0", "sglang", "tgi"})  # other engines pad or repeat heads
+PAGED = having("paged")
+_WHOLE_HEADS = having("whole-heads")
 _PREFILL_CHUNK = 8192  # tokens per step that vLLM schedules at most, by default, on large devices
 _SMALL_DEVICE_CHUNK = 2048
 _LARGE_DEVICE = 70 * GIB

@@ -19,6 +19,7 @@ from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import attention_params, feed_forward_params, params_total, stage_params
 from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages
+from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 
 # Bytes per stored value. NF4: QLoRA (Dettmers et al. 2023): 4 bits, one fp32 scale per 64 values; with double
@@ -65,15 +66,11 @@ _ALIASES: Mapping[str, str] = {
     "momentum": "sgd-momentum",
     "decoupled_lion": "lion",
 }
-# bitsandbytes through Lightning quantises the output head too.
-QUANTISES_HEAD = frozenset({"litgpt"})
-# Tensor parallelism that divides attention and feed-forward matrices only: every device keeps embeddings and head.
-REPLICATES_TABLES = frozenset({"litgpt", "deepspeed"})
-# PEFT's preparation for k-bit training casts whatever is not quantised (embeddings, head, norms) to fp32.
-CASTS_UP = frozenset({"transformers", "peft", "llama-factory", "trl", "axolotl"})
-MEGATRON = frozenset({"megatron", "nemo", "megatron-bridge", "megatron-deepspeed", "mlperf"})
-# Engines on NVIDIA's Transformer Engine, with its 8-bit inputs kept and its modules recomputed one by one.
-TRANSFORMER_ENGINE = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf", "llm-foundry"})
+QUANTISES_HEAD = having("quantises-head")
+REPLICATES_TABLES = having("replicates-tables")
+CASTS_UP = having("casts-up")
+MEGATRON = having("megatron")
+TRANSFORMER_ENGINE = having("transformer-engine")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

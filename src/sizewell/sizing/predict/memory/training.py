@@ -41,9 +41,10 @@ from sizewell.sizing.predict.memory.states import (
     recipes,
     stage_states,
 )
+from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import Grade, Layout, MemoryEstimate, TrainingJob
 
-OPTIMIZER_IN_PLACE = MEGATRON - {"megatron-deepspeed"}  # gathers weights and reduces gradients in their own buffers
+OPTIMIZER_IN_PLACE = having("optimizer-in-place")
 _BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
 
 

@@ -18,6 +18,7 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import architecture as arch
 from sizewell.sizing.predict.memory.states import lora_targets, lora_widths
 from sizewell.sizing.predict.performance.collectives import Fabric
+from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 
 BYTES_PER_WEIGHT = {
@@ -31,12 +32,7 @@ BYTES_PER_WEIGHT = {
     "fp16": 2.0,
     "fp32": 4.0,
 }
-FUSED = frozenset(
-    {
-        "megatron", "nemo", "megatron-bridge", "megatron-deepspeed", "maxtext", "maxdiffusion", "mlperf",
-        "flash-attention", "lit-gpt", "neuron", "nvidia-examples", "habana", "unsloth", "liger",
-    }
-)  # fmt: skip
+FUSED = having("fused")
 """Engines whose normalisation, activation and dropout are fused kernels without being asked to compile."""
 EXPONENTIALS_PER_CLOCK = 16  # of a multiprocessor, where the catalog says nothing else
 EXPONENTIAL_DIM = {
@@ -49,8 +45,8 @@ EXPONENTIAL_DIM = {
     "other": 32.0,
 }
 """Dense 16-bit peak over four times the exponentials of a second, both at boost clock; estimate where not NVIDIA's."""
-VENDOR_ATTENTION = frozenset({"megatron", "nemo", "megatron-bridge", "mlperf"})
-TUNED_CONVOLUTIONS = frozenset({"mlperf", "maxdiffusion"})
+VENDOR_ATTENTION = having("vendor-attention")
+TUNED_CONVOLUTIONS = having("tuned-convolutions")
 """Engines with the vendor's attention kernels, written for each generation; others have what PyTorch ships."""
 LAYER_FACTS = (
     "layers", "hidden", "qkv_width", "out_width", "attention_params", "ffn_up", "ffn_down", "moe_share", "experts",

@@ -1,0 +1,73 @@
+"""What is known of the software that runs a model, where it changes memory or speed: one row for each, traits by name.
+
+The names are those by which jobs and published measurements call it (`TrainingJob.engine`, `ServingJob.engine`); an
+engine that Sizewell launches says by `predicted_as` which row is its own. Software without a row has no trait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, Literal
+
+Trait = Literal[
+    "paged",  # keeps its cache in pages and takes a share of the device for it
+    "whole-heads",  # divides whole heads only; others pad or repeat them
+    "megatron",  # Megatron's kernels and its distributed optimizer
+    "optimizer-in-place",  # gathers weights and reduces gradients in their own buffers
+    "transformer-engine",  # keeps 8-bit inputs and recomputes modules one by one
+    "vendor-attention",  # the vendor's attention kernels, written for each generation
+    "keeps-less",  # its fused kernels keep fewer activations for the backward pass
+    "fused",  # normalisation, activation and dropout are one kernel each, without being asked to compile
+    "tuned-convolutions",
+    "quantises-head",  # the output head too (bitsandbytes through Lightning)
+    "replicates-tables",  # tensor parallelism keeps embeddings and head on every device
+    "casts-up",  # what is not quantised is cast to fp32 (PEFT's preparation for k-bit training)
+]
+_NVIDIA: Final[tuple[Trait, ...]] = (
+    "megatron", "optimizer-in-place", "transformer-engine", "vendor-attention", "keeps-less", "fused",
+)  # fmt: skip
+SOFTWARE: Final[Mapping[str, tuple[Trait, ...]]] = {
+    # serving
+    "vllm": ("paged", "whole-heads"),
+    "vllm-v0": ("paged", "whole-heads"),
+    "sglang": ("paged", "whole-heads"),
+    "tgi": ("paged", "whole-heads"),
+    "tensorrt-llm": ("paged",),
+    "trtllm": ("paged",),
+    "jetstream": ("paged",),
+    "lmdeploy": ("paged",),
+    # training
+    "megatron": _NVIDIA,
+    "nemo": _NVIDIA,
+    "megatron-bridge": _NVIDIA,
+    "mlperf": (*_NVIDIA, "tuned-convolutions"),
+    "megatron-deepspeed": ("megatron", "keeps-less", "fused"),
+    "llm-foundry": ("transformer-engine", "keeps-less"),
+    "unsloth": ("keeps-less", "fused"),
+    "liger": ("keeps-less", "fused"),
+    "flash-attention": ("keeps-less", "fused"),
+    "maxdiffusion": ("fused", "tuned-convolutions"),
+    "maxtext": ("fused",),
+    "lit-gpt": ("fused",),  # of 2023, before it was litgpt
+    "neuron": ("fused",),
+    "nvidia-examples": ("fused",),
+    "habana": ("fused",),
+    "deepspeed": ("replicates-tables",),
+    "litgpt": ("quantises-head", "replicates-tables"),
+    "transformers": ("casts-up",),
+    "peft": ("casts-up",),
+    "llama-factory": ("casts-up",),
+    "trl": ("casts-up",),
+    "axolotl": ("casts-up",),
+}
+
+
+@cache
+def having(trait: Trait) -> frozenset[str]:
+    """The software with a trait.
+
+    >>> sorted(having("tuned-convolutions"))
+    ['maxdiffusion', 'mlperf']
+    """
+    return frozenset(name for name, traits in SOFTWARE.items() if trait in traits)
