@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from timelines import CASES, NOON, document
 from sizewell.teardown import decide as rules
 from sizewell.teardown.decide import IDLE_CLAUSES, decide
 from sizewell.teardown.records import Limits
-from sizewell.teardown.timeline import facts_at, parse_timeline, replay
+from sizewell.teardown.timeline import facts_at, parse_timeline, recorded, replay
 
 LIMITS = Limits()
 STOPS = ("empty", "destroy")
@@ -152,6 +153,13 @@ def test_fewer_samples_never_stop_more(case: dict[str, Any]) -> None:
         break
     after = verdicts(data)[1]
     assert after not in STOPS or before in STOPS
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_what_is_recorded_decides_the_same(case: dict[str, Any]) -> None:
+    facts = facts_at(parse_timeline(document(case), case["name"]), NOON)
+    again = facts_at(parse_timeline(json.loads(json.dumps(recorded(facts, NOON))), case["name"]), NOON)
+    assert decide(again, LIMITS, NOON) == decide(facts, LIMITS, NOON)
 
 
 def test_what_came_later_is_not_known() -> None:

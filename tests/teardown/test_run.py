@@ -26,6 +26,7 @@ from sizewell.teardown.gather import Gatherer
 from sizewell.teardown.journal import HeldError, Journal, connect, script
 from sizewell.teardown.planning import must_be_own, to_json
 from sizewell.teardown.telemetry import cloudwatch
+from sizewell.teardown.timeline import read_timeline, replay
 from tests.teardown import world
 from tests.teardown.world import Shelf, ShelfBackend
 
@@ -197,6 +198,9 @@ def test_an_idle_pool_is_told_then_emptied(evening):
     assert described("sizewell-dev-aws-train")["MaxSize"] == 2  # Pulumi's, and not touched
     kinds = [record["kind"] for record in evening.journal.records]
     assert kinds == ["notice", "notice", "begin", "done"]
+    (path,) = (evening.folder / "timelines").glob("dev-aws-*.json")
+    ((_, _, (again,)),) = replay(read_timeline(path), evening.config.limits())
+    assert again.action == "empty"
 
 
 @pytest.mark.parametrize(
@@ -333,6 +337,27 @@ def sizes(physical: str, now: datetime, *, hours: float, size: float = 0.0) -> N
     cloud = client("cloudwatch", REGION)
     for first in range(0, len(data), 500):
         cloud.put_metric_data(Namespace="AWS/AutoScaling", MetricData=data[first : first + 500])
+
+
+def test_a_stack_without_pools_is_never_empty(evening):
+    """Such as one of another kind in the same project: nobody says what it is used for."""
+    network = world.resource("dev-net", "aws:ec2/vpc:Vpc", "network", "vpc-1")
+    evening.shelf.put("dev-net", world.component("dev-net", "network", kind="network"), network)
+    evening.told("empty", minutes=3000, stack="dev-net", subject="")
+    assert evening.plan().stacks[0].row.clause == "poolless"
+    assert evening.run() == []
+
+
+def test_another_login_destroys_nothing_of_a_stack_without_pools(evening, monkeypatch):
+    ends = evening.now.date() - timedelta(days=3)
+    network = world.resource("dev-net", "aws:ec2/vpc:Vpc", "network", "vpc-1")
+    evening.shelf.put("dev-net", world.component("dev-net", "net", kind="network", expires=str(ends)), network)
+    evening.told(f"end {ends} 7 days", minutes=14_000, stack="dev-net", subject="")
+    other = evening.gatherer
+    monkeypatch.setattr(Evening, "gatherer", lambda _: other(("999999999999",)))
+    (result,) = evening.run()
+    assert (result.action, result.outcome, evening.shelf.destroyed) == ("destroy", "failed", [])
+    assert "is logged in" in result.detail
 
 
 # Acting ---------------------------------------------------------------------------------------------------------------
@@ -504,7 +529,7 @@ def test_a_killed_update_is_no_state_to_destroy_from(evening):
     evening.shelf.pending["dev-aws"] = [{"type": "creating", "resource": lost}]
     (result,) = evening.run()
     assert result.outcome == "held back"
-    assert "reconcile" in result.detail
+    assert "pulumi refresh -s dev-aws" in result.detail
 
 
 def test_an_engine_that_fails_is_said_and_tried_again(evening):

@@ -57,7 +57,7 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
         return StackPlan(stack=name, owner="", environment="", row=row, notes=tuple(notes))
     if parts.pending:
         notes.append(
-            f"an update was killed: {len(parts.pending)} operations are pending; look with: sizewell reconcile {name}"
+            f"an update was killed: {len(parts.pending)} operations are pending; pulumi refresh -s {name} asks for each"
         )
     if parts.expires_at is not None and f"ttl-{name}" not in looked.beside:
         notes.append(f"it ends on {parts.expires_at}, and no ttl-{name} holds if nobody runs this")
@@ -94,7 +94,7 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
         data=tuple(f"{what} {resource.name} ({resource.id or resource.type})" for what, resource in parts.stateful),
         notes=tuple(notes),
         accounts=accounts,
-        clouds=tuple(sorted({unit.cloud for unit in parts.units if unit.cloud in ("aws", "gcp", "azure")})),
+        clouds=parts.clouds,
     )
 
 

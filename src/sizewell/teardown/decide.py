@@ -323,6 +323,8 @@ def _emptiness(stack: Stack, limits: Limits, at: datetime) -> Verdict:
     start_s = at.timestamp() - most_s
     if stack.created_s > start_s:
         return _on_stack(stack, "keep", "young", "it is younger than the days after which an empty stack goes")
+    if not stack.pools:
+        return _on_stack(stack, "keep", "poolless", "it has no pools that could be empty: only its end takes it down")
     known = True
     for pool in stack.pools:
         if any(span.machines and span.end_s > start_s for span in pool.counted):

@@ -4,6 +4,7 @@ act; the journal has each act before it is begun and after it ended, so that an 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.gather import Gatherer, LookedStack
 from sizewell.teardown.journal import HeldError, Journal
 from sizewell.teardown.planning import Plan, Row, StackPlan
+from sizewell.teardown.timeline import recorded
 
 Outcome = Literal["done", "told", "would", "held back", "failed"]
 
@@ -138,6 +140,7 @@ class Runner:
                 self._say(row, "held back", "an update of it is under way")
                 return False
             must_hold(self.now())
+            self._keep_timeline(looked)
             if row.action == "empty":
                 return self._empty(gatherer, looked, row)
             return self._destroy(gatherer, looked, row, must_hold)
@@ -146,6 +149,15 @@ class Runner:
         except SizewellError as error:
             self._fails(row, str(error))
             return True
+
+    def _keep_timeline(self, looked: LookedStack) -> None:
+        """What the act rests on, for `teardown replay`."""
+        if looked.facts is None:
+            return
+        at = self.now()
+        path = self.exports.parent / "timelines" / f"{looked.name}-{at:%Y%m%dT%H%M%SZ}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(recorded(looked.facts, at)), encoding="utf-8")
 
     def _empty(self, gatherer: Gatherer, looked: LookedStack, row: Row) -> bool:
         unit = next(pool.unit for pool in looked.pools if pool.pool.name == row.pool)
@@ -160,11 +172,11 @@ class Runner:
         self, gatherer: Gatherer, looked: LookedStack, row: Row, must_hold: Callable[[datetime], None]
     ) -> bool:
         assert looked.parts is not None  # noqa: S101  (a stack that was not read is never destroyed)
-        for unit in looked.parts.units:  # the login is the stack's, for each cloud that it stands on
-            gatherer.cloud(unit.cloud, looked.name)
+        for cloud in looked.parts.clouds:  # the login is the stack's, on each of them
+            gatherer.cloud(cloud, looked.name)
         if looked.parts.pending:
-            fix = f"look with: sizewell reconcile {looked.name}"
-            self._say(row, "held back", f"an update was killed, and what it built is in no state; {fix}")
+            fix = f"pulumi refresh -s {looked.name} asks for each; what it built has the tag sizewell-stack"
+            self._say(row, "held back", f"an update was killed, and what it began may stand in no state: {fix}")
             return False
         if looked.parts.stateful and looked.name not in self.data:
             names = ", ".join(f"{what} {resource.name}" for what, resource in looked.parts.stateful[:5])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import date, datetime
+from dataclasses import asdict, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -186,6 +186,65 @@ def facts_at(timeline: Timeline, at: datetime) -> Stack:
         leases=tuple(Protection(until=lease.until, reason=lease.reason) for lease in timeline.leases),
         notices_s=_until(timeline.notices, at),
     )
+
+
+def recorded(stack: Stack, at: datetime) -> dict[str, Any]:
+    """The document of what was known of a stack at a time: read again, it decides the same."""
+    return {
+        "schema": SCHEMA,
+        "stack": stack.name,
+        "environment": stack.environment,
+        "created": _iso(stack.created_s),
+        "expires_at": stack.expires_at.isoformat() if stack.expires_at else None,
+        "protected": _word(stack.protected) if stack.protected else None,
+        "leases": [_word(lease) for lease in stack.leases],
+        "notices": [_iso(at_s) for at_s in stack.notices_s],
+        "pools": [_recorded_pool(pool) for pool in stack.pools],
+        "steps": [at.isoformat()],
+    }
+
+
+def _recorded_pool(pool: Pool) -> dict[str, Any]:
+    def devices(series: Mapping[Device, Series]) -> dict[str, Any]:
+        return {f"{machine}/{number}": _samples(each) for (machine, number), each in series.items()}
+
+    return {
+        "name": pool.name,
+        "accelerators_per_machine": pool.accelerators_per_machine,
+        "counted": [
+            {"start": _iso(span.start_s), "end": _iso(span.end_s), "machines": sorted(span.machines)}
+            for span in pool.counted
+        ],
+        "nodes_min": pool.nodes_min,
+        "capacity": pool.capacity,
+        "guard": asdict(pool.guard),
+        "period_s": pool.period_s,
+        "late_s": pool.late_s,
+        "utilization_percent": devices(pool.utilization_percent),
+        "power_w": devices(pool.power_w),
+        "processes": devices(pool.processes),
+        "idle_power_w": pool.idle_power_w,
+        "requests_per_s": None if pool.requests_per_s is None else _samples(pool.requests_per_s),
+        "jobs": [{"name": job.name, "state": job.state, "since": _iso(job.since_s)} for job in pool.jobs],
+        "queue": pool.queue,
+        "saves": [_iso(at_s) for at_s in pool.saves_s],
+        "parts": [_iso(at_s) for at_s in pool.parts_s],
+        "checkpoint_interval_s": pool.checkpoint_interval_s,
+        "notices": [_iso(at_s) for at_s in pool.notices_s],
+        "usd_per_hour": pool.usd_per_hour,
+    }
+
+
+def _iso(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).isoformat()
+
+
+def _word(word: Protection) -> dict[str, str]:
+    return {"until": word.until.isoformat(), "reason": word.reason}
+
+
+def _samples(series: Series) -> list[tuple[str, float]]:
+    return [(_iso(float(at_s)), float(value)) for at_s, value in zip(series.at_s, series.values, strict=True)]
 
 
 def _kept(word: KeptUntil | None) -> Protection | None:

@@ -61,6 +61,7 @@ STATEFUL: Final[Mapping[str, str]] = {
     "kubernetes:core/v1:PersistentVolume": "volume",
     "kubernetes:apps/v1:StatefulSet": "claims of a stateful set",
 }
+_CLOUDS: Final = (("aws:", "aws"), ("gcp:", "gcp"), ("azure-native:", "azure"))
 _STORES: Final = {"aws:s3/bucket", "gcp:storage/bucket", "azure-native:storage:BlobContainer"}
 
 
@@ -106,6 +107,7 @@ class StackParts:
     stateful: tuple[tuple[str, StateResource], ...]  # what would go with a destroy and holds data, and what it is
     protected: tuple[StateResource, ...]
     pending: tuple[str, ...]  # URNs of operations that an update began and did not end
+    clouds: tuple[str, ...]  # that its resources stand on
     going: int  # resources that a destroy would take
 
 
@@ -139,6 +141,11 @@ def stack_parts(state: State, stack: str) -> StackParts:
         stateful=tuple(_stateful(state)),
         protected=tuple(resource for resource in state.resources if resource.protect and resource.custom),
         pending=tuple(operation.resource.urn for operation in state.pending_operations),
+        clouds=tuple(
+            sorted(
+                {cloud for resource in state.resources for prefix, cloud in _CLOUDS if resource.type.startswith(prefix)}
+            )
+        ),
         going=sum(
             resource.custom and not resource.protect and not resource.type.startswith("pulumi:")
             for resource in state.resources
