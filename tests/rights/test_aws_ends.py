@@ -70,7 +70,7 @@ def account():
     return made
 
 
-def test_an_expiry_ends_what_bills_and_nothing_of_others(account):
+def test_an_expiry_ends_what_bills_and_nothing_of_others(account, capsys):
     others = (OTHER, "somebody", "namesake")
     before = {stack: bills(account, stack) for stack in others}
     assert len(bills(account, STACK)) == 11
@@ -78,6 +78,8 @@ def test_an_expiry_ends_what_bills_and_nothing_of_others(account):
     assert bills(account, STACK) == []
     assert {stack: bills(account, stack) for stack in others} == before
     assert report["failed"] == []
+    with capsys.disabled():
+        print(f"\nAWS expiry called: {', '.join(sorted(set(account.calls)))}")
     assert {one.split(":")[2] for one in report["kept"]} == {"ec2", "s3"}
 
 

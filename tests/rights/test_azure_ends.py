@@ -97,8 +97,10 @@ ENDED = {
 }
 
 
-def test_an_expiry_ends_what_has_the_tag_and_nothing_else():
-    _, states, changes = play()
+def test_an_expiry_ends_what_has_the_tag_and_nothing_else(capsys):
+    azure, states, changes = play()
+    with capsys.disabled():
+        print(f"\nAzure expiry called: {', '.join(sorted(azure.asked))}")
     assert set(changes) == ENDED
     assert set(states.values()) == {"Succeeded"}
 

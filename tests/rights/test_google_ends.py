@@ -38,12 +38,15 @@ def stuck_aside(made):
     return made
 
 
-def test_an_expiry_ends_what_bills_and_nothing_of_others(project):
+def test_an_expiry_ends_what_bills_and_nothing_of_others(project, capsys):
     stuck_aside(project)
     others = (OTHER, STACK + LONGER, "somebody", "namesake")
     before = {stack: project.bills(stack) for stack in others}
     play(project)
     assert len(before[OTHER]) == 5
+    kinds = {f"{call.split()[0]} {call.rpartition('/')[2].rpartition(':')[2] or call}" for call in project.calls}
+    with capsys.disabled():
+        print(f"\nGoogle Cloud expiry called: {', '.join(sorted(kinds))}")
     assert {stack: project.bills(stack) for stack in others} == before
     assert project.bills(STACK) == []
 

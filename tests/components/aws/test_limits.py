@@ -124,3 +124,25 @@ def test_the_script_is_python_that_the_automation_has():
         check=False,
     )
     assert done.returncode == 0
+
+
+def test_an_end_that_fails_or_never_starts_is_heard_of():
+    """Each part of the way: the rule that waits for failed runs, its pattern, the queue's alarm, where both lead."""
+    resources = record(lambda: TtlGuard("x", TTL), stack="ttl-dev-aws")
+    document = next(one for one in resources if one.type == "aws:ssm/document:Document").inputs["name"]
+    rule = only(resources, "aws:cloudwatch/eventRule:EventRule").inputs
+    assert rule.get("state", "ENABLED") == "ENABLED"
+    assert json.loads(rule["eventPattern"]) == {
+        "source": ["aws.ssm"],
+        "detail-type": ["EC2 Automation Execution Status-change Notification"],
+        "detail": {"Definition": [document], "Status": ["Failed", "TimedOut", "Cancelled"]},
+    }
+    alarm = only(resources, "aws:cloudwatch/metricAlarm:MetricAlarm").inputs
+    assert (alarm["metricName"], alarm["comparisonOperator"], alarm["threshold"]) == (
+        "ApproximateNumberOfMessagesVisible",
+        "GreaterThanThreshold",
+        0.0,
+    )
+    assert alarm["treatMissingData"] == "notBreaching"  # an empty queue reports nothing, and nothing is lost
+    assert alarm["alarmActions"]
+    assert alarm.get("actionsEnabled", True) is True
