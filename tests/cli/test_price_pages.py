@@ -58,3 +58,12 @@ def test_the_rates_and_the_table_of_own_rates_are_read(project):
     assert str(known.price("aws", "p5.48xlarge", "eu-north-1").amount) == "52.1"  # the rate, over the table's 50.5
     assert len(known.rates.rates) == 3
     assert len(known.rates.commitments) == 1
+
+
+def test_the_engine_of_own_rates_is_read(project):
+    from sizewell.sizing.catalog.engines import SHIPPED
+    from sizewell.sizing.catalog.engines.own import with_own
+
+    (project / "catalog/engines").mkdir(parents=True)
+    (project / "catalog/engines/vllm.yaml").write_text(blocks("own-rates.md", "yaml")[1])
+    assert with_own(SHIPPED, project / "catalog")["vllm"].images == {"cuda": "registry.example.com/mirror/vllm-openai"}

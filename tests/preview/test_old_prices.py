@@ -96,7 +96,7 @@ def test_a_limit_on_the_age_of_prices_is_an_exit_code(tmp_path):
 
 def test_the_files_of_own_prices_in_the_guide_are_read_and_price_what_has_no_price():
     guide = (Path(__file__).resolve().parents[2] / "docs/howto/own-rates.md").read_text()
-    (block,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    block = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)[0]
     discounts = parse_discounts(yaml.safe_load(block))
     assert len(discounts.rates) == 3
     own = discounts.machine(Unpriced("no price"), "aws", "p5.48xlarge", "eu-north-1", "on-demand")

@@ -52,7 +52,12 @@ def folder_of(project: Path) -> Path | None:
     folder = project / FOLDER
     if not folder.is_dir():
         return None
-    named = bool(rate_files(folder)) or any(table_of(path, folder) in TABLES for path in folder.rglob("*.csv"))
+    own_engines = any((folder / "engines").glob("*.yaml"))
+    named = (
+        own_engines
+        or bool(rate_files(folder))
+        or any(table_of(path, folder) in TABLES for path in folder.rglob("*.csv"))
+    )
     return folder if named else None
 
 

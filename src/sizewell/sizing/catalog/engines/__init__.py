@@ -1,4 +1,7 @@
-"""Inference engines, one per file; `ENGINES` has all of them by name. Adding a file here adds an engine."""
+"""Inference engines, one per file; `ENGINES` has all of them by name. Adding a file here adds an engine.
+
+A project's own `catalog/engines/` adds to them (`own.py`); it is read when this package is imported.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ from pkgutil import iter_modules
 from typing import Final
 
 from sizewell.sizing.catalog.engine import Engine
+from sizewell.sizing.catalog.engines.own import with_own
+from sizewell.sizing.catalog.overlay import current
 
 
 def _all() -> dict[str, Engine]:
-    engines = [import_module(f"{__name__}.{module.name}").ENGINE for module in iter_modules(__path__)]
-    return {engine.name: engine for engine in sorted(engines, key=lambda engine: engine.name)}
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__) if module.name != "own"]
+    return {module.ENGINE.name: module.ENGINE for module in modules}
 
 
-ENGINES: Final[Mapping[str, Engine]] = _all()
+SHIPPED: Final[Mapping[str, Engine]] = _all()
+ENGINES: Final[Mapping[str, Engine]] = with_own(SHIPPED, current())
 
 
 def engine_for(family: str | None) -> Engine:

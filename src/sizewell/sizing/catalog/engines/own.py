@@ -1,0 +1,101 @@
+"""Engines of a project's own: `catalog/engines/NAME.yaml` changes a shipped engine, or makes another one out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from sizewell.sizing.catalog.engine import Engine
+from sizewell.sizing.catalog.overlay import FOLDER
+from sizewell.sizing.catalog.rates import parse_yaml, read_text, unknown_key
+from sizewell.sizing.errors import CatalogError, ConfigError, Fault
+
+NAME: Final = "engines"
+BASE: Final = "like"  # the engine whose other fields count
+_WORDS: Final = ("images", "env")
+_LISTS: Final = ("command", "fixed")
+_SETS: Final = ("families", "default_for", "at_load")
+_TEXTS: Final = ("ready", "image_example", "model_example", "source", "checked")
+KEYS: Final = (BASE, *_WORDS, *_LISTS, *_SETS, *_TEXTS, "nodes_max", "hub")
+
+
+def with_own(shipped: Mapping[str, Engine], folder: Path | None) -> dict[str, Engine]:
+    """The shipped engines with a project's own over them. Raises CatalogError with every fault, by file and line."""
+    found = dict(shipped)
+    faults: list[Fault] = []
+    for path in sorted((folder / NAME).glob("*.yaml")) if folder is not None else ():
+        shown = f"{FOLDER}/{NAME}/{path.name}"
+        try:
+            text = read_text(path)
+            data, lines = parse_yaml(text, Path(shown)), _lines(text)
+        except ConfigError as wrong:
+            faults += wrong.faults
+            continue
+        base = data.get(BASE, path.stem) if isinstance(data, Mapping) else path.stem
+        changes = _changes(data, shown, lines, faults)
+        if base not in shipped:
+            place = f"{shown} line {lines.get(BASE, 1)}: {BASE}"
+            faults.append(Fault(path=place, found=base, allowed=f"one of {', '.join(shipped)}"))
+            continue
+        if base != path.stem:
+            changes.setdefault("default_for", frozenset())  # a new engine serves nobody who does not name it
+        found[path.stem] = replace(shipped[base], name=path.stem, **changes)
+    faults += _twice_default(found)
+    if faults:
+        raise CatalogError(faults, subject="catalog")
+    return {name: found[name] for name in sorted(found)}
+
+
+def _changes(data: Any, shown: str, lines: Mapping[str, int], faults: list[Fault]) -> dict[str, Any]:
+    """The fields of an engine that a file states; what is wrong with it goes to `faults`."""
+    if not isinstance(data, Mapping):
+        faults.append(Fault(path=shown, found=data, allowed=f"a mapping of {', '.join(KEYS)}"))
+        return {}
+    changes: dict[str, Any] = {}
+    for key, value in data.items():
+        place = f"{shown} line {lines.get(str(key), 1)}: {key}"
+        kind, right = _kind(key, value)
+        if key not in KEYS:
+            faults.append(replace(unknown_key("", str(key), KEYS), path=place))
+        elif key == BASE:
+            continue
+        elif not right:
+            faults.append(Fault(path=place, found=value, allowed=kind))
+        else:
+            changes[key] = tuple(value) if key in _LISTS else frozenset(value) if key in _SETS else value
+    return changes
+
+
+def _kind(key: str, value: Any) -> tuple[str, bool]:
+    """What a field has to be, and whether it is."""
+    if key in _WORDS:
+        return "texts by name", isinstance(value, Mapping) and all(isinstance(v, str) for v in value.values())
+    if key in (*_LISTS, *_SETS):
+        return "a list of texts", isinstance(value, list) and all(isinstance(v, str) for v in value)
+    if key == "nodes_max":
+        return "a whole number", value is None or (isinstance(value, int) and value > 0)
+    if key == "hub":
+        return "true or false", isinstance(value, bool)
+    return "a text", isinstance(value, str)
+
+
+def _twice_default(engines: Mapping[str, Engine]) -> list[Fault]:
+    first: dict[str, str] = {}
+    faults = []
+    for engine in engines.values():
+        for family in sorted(engine.default_for):
+            other = first.setdefault(family, engine.name)
+            if other != engine.name:
+                message = f"{engine.name} and {other} are both the default for {family}"
+                faults.append(Fault(path=f"{FOLDER}/{NAME}", message=message, fix="leave it to one of them"))
+    return faults
+
+
+def _lines(text: str) -> dict[str, int]:
+    import yaml
+
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    pairs = root.value if isinstance(root, yaml.MappingNode) else ()
+    return {str(key.value): key.start_mark.line + 1 for key, _ in pairs}
