@@ -14,6 +14,8 @@ import (
 	"github.com/kedacore/keda/v2/pkg/scalers/scalersconfig"
 )
 
+const externalMetricType = v2.ExternalMetricSourceType // which another file of the module's has
+
 type answer struct {
 	Value  float64 `json:"value"`
 	Active bool    `json:"active"`

@@ -13,8 +13,9 @@ ENGINE = Engine(
     env={},
     ready="/v2/health/ready",
     protocol="kserve-v2",
-    # Seconds of requests in a second; over 3 minutes, since Prometheus' chart looks once in one and a rate takes two.
-    in_flight="sum(rate(nv_inference_request_duration_us{{{0}}}[3m])) / 1e6",
+    # Seconds of requests in a second, between the last two looks: Prometheus' chart looks once a minute, and a rate of
+    # the whole window has too little of a replica that has just begun.
+    in_flight="sum(irate(nv_inference_request_duration_us{{{0}}}[3m])) / 1e6",
     hub=False,
     nodes_max=1,
     at_load=frozenset(),
