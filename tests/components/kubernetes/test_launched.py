@@ -1,16 +1,19 @@
 """What runs on a cluster, as components: the same manifests as from a decision, what they refuse, and their schema."""
 
 import dataclasses
+import re
 import warnings
 from pathlib import Path
 
 import gcp_recording
 import launch_cases
+import pulumi
 import pytest
 import sdk_types
 from aws_recording import children, listing, plain, record, refusals
 from pulumi.provider.experimental.analyzer import Analyzer
 
+from sizewell.components.kubernetes import inside
 from sizewell.components.kubernetes import run_args as to
 from sizewell.components.kubernetes.burn_in import BurnIn
 from sizewell.components.kubernetes.notebook import NotebookServer
@@ -190,3 +193,18 @@ def test_arguments_are_named_as_the_decision_has_them():
     ):
         assert shape.__annotations__.keys() == record_type.model_fields.keys()
     assert to.ContainerArgs.__annotations__.keys() == set(to.Run.__slots__)
+
+
+def test_every_cluster_is_reached_with_a_secret():
+    """One place makes the providers of clusters, and there the kubeconfig becomes a secret of the state."""
+    rooms = Path(inside.__file__).parents[1]
+    makers = [
+        path.name for path in rooms.rglob("*.py") if re.search(r"make\(\s*kubernetes\.Provider", path.read_text())
+    ]
+    assert makers == ["inside.py"]
+    of, cls, args = arguments("eks-spot")
+    with pytest.MonkeyPatch.context() as patch:
+        secrets = []
+        patch.setattr(pulumi.Output, "secret", staticmethod(lambda value: secrets.append(value) or value))
+        record(lambda: cls(of.name, args), stack=of.plan.stack)
+    assert args["kubeconfig"] in secrets

@@ -6,7 +6,8 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from sizewell.components.kubernetes.run_args import setting_of_args
+from sizewell.components.kubernetes.inside import provider_of
+from sizewell.components.kubernetes.run_args import RunArgs, setting_of_args
 from sizewell.components.kubernetes.run_checks import check_run, refused
 from sizewell.components.owned import Owned
 from sizewell.launch.pods import Manifest
@@ -38,11 +39,9 @@ def planned(
         raise
 
 
-def make(owner: Owned, name: str, args: Mapping[str, Any], manifests: Sequence[Manifest]) -> pulumi.Output[list[str]]:
+def make(owner: Owned, name: str, args: RunArgs, manifests: Sequence[Manifest]) -> pulumi.Output[list[str]]:
     """The manifests as resources of `owner` on the cluster of its own provider; what was made, as Kind/name."""
-    config = pulumi.Output.secret(args["kubeconfig"])
-    kind = type(owner).__name__.lower()
-    provider = owner.make(kubernetes.Provider, f"{name}-{kind}", kubeconfig=config)
+    provider = provider_of(owner, name, args, called=type(owner).__name__.lower())
     before: list[pulumi.Resource] = []
     made: list[pulumi.Resource] = []
     for manifest in sorted(manifests, key=lambda manifest: manifest["kind"] not in FIRST):

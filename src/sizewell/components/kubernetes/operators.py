@@ -9,6 +9,7 @@ from sizewell.components.inputs import derive
 from sizewell.components.kubernetes import objects
 from sizewell.components.kubernetes.args import OperatorsArgs
 from sizewell.components.kubernetes.checks import check_operators
+from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.owned import Owned
 
 
@@ -21,8 +22,7 @@ class Operators(Owned):
     def __init__(self, name: str, args: OperatorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_operators(name, args)
         super().__init__(name, args, opts, kind="cluster")
-        config = pulumi.Output.secret(args["kubeconfig"])
-        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
+        provider = provider_of(self, name, args)
         registry = args.get("registry", "")
         made = [release(self, name, operator, provider, registry=registry) for operator in args["operators"]]
         self.releases = pulumi.Output.all(*[operator.name for operator in made])

@@ -8,6 +8,7 @@ import pulumi_kubernetes as kubernetes
 from sizewell.components.kubernetes import objects
 from sizewell.components.kubernetes.args import QueueingArgs
 from sizewell.components.kubernetes.checks import check_queueing
+from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.kubernetes.operators import release
 from sizewell.components.owned import Owned
 
@@ -27,8 +28,7 @@ class Queueing(Owned):
     def __init__(self, name: str, args: QueueingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_queueing(name, args)
         super().__init__(name, args, opts, kind="queue")
-        config = pulumi.Output.secret(args["kubeconfig"])
-        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
+        provider = provider_of(self, name, args)
         mirror = args.get("registry", "")
         jobs = [
             release(self, name, operator, provider, registry=mirror) for operator in args.get("operators", ["jobset"])

@@ -8,6 +8,7 @@ from sizewell.components.aws import parts
 from sizewell.components.aws.eks import scaling as eks_scaling
 from sizewell.components.aws.eks.args import EksAutoscalerArgs
 from sizewell.components.aws.eks.checks import check_autoscaler
+from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.owned import Owned
 
 
@@ -42,8 +43,7 @@ class EksAutoscaler(Owned):
             service_account=eks_scaling.ACCOUNT,
             role_arn=role.arn,
         )
-        config = pulumi.Output.secret(args["kubeconfig"])
-        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
+        provider = provider_of(self, name, args)
         groups = {self.name_of(eks.NodeGroup, pool): mode for pool, mode in args.get("pools", {}).items()}
         settings = eks_scaling.chart(cluster=cluster, region=region, registry=args.get("registry", ""), groups=groups)
         release = self.make(

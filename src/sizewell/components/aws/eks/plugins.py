@@ -10,6 +10,7 @@ from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks.args import EksDevicePluginsArgs
 from sizewell.components.aws.eks.checks import check_plugins
 from sizewell.components.inputs import derive
+from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.owned import Owned
 
 
@@ -22,7 +23,7 @@ class EksDevicePlugins(Owned):
     def __init__(self, name: str, args: EksDevicePluginsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_plugins(name, args)
         super().__init__(name, args, opts, kind="cluster", region="")
-        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=args["kubeconfig"])
+        provider = provider_of(self, name, args)
         registry, region = args.get("registry", ""), args.get("region", "")
 
         def charts(mirror: str) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ import pulumi_kubernetes as kubernetes
 
 from sizewell.components.aws.hyperpod import plans as hyperpod_plans
 from sizewell.components.aws.hyperpod.plans import HyperPodAgentsArgs, check_agents
+from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.owned import Owned
 
 
@@ -21,8 +22,7 @@ class HyperPodAgents(Owned):
     def __init__(self, name: str, args: HyperPodAgentsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_agents(name, args)
         super().__init__(name, args, opts, kind="cluster")
-        config = pulumi.Output.secret(args["kubeconfig"])
-        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
+        provider = provider_of(self, name, args)
         source = {"version": args["version"]} if "version" in args else {}
         release = self.make(
             kubernetes.helm.v3.Release,

@@ -8,6 +8,7 @@ import pulumi_kubernetes as kubernetes
 from sizewell.components.azure.aks import plans as aks_plans
 from sizewell.components.azure.aks.args import AksOperatorsArgs
 from sizewell.components.azure.aks.checks import check_operators
+from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.owned import Owned
 
 
@@ -23,8 +24,7 @@ class AksOperators(Owned):
     def __init__(self, name: str, args: AksOperatorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_operators(name, args)
         super().__init__(name, args, opts, kind="cluster")
-        config = pulumi.Output.secret(args["kubeconfig"])
-        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
+        provider = provider_of(self, name, args)
         registry, infiniband = args.get("registry", "nvcr.io"), args.get("infiniband", False)
         charts = aks_plans.charts(
             runtimes=args["runtimes"],

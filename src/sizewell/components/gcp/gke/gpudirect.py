@@ -8,6 +8,7 @@ import pulumi_kubernetes as kubernetes
 from sizewell.components.gcp.args import GpuDirectArgs
 from sizewell.components.gcp.checks import check_gpudirect
 from sizewell.components.gcp.gke import gpudirect_plans
+from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.owned import Owned
 
 
@@ -25,8 +26,7 @@ class GpuDirect(Owned):
     def __init__(self, name: str, args: GpuDirectArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_gpudirect(name, args)
         super().__init__(name, args, opts, kind="cluster")
-        config = pulumi.Output.secret(args["kubeconfig"])
-        provider = self.make(kubernetes.Provider, f"{name}-cluster", kubeconfig=config)
+        provider = provider_of(self, name, args)
         networks = [pulumi.Output.from_input(network).apply(gpudirect_plans.last_part) for network in args["networks"]]
         made: dict[str, list[Any]] = {"GKENetworkParamSet": [], "Network": [], "DaemonSet": []}
         for resource in gpudirect_plans.manifests(args["fabric"], networks, args["subnetworks"]):
