@@ -210,10 +210,10 @@ class GpuNodeGroup(Owned):
                 get_availability_zone_output(zone_id=zone, opts=parent).name if "-az" in zone else zone
                 for zone in zones
             ]
-            found = pulumi.Output.all(
+            answers = pulumi.Output.all(
                 offering.capacity_block_offering_id, offering.upfront_fee, offering.availability_zone, *names
             )
-            return found.apply(
+            return answers.apply(
                 lambda known: plans.acceptable(
                     name,
                     offering_id=known[0],
