@@ -166,6 +166,9 @@ def test_focus_columns():
     assert json.loads(fs["Tags"])["sizewell-stack"] == "llm-prod"
 
 
+# From specification/columns/*.md of github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec at its tag v1.2: feature level,
+# whether nulls are allowed, data type and allowed values of all 57 columns, compared with the files cell by cell on
+# 2026-11-22. The conditions on nulls below are those of the same pages.
 SPECIFIED = {row["column"]: row for row in csv.DictReader((FIXTURES / "focus-1.2-columns.csv").open())}
 UNKNOWN_TO_AN_ESTIMATE = {"BillingAccountId"}
 COSTS = {"BilledCost", "EffectiveCost", "ListCost", "ContractedCost"}
@@ -196,6 +199,12 @@ def test_focus_values_are_those_that_the_specification_allows(name):
                 assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value)
             elif rule["type"] == "JSON":
                 assert isinstance(json.loads(value), dict)
+        committed = row["PricingCategory"] == "Committed"
+        for column in ("Id", "Category", "Name", "Quantity", "Status", "Type", "Unit"):
+            assert bool(row[f"CommitmentDiscount{column}"]) == committed, column
+        assert bool(row["SubAccountId"]) == bool(row["SubAccountType"])
+        assert row["SubAccountId"] or not row["SubAccountName"]
+        assert not row["CapacityReservationStatus"] or row["CapacityReservationId"]
         assert (row["ChargeFrequency"] == "Usage-Based") == (row["ChargeCategory"] == "Usage")
         assert row["ConsumedUnit"] == "" or row["ConsumedQuantity"]
 
@@ -232,6 +241,36 @@ def test_spot_and_own_rates_in_focus():
     rows = list(csv.DictReader(io.StringIO(focus.render(one(plain(), plain(market="spot", price="4.19706"))))))
     assert {row["PricingCategory"] for row in rows} == {"Dynamic", "Standard"}
     assert rows[0]["ListUnitPrice"] == "4.19706"
+
+
+def test_accounts_and_commitments_in_focus():
+    preview = one(plain(), plain(market="reserved-1y", price="4.19706"))
+    (stack,) = preview.stacks
+    named = preview.model_copy(update={"stacks": (stack.model_copy(update={"accounts": {"aws": "123456789012"}}),)})
+    rows = [row for row in csv.DictReader(io.StringIO(focus.render(named))) if row["ResourceType"].startswith("aws:")]
+    assert {(row["SubAccountId"], row["SubAccountType"]) for row in rows} == {("123456789012", "Account")}
+    covered = [row for row in rows if row["CommitmentDiscountId"]]
+    assert covered
+    for row in covered:
+        assert row["PricingCategory"] == "Committed"
+        assert (row["CommitmentDiscountCategory"], row["CommitmentDiscountStatus"]) == ("Usage", "Used")
+        assert row["CommitmentDiscountQuantity"] == row["PricingQuantity"]
+        assert row["CommitmentDiscountUnit"] == "Hours"
+        assert row["CommitmentDiscountId"].startswith("estimate: ")
+
+
+def test_the_accounts_that_a_stack_s_configuration_names():
+    from sizewell.preview.diff import _accounts
+    from sizewell.resources import Plan
+
+    config = {"aws:allowedAccountIds": '["123456789012"]', "gcp:project": "p", "azure-native:subscriptionId": "s"}
+    assert _accounts(Plan(project="p", stack="s", resources=(), config=config)) == {
+        "aws": "123456789012",
+        "gcp": "p",
+        "azure-native": "s",
+    }
+    several = {"aws:allowedAccountIds": '["123456789012", "210987654321"]'}
+    assert _accounts(Plan(project="p", stack="s", resources=(), config=several)) == {}
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium here")

@@ -5,6 +5,7 @@ The rows' expected changes add up to the headline to the cent, because each line
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +141,7 @@ def compare(
         stack=stack,
         project=after.plan.project,
         regions=_regions(after.plan, described),
+        accounts=_accounts(after.plan),
         base=base,
         base_failed=base_failed,
         before=totals_before,
@@ -409,6 +411,18 @@ def _renames(before: Plan, after: Plan, was: Mapping[str, _Group], now: Mapping[
                 if earlier != later and earlier in was and earlier not in now and later not in was:
                     renames[earlier] = later
     return renames
+
+
+def _accounts(plan: Plan) -> dict[str, str]:
+    """Which account, project or subscription the stack's configuration names, by the package of its provider."""
+    allowed = plan.config.get("aws:allowedAccountIds", "")
+    listed = re.findall(r"\d{12}", allowed)
+    stated = {
+        "aws": listed[0] if len(listed) == 1 else "",
+        "gcp": plan.config.get("gcp:project", ""),
+        "azure-native": plan.config.get("azure-native:subscriptionId", ""),
+    }
+    return {package: account for package, account in stated.items() if account}
 
 
 def _regions(plan: Plan, described: Mapping[str, Described]) -> tuple[str, ...]:

@@ -242,6 +242,7 @@ class Stack(_Record):
     stack: str
     project: str
     regions: tuple[str, ...] = ()
+    accounts: dict[str, str] = Field(default_factory=dict)  # package of the provider -> account, project, subscription
     base: str = ""  # "", "main@1a2b3c4", "state.json"
     base_failed: str = ""  # why there is no figure for the base
     before: Totals | None

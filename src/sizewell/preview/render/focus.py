@@ -1,8 +1,9 @@
 """Rows in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification), so that an estimate joins the bill.
 
 One row per line of the bill after the change, for the month that the preview looks at. What an estimate cannot know
-(invoice, account) is empty; what FOCUS has no column for begins with `x_`. A cost that nobody knows is empty, never 0:
-in these two an estimate is no whole FOCUS dataset, which allows neither. Rows join a bill by the tag `sizewell-id`.
+(invoice, billing account, the seller's id of a commitment) is empty, or says so; what FOCUS has no column for
+begins with `x_`. A cost that nobody knows is empty, never 0: in these two an estimate is no whole FOCUS dataset,
+which allows neither. Rows join a bill by the tag `sizewell-id`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from sizewell.preview import records
 
 COLUMNS: Final = (
     "AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd",
-    "BillingPeriodStart", "ChargeCategory", "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd",
-    "ChargePeriodStart", "CommitmentDiscountId", "CommitmentDiscountType", "ConsumedQuantity", "ConsumedUnit",
-    "ContractedCost", "ContractedUnitPrice", "EffectiveCost", "InvoiceId", "InvoiceIssuerName", "ListCost",
-    "ListUnitPrice", "PricingCategory", "PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "RegionId",
-    "RegionName", "ResourceId", "ResourceName", "ResourceType", "ServiceCategory", "ServiceName",
-    "ServiceSubcategory", "SkuId", "SkuPriceId", "SubAccountId", "SubAccountName", "Tags", "x_Stack", "x_Component",
-    "x_FloorCost", "x_CeilingCost", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
+    "BillingPeriodStart", "CapacityReservationId", "CapacityReservationStatus", "ChargeCategory", "ChargeClass",
+    "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart", "CommitmentDiscountCategory",
+    "CommitmentDiscountId", "CommitmentDiscountName", "CommitmentDiscountQuantity", "CommitmentDiscountStatus",
+    "CommitmentDiscountType", "CommitmentDiscountUnit", "ConsumedQuantity", "ConsumedUnit", "ContractedCost",
+    "ContractedUnitPrice", "EffectiveCost", "InvoiceId", "InvoiceIssuerName", "ListCost", "ListUnitPrice",
+    "PricingCategory", "PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "RegionId", "RegionName",
+    "ResourceId", "ResourceName", "ResourceType", "ServiceCategory", "ServiceName", "ServiceSubcategory", "SkuId",
+    "SkuPriceId", "SubAccountId", "SubAccountName", "SubAccountType", "Tags", "x_Stack", "x_Component", "x_FloorCost",
+    "x_CeilingCost", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
 )  # fmt: skip
 
 _PROVIDERS: Final = {"aws": "AWS", "gcp": "Google Cloud", "azure-native": "Microsoft", "azure": "Microsoft"}
@@ -125,6 +128,8 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
             "RegionId": row.region or (stack.regions[0] if len(stack.regions) == 1 else ""),
             "ResourceName": line.resource.rpartition("::")[2],
             "ResourceType": token,
+            **_account(token, stack),
+            **_commitment(line, unit),
             "ServiceCategory": category,
             "ServiceName": _service(token, line.unit),
             "ServiceSubcategory": subcategory,
@@ -140,6 +145,33 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
             "x_PriceSource": line.source,
             "x_PriceDate": line.date,
         }.items()
+    }
+
+
+_ACCOUNT_TYPES: Final = {"aws": "Account", "gcp": "Project", "azure-native": "Subscription"}
+
+
+def _account(token: str, stack: records.Stack) -> dict[str, str]:
+    """The account, project or subscription, where the stack's configuration names one."""
+    package = token.partition(":")[0]
+    account = stack.accounts.get(package, "")
+    return {"SubAccountId": account, "SubAccountType": _ACCOUNT_TYPES[package]} if account else {}
+
+
+def _commitment(line: records.Line, unit: str) -> dict[str, str]:
+    """What covers the line where a commitment does; its id is ours, since only the seller knows its own."""
+    if _pricing_category(line) != "Committed":
+        return {}
+    own = line.source == "own commitment"
+    name = f"{line.what.replace(', on-demand', '')}{', ' + line.how if own and line.how else ''}"
+    return {
+        "CommitmentDiscountCategory": "Usage",
+        "CommitmentDiscountId": f"estimate: {name}",
+        "CommitmentDiscountName": name,
+        "CommitmentDiscountQuantity": str(line.quantity.expected),
+        "CommitmentDiscountStatus": "Used",
+        "CommitmentDiscountType": "Own commitment" if own else "Reservation",
+        "CommitmentDiscountUnit": unit,
     }
 
 
