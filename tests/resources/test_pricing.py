@@ -328,6 +328,7 @@ WRONG = {
         "floor <= expected <= ceiling",
     ),
     "not a number": (parse_usage, {"usage": [{"resource": "x", "stored_gigabytes": ".nan"}]}, "must be a number"),
+    "a resource at the top": (parse_usage, {"audio": {"stored_gigabytes": 1}}, "audio: unknown key"),
     "no resource": (parse_usage, {"usage": [{"stored_gigabytes": 1}]}, "usage[0].resource"),
     "unknown section": (parse_discounts, {"rate": []}, "did you mean rates?"),
     "percent and usd": (parse_discounts, {"rates": [{"percent": 1, "usd": 1}]}, "exactly one of percent and usd"),

@@ -64,6 +64,8 @@ def parse_usage(data: Any, origin: str = "usage") -> Usage:
     faults: list[Fault] = []
     entries: dict[str, dict[str, Interval]] = {}
     data = content("usage", data, origin)
+    if isinstance(data, Mapping):
+        faults.extend(unknown_key("", str(key), ("usage",)) for key in data if key != "usage")
     for index, entry in enumerate(entries_of(data, "usage", faults)):
         path = f"usage[{index}]"
         if not isinstance(entry, Mapping) or not isinstance(name := entry.get("resource"), str) or not name:
