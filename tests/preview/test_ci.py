@@ -297,7 +297,10 @@ def test_every_form_can_be_made_from_the_json(name, tmp_path):
     assert (tmp_path / "b").read_text() == html.render(preview)
 
 
-@pytest.mark.parametrize(("text", "says"), [("{}", "not a preview"), ("", "not a preview"), (None, "cannot be read")])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("{}", "schema: is missing"), ("", "not a preview"), ("[]", "sizewell: "), (None, "cannot be read")],
+)
 def test_other_files_are_no_previews(tmp_path, capsys, text, says):
     path = tmp_path / "p.json"
     if text is not None:

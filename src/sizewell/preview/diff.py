@@ -283,9 +283,8 @@ def _words(described: Described | None, group: _Group) -> str:
     """A purchase as its line says it, a component of ours as it registers itself, else the dearest lines."""
     bought = [line.what for line, _ in group.lines if line.cadence == "once"]
     said = bought[0] if bought else (described.what if described else "") or _what(group.lines)
-    said += "".join(
-        f", {size}" for size in sizes_of(resource.inputs for _, resource in group.changes) if size not in said
-    )
+    sizes = [size for size in sizes_of(resource.inputs for _, resource in group.changes) if size not in said]
+    said = ", ".join(part for part in (said, *sizes) if part)
     return said or next((text for _, resource in group.changes if (text := asks(resource))), "no charge")
 
 

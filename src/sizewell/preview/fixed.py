@@ -1,8 +1,10 @@
 """Inputs that a cloud cannot change in place: another value is another resource.
 
 The providers' schemas say it of every input, but their Python packages leave it out. So this holds what decides it
-everywhere (place, project, resource group, the resource's own name) and, by type, what is common and what holds data;
-from the providers' documentation ("forces new resource"), from memory. An engine's plan says it of all.
+everywhere (place, project, resource group, the resource's own name) and, by type, what is common and what holds data.
+Sources: for AWS CloudFormation's schemas (`createOnlyProperties`), to which tests/judges/test_fixed_inputs.py holds it
+and names what they do not say; for Google Cloud, Azure and Kubernetes the providers' documentation ("forces new
+resource"), from memory. An engine's plan says it of all.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ NAMED: Final = ("aws:", "gcp:")  # clouds whose `name` is the resource's own
 FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     "aws:ebs/volume:Volume": ("encrypted", "kmsKeyId", "snapshotId"),
     "aws:s3/bucket:Bucket": ("bucket", "objectLockEnabled"),
-    "aws:fsx/lustreFileSystem:LustreFileSystem": ("deploymentType", "storageType", "subnetIds", "importPath"),
-    "aws:efs/fileSystem:FileSystem": ("availabilityZoneName", "encrypted", "performanceMode"),
+    "aws:fsx/lustreFileSystem:LustreFileSystem": (
+        "deploymentType", "storageType", "subnetIds", "importPath", "kmsKeyId", "securityGroupIds", "backupId",
+    ),
+    "aws:efs/fileSystem:FileSystem": ("availabilityZoneName", "encrypted", "kmsKeyId", "performanceMode"),
     "aws:ec2/fleet:Fleet": ("type", "validFrom", "validUntil", "spotOptions", "onDemandOptions"),
-    "aws:ec2/instance:Instance": ("ami", "subnetId"),
+    "aws:ec2/instance:Instance": ("ami", "subnetId", "keyName", "enclaveOptions"),
     "aws:ec2/keyPair:KeyPair": ("keyName", "publicKey"),
     "aws:ec2/launchTemplate:LaunchTemplate": ("name",),
     "aws:ec2/securityGroup:SecurityGroup": ("name", "description", "vpcId"),
@@ -38,11 +42,12 @@ FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     "aws:ec2/capacityBlockReservation:CapacityBlockReservation": ("capacityBlockOfferingId", "instancePlatform"),
     "aws:ec2/capacityReservation:CapacityReservation": (
         "instanceType", "instancePlatform", "tenancy", "ebsOptimized", "ephemeralStorage",
+        "placementGroupArn",
     ),
     "aws:eks/cluster:Cluster": ("roleArn",),
     "aws:eks/nodeGroup:NodeGroup": (
         "nodeGroupName", "clusterName", "nodeRoleArn", "subnetIds", "instanceTypes", "amiType", "capacityType",
-        "diskSize",
+        "diskSize", "remoteAccess",
     ),
     "aws:rds/instance:Instance": ("engine", "username", "dbName", "storageEncrypted", "kmsKeyId"),
     "aws:rds/cluster:Cluster": ("clusterIdentifier", "engine", "masterUsername", "databaseName", "storageEncrypted"),
@@ -50,7 +55,10 @@ FIXED: Final[Mapping[str, tuple[str, ...]]] = {
     "aws:opensearch/domain:Domain": ("domainName",),
     "aws:redshift/cluster:Cluster": ("clusterIdentifier", "masterUsername"),
     "aws:sqs/queue:Queue": ("fifoQueue",),
-    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": ("productionVariants", "kmsKeyArn"),
+    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": (
+        "productionVariants", "shadowProductionVariants", "kmsKeyArn", "asyncInferenceConfig", "dataCaptureConfig",
+        "executionRoleArn",
+    ),
     "aws:batch/computeEnvironment:ComputeEnvironment": ("type",),
     "gcp:compute/disk:Disk": ("type",),
     "gcp:compute/instance:Instance": ("bootDisk",),

@@ -43,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = ".".join(str(part) for part in first["loc"]) or "file"
         print(f"sizewell: {args.preview}: not a preview: {where}: {first['msg']}", file=sys.stderr)
         return 64
+    except ValueError as error:
+        print(f"sizewell: {args.preview}: not a preview: {error}", file=sys.stderr)
+        return 64
     for form in FORMS:
         path = getattr(args, form)
         if path is not None:

@@ -1,0 +1,57 @@
+"""Which inputs of AWS force a replacement, held to CloudFormation's schemas: `createOnlyProperties` of the same resource."""
+
+from __future__ import annotations
+
+import cloudformation
+import pytest
+
+from sizewell.preview.fixed import FIXED
+from sizewell.resources.recorded import RecordedResource
+
+AWS = {kind: inputs for kind, inputs in FIXED.items() if kind.startswith("aws:")}
+TYPES = {  # whose CloudFormation name is another one
+    "aws:rds/instance:Instance": "AWS::RDS::DBInstance",
+    "aws:rds/cluster:Cluster": "AWS::RDS::DBCluster",
+    "aws:opensearch/domain:Domain": "AWS::OpenSearchService::Domain",
+    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": "AWS::SageMaker::EndpointConfig",
+}
+NAMES = {  # inputs that CloudFormation calls otherwise
+    "ami": "ImageId", "bucket": "BucketName", "clusterIdentifier": "DBClusterIdentifier", "publicKey": "PublicKeyMaterial",
+    "username": "MasterUsername", "nodeRoleArn": "NodeRole", "kmsKeyArn": "KmsKeyId", "description": "GroupDescription",
+}  # fmt: skip
+NAMES_OF_TYPE = {
+    ("aws:ec2/launchTemplate:LaunchTemplate", "name"): "LaunchTemplateName",
+    ("aws:ec2/securityGroup:SecurityGroup", "name"): "GroupName",
+    ("aws:eks/nodeGroup:NodeGroup", "subnetIds"): "Subnets",
+    ("aws:redshift/cluster:Cluster", "clusterIdentifier"): "ClusterIdentifier",
+    ("aws:dynamodb/table:Table", "hashKey"): "KeySchema",
+    ("aws:dynamodb/table:Table", "rangeKey"): "KeySchema",
+}
+UNSAID = {  # what CloudFormation's schema does not say, and who does: the Terraform provider's documentation, from memory
+    "aws:ebs/volume:Volume": {"encrypted", "kmsKeyId", "snapshotId"},
+    "aws:s3/bucket:Bucket": {"objectLockEnabled"},
+    "aws:fsx/lustreFileSystem:LustreFileSystem": {"deploymentType", "storageType", "importPath"},
+    "aws:dynamodb/table:Table": {"localSecondaryIndexes"},
+    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": {"capacityBlockOfferingId", "instancePlatform"},
+}
+
+
+def create_only(kind: str) -> set[str]:
+    resource = RecordedResource(urn=f"urn:pulumi:s::p::{kind}::r", type=kind, name="r", inputs={})
+    name = TYPES.get(kind) or cloudformation.type_of(resource)
+    if not name or name not in cloudformation.schemas():
+        return set()
+    stated = cloudformation.schema(name)
+    paths = [*stated.get("createOnlyProperties", ()), *stated.get("conditionalCreateOnlyProperties", ())]
+    return {path.removeprefix("/properties/").partition("/")[0].lower() for path in paths}
+
+
+@pytest.mark.parametrize("kind", AWS)
+def test_what_forces_a_replacement_is_what_cloudformation_only_creates(kind: str) -> None:
+    said = create_only(kind)
+    names = {given: NAMES_OF_TYPE.get((kind, given), NAMES.get(given, given)).lower() for given in AWS[kind]}
+    assert {given for given, name in names.items() if name not in said} == UNSAID.get(kind, set())
+
+
+def test_nearly_all_of_it_has_a_source() -> None:
+    assert sum(map(len, UNSAID.values())) <= 0.2 * sum(map(len, AWS.values()))
