@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 
@@ -136,7 +137,7 @@ def test_a_focus_export_gives_the_contracted_rates_and_counts_the_rest(capsys, p
         ("b.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0,1,USD,us-east-1,x,{LINUX}\n", "line 2: ContractedUnitPrice: must be more than 0, got '0'"),
         ("c.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,USD,us-east-1,x,{LINUX}\nAWS,Usage,2026,Sta", "line 3: has not as many cells as columns: is the file whole?"),
         ("d.csv", FOCUS + "".join(f"AWS,Usage,2026,Standard,Hours,{usd},1,USD,us-east-1,x,{LINUX}\n" for usd in ("0.5", "0.6")), "line 3: contradicts line 2"),
-        ("e.csv", "<html>error</html>\n", "is neither a rates table nor a FOCUS export: <html>error</html>"),
+        ("e.csv", "<html>error</html>\n", "is no rates table, FOCUS export or price sheet: <html>error</html>"),
         ("f.csv", "cloud,instance_type,usd\naws,p5.48xlrge,3\n", "catalog/rates/f.yaml line 3: rates[0].instance_type: no machine type 'p5.48xlrge' of aws"),
         ("g.csv", "cloud,instance_type,usd\naws,p5.48xlarge,three\n", "line 2: rates[0].usd: must be a number"),
         ("h.yaml", "rates: []\n", "holds no rate"),
@@ -189,3 +190,55 @@ def test_size_names_the_old_prices_that_an_answer_rests_on_by_their_kind(capsys,
         "the spot price of p4d.24xlarge in us-east-1 is of 2026-01-01, 50 days old; 30 are fresh"
         in capsys.readouterr().err
     )
+
+
+SHEET = (
+    "MeterCategory,MeterSubCategory,MeterName,MeterRegion,Product,MarketPrice,UnitPrice,UnitOfMeasure,PriceType,Currency\n"
+    "Virtual Machines,NCADSA100v4 Series,NC24ads A100 v4,EU West,NC24ads A100 v4 - EU West,4.775,4.2975,1 Hour,Consumption,USD\n"
+    "Virtual Machines,NCADSA100v4 Series,NC24ads A100 v4,US East,NC24ads A100 v4 - US East,3.673,3.3057,1 Hour,Consumption,USD\n"
+    "Virtual Machines,NCADSA100v4 Series,NC48ads A100 v4,EU West,NC48ads,9.55,8.595,1 Hour,Consumption,USD\n"
+    "Virtual Machines,NCADSA100v4 Series,NC48ads A100 v4,US East,NC48ads,7.346,7.346,1 Hour,Consumption,USD\n"
+    "Virtual Machines,NCADSA100v4 Series Windows,NC24ads A100 v4,EU West,Windows,9,1,1 Hour,Consumption,USD\n"
+    "Virtual Machines,NCADSA100v4 Series,NC24ads A100 v4 Spot,EU West,NC24ads,2,1,1 Hour,Consumption,USD\n"
+    "Virtual Machines,X Series,X99 v9,EU West,X,2,1,1 Hour,Consumption,USD\n"
+    "Virtual Machines,NCADSA100v4 Series,NC24ads A100 v4,EU West,NC24ads,9000,8000,1 Hour,ReservedInstance,USD\n"
+    "Storage,Premium SSD,P10 LRS Disk,EU West,P10,21.68,19.5,1/Month,Consumption,USD\n"
+)
+
+
+def test_azures_price_sheet_gives_percents_off_the_list(capsys, project):
+    (project / "sheet.csv").write_text(SHEET)
+    code, _, err = said(capsys, "import", "sheet.csv")
+    assert code == 0, err
+    rates = (project / "catalog/rates/sheet.yaml").read_text()
+    assert "{cloud: azure, instance_type: Standard_NC24ads_A100_v4, market: on-demand, percent: 10}" in rates
+    assert "NC48ads" not in rates
+    for reason in (
+        "differs by region",
+        "that the catalog does not have",
+        "no virtual machine",
+        "no pay-as-you-go",
+        "spot",
+    ):
+        assert reason in err
+    own = catalog.load().price("azure", "Standard_NC24ads_A100_v4", "westeurope", "on-demand").amount
+    listed = (
+        catalog.load(catalog.loading.DATA).price("azure", "Standard_NC24ads_A100_v4", "westeurope", "on-demand").amount
+    )
+    assert own == listed * Decimal("0.9")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ("4.2975", "5.2975", "line 2: UnitPrice"),
+        ("4.2975", "free", "line 2: UnitPrice"),
+        ("Consumption,USD", "Consumption,EUR", "line 2: Currency"),
+        (",3.3057,1 Hour,Consumption,USD", ",3.3057", "line 3: has not as many cells"),
+    ],
+)
+def test_a_price_sheet_that_is_wrong_is_named_by_line_and_writes_nothing(capsys, project, before, after, fault):
+    (project / "sheet.csv").write_text(SHEET.replace(before, after, 1))
+    code, _, err = said(capsys, "import", "sheet.csv")
+    assert (code, fault in err) == (64, True), err
+    assert not (project / "catalog").exists()

@@ -47,7 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     diff.add_argument("--against", type=Path, metavar="FOLDER", help="compare with the catalog in this folder")
     diff.add_argument("--all", action="store_true", help="print every price that moved")
     add = actions.add_parser("import", help="rates of your own, into catalog/rates/", allow_abbrev=False)
-    add.add_argument("file", type=Path, metavar="FILE", help="a rates file, a table of rates, or a FOCUS export")
+    add.add_argument(
+        "file", type=Path, metavar="FILE", help="a rates file, a table of rates, a FOCUS export, Azure's price sheet"
+    )
     add.add_argument("--dry-run", action="store_true", help="print the rates and write nothing")
     ask = actions.add_parser("refresh", help="new prices from the sellers, into catalog/offers/", allow_abbrev=False)
     refresh.arguments(ask)
@@ -237,7 +239,7 @@ def _import(args: argparse.Namespace) -> int:
     from sizewell.sizing.catalog.imports import as_yaml, read_rates
     from sizewell.sizing.catalog.overlay import FOLDER, current
 
-    imported = read_rates(args.file)
+    imported = read_rates(args.file, load().shapes_by_type)
     for reason, count in imported.left_out.items():
         output.note(f"{count:,} rows left out: {reason}")
     if not imported.rates:

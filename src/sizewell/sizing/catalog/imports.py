@@ -1,14 +1,16 @@
-"""Rates of one's own out of other files: a rates file, a table of rates, or a FOCUS export of a bill.
+"""Rates of one's own out of other files: a rates file, a table of rates, a FOCUS export, Azure's price sheet.
 
 FOCUS is read by its specification's columns (1.0 to 1.2): `ContractedUnitPrice` by the hour of usage whose machine type
-`SkuPriceDetails` or `SkuMeter` names. What is no machine-hour in US dollars is counted, never guessed.
+`SkuPriceDetails` or `SkuMeter` names. A price sheet of a Microsoft Customer Agreement
+(learn.microsoft.com/azure/cost-management-billing/dataset-schema/price-sheet-mca) has list price and own price of each
+meter: what they differ by is the rate of a machine type. What is no machine-hour is counted, never guessed.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -26,6 +28,12 @@ FOCUS: Final = (
     "RegionId",
     "BillingCurrency",
 )
+SHEET: Final = ("MeterCategory", "MeterName", "MarketPrice", "UnitPrice", "UnitOfMeasure", "PriceType", "Currency")
+NO_LINUX: Final = (
+    "windows",
+    "dedicated host",
+    "cloud services",
+)  # what a meter's product says that is no Linux machine
 PROVIDERS: Final = {
     "aws": "aws",
     "amazon web services": "aws",
@@ -37,6 +45,7 @@ PROVIDERS: Final = {
 }
 CATEGORIES: Final = {"standard": "on-demand", "on-demand": "on-demand", "dynamic": "spot", "spot": "spot"}
 HOURS: Final = ("hour", "hours", "hr", "hrs", "1 hour", "instance hours")
+ROUNDED: Final = Decimal("0.05")  # percent: what rounding of two prices makes of one discount
 METERS: Final = ("BoxUsage:", "SpotUsage:")  # how AWS's usage types name an instance
 
 
@@ -48,23 +57,29 @@ class Imported:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def read_rates(path: Path) -> Imported:
-    """The rates of a file, by its form. Raises ConfigError with file and line of what is wrong."""
+def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> Imported:
+    """The rates of a file, by its form. Raises ConfigError with file and line of what is wrong.
+
+    Of a bill or a price sheet those machine types count that are `known` (cloud and type); the others are left out.
+    """
     text = read_text(path)
     if path.suffix in (".yaml", ".yml"):
         return Imported(parse_discounts(parse_yaml(text, path), str(path), lines_of(text)))
     reader = csv.DictReader(text.splitlines())
     header = tuple(reader.fieldnames or ())
     if set(FOCUS) <= set(header):
-        return _focus(path, reader)
+        return _of_known(_focus(path, reader), known)
+    named = {name.strip().lower() for name in header}
+    if {name.lower() for name in SHEET} <= named:
+        return _of_known(_sheet(path, reader), known)
     if {"cloud", "usd"} <= set(header) <= set(TABLE) or {"cloud", "percent"} <= set(header) <= set(TABLE):
         return _table(path, reader)
     raise ConfigError(
         [
             Fault(
                 path=f"{path} line 1",
-                message=f"is neither a rates table nor a FOCUS export: {','.join(header)[:80] or 'no columns'}",
-                fix=f"columns of a table are {', '.join(TABLE)}; an export has {', '.join(FOCUS)}",
+                message=f"is no rates table, FOCUS export or price sheet: {','.join(header)[:80] or 'no columns'}",
+                fix=f"a table has {', '.join(TABLE)}; an export {', '.join(FOCUS)}; a sheet {', '.join(SHEET)}",
             )
         ]
     )
@@ -129,6 +144,71 @@ def _focus(path: Path, reader: csv.DictReader[str]) -> Imported:
     imported.rates = Discounts(rates)
     if spot := sum(key[3] == "spot" for key in found):
         imported.left_out["spot, whose price moves"] = spot
+    return imported
+
+
+def _of_known(imported: Imported, known: Collection[tuple[str, str]] | None) -> Imported:
+    if known is None:
+        return imported
+    rates = tuple(rate for rate in imported.rates.rates if (rate.cloud, rate.instance_type) in known)
+    if len(rates) < len(imported.rates.rates):
+        imported.left_out["machine types that the catalog does not have"] = len(imported.rates.rates) - len(rates)
+    imported.rates = Discounts(rates, imported.rates.commitments)
+    return imported
+
+
+def _sheet(path: Path, reader: csv.DictReader[str]) -> Imported:
+    """Percent off the list by machine type, where it is the same in every region of the sheet."""
+    reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
+    category, meter, market, unit_price, unit, kind, currency = (name.lower() for name in SHEET)
+    percents: dict[str, set[Decimal]] = {}
+    faults: list[Fault] = []
+    imported = Imported(Discounts())
+    for row in reader:
+        place = f"{path} line {reader.line_num}"
+        if None in row or None in row.values():
+            faults.append(Fault(path=place, message="has not as many cells as columns: is the file whole?"))
+            break
+        product = f"{row.get('product', '')} {row.get('metersubcategory', '')}".lower()
+        name = row[meter].strip()
+        reason = ""
+        if row[category] != "Virtual Machines" or not name:
+            reason = "no virtual machine"
+        elif row[kind] != "Consumption":
+            reason = "no pay-as-you-go price"
+        elif row[unit].strip().lower() not in HOURS:
+            reason = "not billed by the hour"
+        elif any(word in product for word in NO_LINUX) or name.endswith((" Spot", " Low Priority")):
+            reason = "another system than Linux, or spot"
+        if reason:
+            imported.left_out[reason] = imported.left_out.get(reason, 0) + 1
+            continue
+        if row[currency] != "USD":
+            faults.append(Fault(path=f"{place}: Currency", found=row[currency], allowed="USD"))
+            break
+        try:
+            listed, own = Decimal(row[market]), Decimal(row[unit_price])
+        except InvalidOperation:
+            listed = own = Decimal(-1)
+        if not listed.is_finite() or not own.is_finite() or not 0 < own <= listed:
+            allowed = "more than 0 and not above MarketPrice"
+            faults.append(Fault(path=f"{place}: UnitPrice", found=row[unit_price], allowed=allowed))
+            continue
+        for each in name.split("/"):
+            percent = ((1 - own / listed) * 100).quantize(Decimal("0.01"))
+            percents.setdefault("Standard_" + each.strip().replace(" ", "_"), set()).add(percent)
+    if faults:
+        raise ConfigError(faults)
+    differing = sum(max(found) - min(found) > ROUNDED for found in percents.values())
+    if differing:
+        imported.left_out["machine types whose discount differs by region"] = differing
+    imported.rates = Discounts(
+        tuple(
+            Rate(cloud="azure", instance_type=name, market="on-demand", percent=min(found).normalize() + Decimal(0))
+            for name, found in sorted(percents.items())
+            if max(found) - min(found) <= ROUNDED and min(found) > 0
+        )
+    )
     return imported
 
 
