@@ -123,6 +123,14 @@ def test_stacks_that_are_not_there_are_refused(project: Project, sizewell: Sizew
     assert (done.code, "no pool that can be woken" in done.err) == (64, True), done.err
 
 
+def test_reconcile_refuses_what_it_cannot_compare(project: Project, sizewell: Sizewell) -> None:
+    project.stack("dev-aws", world.component("dev-aws", "train"), ROLE)
+    done = sizewell("reconcile", "dev-awz")
+    assert (done.code, "did you mean dev-aws?" in done.err) == (64, True), done.err
+    done = sizewell("reconcile", "dev-aws")
+    assert (done.code, "names no sizewell:accounts" in done.err) == (69, True), done.err
+
+
 def test_an_ended_stack_does_not_wake(project: Project, sizewell: Sizewell) -> None:
     project.stack("dev-aws", world.component("dev-aws", "train", expires="2026-01-31"))
     done = sizewell("wake", "dev-aws", "train")

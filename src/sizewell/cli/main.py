@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "teardown": "take idle, empty and expired stacks down, with notice, grace and a record",
     "keep": "keep a stack until a day, with the reason",
     "wake": "give a stack's pools back the machines that a guard, a teardown or an end took",
+    "reconcile": "what the cloud has by a stack's tag and no state knows",
     "validate": "predictions against published measurements, and how far off they are",
     "doctor": "what is installed, how old the prices are, which decisions are in order",
 }

@@ -108,6 +108,7 @@ class StackParts:
     protected: tuple[StateResource, ...]
     pending: tuple[str, ...]  # URNs of operations that an update began and did not end
     clouds: tuple[str, ...]  # that its resources stand on
+    regions: tuple[str, ...]  # that its components name
     going: int  # resources that a destroy would take
 
 
@@ -146,6 +147,7 @@ def stack_parts(state: State, stack: str) -> StackParts:
                 {cloud for resource in state.resources for prefix, cloud in _CLOUDS if resource.type.startswith(prefix)}
             )
         ),
+        regions=tuple(sorted({str(record["region"]) for _, record in registered if record.get("region")})),
         going=sum(
             resource.custom and not resource.protect and not resource.type.startswith("pulumi:")
             for resource in state.resources

@@ -1,0 +1,105 @@
+"""What carries a stack's tag and is in no state: moto's account, and answers of Google's and Azure's references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from sizewell.clouds.aws import Aws
+from sizewell.clouds.azure import Azure
+from sizewell.clouds.calls import Deadline
+from sizewell.clouds.gcp import Google
+from sizewell.recording.sources.state import State, StateResource
+from sizewell.teardown.orphans import Thing, in_aws, in_azure, in_google, unknown_to
+from tests.clouds.rest_server import Reply, serving
+
+REGION = "us-east-1"
+
+
+def state(*resources: StateResource) -> State:
+    return State(project="sizewell", stack="dev-aws", resources=resources)
+
+
+def known(identity: str, **outputs: Any) -> StateResource:
+    return StateResource(urn="u", type="t", name="n", id=identity, outputs=outputs)
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    monkeypatch.setenv("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    with mock_aws():
+        yield boto3.client("ec2", REGION)
+
+
+def tagged(kind: str, stack: str = "dev-aws", **more: str) -> list[dict[str, Any]]:
+    tags = [{"Key": key, "Value": value} for key, value in {"sizewell-stack": stack, **more}.items()]
+    return [{"ResourceType": kind, "Tags": tags}]
+
+
+def machine(ec2: Any, stack: str = "dev-aws", **more: str) -> str:
+    launched = ec2.run_instances(
+        ImageId="ami-12c6146b", MinCount=1, MaxCount=1, TagSpecifications=tagged("instance", stack, **more)
+    )
+    return str(launched["Instances"][0]["InstanceId"])
+
+
+def test_a_machine_of_nobody_is_found_and_one_of_a_group_is_not(account: Any) -> None:
+    lost, own, ended, other = machine(account), machine(account), machine(account), machine(account, "dev-b")
+    account.terminate_instances(InstanceIds=[ended])
+    vpc = account.create_vpc(CidrBlock="10.0.0.0/16", TagSpecifications=tagged("vpc"))["Vpc"]["VpcId"]
+    adrift = account.create_volume(
+        AvailabilityZone=f"{REGION}a", Size=1, TagSpecifications=tagged("volume")
+    )["VolumeId"]  # fmt: skip
+    things = in_aws(Aws(Deadline(30)), [REGION, REGION], "dev-aws")
+    orphans = unknown_to(things, state(known(own), known(vpc)))
+    names = [thing.identity.rpartition("/")[2] for thing in orphans]
+    assert sorted(names) == sorted([lost, adrift])
+    assert other not in names
+    assert {thing.kind for thing in orphans} == {"ec2 instance", "ec2 volume"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "resource", "lost"),
+    [
+        ({"aws:autoscaling:groupName": "group"}, known("group", name="group"), False),
+        ({"aws:autoscaling:groupName": "another"}, known("group", name="group"), True),
+        ({"aws:ec2:fleet-id": "fleet-1"}, known("fleet-1"), False),
+        ({"eks:nodegroup-name": "nodes"}, known("cluster:nodes"), False),
+        ({"goog-k8s-node-pool-name": "train"}, known("p/r/c/train", name="train"), False),
+        ({}, known("i-2"), True),
+        ({}, known("i-1"), False),
+    ],
+)
+def test_what_a_known_group_made_is_no_orphan(tags: dict[str, str], resource: StateResource, *, lost: bool) -> None:
+    thing = Thing(identity=f"arn:aws:ec2:{REGION}:1:instance/i-1", kind="ec2 instance", tags=tags)
+    assert bool(unknown_to([thing], state(resource))) == lost
+
+
+def test_google_and_azure_are_asked_by_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as server:
+        for cloud in ("GOOGLE", "AZURE"):
+            monkeypatch.setenv(f"{cloud}_ENDPOINT_URL", server.url)
+        monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", "t")
+        monkeypatch.setenv("AZURE_ACCESS_TOKEN", "t")
+        name = "//compute.googleapis.com/projects/p/zones/z/disks/d"
+        server.reply(
+            "GET /v1/projects/p:searchAllResources",
+            Reply({"results": [{"name": name, "assetType": "compute.googleapis.com/Disk"}]}),
+        )
+        (disk,) = in_google(Google(Deadline(30)), "p", "dev-gcp")
+        assert unknown_to([disk], state(known("projects/p/zones/z/disks/other"))) == [disk]
+        assert unknown_to([disk], state(known("projects/p/zones/z/disks/d"))) == []
+        identity = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/D"
+        server.reply("GET /subscriptions/s/resources", Reply({"value": [{"id": identity, "type": "disk"}]}))
+        (own,) = in_azure(Azure(Deadline(30)), "s", "dev-azure")
+        assert unknown_to([own], state(known(identity.lower()))) == []
+        assert unknown_to([own], state()) == [own]
+        assert any("sizewell-stack" in asked for asked in server.asked)
