@@ -26,8 +26,8 @@ _trial: ContextVar[Mapping[str, Mapping[str, float]]] = ContextVar(
 def table(name: str) -> Mapping[str, Any]:
     """The whole file `name`.json: fit date, constants, bands; ConfigError where it is of a version that is not read.
 
-    >>> sorted(table("memory"))
-    ['about', 'bands', 'constants', 'fitted']
+    >>> {"fitted", "constants", "bands"} <= table("memory").keys()
+    True
     """
     text = files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
     return MappingProxyType(content("calibration", json.loads(text), f"{name}.json"))
