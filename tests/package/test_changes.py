@@ -249,3 +249,52 @@ def test_a_policy_rule_is_one_file(copy: Copy, files_of: FilesOf) -> None:
     assert done.returncode == 1, done.stderr
     assert "a pool is not called bob" in done.stdout
     assert {re.sub(r"pool_called_bob", "<rule>", file) for file in copy.touched} == files_of("a policy rule")
+
+
+def edited(copy: Copy, file: str, old: str, new: str) -> None:
+    path = copy.package / file
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, (file, old)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    copy.touched.add(file)
+
+
+def test_an_output_format_is_a_file_and_its_name(copy: Copy, files_of: FilesOf) -> None:
+    body = "def render(preview):\n    return f'{len(preview.stacks)} stack of bob\\n'\n"
+    (copy.package / "preview/render/bob.py").write_text(body)
+    copy.touched.add("preview/render/bob.py")
+    edited(copy, "cli/preview.py", '"html", "focus")', '"html", "focus", "bob")')
+    copy.decided()
+    done = copy.run("preview", copy.stack, "--engine", "offline", "--format", "bob", *ON)
+    assert "1 stack of bob" in done.stdout, done.stderr
+    assert {re.sub("bob", "<format>", file) for file in copy.touched} == files_of("an output format")
+
+
+def test_a_key_of_the_spec(copy: Copy, files_of: FilesOf) -> None:
+    """Read, shown with its default and reason, and in the reference; the stage that reads it is the fourth file."""
+    people = '    platform_engineers: Annotated[CountOrZero, Field(le=10_000)] = default(1, "someone looks after the clusters")\n'
+    edited(copy, "sizing/spec/model.py", people, people + '    bobs: CountOrZero = default(3, "a team has three")\n')
+    key = '    "team.platform_engineers":'
+    edited(copy, "sizing/spec/docs.py", key, f'    "team.bobs": "How many are called bob",\n{key}')
+    spec = copy.project / "stacks/specs" / copy.stack / "chat.yaml"
+    copy.spec(more="team: {platform_engineers: 1}\n")
+    shown = copy.run("size", str(spec), "--show-spec", *ON)
+    assert "bobs: 3  # default: a team has three" in shown.stdout, shown.stdout + shown.stderr
+    copy.spec(more="team: {bobs: -1}\n")
+    refused = copy.run("size", str(spec), "--show-spec", *ON)
+    assert refused.returncode == 64
+    assert "team.bobs" in refused.stderr
+    assert copy.touched <= files_of("a key of the spec")
+    assert files_of("a key of the spec") - copy.touched == {"sizing/spec/sections.py"}, "where model.py has no place"
+
+
+def test_an_inference_engine_is_one_file(copy: Copy, files_of: FilesOf) -> None:
+    body = (
+        "from dataclasses import replace\n\nfrom sizewell.sizing.catalog.engines.vllm import ENGINE as VLLM\n\n"
+        'ENGINE = replace(VLLM, name="bob", default_for=frozenset())\n'
+    )
+    (copy.package / "sizing/catalog/engines/bob.py").write_text(body)
+    copy.touched.add("sizing/catalog/engines/bob.py")
+    copy.spec(more="engine: bob\n")
+    assert copy.decided()["task"]["engine"]
+    assert {re.sub("bob", "<engine>", file) for file in copy.touched} == files_of("an inference engine")

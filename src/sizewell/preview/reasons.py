@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Final
 
 from sizewell.preview import records
-from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.records.decision import Decision, Guard, Pool, Workload
 
 BLOCK_DRAIN: Final = timedelta(minutes=40)  # EC2 takes the machines 30 minutes before a block's end; 10 to drain them
@@ -193,10 +192,3 @@ def _size(count: int) -> str:
     ('112 GB', '45 MB')
     """
     return f"{count / 1e9:,.0f} GB" if count >= 10**9 else f"{count / 1e6:,.0f} MB"
-
-
-def utilization_of(pool: Pool) -> Decimal:
-    """Share of a month for which the pool's largest size is expected to run."""
-    if pool.nodes_max <= 0:
-        return Decimal(0)
-    return min(Decimal(1), pool.node_hours_per_month.expected / (pool.nodes_max * HOURS_PER_MONTH))

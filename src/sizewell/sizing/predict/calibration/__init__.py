@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -29,7 +29,7 @@ def table(name: str) -> Mapping[str, Any]:
     >>> {"fitted", "constants", "bands"} <= table("memory").keys()
     True
     """
-    text = files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8")
     return MappingProxyType(content("calibration", json.loads(text), f"{name}.json"))
 
 

@@ -7,12 +7,10 @@ columns only, so one row of a table and a prediction of its own cannot differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
-
-import numpy as np
 
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import architecture as arch
@@ -388,9 +386,3 @@ def one_row(job: TrainingJob, layout: Layout, cluster: Cluster, k: Mapping[str, 
     if job.checkpointing is not None:  # what the job says stands over the layout, as for memory
         facts["recompute"] = CHECKPOINTING[job.checkpointing]
     return facts
-
-
-def stacked(table: Sequence[Mapping[str, float]] | Iterable[Mapping[str, float]]) -> Rows:
-    """Many predictions as one table."""
-    entries = list(table)
-    return rows({name: np.array([entry[name] for entry in entries]) for name in entries[0]})
