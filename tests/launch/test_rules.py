@@ -1,6 +1,8 @@
 """What has to hold of what runs: the decision's figures arrive, the machines' own words are used, mistakes are refused."""
 
 import dataclasses
+import re
+import subprocess
 
 import judging
 import launch_cases as cases
@@ -128,7 +130,21 @@ def test_what_a_run_survives():
         "reclaimed": "RestartJobSetAndIgnoreMaxRestarts",
     }
     rules = policy["replicatedJobs"][0]["template"]["spec"]["podFailurePolicy"]["rules"]
-    assert [rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule] == [[64, 76], [75]]
+    assert [rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule] == [[64, 76, 124], [75]]
+
+
+def test_a_command_of_one_s_own_is_ended_after_so_much_running_and_not_started_again(tmp_path):
+    script = 'trap "echo saved; exit 0" TERM; echo began; sleep 30 & wait'
+    of = dataclasses.replace(cases.eks_training(), run=cases.run(command=("sh", "-c", script)))
+    found = one(manifests(of), "JobSet")
+    line = pod_of(found)["containers"][0]["command"]
+    assert line == ["timeout", "-k", "60", "259200", "sh", "-c", script]
+    done = subprocess.run([*line[:3], "0.5", *line[4:]], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (124, "began\nsaved\n")
+    over = next(rule for rule in found["spec"]["failurePolicy"]["rules"] if rule["name"] == "timeIsUp")
+    assert over["action"] == "FailJobSet"
+    message = "Container main for pod default/a-0 failed with exit code 124 matching FailJob rule at index 0"
+    assert any(re.fullmatch(pattern, message) for pattern in over["onJobFailureMessagePatterns"])
 
 
 def test_a_deadline_counts_running_and_waiting_has_a_limit_of_its_own():
@@ -194,7 +210,7 @@ def test_a_command_of_one_s_own_brings_its_own_settings():
     found = manifests(of)
     assert "ConfigMap" not in [item["kind"] for item in found]
     main = pod_of(one(found, "JobSet"))["containers"][0]
-    assert (main["command"], main["args"]) == (["python", "mine.py"], ["--fast"])
+    assert (main["command"][-2:], main["args"]) == (["python", "mine.py"], ["--fast"])
     assert not [item for item in main["env"] if item["name"].startswith("SIZEWELL_")]
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from sizewell.launch import files, images, pods
-from sizewell.launch.jobs import jobset
+from sizewell.launch.jobs import jobset, limited
 from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
 from sizewell.launch.training import checkpoint_uri, deadline_s
@@ -29,7 +29,7 @@ def manifests(of: Setting) -> list[Manifest]:
         objects.append(pods.scripts(of, mine))
     replicas, devices = _replicas(of)
     pod = pods.template(
-        of,
+        limited(of, deadline_s(of)),
         pods.Container(
             command=command(of),
             env={"SIZEWELL_PIECES": str(pieces(of)), "VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm"},

@@ -5,13 +5,15 @@ JobSet then starts again without counting it, since a reclaimed machine is nobod
 up to `Run.restarts`; a wrong input (exit code 64) ends it at once, since no repetition mends it, and so does the end of
 its time (76). State comes back from the checkpoint store.
 
-Time counts while it runs: the entry script adds up what it ran over all its starts. Kubernetes' own limit counts from
+Time counts while it runs: the entry script adds up what it ran over all its starts, and a command of the user's own is
+ended by `timeout` (coreutils, busybox), which counts each start by itself. Kubernetes' own limit counts from
 the making of pods on, machines or not; it stands `WAITS_S` later and says DeadlineExceeded of a run that waited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from sizewell.launch.pods import Manifest
@@ -24,6 +26,7 @@ PORT: Final = 29500
 WRONG_INPUT: Final = 64
 TOLD_TO_END: Final = 75
 OVER: Final = 76  # the run's time is up: saved, and not to be started again
+TIMED_OUT: Final = 124  # the same, of a command of the user's own: what `timeout` ends with
 WAITS_S: Final = 86400  # for machines, since the pods were made: a day beside the run itself
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
@@ -48,6 +51,14 @@ def queued(of: Mapping[str, str], target: Target) -> dict[str, str]:
 def packed(target: Target) -> dict[str, str]:
     """Annotation of pods that should stand close together: in one of the widest blocks, if they can."""
     return {PREFERRED: target.levels[0]} if target.queue and target.levels else {}
+
+
+def limited(of: Setting, deadline_s: int) -> Setting:
+    """The setting with the user's own command ended after so many seconds of running; as it is where there is none."""
+    if not of.run.command or not deadline_s:
+        return of
+    ended = ("timeout", "-k", str(of.grace), str(deadline_s), *of.run.command)
+    return replace(of, run=replace(of.run, command=ended))
 
 
 def jobset(
@@ -76,7 +87,11 @@ def jobset(
             "rules": [
                 {
                     "action": "FailJob",
-                    "onExitCodes": {"containerName": "main", "operator": "In", "values": [WRONG_INPUT, OVER]},
+                    "onExitCodes": {
+                        "containerName": "main",
+                        "operator": "In",
+                        "values": [WRONG_INPUT, OVER, TIMED_OUT],
+                    },
                 },
                 told,
                 {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
@@ -119,7 +134,7 @@ RULES: Final = [
         "name": "timeIsUp",
         "action": "FailJobSet",
         "onJobFailureReasons": ["PodFailurePolicy"],
-        "onJobFailureMessagePatterns": [f".*exit code {OVER}.*"],
+        "onJobFailureMessagePatterns": [f".*exit code {code}.*" for code in (OVER, TIMED_OUT)],
     },
     {"name": "waitedTooLong", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]},
     {

@@ -10,7 +10,7 @@ import json
 from typing import Any, Final
 
 from sizewell.launch import files, gpudirect, pods
-from sizewell.launch.jobs import PORT, WAITS_S, queued
+from sizewell.launch.jobs import PORT, WAITS_S, limited, queued
 from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
 from sizewell.launch.training import command, deadline_s, variables
@@ -38,7 +38,7 @@ def job(of: Setting, scripts: str) -> Manifest:
     env: dict[str, Any] = {**pods.network_env(of.machine, of.target, several=of.nodes > 1), **variables(of)}
     for key in ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES"):
         env.pop(key, None)  # Ray says where its workers are
-    line = list(of.run.command) or command(of)
+    line = list(limited(of, deadline_s(of)).run.command) or command(of)
     if of.nodes > 1:
         line = gpudirect.profiled(of.target.fabric, line)
     worker = pods.template(

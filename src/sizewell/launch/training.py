@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from sizewell.launch import files, images, pods
-from sizewell.launch.jobs import JOB, PORT, coordinator, jobset, packed
+from sizewell.launch.jobs import JOB, PORT, coordinator, jobset, limited, packed
 from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
 from sizewell.sizing.errors import ConfigError, Fault
@@ -36,7 +36,7 @@ def job(of: Setting, scripts: str) -> Manifest:
     env: dict[str, Any] = {**pods.network_env(of.machine, of.target, several=several), **variables(of)}
     env |= between_slices(of)
     pod = pods.template(
-        of,
+        limited(of, deadline_s(of)),
         pods.Container(command=command(of), env=env, files=scripts, ports={"rendezvous": PORT} if several else {}),
         devices=of.machine.devices,
         annotations=packed(of.target) if several else None,

@@ -5,8 +5,8 @@
 appears in the job's log.
 
 KubeRay repeats a job that failed, whatever its exit code was, and leaves one alone that was stopped. So a line that no
-repetition mends (64) or whose time is up (76) stops the job; and where machines were taken away, or the lines were told
-to end (75), they start again here once all machines are back, since that is nobody's failure.
+repetition mends (64) or whose time is up (76, 124) stops the job; and where machines were taken away, or the lines were
+told to end (75), they start again here once all machines are back, since that is nobody's failure.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 from typing import Any
 
 WRONG_INPUT, AGAIN, OVER = 64, 75, 76  # exit codes of the entry scripts (README.md)
+TIMED_OUT = 124  # of a command of the user's own
 PAUSE_S = 30.0  # between two starts, so that a machine with a notice has gone
 
 
@@ -62,7 +63,7 @@ def main() -> int:
             break
         print(f"machines went or were told to: starting again once {args.nodes} are there", flush=True)
         time.sleep(args.pause)
-    if code in (WRONG_INPUT, OVER):
+    if code in (WRONG_INPUT, OVER, TIMED_OUT):
         stop(code)
     return code
 
@@ -124,7 +125,7 @@ def worst(codes: list[int]) -> int:
     >>> worst([0, 1, 64]), worst([1, 75]), worst([0, 76, 75]), worst([0, 0]), worst([0, -9])
     (64, 75, 76, 0, -9)
     """
-    for code in (WRONG_INPUT, OVER, AGAIN):
+    for code in (WRONG_INPUT, OVER, TIMED_OUT, AGAIN):
         if code in codes:
             return code
     return max(codes, key=abs)
