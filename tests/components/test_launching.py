@@ -177,6 +177,21 @@ def test_a_cluster_that_is_there_gets_a_queue_and_jobs_and_no_machines():
     assert "token-7f3a" not in repr([one.inputs for one in resources if not one.type.startswith("pulumi:providers")])
 
 
+def test_namespaces_and_a_queue_that_are_named_are_read_before_anything_is_made(monkeypatch):
+    """Without them a preview ends: nothing is made that depends on them, and everything that is made does."""
+    from sizewell.recording.evaluate.monitor import Monitor
+
+    read, plain = [], Monitor.ReadResource
+    monkeypatch.setattr(
+        Monitor, "ReadResource", lambda self, request: read.append((request.name, request.id)) or plain(self, request)
+    )
+    cluster = {"selector": {"a": "b"}, "queue": "gpus", "operators": []}
+    resources = adopted(**{"sizewell:cluster": json.dumps(cluster)})
+    assert read == [("namespace-team-has-to-be-there", "team"), ("queue-gpus-has-to-be-in-team", "team/gpus")]
+    run = next(one for one in resources if one.type.endswith(":TrainingRun"))
+    assert {urn.rsplit("::", 1)[1] for urn in run.dependencies} >= {name for name, _ in read}
+
+
 def test_a_cluster_with_a_queue_keeps_its_own():
     cluster = {"selector": {"a": "b"}, "queue": "team", "operators": []}
     resources = adopted(**{"sizewell:cluster": json.dumps(cluster)})

@@ -25,6 +25,7 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
     pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
     outputs: dict[str, Any] = {}
     queue = cluster.queue
+    there = _there(settings, kubeconfig)
     installed: tuple[str, ...] = () if cluster.operators else ("jobset", "kuberay", "lws", "keda")
     if not queue and cluster.operators:
         from sizewell.components.kubernetes.queueing import Queueing
@@ -33,7 +34,7 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         args: Any = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": [_flavor(queue, pairs, settings)]}
         args["operators"] = list(cluster.operators)
         args["namespaces"] = sorted({run.namespace for run in settings.runs.values()} or {"default"})
-        outputs["queues"] = {"queues": Queueing("queues", args).queues}
+        outputs["queues"] = {"queues": Queueing("queues", args, there).queues}
         installed = tuple(cluster.operators)
 
     def target(workload: Workload, pool: Pool) -> Target:
@@ -50,7 +51,36 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         kubeconfig=kubeconfig,
         target=target,
         installed=installed,
+        options=there,
     )
+
+
+def _there(settings: Settings, kubeconfig: pulumi.Output[str]) -> pulumi.ResourceOptions:
+    """Namespaces and queue that the configuration names, read before anything is made: a preview ends where one is not
+    there, and says which.
+    """
+    import pulumi_kubernetes as kubernetes
+
+    from sizewell.launch.kinds import KUEUE
+
+    spaces = sorted({run.namespace for run in settings.runs.values()})
+    if not spaces:
+        return pulumi.ResourceOptions()
+    provider = kubernetes.Provider("what-is-there", kubeconfig=pulumi.Output.secret(kubeconfig))
+    options = pulumi.ResourceOptions(provider=provider)
+    read: list[pulumi.Resource] = [
+        kubernetes.core.v1.Namespace.get(f"namespace-{space}-has-to-be-there", space, options)
+        for space in spaces
+        if space != "default"
+    ]
+    if settings.cluster is not None and (queue := settings.cluster.queue):
+        read += [
+            kubernetes.apiextensions.CustomResource.get(
+                f"queue-{queue}-has-to-be-in-{space}", KUEUE, "LocalQueue", f"{space}/{queue}", options
+            )
+            for space in spaces
+        ]
+    return pulumi.ResourceOptions(depends_on=read)
 
 
 def _config(text: str) -> str:
