@@ -38,6 +38,7 @@ def configured(engine, stack, runs, **more):
     engine.run("stack", "init", stack)
     for name, image in runs.items():
         engine.run("config", "set", "-s", stack, "--path", f"sizewell:run.{name}.image", image)
+        engine.run("config", "set", "-s", stack, "--path", f"sizewell:run.{name}.model", "/models/mine")
     for path, value in more.items():
         engine.run("config", "set", "-s", stack, "--path", f"sizewell:{path}", value)
 
@@ -80,3 +81,13 @@ def test_a_cluster_that_is_there_already(engine):
     assert {"JobSet", "ClusterQueue", "Release"} <= set(kinds(engine))
     assert "gpu.example.net" not in json.dumps(engine.export("dev-gcp"))
     same_again_and_gone(engine, "dev-gcp")
+
+
+def test_a_namespace_that_is_not_there_ends_the_update_before_anything_is_made(engine):
+    configured(engine, "dev-gcp", {"pretrain": "train:2.8"})
+    engine.run("config", "set", "-s", "dev-gcp", "--secret", "sizewell:kubeconfig", json.dumps(KUBECONFIG))
+    engine.run("config", "set", "-s", "dev-gcp", "--path", "sizewell:cluster.selector.rack", "h100")
+    engine.run("config", "set", "-s", "dev-gcp", "--path", "sizewell:run.pretrain.namespace", "team")
+    with pytest.raises(AssertionError, match="namespace-team-has-to-be-there"):
+        engine.up("dev-gcp")
+    assert engine.cloud("kubernetes") == {}

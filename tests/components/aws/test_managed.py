@@ -156,7 +156,7 @@ def pulled(value):
 
 
 def test_a_cluster_without_a_way_out_pulls_from_the_mirror_that_was_filled_before():
-    runs = {name: Run(image=f"{REGISTRY}/{name}:1") for name in ("pretrain", "chat")}
+    runs = {name: Run(image=f"{REGISTRY}/{name}:1", model="/models/llama") for name in ("pretrain", "chat")}
     settings = Settings(project="sizewell", stack=KUBERNETES.stack, accounts=("123456789012",), runs=runs)
     task = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
     works = tuple(one.model_copy(update={"task": task}) for one in KUBERNETES.workloads)
