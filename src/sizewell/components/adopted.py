@@ -66,7 +66,7 @@ def _there(settings: Settings, kubeconfig: pulumi.Output[str]) -> pulumi.Resourc
     spaces = sorted({run.namespace for run in settings.runs.values()})
     if not spaces:
         return pulumi.ResourceOptions()
-    provider = kubernetes.Provider("what-is-there", kubeconfig=pulumi.Output.secret(kubeconfig))
+    provider = kubernetes.Provider("what-is-there", kubeconfig=kubeconfig)
     options = pulumi.ResourceOptions(provider=provider)
     read: list[pulumi.Resource] = [
         kubernetes.core.v1.Namespace.get(f"namespace-{space}-has-to-be-there", space, options)
