@@ -315,3 +315,11 @@ def test_one_tier_that_cannot_be_read_makes_the_fee_unknown():
     rows = [ListedFee(usd="0", from_quantity="0", **common), ListedFee(usd="?", from_quantity="3000", **common)]
     assert accept_fees(shipped(), rows, DAY).fees == []
     assert accept_fees(shipped(), rows[:1], DAY).fees == []
+
+
+def test_a_fee_that_is_listed_in_two_currencies_is_not_known():
+    common = {"cloud": "aws", "key": "nat.hour", "name": "", "region": "us-east-1", "unit": "Hrs", "meter_unit": "Hrs",
+              "since": "", "source": "test", "catalog_unit": "", "from_quantity": "0"}  # fmt: skip
+    right, wrong = ListedFee(usd="0.05", currency="USD", **common), ListedFee(usd="0.05", currency="CNY", **common)
+    assert len(accept_fees(shipped(), [right], DAY).fees) == 1
+    assert accept_fees(shipped(), [right, wrong], DAY).fees == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.cli.main import main
-from sizewell.clouds.calls import Timeouts
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.prices import gcp
 from sizewell.sizing import catalog
 from tests.clouds import google_standin as standin
@@ -209,3 +209,18 @@ def test_what_the_catalog_does_wrong_ends_in_the_right_price_or_in_none(project,
         expected = {key: usd for key, usd in right.items() if not key[0].startswith("g2-")}
     assert written(project) == expected
     assert catalog.load().price("gcp", ONE, "us-central1", "on-demand", DAY).amount > Decimal("0.8")
+
+
+def test_parts_make_only_the_machines_that_a_region_is_known_to_have():
+    """Parts are listed for more regions than machines: a price there would be an offer of what cannot be had."""
+    from sizewell.cli.refresh import _sold_in
+
+    names = {shape.instance_type for shape in _sold_in(shipped(), "gcp", "europe-west2")}
+    assert "e2-standard-4" in names
+    assert not {"a4-highgpu-8g", "a2-megagpu-16g"} & names
+
+
+def test_an_empty_list_is_no_answer(server, project):
+    serve(server, list)
+    with pytest.raises(CloudError, match="is empty"):
+        gcp.skus(gcp.reader(Deadline(60)), "6F81-5844-456A")
