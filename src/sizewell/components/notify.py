@@ -11,6 +11,7 @@ import pulumi
 
 from sizewell.components.tags import short_hash
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -74,7 +75,7 @@ def unheard(decision: Decision, kind: str = "") -> str:
     if kind == "ttl" or decision.expires_at is not None:
         told.append("an expiry that fails")
     if kind == "":
-        if all(workload.budget.get("usd_per_month") is not None for workload in decision.workloads):
+        if of_stack(workload.budget.get(MONTHLY) for workload in decision.workloads) is not None:
             told.append("a budget that is spent")
         told += [f"idle machines of {w.spec.name}" for w in decision.workloads if w.guard is not None]
     if not told:

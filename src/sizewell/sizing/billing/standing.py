@@ -116,11 +116,11 @@ def is_local_zone(zone: str) -> bool:
 def aws_zones(footings: Sequence[Footing]) -> tuple[str, ...]:
     """The zones of a region's network, as its program takes them; two where Kubernetes or SageMaker wants two."""
     region = footings[0].region
-    found: list[str] = []
+    named: list[str] = []
     for footing in footings:
         letters = "ab" if footing.two_zones else "a"
-        found += footing.zones or tuple(f"{region}{letter}" for letter in letters)
-    zones = list(dict.fromkeys(found))
+        named += footing.zones or tuple(f"{region}{letter}" for letter in letters)
+    zones = list(dict.fromkeys(named))
     spread = {footing.target for footing in footings} & {*ON_EKS, "sagemaker"}
     if spread:  # neither a control plane nor SageMaker stands in a Local Zone
         regular = sum(not is_local_zone(zone) for zone in zones)
@@ -135,30 +135,30 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
     reached = max(1, sum(not is_local_zone(zone) for zone in aws_zones(footings)))
     places = reached if first.environment == "prod" else 1
     services = len(endpoint_services(targets))
-    found = [
+    bill = [
         monthly(network, "encryption key", "kms.key"),
         around_the_clock(network, f"{services} interface endpoints", "vpc_endpoint.hour", services * places),
     ]
     if not {*ON_EKS}.isdisjoint(targets):
-        found += _cluster("aws", first.region, first.environment)
+        bill += _cluster("aws", first.region, first.environment)
     for footing in footings:
         alarms = (2 if footing.stops else 1) if footing.guarded else 0
         if alarms > 1 and (footing.target == "fleet" or (footing.target == "kubernetes" and footing.from_zero)):
             alarms += 1  # of stops that could not be started: an automation does what alarms alone cannot
         if footing.target in ("machines", "fleet", *ON_EKS) and alarms:
-            found.append(
+            bill.append(
                 monthly(footing.name, f"{alarms} alarms" if alarms > 1 else "alarm", "cloudwatch.alarm", alarms)
             )
         if footing.target == "sagemaker" and footing.kind == "inference" and footing.from_zero:
-            found.append(monthly(footing.name, "alarm", "cloudwatch.alarm"))
+            bill.append(monthly(footing.name, "alarm", "cloudwatch.alarm"))
         if footing.target in ("fleet", *ON_EKS) or footing.waits:
-            found.append(monthly(footing.name, "encryption key of notices", "kms.key"))
+            bill.append(monthly(footing.name, "encryption key of notices", "kms.key"))
         if footing.checkpoints:
-            found.append(monthly(footing.name, "encryption key of checkpoints", "kms.key"))
+            bill.append(monthly(footing.name, "encryption key of checkpoints", "kms.key"))
     if ends:
-        found.append(monthly(f"end-{first.region}", "encryption key", "kms.key"))
-        found.append(monthly(f"end-{first.region}", "alarm", "cloudwatch.alarm"))
-    return tuple(found)
+        bill.append(monthly(f"end-{first.region}", "encryption key", "kms.key"))
+        bill.append(monthly(f"end-{first.region}", "alarm", "cloudwatch.alarm"))
+    return tuple(bill)
 
 
 # Google Cloud ------------------------------------------------------------------------------------------------------
@@ -166,26 +166,26 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
 
 def _gcp(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
     first = footings[0]
-    found: list[Charge] = []
+    bill: list[Charge] = []
     if any(footing.target == "kubernetes" for footing in footings):
-        found.append(monthly(f"cluster-{first.region}", "encryption key", "kms.key"))
-        found += _cluster("gcp", first.region, first.environment)
+        bill.append(monthly(f"cluster-{first.region}", "encryption key", "kms.key"))
+        bill += _cluster("gcp", first.region, first.environment)
     for footing in footings:
         if footing.target in ("cloud-run", "vertex") and not (
             footing.target == "vertex" and footing.kind == "inference"
         ):
-            found.append(monthly(footing.name, "encryption key", "kms.key"))
+            bill.append(monthly(footing.name, "encryption key", "kms.key"))
         jobs = 2 * footing.windows + (footing.guarded and footing.stops)  # two edges of each window, a look at idleness
         if footing.target == "kubernetes" and jobs:
             what = f"{jobs} scheduled jobs" if jobs > 1 else "scheduled job"
-            found.append(monthly(footing.name, what, "scheduler.job", jobs))
+            bill.append(monthly(footing.name, what, "scheduler.job", jobs))
         if footing.files:
-            found.append(monthly(footing.name, "encryption key of files", "kms.key"))
+            bill.append(monthly(footing.name, "encryption key of files", "kms.key"))
         if footing.checkpoints:
-            found.append(monthly(footing.name, "encryption key of checkpoints", "kms.key"))
+            bill.append(monthly(footing.name, "encryption key of checkpoints", "kms.key"))
     if ends:
-        found.append(monthly(f"end-{first.region}", "scheduled job", "scheduler.job"))
-    return tuple(found)
+        bill.append(monthly(f"end-{first.region}", "scheduled job", "scheduler.job"))
+    return tuple(bill)
 
 
 # Azure -------------------------------------------------------------------------------------------------------------
@@ -196,20 +196,20 @@ def _azure(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
     first, targets = footings[0], {footing.target for footing in footings}
     network, workspace = f"network-{first.region}", f"ml-{first.region}"
     zones = 1 + (AML_PRIVATE_ZONES if "azureml" in targets else 0)
-    found = [
+    bill = [
         around_the_clock(network, "public IPv4 address", "ipv4.hour"),
         monthly(network, f"{zones} private DNS zones" if zones > 1 else "private DNS zone", "private_dns.zone", zones),
         around_the_clock(network, "NAT gateway", "nat.hour"),
     ]
     if "kubernetes" in targets:
-        found += _cluster("azure", first.region, first.environment)
+        bill += _cluster("azure", first.region, first.environment)
     if "azureml" in targets:
-        found.append(around_the_clock(workspace, "container registry, Premium", "acr.premium"))
+        bill.append(around_the_clock(workspace, "container registry, Premium", "acr.premium"))
         what = f"{AML_PRIVATE_ENDPOINTS} private endpoints"
-        found.append(around_the_clock(workspace, what, "private_endpoint.hour", AML_PRIVATE_ENDPOINTS))
-    found += [
+        bill.append(around_the_clock(workspace, what, "private_endpoint.hour", AML_PRIVATE_ENDPOINTS))
+    bill += [
         around_the_clock(footing.name, "private endpoint of checkpoints", "private_endpoint.hour")
         for footing in footings
         if footing.checkpoints
     ]
-    return tuple(found)
+    return tuple(bill)
