@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import functools
 import re
+import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -128,6 +130,40 @@ def test_the_mended_row_does_not(case: dict[str, Any]) -> None:
 
 def test_every_rule_has_a_row() -> None:
     assert {rule.id for rule in RULES} - {case["rule"] for case in CASES} == set()
+
+
+def speaking_lines() -> dict[Path, set[int]]:
+    """Lines of rules where a violation is made, by `Violation(` itself or by `require` and `forbid`."""
+    found: dict[Path, set[int]] = {}
+    for path in sorted((Path(__file__).parents[2] / "src/sizewell/policy/rules").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = node.func if isinstance(node, ast.Call) else None
+            if isinstance(name, ast.Name) and name.id in {"Violation", "require", "forbid"}:
+                found.setdefault(path, set()).add(name.lineno)
+    return found
+
+
+def test_every_branch_that_says_violation_is_reached_by_a_row() -> None:
+    """Whatever place in a rule can refuse does so in some row of the tables."""
+    wanted, reached = speaking_lines(), {}
+
+    def lines(frame: Any, event: str, _: Any) -> Any:
+        path = Path(frame.f_code.co_filename)
+        if path not in wanted:
+            return None
+        if event == "line":
+            reached.setdefault(path, set()).add(frame.f_lineno)
+        return lines
+
+    before = sys.gettrace()
+    sys.settrace(lines)
+    try:
+        for case in CASES:
+            judged(case, mended=False)
+    finally:
+        sys.settrace(before)
+    missed = {path.name: sorted(where - reached.get(path, set())) for path, where in wanted.items()}
+    assert {name: where for name, where in missed.items() if where} == {}
 
 
 POINTS = {

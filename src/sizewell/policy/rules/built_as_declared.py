@@ -38,6 +38,8 @@ def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
         topology = text(get(pool.inputs, "placementPolicy", "tpuTopology"))
         if isinstance(topology, Unknown) or isinstance(pool.declared_topology, Unknown):
             return Undetermined("the topology, as declared and as built")
+        if topology == "" and isinstance(pool.nodes_max, Unknown):
+            return Undetermined("how many machines there are")
         if topology == "" and (pool.nodes_max or 0) != 1 and pool.accelerated is not False:
             message = f"the machines form no slice of {pool.declared_topology}: they bill and the job does not start"
             return Violation(message, f"set placementPolicy.tpuTopology to {pool.declared_topology}")

@@ -27,8 +27,8 @@ def end_disarmed(thing: Thing, _: Parameters) -> Verdict:
             return Violation("the workflow is off: what it should stop bills on", "set state to Enabled")
         return None
     state, lost = thing.inputs.get("state"), get(thing.inputs, "target", "deadLetterConfig")
-    if state is UNKNOWN:
-        return Undetermined("whether it is on")
+    if state is UNKNOWN or thing.inputs.get("target") is UNKNOWN:
+        return Undetermined("whether it is on, and where a stop that fails goes")
     if state == "DISABLED":
         return Violation("the schedule is off: what it should stop bills on", "set state to ENABLED")
     if lost is None:

@@ -19,7 +19,12 @@ def endpoint_differs(endpoint: Endpoint, _: Parameters) -> Verdict:
         return None
     most = count(get(endpoint.registration, "nodesMax"))
     fix = "decide again with `sizewell size` and commit the decision, or build what it says"
-    if UNKNOWN in (decided, most) or isinstance(endpoint.kinds, Unknown) or isinstance(endpoint.nodes_max, Unknown):
+    least = count(get(endpoint.registration, "nodesMin"))
+    if (
+        UNKNOWN in (decided, most, least)
+        or isinstance(endpoint.kinds, Unknown)
+        or isinstance(endpoint.nodes_max, Unknown)
+    ):
         return Undetermined("machine type and size, as decided and as built")
     other = [kind for kind in endpoint.kinds if kind != decided]
     if other:
@@ -27,7 +32,8 @@ def endpoint_differs(endpoint: Endpoint, _: Parameters) -> Verdict:
         return Violation(message, fix)
     if isinstance(most, int) and endpoint.nodes_max is not None and endpoint.nodes_max > most:
         return Violation(f"up to {endpoint.nodes_max} machines where the decision says {most}", fix)
-    least = count(get(endpoint.registration, "nodesMin"))
+    if isinstance(least, int) and isinstance(endpoint.nodes_min, Unknown):
+        return Undetermined("how many machines stay")
     if isinstance(least, int) and isinstance(endpoint.nodes_min, int) and endpoint.nodes_min > max(least, 1):
         return Violation(f"never under {endpoint.nodes_min} machines where the decision says {least}", fix)
     return None

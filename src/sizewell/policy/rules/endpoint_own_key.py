@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
+from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.stackfacts import Thing
 from sizewell.resources.values import get, items
 from sizewell.sizing.catalog import load
@@ -20,6 +21,8 @@ def endpoint_own_key(thing: Thing, _: Parameters) -> Verdict:
     'set kmsKeyId'
     """
     if thing.type == _RUN:
+        if thing.inputs.get("template") is UNKNOWN:
+            return Undetermined("the key of its image")
         if get(thing.inputs, "template", "encryptionKey") is not None:
             return None
         return Violation(

@@ -40,13 +40,16 @@ def guard_disarmed(facts: StackFacts, _: Parameters) -> StackVerdicts:
 
 def _starts(event: RecordedResource, graph: Graph) -> Verdict:
     """A rule of EventBridge that starts something in a role's name, beside the alarms of a guarded component."""
-    alarms = [alarm for alarm in graph.beside(event, _ALARM) if graph.registration(alarm)]
+    alarms = [alarm for alarm in graph.beside(event, _ALARM) if graph.registration(alarm) is not None]
     targets = graph.referring(event, "aws:cloudwatch/eventTarget:EventTarget", "rule")
     if not alarms or isinstance(targets, Unknown) or not any("roleArn" in target.inputs for target in targets):
         return None
     if event.inputs.get("state") in ("DISABLED", UNKNOWN):
         return Violation("what starts the guard is switched off: what it should stop bills on", "set state to ENABLED")
     pattern = event.inputs.get("eventPattern")
+    sources = event.property_dependencies.get("eventPattern", ())
+    if pattern is UNKNOWN and not any(alarm.urn in sources for alarm in alarms):
+        return Undetermined("which alarm it waits for")
     if isinstance(pattern, str) and not any(str(alarm.inputs.get("name")) in pattern for alarm in alarms):
         return Violation("what starts the guard waits for no alarm of it", "name the alarm in eventPattern")
     return None

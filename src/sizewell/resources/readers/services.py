@@ -411,7 +411,9 @@ def _training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | 
         "spot": flag(inputs.get("enableManagedSpotTraining")),
         "checkpoint": checkpoint is UNKNOWN or bool(checkpoint),
         "isolated": flag(inputs.get("enableNetworkIsolation")),
-        "own_key": get(inputs, "resourceConfig", "volumeKmsKeyId") is not None,
+        "own_key": UNKNOWN
+        if inputs.get("resourceConfig") is UNKNOWN
+        else get(inputs, "resourceConfig", "volumeKmsKeyId") is not None,
     }
 
 
