@@ -27,6 +27,7 @@ from sizewell.teardown.journal import HeldError, Journal, connect, script
 from sizewell.teardown.planning import must_be_own, to_json
 from sizewell.teardown.telemetry import cloudwatch
 from sizewell.teardown.timeline import read_timeline, replay
+from sizewell.teardown.units import Unit
 from tests.teardown import world
 from tests.teardown.world import Shelf, ShelfBackend
 
@@ -301,6 +302,23 @@ def test_a_scheduler_that_nobody_can_ask_makes_a_pool_unknown(evening):
         "prometheus": {"dev-aws": {"url": "http://127.0.0.1:9", "queued": "sum(pending)", "running": "sum(running)"}}
     }
     assert evening.pool().clause == "queue_unasked"
+
+
+@pytest.mark.parametrize(
+    ("sized_by", "queue"),
+    [
+        ("gke-node-pools", "unanswered"),
+        ("aks-pool", "unanswered"),
+        ("eks-node-group", "unanswered"),
+        ("scale-set", "none"),
+    ],
+)
+def test_a_pool_of_kubernetes_has_a_queue_whether_somebody_names_it_or_not(evening, sized_by, queue):
+    unit = Unit(name="train", urn="u", cloud="gcp", region="us-central1", sized_by=sized_by)
+    assert evening.gatherer()._queue(unit, "dev-gcp", evening.now) == (queue, ())
+    half = {"dev-gcp": {"url": "http://127.0.0.1:9", "queued": "sum(pending)"}}
+    evening.settings = {"prometheus": half}
+    assert evening.gatherer()._queue(unit, "dev-gcp", evening.now)[0] == "unanswered"
 
 
 @pytest.mark.parametrize("accounts", [(), ("999999999999",)])
