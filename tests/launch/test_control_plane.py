@@ -208,6 +208,9 @@ def run(cluster, of, made, nodes):
         if one["kind"] == "StatefulSet":  # the disk that a storage class would make
             disk = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"{space}-{of.name}"}}
             spec = {"capacity": {"storage": "4Ti"}, "accessModes": ["ReadWriteOncePod"], "hostPath": {"path": "/x"}}
+            claim = one["spec"]["volumeClaimTemplates"][0]["spec"]
+            if storage := claim.get("storageClassName"):
+                spec["storageClassName"] = storage
             assert cluster.apply({**disk, "spec": spec}) == ""
     assert refusals(cluster, made) == []
     wanted = sum(map(pods_wanted, made))
