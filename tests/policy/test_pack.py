@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -227,8 +228,9 @@ def test_a_usage_file_prices_what_no_resource_states(tmp_path: Path) -> None:
 
 def test_a_waiver_holds_and_is_told(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
-    waiver = "{rule: owner-and-expiry-tags, resource: ip, reason: moved by hand, expires: 2099-12-31}"
-    gone = "{rule: unused-address, resource: elsewhere, reason: gone, expires: 2099-12-31}"
+    until = (datetime.now(UTC).date() + timedelta(days=30)).isoformat()
+    waiver = f"{{rule: owner-and-expiry-tags, resource: ip, reason: moved by hand, expires: {until}}}"
+    gone = f"{{rule: unused-address, resource: elsewhere, reason: moved by hand, expires: {until}}}"
     file.write_text(f"waivers: [{waiver}, {gone}]\n", encoding="utf-8")
     running = Pack({"SIZEWELL_POLICY_CONFIG": str(file)})
     try:
@@ -237,7 +239,7 @@ def test_a_waiver_holds_and_is_told(tmp_path: Path) -> None:
         assert "owner-and-expiry-tags" not in names(running.analyze(address))
         said = {d.policyName: d for d in running.analyze_stack(address)}
         assert said["cost-total"].message.endswith(
-            "\nwaived: owner-and-expiry-tags for ip: moved by hand (until 2099-12-31)"
+            f"\nwaived: owner-and-expiry-tags for ip: moved by hand (until {until})"
         )
         assert said["unused-address"].message.startswith(
             "the waiver of unused-address names elsewhere, which is not in"

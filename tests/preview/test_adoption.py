@@ -68,7 +68,10 @@ def test_the_guide_leads_to_the_example(repository):
 
 def masked(text):
     """A comment without what a refresh of prices changes."""
-    return re.sub(r"[\d.,]+", "0", re.sub(r"catalog [0-9a-f]{12}|@[0-9a-f]{7}", "", text))
+    text = re.sub(
+        r'^Old prices:.*\n|<p class="old">.*\n|  $|catalog [0-9a-f]{12}|@[0-9a-f]{7}', "", text, flags=re.MULTILINE
+    )
+    return re.sub(r"[\d.,]+", "0", re.sub(r"\(\d+ days? old\)", "", text))
 
 
 def test_the_recorded_comment_is_what_the_change_is_told(repository, monkeypatch, capsys):
