@@ -103,6 +103,19 @@ def test_a_service_is_sensitive_to_its_traffic(small):
     assert {"model.weights: int4", "slo: twice the time"} <= {change.what for change in found.half}
 
 
+def test_weights_that_the_spec_leaves_open_are_priced_in_fewer_bits(small):
+    traffic = {"rps": 40, "input_tokens": 1500, "output_tokens": 300}
+    found = explain(chat(traffic=traffic), small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    narrow = {
+        effect.what.split()[2]: effect.usd for effect in found.sensitivity if effect.what.startswith("weights in")
+    }
+    assert list(narrow) == ["fp8", "int8", "int4"]
+    stated = explain(chat(traffic=traffic, model={"name": "llama-3.1-8b", "weights": "bf16"}), small, stack="", on=ON)
+    assert isinstance(stated, Explanation)
+    assert not [effect for effect in stated.sensitivity if effect.what.startswith("weights in")]
+
+
 def test_batch_work_on_half_takes_twice_the_time(small):
     found = explain(night(batch={"records": "20M", "tokens_per_record": 400, "window": "8h"}), small, stack="", on=ON)
     assert isinstance(found, Explanation)

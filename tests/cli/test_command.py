@@ -59,15 +59,31 @@ def test_narrow_columns_do_not_break_it(stranger: Sizewell) -> None:
     assert done.code in (0, 3), done.err
 
 
-def test_the_reader_may_leave() -> None:
+@pytest.mark.parametrize("form", [["--json"], []], ids=["json", "table"])
+def test_the_reader_may_leave(form: list[str]) -> None:
     process = subprocess.Popen(
-        [*SIZEWELL, "size", "examples/chat.yaml", "--json"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*SIZEWELL, "size", "examples/chat.yaml", *form], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(60) == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_no_fault_of_the_command() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*SIZEWELL, "size", "examples/chat.yaml"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 74
+    assert "could not be written: No space left on device" in done.stderr
 
 
 def test_interrupted(tmp_path: Path) -> None:

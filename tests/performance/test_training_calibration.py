@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,18 +11,10 @@ from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.calibration.priors import priors
 from sizewell.sizing.records.jobs import Layout
 from sizewell.sizing.validation.cases import CARRIED, Case, read
+from sizewell.sizing.validation.fits import training
 from sizewell.sizing.validation.training_runs import in_unit, layout_of, training_run
 
-ROOT = Path(__file__).parents[2]
 CASES = {case.id: case for case in read([CARRIED / "train.json"])}
-
-
-def tool():
-    spec = importlib.util.spec_from_file_location("calibrate", ROOT / "tools" / "calibrate.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["calibrate"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_file_has_every_prior_and_nothing_else():
@@ -53,17 +42,15 @@ def test_no_constant_is_keyed_by_a_model_or_a_source():
 
 @pytest.mark.soak
 def test_the_fit_reproduces_the_file():
-    module = tool()
-    fitted = json.loads(module.FILE.read_text(encoding="utf-8"))["fitted"]
-    assert module.main(["--date", fitted, "--check"]) == 0
+    fitted = json.loads(training.FILE.read_text(encoding="utf-8"))["fitted"]
+    assert training.main(["--date", fitted, "--check"]) == 0
 
 
 def test_a_fit_from_two_cases_leaves_the_rest_at_their_priors():
-    module = tool()
     few = [CASES["titan-t1-fsdp+torch.compile"], CASES["lf-h10080-bf16-mpt7b-s2048-g8"]]
-    ready = module.prepared(few, {name: prior.value for name, prior in priors().items()})
+    ready = training.prepared(few, {name: prior.value for name, prior in priors().items()})
     start = {name: prior.value for name, prior in priors().items()}
-    values = module.fit(module.Table(ready), priors(), start)
+    values = training.fit(training.Table(ready), priors(), start)
     assert values["matmul_fraction.tpu.16bit"] == start["matmul_fraction.tpu.16bit"]
     assert values["matmul_fraction.hopper.16bit"] != start["matmul_fraction.hopper.16bit"]
 

@@ -1,14 +1,15 @@
 """The `sizewell` command: arguments in, exit code out. Each command is a file beside this one.
 
 Exit codes: 0 fine, 1 a policy failed, 2 over budget, 3 something is unpriced, 4 a decision or the catalog is out of
-date, 5 nothing fits, 6 a teardown that was due was held back, 64 bad spec or usage, 69 an outside service failed; 130
-interrupted, 141 the reader went away.
+date, 5 nothing fits, 6 a teardown that was due was held back, 64 bad spec or usage, 69 an outside service failed,
+74 the output could not be written; 130 interrupted, 141 the reader went away.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import gc
 import importlib
 import os
@@ -32,6 +33,7 @@ COMMANDS: Final = {
     "validate": "predictions against published measurements, and how far off they are",
     "doctor": "what is installed, how old the prices are, which decisions are in order",
 }
+FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # what a disk answers that takes no more
 HINT: Final = "`sizewell COMMAND --help` has examples of each"
 
 
@@ -70,6 +72,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit stays silent
         return 141
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"sizewell: the output could not be written: {os.strerror(error.errno)}", file=sys.stderr)
+            print("  fix: free some space there, or write elsewhere, and run it again", file=sys.stderr)
+            return 74
         if os.environ.get("SIZEWELL_DEBUG"):
             raise
         kind = type(error).__name__

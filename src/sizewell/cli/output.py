@@ -23,7 +23,11 @@ WIDTH = 100
 
 def console() -> Console:
     """Standard output through rich: colour on a terminal that wants it, never wider than 100 columns."""
-    from rich.console import Console
+    from rich import console as rich_console
+
+    class Console(rich_console.Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would exit with 1, which is a failed policy here
 
     columns = os.environ.get("COLUMNS", "")
     wanted = int(columns) if columns.isdigit() and int(columns) > 0 else None

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sizewell.cli import output
 from sizewell.sizing.errors import UsageError
+
+if TYPE_CHECKING:
+    from sizewell.sizing.validation.report import Table
 
 DESCRIPTION = """Hold the predictions of memory, time and throughput against published measurements.
 
@@ -19,6 +22,7 @@ Without a path the cases that the project carries are graded.
 EXAMPLES = """examples:
   sizewell validate
   sizewell validate --no-engine                   as a spec asks that names no engine
+  sizewell validate --left-out --no-engine        as for a source that nobody fitted: minutes
   sizewell validate cases/ --json rows.json       one row a case, with prediction, error and band
   sizewell validate cases/memory.json --json -    the same on standard output
 
@@ -33,6 +37,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-engine", action="store_true", help="predict as users ask: without the name of the software that ran"
     )
+    parser.add_argument(
+        "--left-out",
+        action="store_true",
+        help="predict each source with constants and bands of all others; fits anew, takes minutes",
+    )
     parser.add_argument("--json", metavar="OUT", nargs="?", const="-", help="write the rows as JSON; - prints them")
 
 
@@ -42,14 +51,23 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"{path}: no such file or folder\n  fix: without a path the carried cases are graded")
     from sizewell.sizing.validation import validate
 
+    tables: tuple[Table, ...]
     with output.progress("reading the cases") as tell:
-        tell_done = lambda done, of: tell(f"predicting case {done} of {of}")  # noqa: E731
-        report = validate(args.path, progress=tell_done, engines=not args.no_engine)
+        if args.left_out:
+            from sizewell.sizing.validation.left_out import coverage_table, left_out
+
+            told = lambda what: tell(f"fitting {what} without each source in turn")  # noqa: E731
+            report = left_out(args.path, engines=not args.no_engine, progress=told)
+            tables = (*report.tables, coverage_table(report.rows))
+        else:
+            tell_done = lambda done, of: tell(f"predicting case {done} of {of}")  # noqa: E731
+            report = validate(args.path, progress=tell_done, engines=not args.no_engine)
+            tables = report.tables
     if args.json == "-":
         output.print_json(report.to_json())
         return 0
     console = output.console()
-    for index, table in enumerate(report.tables):
+    for index, table in enumerate(tables):
         if not table.rows:
             continue
         first, *rest = (SHORT.get(name, name) for name in table.header)

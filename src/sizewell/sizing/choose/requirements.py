@@ -17,8 +17,9 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.predict.usual import SHOWN, usual_training
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
-from sizewell.sizing.records.jobs import ServingJob, TrainingJob
+from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
 from sizewell.sizing.spec.precision import known_model
 from sizewell.sizing.spec.software import SOFTWARE, work_of
 from sizewell.sizing.units import Range
@@ -289,10 +290,10 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         samples = float(run.samples) * (run.epochs or 1)
     else:
         samples = float(run.steps or 0) * batch
-    adapter = run.method in ("lora", "qlora")
+    named = spec.engine is not None
     return TrainingJob(
         architecture=architecture,
-        method=run.method if adapter else "pretrain" if spec.kind == "training" else "full",
+        method=_method(spec),
         precision=model.precision,
         weights=(model.weights or "nf4") if run.method == "qlora" else "",
         optimizer=run.optimizer,
@@ -305,7 +306,9 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         lora_rank=run.lora.rank if run.lora else 0,
         lora_targets=run.lora.targets if run.lora else (),
         framework=spec.framework,
-        engine=SOFTWARE[spec.engine.name].predicted_as if spec.engine else "",
+        engine=SOFTWARE[spec.engine.name].predicted_as if spec.engine else _usual_engine(spec, architecture),
+        engine_assumed=not named,
+        compiled=None if not named and not language else False,
     )
 
 
@@ -401,14 +404,31 @@ def _serving_engine(engine: Engine) -> str:
 
 
 def _software(spec: WorkloadSpec, architecture: Architecture) -> list[str]:
-    """Which software the figures are for, where the spec names none: that which is launched."""
+    """Which software the figures are for, where the spec names none: what is launched, or what such work usually runs,
+    since a training program is the user's own.
+    """
     work = work_of(spec.kind)
     if spec.engine is not None or work is None:
         return []
-    launched = engine_for(architecture.kind).name if work == "serving" else "PyTorch with FSDP"
-    if work == "training" and spec.framework != "pytorch":
-        launched = {"jax": "JAX", "tensorflow": "TensorFlow"}[spec.framework]
-    return [f"run by {launched}, which is launched (engine is not stated)"]
+    if work == "serving":
+        return [f"run by {engine_for(architecture.kind).name}, which is launched (engine is not stated)"]
+    usual = {"jax": "JAX", "tensorflow": "TensorFlow"}.get(spec.framework) or SHOWN[_usual_engine(spec, architecture)]
+    notes = [f"run by {usual}, as such work usually is (engine is not stated)"]
+    if architecture.kind in ("vision", "diffusion") and spec.framework == "pytorch":
+        notes.append("kernels halfway between compiled and not, as both are usual (engine is not stated)")
+    return notes
+
+
+def _usual_engine(spec: WorkloadSpec, architecture: Architecture) -> str:
+    assert spec.model is not None  # noqa: S101 - a training spec without a model was refused
+    return usual_training(architecture, method=_method(spec), precision=spec.model.precision, framework=spec.framework)
+
+
+def _method(spec: WorkloadSpec) -> Method:
+    run = spec.training
+    if run is not None and run.method in ("lora", "qlora"):
+        return run.method
+    return "pretrain" if spec.kind == "training" else "full"
 
 
 def _denoising(spec: WorkloadSpec, architecture: Architecture) -> Denoising:

@@ -12,6 +12,7 @@ from typing import Literal
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 
 Checkpointing = Literal["none", "selective", "full"]
+Method = Literal["pretrain", "full", "lora", "qlora"]
 Grade = Literal["measured", "interpolated", "calibrated", "roofline"]
 
 
@@ -20,7 +21,7 @@ class TrainingJob:
     """A training or fine-tuning run. Batches count samples (sequences, images); tokens = samples x sequence_length."""
 
     architecture: Architecture
-    method: Literal["pretrain", "full", "lora", "qlora"] = "pretrain"
+    method: Method = "pretrain"
     precision: str = "bf16"  # compute: bf16 | fp16 | fp8 | fp4 | tf32 | fp32
     weights: str = ""  # stored weights; "" as `precision`; qlora: "nf4" | "int4" | "int8"
     optimizer: str = "adamw"
@@ -34,7 +35,8 @@ class TrainingJob:
     lora_targets: tuple[str, ...] = ()  # () = the framework's default
     framework: str = "pytorch"  # pytorch | jax | tensorflow
     engine: str = ""  # megatron | nemo | torchtitan | maxtext | llm-foundry | litgpt | ... where known
-    compiled: bool = False
+    engine_assumed: bool = False  # nobody names it, and it is what such work usually runs
+    compiled: bool | None = False  # by a compiler that fuses kernels; None: nobody says, halfway between
     cpu_offload: bool = False
     chunked_loss: bool = False
     optimizer_in_backward: bool = False

@@ -29,7 +29,7 @@ _STATED: Final[Mapping[str, Software]] = {
     "jetstream": Software(work="serving", runtimes=frozenset({"tpu"}), predicted_as="jetstream"),
     "llama.cpp": Software(work="serving", runtimes=frozenset({"cuda", "rocm"}), predicted_as="llama.cpp"),
     "fsdp": Software(work="training", runtimes=frozenset({"cuda", "rocm", "tpu", "gaudi"}), predicted_as=""),
-    "megatron": Software(work="training", runtimes=frozenset({"cuda", "rocm"}), predicted_as="megatron"),
+    "megatron": Software(work="training", runtimes=frozenset({"cuda", "rocm"}), predicted_as="megatron-bridge"),
     "deepspeed": Software(work="training", runtimes=frozenset({"cuda", "rocm", "gaudi"}), predicted_as="deepspeed"),
     "maxtext": Software(work="training", runtimes=frozenset({"tpu", "cuda"}), predicted_as="maxtext"),
     "neuron": Software(work="training", runtimes=frozenset({"neuron"}), predicted_as="neuron"),

@@ -118,6 +118,16 @@ def engine_of(case: Case) -> str:
     return said.split(" ")[0]
 
 
+def stated_split(case: Case) -> bool | None:
+    """Whether a source states that layers are divided over devices, or that they are only sharded; None: it says
+    neither.
+    """
+    stated = case.parallelism
+    if any(isinstance(stated.get(name), int) and stated[name] > 1 for name in ("tp", "pp")):
+        return True
+    return False if stated.get("fsdp") or stated.get("zero") else None
+
+
 _NOISE = re.compile(r"\(.*?\)|-instruct|-chat|-it$|-hf$|-quantized\..*$|-w8a8$|-w4a16$|^meta-|^megatron-(?=\d)")
 
 

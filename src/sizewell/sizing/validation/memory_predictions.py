@@ -10,6 +10,7 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict.memory import kv_cache_tokens, serving_memory, serving_parts, training_memory, usable_bytes
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.serving import PAGED
+from sizewell.sizing.predict.usual import SERVING
 from sizewell.sizing.records.jobs import Grade, MemoryEstimate, ServingJob
 from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
@@ -30,6 +31,7 @@ class Prediction:
     grade: Grade
     assumptions: tuple[str, ...] = ()
     group: str = ""  # whose errors the band rests on
+    wider: tuple[str, ...] = ()  # groups that hold it, the narrowest first
     fits: bool | None = None  # whether the run fits its device at the upper edge of the band
 
 
@@ -95,7 +97,8 @@ def _longest_sequence(case: Case) -> Prediction:
         raise CannotPredictError("the source does not state how the run was split over its devices")
     device = described.accelerator
     usable = usable_bytes(device)
-    low, high = constants().bands["adapters" if described.job.method in ("lora", "qlora") else "training"]
+    known = constants().bands_assumed if described.job.engine_assumed else constants().bands
+    low, high = known["adapters" if described.job.method in ("lora", "qlora") else "training"]
     return Prediction(
         value=float(_fitting_sequence(described, device, usable)),
         low=float(_fitting_sequence(described, device, usable / high)),
@@ -177,10 +180,10 @@ def serving_job(case: Case) -> ServingJob:
     """The serving job of a memory case."""
     w = case.workload
     fraction = w.get("gpu_memory_utilization")
-    engine = engine_of(case)
+    engine = engine_of(case) or SERVING
     length = int(w.get("max_model_len") or 0)
     said = str(w.get("engine") or "").lower()
-    if engine == "vllm" and not re.search(r"0\.(9|[1-9]\d)\.|1\.\d", said):
+    if engine == "vllm" and said and not re.search(r"0\.(9|[1-9]\d)\.|1\.\d", said):
         engine = "vllm-v0"  # before 0.9 the profiling run took a whole prompt
     prompt = _number(w.get("seq_len"))
     if engine == "torchtune":  # its generation allocates the cache for the model's longest sequence

@@ -86,6 +86,7 @@ def predict_serving(case: Case) -> Prediction:
         high=value * high,
         grade=estimate.grade,
         group=band_groups(job, estimate.bottleneck)[0],
+        wider=band_groups(job, estimate.bottleneck)[1:],
     )
 
 
@@ -205,7 +206,8 @@ def _weights(case: Case) -> str:
     ):
         if word in said:
             return name
-    return _mlperf_weights(case) if engine_of(case) == "mlperf" else "bf16"
+    benchmark = engine_of(case) == "mlperf" or case.workload.get("benchmark")
+    return _mlperf_weights(case) if benchmark else "bf16"
 
 
 def _mlperf_weights(case: Case) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizewell.sizing.predict.memory import training_memory, usable_bytes
-from sizewell.sizing.predict.performance.training import training_time
+from sizewell.sizing.predict.performance.training import band_keys, training_time
 from sizewell.sizing.records.jobs import Checkpointing, Layout
 from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.memory_predictions import Prediction
@@ -25,6 +25,7 @@ def predict_time(case: Case) -> Prediction:
     run = training_run(case)
     layout = layout_of(run)
     estimate = training_time(run.job, layout, run.cluster)
+    group, *wider = band_keys(run.job, run.cluster)
     edges = sorted(in_unit(run, layout, step_s) for step_s in (estimate.low_s, estimate.high_s))
     return Prediction(
         value=in_unit(run, layout, estimate.step_s),
@@ -32,7 +33,8 @@ def predict_time(case: Case) -> Prediction:
         high=edges[1],
         grade=estimate.grade,
         assumptions=(*run.assumptions, *estimate.assumptions),
-        group="time",
+        group=group,
+        wider=tuple(wider),
         fits=run_fits(run, layout),
     )
 

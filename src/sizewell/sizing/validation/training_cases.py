@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict.memory.states import MEGATRON
+from sizewell.sizing.predict.usual import SHOWN, usual_training
 from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import architecture_of, device_of, engine_of
+from sizewell.sizing.validation.describe import architecture_of, device_of, engine_of, stated_split
 
 _UNSTATED_DEVICES = 512
 _ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens
@@ -49,6 +50,13 @@ def training_case(case: Case) -> TrainingCase:
     method = _method(case)
     checkpointing, offload = _checkpointing(w.get("activation_checkpointing"))
     precision, weights = _precision(str(w.get("precision") or ""), device, engine, method, case)
+    nobody_says = not engine
+    if nobody_says:
+        # Layers divided by a program without a name are counted as plain PyTorch's, which needs more.
+        sharded = False if stated_split(case) is False else None
+        engine = usual_training(a, method=method, precision=precision, runtime=device.runtime, split=sharded)
+        precision, weights = _precision(str(w.get("precision") or ""), device, engine, method, case)
+        assumed.append(f"run by {SHOWN[engine]}, as the source names no software")
     job = TrainingJob(
         architecture=a,
         method=method,
@@ -62,13 +70,14 @@ def training_case(case: Case) -> TrainingCase:
         packed=bool(w.get("packed", True)),
         framework="jax" if engine in _JAX else "pytorch",
         engine=engine,
+        engine_assumed=nobody_says,
         compiled=bool(w.get("compile")),
         cpu_offload=bool(w.get("cpu_offload")) or "offload" in str(w.get("method") or ""),
         chunked_loss=bool(w.get("chunked_ce")),
         optimizer_in_backward=bool(w.get("optimizer_in_bwd")),
         activation_offload=bool(w.get("activation_offload")) or offload,
     )
-    layout = _layout(case, count, engine, assumed)
+    layout = _layout(case, count, engine_of(case), assumed)  # without a name, nothing is sharded that nobody states
     job = replace(
         job, checkpointing=checkpointing if checkpointing is not None else _default_checkpointing(engine, job)
     )

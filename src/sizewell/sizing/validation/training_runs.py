@@ -19,10 +19,11 @@ from sizewell.sizing.predict.layouts import search as layouts
 from sizewell.sizing.predict.layouts.space import space
 from sizewell.sizing.predict.performance.training import useful_share
 from sizewell.sizing.predict.spot import checkpoint_bytes, interruptions
+from sizewell.sizing.predict.usual import SHOWN, usual_training
 from sizewell.sizing.records.jobs import Checkpointing, Cluster, Layout, TrainingJob
 from sizewell.sizing.validation import benchmarks
 from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
+from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of, stated_split
 from sizewell.sizing.validation.training_clusters import cluster_of, number
 
 JAX_ENGINES = ("maxtext", "maxdiffusion", "levanter")
@@ -64,6 +65,12 @@ def training_run(case: Case) -> TrainingRun:
         devices = _usual_devices(a)
         assumed.append(f"{devices} devices, as the source does not say")
     precision = run_precision(case, accelerator, a, engine)
+    nobody_says = not engine
+    if nobody_says:
+        engine = usual_training(
+            a, method=_method(case), precision=precision, runtime=accelerator.runtime, split=stated_split(case)
+        )
+        assumed.append(f"run by {SHOWN[engine]}, as the source names no software")
     seq = _sequence(case, a, benchmark, assumed)
     cluster = cluster_of(case, accelerator, devices)
     known = _known_layout(case, engine, devices, cluster)
@@ -84,7 +91,8 @@ def training_run(case: Case) -> TrainingRun:
         attention=_attention(case, engine, accelerator),
         framework="jax" if engine in JAX_ENGINES or accelerator.runtime == "tpu" else "pytorch",
         engine=engine,
-        compiled=bool(case.workload.get("compile")) or accelerator.runtime == "neuron",
+        engine_assumed=nobody_says,
+        compiled=_compiled(case, a, engine, accelerator),
         cpu_offload=bool(case.workload.get("cpu_offload")),
         lora_rank=16 if method in ("lora", "qlora") else 0,
         lora_targets=benchmark.lora_targets if benchmark else (),
@@ -115,6 +123,13 @@ def run_engine(case: Case, accelerator: Accelerator) -> str:
     if not engine and case.metric == "mfu_pct":
         return "megatron"
     return engine
+
+
+def _compiled(case: Case, a: Architecture, engine: str, accelerator: Accelerator) -> bool | None:
+    """Whether a compiler fuses the kernels; None for images without a word on the software, where both are usual."""
+    if case.workload.get("compile") or accelerator.runtime == "neuron":
+        return True
+    return None if a.kind in ("vision", "diffusion") and not engine else False
 
 
 def _method(case: Case) -> Any:

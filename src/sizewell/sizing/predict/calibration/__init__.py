@@ -20,6 +20,9 @@ from sizewell.sizing.versions import content
 _trial: ContextVar[Mapping[str, Mapping[str, float]]] = ContextVar(
     "sizewell_trial_constants", default=MappingProxyType({})
 )
+_trial_bands: ContextVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = ContextVar(
+    "sizewell_trial_bands", default=MappingProxyType({})
+)
 
 
 @lru_cache(maxsize=8)
@@ -33,6 +36,14 @@ def table(name: str) -> Mapping[str, Any]:
     return MappingProxyType(content("calibration", json.loads(text), f"{name}.json"))
 
 
+def bands(name: str, *, assumed: bool = False) -> Mapping[str, Mapping[str, Any]]:
+    """80 % bands by group: where the software that runs is named, or where it is `assumed`; a trial's own if it has."""
+    key = "bands_assumed" if assumed else "bands"
+    shipped = table(name)
+    trial: Mapping[str, Mapping[str, Any]] = _trial_bands.get().get(key) or shipped.get(key) or shipped["bands"]
+    return trial
+
+
 def values(name: str) -> Mapping[str, float]:
     """The values alone, by the constant's name: the file's, or those of the trial that is under way."""
     return _trial.get().get(name) or _shipped(name)
@@ -44,10 +55,15 @@ def _shipped(name: str) -> Mapping[str, float]:
 
 
 @contextmanager
-def using(name: str, trial: Mapping[str, float]) -> Iterator[None]:
-    """Predict with other constants inside the block: for fitting and cross-validation."""
-    token = _trial.set({**_trial.get(), name: trial})
+def using(
+    name: str, trial: Mapping[str, float], bands: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None
+) -> Iterator[None]:
+    """Predict with other constants inside the block, and with other `bands` (as the file has them: by "bands" and
+    "bands_assumed") where they are given: for fitting and cross-validation.
+    """
+    token, token_of_bands = _trial.set({**_trial.get(), name: trial}), _trial_bands.set(bands or {})
     try:
         yield
     finally:
         _trial.reset(token)
+        _trial_bands.reset(token_of_bands)

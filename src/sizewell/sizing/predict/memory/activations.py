@@ -65,7 +65,7 @@ def value_bytes(job: TrainingJob) -> float:
 
 def is_fused(job: TrainingJob) -> bool:
     """Whether normalisation, rotary embedding and activation function run as fused kernels that keep no copies."""
-    return job.compiled or job.framework == "jax" or job.engine in FUSED_ENGINES
+    return bool(job.compiled) or job.framework == "jax" or job.engine in FUSED_ENGINES
 
 
 def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -> LayerActivations:

@@ -30,6 +30,7 @@ class Constants:
     serving_sampler_bytes_per_value: float  # profiled sampler: bytes per (sequence x vocabulary entry)
     serving_tensor_parallel_bytes: float  # communicators and all-reduce buffers of an engine with tensor > 1
     bands: Mapping[str, tuple[float, float]]  # 80 % band by group: (low, high) factors on the prediction
+    bands_assumed: Mapping[str, tuple[float, float]]  # the same of training whose software nobody names
 
 
 @cache
@@ -40,8 +41,11 @@ def _fitted() -> Constants:
 def parse(document: Mapping[str, Any]) -> Constants:
     """Constants from the JSON document; a missing or unknown key is a bug of the file."""
     values = {key: entry["value"] for key, entry in document["constants"].items()}
-    bands = {group: (float(low), float(high)) for group, (low, high) in document["bands"].items()}
-    return Constants(**values, bands=bands)
+    bands, assumed = (
+        {group: (float(low), float(high)) for group, (low, high) in (document.get(key) or document["bands"]).items()}
+        for key in ("bands", "bands_assumed")
+    )
+    return Constants(**values, bands=bands, bands_assumed=assumed)
 
 
 _override: ContextVar[Constants | None] = ContextVar("sizewell_memory_constants", default=None)

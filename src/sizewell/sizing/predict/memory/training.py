@@ -101,7 +101,8 @@ def _fullest(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Mapping[
 
 def edges(job: TrainingJob, accelerator: Accelerator) -> tuple[float, float, Grade]:
     """The factors of the 80 % band on what is expected, and the grade."""
-    low, high = constants().bands[_group(job)]
+    known = constants().bands_assumed if job.engine_assumed else constants().bands
+    low, high = known[_group(job)]
     measured = accelerator.runtime == "cuda" and not job.architecture.experts and job.framework != "jax"
     measured = measured and not is_guess(job.architecture)
     if not measured:  # no peak of this kind was published: twice as wide, in the logarithm

@@ -73,7 +73,7 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     sync = comm.exposed(comm.gradient_sync(r), slow * (2.0 / 3.0), gradients_hide * r.overlaps)
     optimizer = compute.optimizer_time(r, k)
     floor = np.where(r.diffusion > 0, k["step_floor_s.diffusion"], k["step_floor_s.vision"])
-    fixed = np.where(r.fused > 0, k["step_overhead_s.fused"], k["step_overhead_s.eager"])
+    fixed = compute.between(r.fused, k["step_overhead_s.eager"], k["step_overhead_s.fused"])
     fixed = np.where(r.sample_flop > 0, floor * micro_batches, fixed)  # kernels are launched for each micro-batch
     scale = micro_batches * slow_layers
     items = {
@@ -177,8 +177,8 @@ def bottleneck(items: Mapping[str, float]) -> str:
 
 def band(job: TrainingJob, cluster: Cluster) -> tuple[Grade, float, float]:
     """Grade and the factors of the 80 % band, from the errors of the published cases nearest to this one."""
-    bands = calibration.table("training")["bands"]
-    row = next((bands[key] for key in band_keys(job, cluster) if key in bands), bands["any"])
+    bands = calibration.bands("training", assumed=job.engine_assumed)
+    row = next(bands[key] for key in band_keys(job, cluster) if key in bands)
     if is_guess(job.architecture):
         return "roofline", row["low"] ** 2, row["high"] ** 2
     return row["grade"], row["low"], row["high"]
@@ -192,4 +192,4 @@ def band_keys(job: TrainingJob, cluster: Cluster) -> tuple[str, ...]:
     width = job.precision if job.precision in ("fp8", "fp4") else "16bit"
     family = cluster.accelerator.family.lower()
     whole = f"{kind}/{method}"
-    return (f"{family}/{whole}/{width}", f"{family}/{whole}", f"{whole}/{width}", whole, kind)
+    return (f"{family}/{whole}/{width}", f"{family}/{whole}", f"{whole}/{width}", whole, kind, "any")

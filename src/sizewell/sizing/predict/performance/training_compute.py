@@ -52,6 +52,11 @@ def product(
     return np.hypot(2.0 * m * n * inner / rate * stretch, moved / r.hbm)
 
 
+def between(share: Number, none: Number, whole: Number) -> Values:
+    """What lies at `share` of the way from `none` to `whole`, in the logarithm: halfway where nobody says which."""
+    return np.asarray(none * (np.asarray(whole, float) / none) ** share)
+
+
 def tokens(r: Rows) -> Values:
     """Tokens of a micro-batch that one tensor-parallel group works on."""
     return np.asarray(r.micro * r.seq / r.cp, float)
@@ -90,7 +95,7 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     attention = attention + np.maximum(0.0, r.cp - 1) * 10.0 * t * r.out_width / r.tp / r.hbm
     attention_backward = np.where(r.eager_attention > 0, 2.0, FLASH_BACKWARD) * attention
 
-    passes = np.where(r.fused > 0, k["elementwise_passes.fused"], k["elementwise_passes.eager"])
+    passes = between(r.fused, k["elementwise_passes.eager"], k["elementwise_passes.fused"])
     moe_bytes = r.moe_share * r.topk * (8.0 * per_rank * r.hidden + 3.0 * routed / np.maximum(r.topk, 1) * r.expert_up)
     narrow_bytes = (
         r.narrow * k["cast_passes"] * t * (2 * r.hidden + (r.qkv_width + r.out_width + r.ffn_up + r.ffn_down) / r.tp)
@@ -104,7 +109,7 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     accumulate = 2.0 * r.gradient_bytes * weights * (1 - r.frozen) / r.hbm
     dequantise = r.dequantised * 3.0 * (0.5 + 2.0 + 2.0) * weights / r.hbm
     adapters = ADAPTER_BYTES * t * r.adapter_width / r.tp / r.hbm
-    kernels = k["kernels_per_layer"] * (1 + r.moe_share) * np.where(r.fused > 0, 1.0, 2.0)
+    kernels = k["kernels_per_layer"] * (1 + r.moe_share) * between(r.fused, 2.0, 1.0)
     kernels = kernels + ADAPTER_KERNELS * r.adapters
     gap = r.gap * (kernels + np.where(r.whole > 0, 0.0, k["kernels_per_expert"]) * r.moe_share * local)
 
@@ -143,7 +148,7 @@ def sample_time(r: Rows, k: Mapping[str, float]) -> Values:
     A product of width w reads and writes in proportion to 1/w per FLOP, and parameters grow with the square of widths.
     """
     flop = 3.0 * r.micro * r.sample_flop
-    apart = np.where(r.fused > 0, 1.0, k["elementwise_passes.eager"] / k["elementwise_passes.fused"])
+    apart = between(r.fused, k["elementwise_passes.eager"] / k["elementwise_passes.fused"], 1.0)
     params = np.maximum(r.params, 1e6)
     diffusion = k["bytes_per_flop.diffusion"] * (1e9 / params) ** 0.5
     vision = k["bytes_per_flop.vision"] * (3e7 / params) ** 0.5

@@ -121,11 +121,12 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
     fused = job.compiled or job.engine in FUSED or job.framework == "jax"
     if a.kind == "vision":  # what fuses a transformer's layers leaves convolution, norm and activation apart
         fused = job.compiled or job.engine in TUNED_CONVOLUTIONS or job.framework == "jax"
+    unsaid = job.compiled is None and not fused
     usual = "nf4" if job.method == "qlora" else "bf16" if job.precision in ("fp8", "fp4", "int8") else job.precision
     weights = job.weights or usual
     seq = float(job.sequence_length or (0 if a.forward_flop_per_sample else a.max_sequence_length or 0))
     decoder = a.kind == "decoder"
-    adapters, adapter_width = _adapters(job, fused=fused) if frozen and a.layers else (0, 0)
+    adapters, adapter_width = _adapters(job, fused=bool(fused)) if frozen and a.layers else (0, 0)
     per_layer = arch.attention_flop_per_token(a, seq, causal=job.attention == "flash") / a.layers if a.layers else 0.0
     return {
         **model_facts(a),
@@ -146,7 +147,7 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         else 2.0,
         "narrow": float(job.precision in ("fp8", "fp4", "int8")),
         "operand": {"fp8": 1.0, "int8": 1.0, "fp4": 0.5, "fp32": 4.0, "tf32": 4.0}.get(job.precision, 2.0),
-        "fused": float(fused),
+        "fused": 0.5 if unsaid else float(bool(fused)),
         "vendor_attention": float(job.engine in VENDOR_ATTENTION or job.framework == "jax"),
         "offload": float(job.cpu_offload),
         "overlaps": float(not _in_turn(job)),

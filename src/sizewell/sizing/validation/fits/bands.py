@@ -1,0 +1,118 @@
+"""80 % bands from errors that the fit has not seen, by group, for sources that nobody has seen yet.
+
+An error of a new source is mostly that source's own (its software, its tuning, what it leaves out), so what counts is
+how many sources a group was measured by. A group has a band narrower than the group that holds it only from
+`NARROWER_CASES` cases of `NARROWER_SOURCES` sources on; it has a wider one from `WIDER_CASES` cases on, as few cases
+can tell that predictions are worse than elsewhere, but not that they are better. Within a group a source counts by the
+square root of its cases: a table of forty like rows is more than one row and less than forty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizewell.sizing.validation.cases import Case
+from sizewell.sizing.validation.memory_predictions import Prediction
+from sizewell.sizing.validation.predict import predict
+
+SHARE = 0.8  # of published values that a band should hold
+NARROWER_CASES, NARROWER_SOURCES, WIDER_CASES = 15, 3, 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """The error of one case, predicted without its source."""
+
+    groups: tuple[str, ...]  # that the case belongs to, the narrowest first, the one that holds all last
+    source: str
+    log_error: float  # of predicted over published
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Cases that were left out of a fit, and what the fit to all others gives."""
+
+    cases: tuple[Case, ...]
+    using: Callable[[Sequence[Unseen] | None, Sequence[Unseen] | None], AbstractContextManager[None]]
+    """Predict with those constants inside the block; with bands of the errors where they are given: of cases whose
+    software is named, and of the same where nobody names it."""
+
+
+def unseen(held: Iterable[Held], *, engines: bool = True) -> dict[str, Unseen]:
+    """The error of each case under constants that its source had no part in, by the case's id; without `engines` no
+    case says which software ran.
+    """
+    errors: dict[str, Unseen] = {}
+    for part in held:
+        with part.using(None, None):
+            for case in part.cases:
+                predicted = predict(case if engines else case.without_engine())
+                if isinstance(predicted, Prediction) and predicted.value > 0 and case.value > 0:
+                    errors[case.id] = Unseen(
+                        groups=(predicted.group, *predicted.wider),
+                        source=case.source_family,
+                        log_error=math.log(predicted.value / case.value),
+                    )
+    return errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Width:
+    """Half of a group's band, in the logarithm, and what it rests on."""
+
+    half: float
+    cases: int
+    sources: int
+
+
+def widths(errors: Iterable[Unseen], *, least: float) -> dict[str, Width]:
+    """Half-widths by group, none below `least`; only groups with a band of their own are in it.
+
+    >>> two = [Unseen(groups=("wide",), source=name, log_error=0.2) for name in ("a", "b")]
+    >>> widths(two, least=0.01)["wide"].half
+    0.2
+    """
+    members: dict[str, list[Unseen]] = defaultdict(list)
+    around: dict[str, tuple[str, ...]] = {}
+    for error in errors:
+        for place, group in enumerate(error.groups):
+            members[group].append(error)
+            around[group] = error.groups[place + 1 :]
+    made: dict[str, Width] = {}
+    for group in sorted(members, key=lambda name: (len(around[name]), name)):
+        own = members[group]
+        width = Width(half=max(least, _half(own)), cases=len(own), sources=len({error.source for error in own}))
+        wider = next((made[name].half for name in around[group] if name in made), None)
+        narrow_enough = width.cases >= NARROWER_CASES and width.sources >= NARROWER_SOURCES
+        if wider is None or narrow_enough or (width.half >= wider and width.cases >= WIDER_CASES):
+            made[group] = width
+    return made
+
+
+def _half(errors: list[Unseen]) -> float:
+    cases = Counter(error.source for error in errors)
+    weight = np.array([1 / math.sqrt(cases[error.source]) for error in errors])
+    return weighted_quantile(np.array([abs(error.log_error) for error in errors]), weight, SHARE)
+
+
+def weighted_quantile(values: np.ndarray, weight: np.ndarray, at: float) -> float:
+    """The value below which `at` of the weight lies, interpolated between neighbours."""
+    order = np.argsort(values, kind="stable")
+    share = (np.cumsum(weight[order]) - 0.5 * weight[order]) / weight.sum()
+    return float(np.interp(at, share, values[order]))
+
+
+def rejected(inside: int, cases: int, share: float = SHARE) -> float:
+    """P of the exact two-sided binomial test that a band which held `inside` of `cases` holds `share` of them.
+
+    >>> round(rejected(8, 10), 3), rejected(4, 20) < 0.01
+    (1.0, True)
+    """
+    chances = [math.comb(cases, n) * share**n * (1 - share) ** (cases - n) for n in range(cases + 1)]
+    return min(1.0, sum(chance for chance in chances if chance <= chances[inside] * (1 + 1e-9)))

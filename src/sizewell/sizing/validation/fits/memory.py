@@ -1,0 +1,253 @@
+"""Fit the constants of calibration/memory.json to published cases, and write the file.
+
+    python tools/calibrate_memory.py --date 2026-11-21            fit and write; same date and cases, same bytes
+    python tools/calibrate_memory.py --date 2026-11-21 --check    fit and compare with the file that is there
+
+Four constants are read straight off the parts that start-up logs print (context, communicators, workspace, sampler);
+two are fitted to peaks of training (what the caching allocator holds on top, communicators while training) by least
+absolute log error, each group of like cases weighing as much as a single one. Bands hold 80 % of the published values
+when each source is left out of its own fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+from sizewell.sizing.predict.memory.constants import PATH, Constants, using
+from sizewell.sizing.predict.memory.serving import GIB
+from sizewell.sizing.validation.cases import Case, read
+from sizewell.sizing.validation.describe import architecture_of
+from sizewell.sizing.validation.fits.bands import Held, Unseen, unseen
+from sizewell.sizing.validation.memory_predictions import Prediction
+from sizewell.sizing.validation.predict import MEMORY, predict
+
+CONTEXT_ELSEWHERE = {"rocm": 6e8, "tpu": 4e8, "neuron": 6e8, "gaudi": 6e8, "other": 6e8}
+WIDTHS = {"vision": (0.6, 1.6)}  # no published case: an estimate, as wide as it sounds
+PARTS = {"weights-text": "weights"}  # a group whose cases also count for the band of the group that holds it
+NARROWEST = 0.005
+NORMAL = 1.9  # 80 % of a normal error lies within 1.9 times its median
+NOISE = 0.1  # log error of a case that costs as much as 1.4 widths of a prior
+# (value, width of the logarithm): NCCL's channel buffers take 0.5 to 2 GB per communicator; PyTorch's allocator rounds
+# to 2 MB and keeps freed blocks, by experience 5 to 15 % of what changes within a step.
+COLLECTIVE_PRIOR = (1.0e9, 0.5)
+CACHING_PRIOR = (0.08, 0.5)
+GROUPS = ("adapters", "kv", "kv-v0", "serving", "training", "vision", "weights", "weights-text")
+START = Constants(
+    context_bytes={"cuda": 4e8, **CONTEXT_ELSEWHERE},
+    collective_bytes=COLLECTIVE_PRIOR[0],
+    caching=CACHING_PRIOR[0],
+    serving_workspace_bytes=2e8,
+    serving_sampler_bytes_per_value=15.0,
+    serving_tensor_parallel_bytes=2e9,
+    bands=dict.fromkeys(GROUPS, (1.0, 1.0)),
+    bands_assumed=dict.fromkeys(GROUPS, (1.0, 1.0)),
+)
+SEQUENCES = 1024  # that the profiling run samples for on devices of 70 GiB and more
+Points = list[tuple[float, float]]  # (published / predicted, weight)
+MEANING = {
+    "context_bytes": "driver context and library handles of a process; cuda from vLLM logs, the others estimates",
+    "collective_bytes": "communicators of a training process, for each kind of parallelism it takes part in",
+    "caching": "what the caching allocator holds beyond activations and buffers, as a share of them",
+    "serving_workspace_bytes": "attention and GEMM workspaces of a serving engine",
+    "serving_sampler_bytes_per_value": "profiled sampler, bytes per sequence and vocabulary entry",
+    "serving_tensor_parallel_bytes": "communicators and all-reduce buffers of an engine with tensor parallelism",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="*", help="case files or folders; default: the cases that the project carries")
+    parser.add_argument("--date", required=True, help="date of the fit, written into the file")
+    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    arguments = parser.parse_args(argv)
+    text = json.dumps(fit_memory(read(arguments.paths), arguments.date), indent=2) + "\n"
+    if arguments.check:
+        same = PATH.read_text(encoding="utf-8") == text
+        print("the file is what the fit gives" if same else "the file differs from the fit")
+        return 0 if same else 1
+    PATH.write_text(text, encoding="utf-8")
+    print(text)
+    return 0
+
+
+def fit_memory(cases: Iterable[Case], date: str) -> dict[str, Any]:
+    """The document of calibration/memory.json: constants, bands, and the error when a source is left out."""
+    usable = gradeable(cases)
+    fitted = fit(usable, START)
+    inside = by_group(unseen([Held(cases=tuple(usable), using=_using(fitted))]).values())
+    held = tuple(left_out(usable, START))
+    named, assumed = (tuple(unseen(held, engines=engines).values()) for engines in (True, False))
+    outside = by_group(named)
+    groups = sorted(set(inside) - {"sequence"})
+    return {
+        "schema": "sizewell.calibration/1",
+        "about": "Constants of the memory model, written by tools/calibrate_memory.py from the carried cases",
+        "fitted": date,
+        "constants": {
+            name: {"value": _plain(getattr(fitted, name)), "meaning": meaning} for name, meaning in MEANING.items()
+        },
+        "bands": bands(named),
+        "bands_assumed": bands(assumed),
+        "cross_validation": {
+            group: {
+                "cases": len(inside[group]),
+                "median_error_pct": round(100 * _median_error(inside[group]), 2),
+                "median_error_pct_source_left_out": round(100 * _median_error(outside[group]), 2),
+            }
+            for group in groups
+        },
+    }
+
+
+def gradeable(cases: Iterable[Case]) -> list[Case]:
+    """The cases with a size in bytes or tokens to predict."""
+    return [case for case in cases if case.gradeable and case.metric in MEMORY and case.metric != "fits"]
+
+
+def by_group(errors: Iterable[Unseen]) -> dict[str, list[float]]:
+    """Log errors by the group whose band they decide; a part's count for the whole as well."""
+    found: dict[str, list[float]] = {}
+    for error in errors:
+        found.setdefault(error.groups[0], []).append(error.log_error)
+    for part, whole in PARTS.items():
+        if part in found or whole in found:
+            found[whole] = found.get(whole, []) + found.get(part, [])
+    return found
+
+
+def bands(errors: Iterable[Unseen]) -> dict[str, list[float]]:
+    """Factors on a prediction by group, from errors of cases whose source the fit has not seen."""
+    groups = by_group(errors)
+    known = {group: band(own) for group, own in sorted(groups.items()) if group != "sequence"}
+    widest = [min(low for low, _ in known.values()), max(high for _, high in known.values())]
+    return {group: list(widest) for group in GROUPS} | known | {name: list(pair) for name, pair in WIDTHS.items()}
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, dict) else value
+
+
+def fit(cases: Sequence[Case], start: Constants) -> Constants:
+    """The constants that fit the cases best."""
+    logs = [case for case in cases if case.also.get("non_torch_gib") and "0.19" in str(case.workload.get("engine"))]
+    alone = [case for case in logs if _degree(case, "tp") == 1 and _degree(case, "pp") == 1]
+    if alone:
+        context = _rounded(median(float(case.also["non_torch_gib"]) for case in alone) * GIB)
+        start = replace(start, context_bytes={"cuda": context, **CONTEXT_ELSEWHERE})
+    split = [float(case.also["non_torch_gib"]) * GIB for case in logs if _degree(case, "tp") > 1]
+    if split:
+        start = replace(start, serving_tensor_parallel_bytes=_rounded(median(split) - start.context_bytes["cuda"]))
+    workspace, sampler = _sampler([case for case in alone if case.also.get("activation_peak_gib")])
+    if sampler:
+        start = replace(start, serving_workspace_bytes=_rounded(workspace), serving_sampler_bytes_per_value=sampler)
+    trained = [case for case in cases if case.kind in ("train", "finetune_full", "finetune_lora", "finetune_qlora")]
+    return _descend(start, [case for case in trained if case.metric == "peak_memory_per_device"])
+
+
+def _degree(case: Case, name: str) -> int:
+    return int(case.parallelism.get(name) or 1)
+
+
+def _sampler(cases: Sequence[Case]) -> tuple[float, float]:
+    """(workspace, bytes per value): the line of least absolute error through models whose peak is the sampler's."""
+    points_ = sorted(
+        {
+            (SEQUENCES * a.vocab, float(case.also["activation_peak_gib"]) * GIB)
+            for case in cases
+            if (a := architecture_of(case)).vocab >= 100_000
+            and not a.experts
+            and "float32" not in str(case.workload.get("dtype"))
+        }
+    )
+    lines = [
+        (y1 - slope * x1, slope)
+        for x1, y1 in points_
+        for x2, y2 in points_
+        if x2 > x1 and (slope := (y2 - y1) / (x2 - x1)) > 0 and y1 >= slope * x1
+    ]
+    if not lines:
+        return 0.0, 0.0
+    workspace, slope = min(lines, key=lambda line: sum(abs(y - line[0] - line[1] * x) for x, y in points_))
+    return workspace, round(slope, 2)
+
+
+def _descend(start: Constants, cases: Sequence[Case]) -> Constants:
+    """Coordinate descent on what the allocator and the communicators hold, on a grid fine enough for the noise."""
+    best = start
+    for _ in range(2):
+        best = min(
+            (replace(best, caching=share / 200) for share in range(1, 41)), key=lambda trial: _loss(trial, cases)
+        )
+        best = min(
+            (replace(best, collective_bytes=step * 1e8) for step in range(1, 31)),
+            key=lambda trial: _loss(trial, cases),
+        )
+    return best
+
+
+def _loss(trial: Constants, cases: Sequence[Case]) -> float:
+    ratios = [pair for group in points(cases, trial).values() for pair in group]
+    error = sum(weight * abs(math.log(ratio)) for ratio, weight in ratios) / NOISE
+    return error + _pull(trial.collective_bytes, *COLLECTIVE_PRIOR) + _pull(trial.caching, *CACHING_PRIOR)
+
+
+def _pull(value: float, prior: float, width: float) -> float:
+    return (math.log(max(value, 1e-3 * prior) / prior) / width) ** 2 / 2
+
+
+def points(cases: Iterable[Case], trial: Constants) -> dict[str, Points]:
+    """(published / predicted, weight) of every case by the group whose band it decides."""
+    found: dict[str, Points] = {}
+    with using(trial):
+        for case in cases:
+            prediction = predict(case)
+            if isinstance(prediction, Prediction) and prediction.value > 0:
+                found.setdefault(prediction.group, []).append((case.value / prediction.value, case.weight))
+    return found
+
+
+def left_out(cases: Sequence[Case], start: Constants, refit: Callable[..., Constants] = fit) -> Iterator[Held]:
+    """Each source, with constants fitted to the others."""
+    for source in sorted({case.source_family for case in cases}):
+        trial = refit([case for case in cases if case.source_family != source], start)
+        yield Held(cases=tuple(case for case in cases if case.source_family == source), using=_using(trial))
+
+
+def _using(trial: Constants) -> Callable[..., AbstractContextManager[None]]:
+    def with_bands(named: Sequence[Unseen] | None, assumed: Sequence[Unseen] | None) -> AbstractContextManager[None]:
+        if named is None:
+            return using(trial)
+        return using(replace(trial, bands=_pairs(bands(named)), bands_assumed=_pairs(bands(assumed or named))))
+
+    return with_bands
+
+
+def _pairs(made: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
+    return {group: (low, high) for group, (low, high) in made.items()}
+
+
+def band(errors: Iterable[float]) -> list[float]:
+    """Factors on a prediction that hold 80 % of the published values, even on both sides in the logarithm.
+
+    The 80 % quantile of the errors, and not less than what a normal error of the same median would need, as few cases
+    of few sources look better than the next source will.
+    """
+    sizes = sorted(abs(error) for error in errors)
+    quantile = sizes[min(len(sizes), math.ceil(0.8 * (len(sizes) + 1))) - 1]  # one more: the next is not yet seen
+    half = max(NARROWEST, quantile, NORMAL * median(sizes))
+    return [round(math.exp(-half), 4), round(math.exp(half), 4)]
+
+
+def _median_error(errors: Sequence[float]) -> float:
+    return median(abs(math.expm1(error)) for error in errors)
+
+
+def _rounded(value: float) -> float:
+    return float(round(value, -6))

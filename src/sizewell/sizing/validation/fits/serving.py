@@ -1,0 +1,384 @@
+"""Fit the constants of serving to the published inference cases and write `calibration/serving.json`.
+
+    python tools/calibrate_serving.py            fit, print the errors, write the file
+    python tools/calibrate_serving.py --bands    keep the constants; make the bands and what leaving out costs anew
+    python tools/calibrate_serving.py --check    fit nothing; exit 1 when the file's bands no longer hold
+
+Every constant starts at its prior and moves by coordinate descent on the weighted mean of
+|log(predicted / published)|, held back by a small penalty for leaving the prior, so that what two cases say does not
+outweigh what is known. Constants are keyed by accelerator family, kind of link, engine and kind of model; never by
+model, source or case. The result is the same whenever it is run on the same cases.
+
+Bands are made of errors that the fit has not seen: each source is left out in turn and its cases are predicted with
+what the others give. Where fewer than five cases are left then that tell of a constant, only the case's model is left
+out of its source. The fit to what is left takes errors as linear in the logarithms of the constants, which they are
+but for kinks; what is left out is predicted anew and not linearly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sizewell.sizing.predict.architecture import writes_after_hearing
+from sizewell.sizing.predict.performance.serving import wider_groups
+from sizewell.sizing.predict.performance.serving_constants import FILE, from_json, trying
+from sizewell.sizing.validation.cases import Case, read
+from sizewell.sizing.validation.describe import architecture_of
+from sizewell.sizing.validation.fits.bands import SHARE, Held, Unseen, unseen, widths
+from sizewell.sizing.validation.memory_predictions import Prediction
+from sizewell.sizing.validation.predict import MEMORY, SERVING, predict
+from sizewell.sizing.validation.serving_predictions import described
+
+SOURCE = "src/sizewell/sizing/validation/published/inference.json, each case with its source"
+FITTED_ON = "2026-11-21"
+PENALTY = 0.03
+TOLD_BY = 5  # cases of other sources that have to tell of a constant
+BAND_MIN = 1.05
+SLOPE_STEP = 0.05  # of a constant's logarithm
+FLAT, MATTERS = 1e-6, 0.05  # slopes: of a case that does not tell of a constant, of one whose figure rests on it
+STEPS = (1.6, 1.25, 1.1, 1.04)
+
+PRIOR: dict[str, Any] = {
+    "default_family": {"compute": 0.45, "memory": 0.65, "samples": 0.4},
+    "links": {
+        "nvlink": {"latency_s": 8e-6, "bandwidth": 0.6},
+        "pcie": {"latency_s": 2e-5, "bandwidth": 0.5},
+        "ici": {"latency_s": 1e-5, "bandwidth": 0.6},
+        "neuronlink": {"latency_s": 1.5e-5, "bandwidth": 0.5},
+    },
+    "engines": {
+        "vllm": {"step_s": 2e-3, "sequence_s": 1e-5},
+        "sglang": {"step_s": 2e-3, "sequence_s": 1e-5},
+        "tensorrt-llm": {"step_s": 1e-3, "sequence_s": 5e-6},
+        "mlperf": {"step_s": 1e-3, "sequence_s": 2e-6},
+        "llama.cpp": {"step_s": 1e-3, "sequence_s": 0.0},
+        "transformers-neuronx": {"step_s": 1e-3, "sequence_s": 5e-6},
+        "compiled": {"step_s": 3e-4, "sequence_s": 0.0},
+    },
+    "occupancy": 0.9,
+    "sequences_max": {"*": 2048, "vllm": 1024},
+    "sample_kinds": {"vision": 1.0, "encoder": 1.0, "diffusion": 1.0},
+    "eager": 0.3,
+}
+SHARES = ("compute", "memory", "samples", "bandwidth", "occupancy")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="fit nothing; report whether the shipped bands hold")
+    parser.add_argument("--bands", action="store_true", help="keep the constants and make the bands anew")
+    chosen = parser.parse_args(arguments)
+    cases = [case for case in read() if _usable(case)]
+    if chosen.check or chosen.bands:
+        data = shipped()
+    if chosen.check:
+        return 0 if report(cases, data) >= SHARE else 1
+    if not chosen.bands:
+        data = fit(cases)
+    seen = {case.id: log_ratio for case, log_ratio in ratios(cases, data)}
+    errors = unseen(left_out([case for case in cases if case.id in seen], data))
+    outside = {name: error.log_error for name, error in errors.items()}
+    data["bands"], data["cross_validation"] = bands(errors.values()), compared(cases, data, seen, outside)
+    FILE.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    report(cases, data)
+    return 0
+
+
+def _usable(case: Case) -> bool:
+    """Speech recognition is predicted and graded, not fitted: its published unit is read, not known."""
+    serves = case.kind in SERVING and case.metric not in MEMORY
+    return serves and case.gradeable and not writes_after_hearing(architecture_of(case))
+
+
+def gradeable(cases: Iterable[Case]) -> list[Case]:
+    """The cases of serving that have a prediction."""
+    usable = [case for case in cases if _usable(case)]
+    predicted = {case.id for case, _ in ratios(usable, shipped())}
+    return [case for case in usable if case.id in predicted]
+
+
+def shipped() -> dict[str, Any]:
+    """The file's document."""
+    data: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return data
+
+
+def fit(cases: Sequence[Case]) -> dict[str, Any]:
+    """Coordinate descent over every constant that some case depends on."""
+    data: dict[str, Any] = {
+        "schema": "sizewell.calibration/1",
+        "fitted_on": FITTED_ON,
+        "source": SOURCE,
+        "families": {name: dict.fromkeys(fields) for name, fields in fitted_families(cases).items()},
+        **json.loads(json.dumps(PRIOR)),
+        "bands": {"*": [0.5, 2.0]},
+    }
+    for row in data["families"].values():
+        row.update({field: PRIOR["default_family"][field] for field in row})
+    known = {case.id: described(case) for case in cases}
+    for factor in STEPS:
+        for _ in range(3):
+            moved = False
+            for path in paths(data):
+                subset = [case for case in cases if touches(known[case.id], path)]
+                moved |= bool(subset) and improve(data, path, factor, subset)
+            if not moved:
+                break
+    rounded(data)
+    return data
+
+
+def fitted_families(cases: Sequence[Case]) -> dict[str, list[str]]:
+    """The families that cases speak of, and which constants they speak of."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for case in cases:
+        facts = described(case)
+        if facts is not None:
+            found[facts["family"]] |= {"compute", "memory"} if facts["language"] else {"samples"}
+    return {name: sorted(fields) for name, fields in sorted(found.items())}
+
+
+def paths(data: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Every constant to fit, in a fixed order."""
+    found: list[tuple[str, ...]] = []
+    for section in ("families", "links", "engines"):
+        for name, row in data[section].items():
+            found += [(section, name, field) for field in row]
+    found += [("sample_kinds", "encoder"), ("sample_kinds", "diffusion"), ("occupancy",), ("eager",)]
+    return found
+
+
+def touches(facts: dict[str, Any] | None, path: tuple[str, ...]) -> bool:
+    """Whether a case's prediction can depend on a constant."""
+    if facts is None:
+        return False
+    match path:
+        case ("families", family, field):
+            return facts["family"] == family and (field == "memory" or (field == "samples") != facts["language"])
+        case ("engines", engine, _):
+            return (facts["engine"] == engine) if facts["language"] else engine == "compiled"
+        case ("links", _, _):
+            return bool(facts["language"])
+        case ("sample_kinds", kind):
+            return facts["kind"] == kind and not facts["language"]
+        case ("eager",):
+            return facts["engine"] == "eager"
+    return bool(facts["language"])
+
+
+def improve(data: dict[str, Any], path: tuple[str, ...], factor: float, cases: Sequence[Case]) -> bool:
+    """Move one constant by `factor` either way as long as that makes the error smaller."""
+    before = value = at(data, path)
+    best = loss(data, path, cases)
+    for direction in (factor, 1 / factor):
+        while True:
+            trial = value * direction
+            if trial == value or (path[-1] in SHARES and trial > 1.0):
+                break
+            put(data, path, trial)
+            found = loss(data, path, cases)
+            if found >= best - 1e-6:
+                break
+            best, value = found, trial
+        put(data, path, value)
+    return value != before
+
+
+def loss(data: dict[str, Any], path: tuple[str, ...], cases: Sequence[Case]) -> float:
+    """Weighted mean of |log ratio| over the cases, and the penalty for leaving the prior."""
+    errors = [(abs(log_ratio), case.weight) for case, log_ratio in ratios(cases, data)]
+    mean = sum(error * weight for error, weight in errors) / max(1e-9, sum(weight for _, weight in errors))
+    start = prior(path)
+    distance = abs(math.log(at(data, path) / start)) if start > 0 and at(data, path) > 0 else 0.0
+    return mean + PENALTY * distance / math.sqrt(max(1.0, sum(weight for _, weight in errors)))
+
+
+def ratios(cases: Sequence[Case], data: dict[str, Any]) -> list[tuple[Case, float]]:
+    """log(predicted / published) of every case that has a prediction."""
+    found = []
+    with trying(from_json(data)):
+        for case in cases:
+            predicted = predict(case)
+            if isinstance(predicted, Prediction) and predicted.value > 0:
+                found.append((case, math.log(predicted.value / case.value)))
+    return found
+
+
+@dataclass(frozen=True)
+class Linear:
+    """The log errors of all cases, linear in the logarithms of the constants around the fit."""
+
+    paths: list[tuple[str, ...]]
+    point: np.ndarray  # logarithms of the fitted constants
+    errors: np.ndarray  # (cases,) log(predicted / published) there
+    slopes: np.ndarray  # (cases, constants)
+    touched: np.ndarray  # (cases, constants): what counts for a constant's pull to its prior
+    weight: np.ndarray
+
+
+def linear(cases: Sequence[Case], data: dict[str, Any]) -> Linear:
+    """Slopes by one step of each constant, towards what it may become."""
+    every = [path for path in paths(data) if at(data, path) > 0]
+    facts = [described(case) for case in cases]
+    errors = np.array([log_ratio for _, log_ratio in ratios(cases, data)])
+    slopes = np.zeros((len(cases), len(every)))
+    touched = np.array([[touches(found, path) for path in every] for found in facts], float)
+    for column, path in enumerate(every):
+        value = at(data, path)
+        step = -SLOPE_STEP if path[-1] in SHARES and value * math.exp(SLOPE_STEP) > 1 else SLOPE_STEP
+        members = np.flatnonzero(touched[:, column])
+        put(data, path, value * math.exp(step))
+        moved = np.array([log_ratio for _, log_ratio in ratios([cases[i] for i in members.tolist()], data)])
+        put(data, path, value)
+        slopes[members, column] = (moved - errors[members]) / step
+    point = np.log([at(data, path) for path in every])
+    return Linear(every, point, errors, slopes, touched, np.array([case.weight for case in cases]))
+
+
+def refit(table: Linear, keep: np.ndarray) -> np.ndarray:
+    """Logarithms of the constants that fit the cases kept: each in turn to the weighted median that its cases ask for,
+    its prior among them; a constant that no kept case depends on is its prior.
+    """
+    weight = table.weight * keep
+    start = np.log([prior(path) for path in table.paths])
+    told = (weight[:, None] * (np.abs(table.slopes) > FLAT)).sum(axis=0) > 0
+    pull = PENALTY * np.sqrt(np.maximum(1.0, (weight[:, None] * table.touched).sum(axis=0)))
+    point = np.where(told, table.point, start)
+    errors = table.errors + table.slopes @ (point - table.point)
+    for _ in range(40):
+        before = point.copy()
+        for i in np.flatnonzero(told):
+            slope = table.slopes[:, i]
+            used = (np.abs(slope) > FLAT) & (weight > 0)
+            asked = np.append(point[i] - errors[used] / slope[used], start[i])
+            best = _weighted_median(asked, np.append(weight[used] * np.abs(slope[used]), pull[i]))
+            best = float(np.clip(best, table.point[i] - 1.0, table.point[i] + 1.0))  # as far as slopes are trusted
+            best = min(best, 0.0) if table.paths[i][-1] in SHARES else best
+            errors, point[i] = errors + slope * (best - point[i]), best
+        if np.abs(point - before).max() < 1e-4:
+            break
+    return point
+
+
+def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weight[order])
+    return float(values[order][np.searchsorted(total, total[-1] / 2)])
+
+
+def left_out(cases: Sequence[Case], data: dict[str, Any]) -> Iterator[Held]:
+    """Each source, or model of a source where too little else tells of its constants, with what the others give."""
+    table = linear(cases, data)
+    matters = np.abs(table.slopes) > MATTERS
+    source = np.array([case.source_family for case in cases])
+    model = np.array([f"{case.source_family}|{case.model.get('name')}" for case in cases])
+    told = np.array([matters[source != own].sum(axis=0) >= TOLD_BY for own in source])  # by other sources
+    labels = np.where((matters & ~told).any(axis=1), model, source)
+    for label in sorted(set(labels)):
+        out = (source == label) | (model == label)
+        trial = copy.deepcopy(data)
+        for path, value in zip(table.paths, refit(table, (~out).astype(float)).tolist(), strict=True):
+            put(trial, path, math.exp(value))
+        yield Held(cases=tuple(cases[i] for i in np.flatnonzero(labels == label).tolist()), using=_using(trial))
+
+
+def _using(trial: dict[str, Any]) -> Callable[..., AbstractContextManager[None]]:
+    def using(named: Sequence[Unseen] | None, _assumed: Sequence[Unseen] | None) -> AbstractContextManager[None]:
+        return trying(from_json(trial if named is None else {**trial, "bands": bands(named)}))
+
+    return using
+
+
+def bands(errors: Iterable[Unseen]) -> dict[str, list[float]]:
+    """Factors around a prediction that hold 80 % of the published values, by group, from errors not seen by the fit."""
+    return {
+        group: [round(math.exp(-width.half), 3), round(math.exp(width.half), 3)]
+        for group, width in sorted(widths(errors, least=math.log(BAND_MIN)).items())
+    }
+
+
+def compared(
+    cases: Sequence[Case], data: dict[str, Any], seen: Mapping[str, float], outside: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Median absolute error in percent, fitted and with the source left out, by the wider groups of bands."""
+    groups: dict[str, list[Case]] = defaultdict(list)
+    with trying(from_json(data)):
+        for case in cases:
+            predicted = predict(case)
+            if isinstance(predicted, Prediction) and case.id in outside:
+                for group in wider_groups(predicted.group):
+                    if "|" not in group:
+                        groups["all" if group == "*" else group].append(case)
+    return {
+        group: {
+            "cases": len(members),
+            "sources": len({case.source_family for case in members}),
+            "median_error_pct": round(100 * statistics.median(abs(math.expm1(seen[c.id])) for c in members), 2),
+            "median_error_pct_source_left_out": round(
+                100 * statistics.median(abs(math.expm1(outside[c.id])) for c in members), 2
+            ),
+        }
+        for group, members in sorted(groups.items())
+    }
+
+
+def report(cases: Sequence[Case], data: dict[str, Any]) -> float:
+    """Print the median error by group; returns the share of published values inside their bands."""
+    found = ratios(cases, data)
+    inside = 0
+    with trying(from_json(data)):
+        for case, _ in found:
+            predicted = predict(case)
+            inside += isinstance(predicted, Prediction) and predicted.low <= case.value <= predicted.high
+    keys: tuple[tuple[str, Callable[[Case], str]], ...] = (
+        ("all core", lambda _: "core"),
+        ("by metric", lambda case: case.metric),
+        ("by hardware", lambda case: f"{case.kind} {case.hw_family}"),
+        ("by source", lambda case: case.source_family),
+    )
+    for title, key in keys:
+        print(title)
+        groups: dict[str, list[float]] = defaultdict(list)
+        for case, log_ratio in found:
+            if case.core:
+                groups[key(case)].append(abs(math.exp(log_ratio) - 1))
+        for name, errors in sorted(groups.items()):
+            print(f"  {name:50} {len(errors):4} cases, median error {100 * statistics.median(errors):5.1f} %")
+    share = inside / max(1, len(found))
+    print(f"{len(found)} cases, {100 * share:.0f} % inside the 80 % band")
+    return share
+
+
+def at(data: dict[str, Any], path: tuple[str, ...]) -> float:
+    node: Any = data
+    for part in path:
+        node = node[part]
+    return float(node)
+
+
+def put(data: dict[str, Any], path: tuple[str, ...], value: float) -> None:
+    node: Any = data
+    for part in path[:-1]:
+        node = node[part]
+    node[path[-1]] = value
+
+
+def prior(path: tuple[str, ...]) -> float:
+    return float(PRIOR["default_family"][path[-1]]) if path[0] == "families" else at(PRIOR, path)
+
+
+def rounded(data: dict[str, Any]) -> None:
+    """Three significant digits: more would be noise."""
+    for path in paths(data):
+        put(data, path, float(f"{at(data, path):.3g}"))

@@ -1,0 +1,151 @@
+"""How far off predictions are for sources that nobody fitted: each source predicted with constants of all others.
+
+Training time, memory and serving are each fitted anew without the source (a model of it, in serving, where too little
+else tells of a constant), its bands are made of the errors of the other sources alone, and its cases are then predicted
+by the functions that `size` uses. Without engines the cases do not say which software ran, as most specs do not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sizewell.sizing.validation.cases import Case, read
+from sizewell.sizing.validation.fits import memory, serving, training
+from sizewell.sizing.validation.fits.bands import Held, rejected, unseen
+from sizewell.sizing.validation.report import Report, Row, Table, fit_counts, grade, summaries
+
+FILE = Path(__file__).parent / "left_out.json"  # what was found last, for the accuracy page: tools/left_out.py
+FEW = 10  # cases from which on a group's band is put to the test
+SURE = 0.01  # p below which a band does not hold what it promises
+
+
+def left_out(
+    paths: Iterable[str | Path] = (),
+    *,
+    engines: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Every gradeable case, predicted without its source; takes two minutes and a CPU. "fits" cases are judged by the
+    constants of the memory fit without their source. `progress(what)` is told what is being fitted.
+
+    Raises UsageError or SpecError for files that are not lists of cases.
+    """
+    cases = read(paths)
+    gradeable = [case for case in cases if case.gradeable]
+    graded: dict[str, Row] = {}
+    for what, held in _fits(gradeable):
+        if progress is not None:
+            progress(what)
+        graded |= _graded(held, engines=engines)
+    rows = [graded.get(case.id) or grade(case if engines else case.without_engine()) for case in gradeable]
+    return Report(rows=tuple(rows), ungraded=len(cases) - len(gradeable))
+
+
+def _fits(cases: Sequence[Case]) -> Iterator[tuple[str, tuple[Held, ...]]]:
+    timed = [case for case in cases if training.usable(case)]
+    if timed:
+        values, fitted = training.calibrate(timed)
+        yield "training time", tuple(training.left_out(fitted, values))
+    sized = memory.gradeable(cases)
+    if sized:
+        yield "memory", tuple(memory.left_out(sized, memory.START))
+    served = serving.gradeable(cases)
+    if served:
+        yield "serving", tuple(serving.left_out(served, serving.shipped()))
+
+
+def _graded(held: Sequence[Held], *, engines: bool) -> dict[str, Row]:
+    """Rows by case; the bands of a source are made of the errors of the others."""
+    named, assumed = unseen(held), unseen(held, engines=False)
+    rows: dict[str, Row] = {}
+    for part in held:
+        own = {case.source_family for case in part.cases}
+        others = [[error for error in found.values() if error.source not in own] for found in (named, assumed)]
+        with part.using(*others):
+            for case in part.cases:
+                rows[case.id] = grade(case if engines else case.without_engine())
+    return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How many published values of a group lie inside their bands, and p of the exact binomial test of 80 %."""
+
+    group: str
+    cases: int
+    inside: int
+    p: float
+
+    @property
+    def holds(self) -> bool:
+        return self.p >= SURE
+
+
+def coverage(rows: Sequence[Row]) -> tuple[Coverage, ...]:
+    """All rows, then each kind and each hardware family of an area with ten cases or more."""
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for row in rows:
+        if row.in_band is not None:
+            for name in ("all", f"{row.area} · {row.kind}", f"{row.area} · {row.hw_family}"):
+                groups[name].append(row.in_band)
+    return tuple(
+        Coverage(group=name, cases=len(held), inside=sum(held), p=rejected(sum(held), len(held)))
+        for name, held in sorted(groups.items(), key=lambda item: (item[0] != "all", item[0]))
+        if len(held) >= FEW
+    )
+
+
+def coverage_table(rows: Sequence[Row]) -> Table:
+    """`coverage` as a table for people."""
+    return Table(
+        title="Do the 80 % bands hold, for sources that were left out",
+        header=("group", "cases", "inside", "p", "holds"),
+        rows=tuple(
+            (
+                one.group,
+                str(one.cases),
+                f"{100 * one.inside / one.cases:.0f} %",
+                f"{one.p:.3f}",
+                "yes" if one.holds else "no",
+            )
+            for one in coverage(rows)
+        ),
+    )
+
+
+def recorded(report: Report) -> dict[str, Any]:
+    """Median errors over core cases by area, by kind and metric, by hardware; refusals; whether the bands hold."""
+    core = [row for row in report.rows if row.core]
+    keys: tuple[tuple[str, Callable[[Row], str]], ...] = (
+        ("by_area", lambda row: row.area),
+        ("by_work", lambda row: row.work),
+        ("by_metric", lambda row: f"{row.kind} · {row.metric}"),
+        ("by_hardware", lambda row: f"{row.area} · {row.hw_family}"),
+    )
+    counts = fit_counts(report.rows)
+    return {
+        name: {
+            found.group: {
+                "cases": found.cases,
+                "median_error_pct": round(found.median_pct, 1),
+                "in_band_pct": round(found.in_band_pct),
+                "half_width_pct": round(found.half_width_pct, 1),
+            }
+            for found in summaries([row for row in core if key(row)], key)
+            if found.refused < found.cases
+        }
+        for name, key in keys
+    } | {
+        "refused": sum(bool(row.refused) for row in report.rows),
+        "cases": len(report.rows),
+        "false_fits": counts.false_fits,
+        "false_refusals": counts.false_refusals,
+        "bands": [
+            {"group": one.group, "cases": one.cases, "inside": one.inside, "p": round(one.p, 4)}
+            for one in coverage(report.rows)
+        ],
+    }
