@@ -167,13 +167,13 @@ def touches(facts: dict[str, Any] | None, path: tuple[str, ...]) -> bool:
         case ("families", family, field):
             return facts["family"] == family and (field == "memory" or (field == "samples") != facts["language"])
         case ("engines", engine, _):
-            return (facts["engine"] == engine) if facts["language"] else engine == "compiled"
+            return bool(facts["engine"] == engine if facts["language"] else engine == "compiled")
         case ("links", _, _):
             return bool(facts["language"])
         case ("sample_kinds", kind):
             return facts["kind"] == kind and not facts["language"]
         case ("eager",):
-            return facts["engine"] == "eager"
+            return bool(facts["engine"] == "eager")
     return bool(facts["language"])
 
 
