@@ -16,7 +16,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--date", required=True, help="date of the run, written into the file")
     chosen = parser.parse_args()
-    document = {"schema": "sizewell.left-out/1", "date": chosen.date}
+    document = {"date": chosen.date}
     for key, engines in (("named", True), ("unnamed", False)):
         document[key] = recorded(left_out(engines=engines))
     FILE.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -44,7 +44,8 @@ def test_the_default_is_said_and_what_is_named_is_predicted():
     assert not any("engine is not stated" in note for note in named.assumptions)
     assert need(CHAT + "engine: {name: vllm, version: 0.6.3}\n").serving.engine == "vllm-v0"
     assert need(CHAT + "engine: {name: vllm, version: 0.11.0}\n").serving.engine == "vllm"
-    assert need(RUN + "engine: megatron\n").training.engine == "megatron"
+    named = need(RUN + "engine: megatron\n").training
+    assert (named.engine, named.engine_assumed) == ("megatron-bridge", False)  # of today, not the Megatron of 2021
     assert any("PyTorch with FSDP" in note for note in need(RUN).assumptions)
 
 
