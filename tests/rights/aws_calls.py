@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 STORE = HERE.parents[1] / "src/sizewell/launch/scripts/store.py"
 SERVICES: dict[str, Any] = yaml.safe_load((HERE / "aws_services.yaml").read_text(encoding="utf-8"))
 NUMBER = "123456789012"
+BY_A_PERSON = ("remove",)  # of store.py: deletes, which no identity of a run may
 SPARED = ("ec2:CreateTags",)  # a new interface asks for it only where the same call gives it tags
 
 
@@ -357,10 +358,12 @@ def _booted(role: Role, words: _Words) -> list[Call]:
 
 
 def _written(words: _Words) -> list[Call]:
-    """What the checkpoint code calls of S3, read off its source; S3 uses the bucket's key for it."""
+    """What the checkpoint code calls of S3, read off its source, but for what a person calls with rights of their own
+    (`checkpoint.py prune`); S3 uses the bucket's key for it.
+    """
     tree = ast.parse(STORE.read_text(encoding="utf-8"))
     methods = set()
-    for node in ast.walk(tree):
+    for node in _without_functions(tree, BY_A_PERSON):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = node.func.value
             if isinstance(owner, ast.Attribute) and owner.attr == "_s3":
@@ -376,6 +379,15 @@ def _written(words: _Words) -> list[Call]:
                 use = "kms:GenerateDataKey" if action == "s3:PutObject" else "kms:Decrypt"
                 found.append(Call(action=use, resources=(words.bucket_key(alias),), source=f"S3 for {method}"))
     return [*found, *words.of("multipart")] if found else []
+
+
+def _without_functions(tree: ast.AST, names: tuple[str, ...]) -> Iterator[ast.AST]:
+    """The nodes of a tree outside of the functions of those names."""
+    if isinstance(tree, ast.FunctionDef) and tree.name in names:
+        return
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        yield from _without_functions(child, names)
 
 
 def _read(words: _Words) -> list[Call]:

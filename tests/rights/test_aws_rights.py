@@ -3,8 +3,11 @@
 Judged by AWS's service authorization reference and botocore's models; `aws_calls.py` reads the calls off what runs.
 """
 
+import ast
+import re
+
 import pytest
-from aws_calls import calls, kept, roles
+from aws_calls import BY_A_PERSON, calls, kept, roles
 from aws_policies import denied, unneeded
 from aws_reference import UnjudgedError
 from judged_plans import ROOT, forms, stacks
@@ -78,3 +81,24 @@ def test_every_kind_of_role_is_judged_in_some_form(every, capsys):
         print(f"\nAWS: kinds of roles {len(known)}, with AWS's own policies alone (not judged) {len(managed)}")
     silent = {role.kind for _, role in every if role.policies and role.kind not in PLAYED and not calls(role)}
     assert silent == set(), "nothing is known to run with these roles"
+
+
+def test_only_pruning_deletes_and_nothing_that_runs_prunes():
+    """What the judge passes over as a person's: deleted is in `prune` alone, and no command of ours calls that."""
+    scripts = ROOT / "src/sizewell/launch/scripts"
+    deleting = {
+        function.name
+        for path in scripts.glob("*.py")
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in BY_A_PERSON
+    }
+    assert deleting == {"prune"}
+    calling = [
+        path.name
+        for path in (*scripts.glob("*.py"), *(ROOT / "src/sizewell/launch").glob("*.py"))
+        if path.name != "checkpoint.py"
+        and re.search(r"\bprune\(|checkpoint\.py prune", path.read_text(encoding="utf-8"))
+    ]
+    assert calling == []
