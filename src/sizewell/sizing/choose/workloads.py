@@ -523,7 +523,7 @@ def choices(chosen: Option) -> list[str]:
         kept = "object storage keeps up" if reads.streams else "more than object storage is counted on for"
         if not reads.streams and chosen.storage is None:
             kept = "object storage may keep its accelerators waiting: no file system stands beside these machines"
-        said.append(f"reads {rate:,.3g} MB/s a machine, {kept} ({limit:,.0f} MB/s, estimate)")
+        said.append(f"reads {rate:,.0f} MB/s a machine, {kept} ({limit:,.0f} MB/s, estimate)")
     if usd := leaving_usd(chosen):
         per = "a month" if need.batch is not None else "a run"
         said.append(
