@@ -73,7 +73,7 @@ def stranger() -> Sizewell:
         done = subprocess.run(
             [sys.executable, "-m", "sizewell.cli.main", *arguments],
             cwd=cwd,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environment},
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), **environment},
             capture_output=True,
             text=True,
             timeout=120,

@@ -51,6 +51,14 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{self.prog}: {message}\n  fix: see `{self.prog} --help`")
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Gives the column of summaries room for the longest command, which Python 3.11 measures without its indent."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = 2 * self._indent_increment + max(map(len, COMMANDS))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; nothing but the exit code comes back, for bad input and interruptions too."""
     arguments = sys.argv[1:] if argv is None else list(argv)
@@ -117,7 +125,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         prog="sizewell",
         description="From an AI workload spec to right-sized, priced, policy-checked Pulumi clusters.",
         epilog="Start with:\n  sizewell size examples/chat.yaml\n\n" + HINT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")

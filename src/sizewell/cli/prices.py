@@ -25,7 +25,7 @@ EXAMPLES = """examples:
   sizewell prices show p5.48xlarge                      every region and market
   sizewell prices show g6.xlarge --region us-east-1 --market spot
   sizewell prices show ebs.gp3.gb_month --cloud aws     a fee, by its key
-  sizewell prices show groq                             a seller by the token, and why nothing is built there
+  sizewell prices show groq                             a seller by the token
   sizewell prices diff --since 2026-07-01               what moved since
   sizewell prices import rates.csv                      negotiated rates, into catalog/rates/
   sizewell prices import focus-export.csv --dry-run     what a bill says you pay
