@@ -35,6 +35,7 @@ def plant(directory, file, *, where=None, add=None, **cells):
 
 P5 = {"instance_type": "p5.48xlarge", "region": "us-east-1", "market": "on-demand"}
 P5_SPOT = {"instance_type": "p5.48xlarge", "region": "us-east-1", "zone": "use1-az6", "market": "spot"}
+P5EN = {"instance_type": "p5en.48xlarge", "region": "us-east-1"}
 V6E = {"instance_type": "ct6e-standard-4t", "region": "us-central1"}
 GROQ = {"seller": "groq", "model": "openai/gpt-oss-120b"}
 CASES = [
@@ -55,6 +56,8 @@ CASES = [
     ("every row is sourced", "families.csv", {"trait": "attachable"}, {"source": "same"}, "no source"),
     ("regions and zones are known", "zones.csv", V6E, {"instance_type": "ct9-standard-4t"}, "no such machine"),
     ("regions and zones are known", "zones.csv", V6E, {"zones": "us-east1-b"}, "no zones of it"),
+    ("regions and zones are known", "zones.csv", P5EN, {"zones": "use1-az2 | use2-az1"}, "no zones of it"),
+    ("regions and zones are known", "zones.csv", P5EN, {"zones": "us-east-1a"}, "no zones of it"),  # of which account?
     ("every row is sourced", "zones.csv", V6E, {"source": "same"}, "no source"),
     ("FLOP/s are dense", "accelerators.csv", {"key": "h100-sxm"}, {"bf16_flop_per_s": "1979e12"}, "dense is 9.89"),
     ("FLOP/s are dense", "accelerators.csv", {"key": "l40s"}, {"fp8_flop_per_s": "1466e12"}, "sparse"),

@@ -317,6 +317,18 @@ CASES = [
     ("aws pool", {**SCARCE, "region": "ca-central-1"}, "capacity_mode", "not sold as spot in ca-central-1, there as"),
     ("eks pool", {**SCARCE, "region": "ca-central-1"}, "capacity_mode", "as spot it is in ap-northeast-1"),
     ("aws pool", {**SCARCE, "zones": ["use1-az1"]}, "zones[0]", "has no p5.48xlarge as spot: use1-az1"),
+    (
+        "aws pool",
+        {**BLOCKED, "instance_type": "p5en.48xlarge", "zones": ["use1-az4"]},
+        "zones[0]",
+        "offers no p5en.48xlarge, as far as is recorded: use1-az4",
+    ),
+    (
+        "eks pool",
+        {**H200, "zones": ["use1-az4"]},
+        "zones[0]",
+        "offers no p5en.48xlarge, as far as is recorded: use1-az4",
+    ),
     ("aws pool", {"zones": ["usw2-az1"]}, "zones[0]", "lies in another region than us-east-1: 'usw2-az1'"),
     (
         "aws pool",

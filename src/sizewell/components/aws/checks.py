@@ -9,7 +9,7 @@ from typing import Any
 
 from sizewell.components.aws import plans
 from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, MachineGroupArgs, NetworkArgs
-from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of
+from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of, zones_with
 from sizewell.components.aws.storage.mounts import check_block_window, check_mounts
 from sizewell.components.faults import Faults, check_lasting, check_machines, check_market, check_no_other_way
 from sizewell.sizing.catalog.records import Shape
@@ -122,8 +122,8 @@ def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
 def check_sold(faults: Faults, args: Mapping[str, Any], instance_type: str, *, mode: str = "") -> None:
     """That the region sells a machine type, and in the market `mode` ("": any) in each zone, as far as is known.
 
-    The catalog knows all places of types that are sold as capacity blocks, which AWS lists region by region. What is
-    reserved or bought already stands where it stands.
+    The catalog knows all places of types that are sold as capacity blocks, which AWS lists region by region, and the
+    zones that offer them, by id. What is reserved or bought already stands where it stands.
     """
     region, places = str(args.get("region")), places_of(instance_type)
     if not places or not is_region(region) or mode == "reservation" or (args.get("capacity_block") or {}).get("id"):
@@ -144,10 +144,17 @@ def check_sold(faults: Faults, args: Mapping[str, Any], instance_type: str, *, m
             f"{instance_type} is not sold as {mode} in {region}, there as {', '.join(sorted(markets_there))}",
             fix=f"as {mode} it is in {', '.join(elsewhere)}",
         )
+    known, offering = markets_there.get(mode), zones_with(instance_type, region)
     for number, zone in enumerate(args.get("zones") or []):
-        if (known := markets_there.get(mode)) and "-az" in str(zone) and zone not in known:
+        if known and "-az" in str(zone) and zone not in known:
             fix = f"choose {' or '.join(sorted(known))}"
             faults.add(f"zones[{number}]", f"has no {instance_type} as {mode}: {zone}", fix=fix)
+        elif offering and str(zone).startswith(f"{zone_ids_of(region)}-az") and zone not in offering:
+            faults.add(  # a name is another zone in another account, and of Local Zones nothing is recorded
+                f"zones[{number}]",
+                f"offers no {instance_type}, as far as is recorded: {zone}",
+                fix=f"choose {' or '.join(offering)}, or state in catalog/zones.csv that {zone} has it",
+            )
 
 
 def check_capacity(faults: Faults, args: MachineGroupArgs, shape: Shape) -> None:

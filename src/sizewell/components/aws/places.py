@@ -43,6 +43,13 @@ def places_of(instance_type: str) -> Mapping[str, Mapping[str, frozenset[str]]]:
     }
 
 
+def zones_with(instance_type: str, region: str) -> tuple[str, ...]:
+    """Ids of the availability zones of a region that offer a type, in any market; () where that is not known."""
+    from sizewell.sizing import catalog
+
+    return catalog.load().zones("aws", instance_type, region)
+
+
 def zone_ids_of(region: str) -> str:
     """What the ids of a region's zones begin with.
 

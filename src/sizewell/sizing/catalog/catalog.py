@@ -344,7 +344,7 @@ class Catalog:
         return self.region_facts.get((cloud, region))
 
     def zones(self, cloud: str, instance_type: str, region: str) -> tuple[str, ...]:
-        """The zones of a region in which a machine type is sold, by name; () where the catalog does not say.
+        """The zones of a region that sell a machine type, by name, AWS's by id; () where the catalog does not say.
 
         >>> from sizewell.sizing.catalog import load
         >>> load().zones("gcp", "ct6e-standard-4t", "us-central1"), load().zones("gcp", "e2-standard-4", "us-east1")[0]

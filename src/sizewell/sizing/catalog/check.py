@@ -247,7 +247,9 @@ def _regions(catalog: Catalog) -> Iterator[str]:
         known = not z.instance_type or (z.cloud, z.instance_type) in catalog.shapes_by_type
         if not known or (z.cloud, z.region) not in catalog.region_facts:
             yield f"zones.csv: {z.cloud}/{z.instance_type} {z.region}: no such machine in shapes/, or region"
-        if not z.zones or any(not zone.startswith(z.region) for zone in z.zones):
+        by_id = z.cloud == "aws"  # whose zone names are another place in another account
+        begins = f"{_zone_prefix(z.region)}-az" if by_id else z.region
+        if not z.zones or any(not zone.startswith(begins) for zone in z.zones):
             yield f"zones.csv: {z.cloud}/{z.instance_type} {z.region}: {z.zones} are no zones of it"
     for p in (p for places in catalog.sold.values() for p in places):
         if (p.cloud, p.region) not in catalog.region_facts or (p.cloud, p.instance_type) not in catalog.shapes_by_type:

@@ -199,7 +199,8 @@ class Region:
 class Zones:
     """The zones of a region in which a machine type is sold; of a region's zones, any type where it names none.
 
-    A type that stands in no row may be in every zone of its regions: nobody wrote it down.
+    AWS's zones are ids, as use1-az4: its names (us-east-1a) are other places in other accounts. A type that stands in
+    no row may be in every zone of its regions: nobody wrote it down.
     """
 
     cloud: Cloud
