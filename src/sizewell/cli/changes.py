@@ -19,8 +19,8 @@ def changes(before: Decision, after: Decision) -> list[str]:
     for name in sorted(old.keys() & new.keys()):
         lines += [f"{name}: {line}" for line in _workload(old[name], new[name])]
     skip = {"workloads", "catalog", "seal"}
-    one, other = (decision.model_dump(mode="json", exclude=skip) for decision in (before, after))
-    return lines + _differences(one, other, "")
+    earlier, later = (decision.model_dump(mode="json", exclude=skip) for decision in (before, after))
+    return lines + _differences(earlier, later, "")
 
 
 def _workload(before: Workload, after: Workload) -> list[str]:
@@ -36,8 +36,8 @@ def _workload(before: Workload, after: Workload) -> list[str]:
         lines.append(f"{costs[0]:,.2f} USD a month expected would become {costs[1]:,.2f}")
     if lines:
         return lines
-    one, other = (workload.model_dump(mode="json") for workload in (before, after))
-    return _differences(one, other, "")
+    earlier, later = (workload.model_dump(mode="json") for workload in (before, after))
+    return _differences(earlier, later, "")
 
 
 def _machines(pool: Pool) -> str:
@@ -45,9 +45,9 @@ def _machines(pool: Pool) -> str:
 
 
 def _differences(before: Any, after: Any, path: str) -> list[str]:
-    found = list(_walk(before, after, path))
-    more = [f"and {len(found) - MOST} more"] if len(found) > MOST else []
-    return found[:MOST] + more
+    lines = list(_walk(before, after, path))
+    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
+    return lines[:MOST] + more
 
 
 def _walk(before: Any, after: Any, path: str) -> list[str]:
@@ -63,8 +63,8 @@ def _walk(before: Any, after: Any, path: str) -> list[str]:
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         return [
             line
-            for index, (one, other) in enumerate(zip(before, after, strict=True))
-            for line in _walk(one, other, f"{path}[{index}]")
+            for index, (earlier, later) in enumerate(zip(before, after, strict=True))
+            for line in _walk(earlier, later, f"{path}[{index}]")
         ]
     return [] if before == after else [f"{path}: {_short(before)} would become {_short(after)}"]
 

@@ -51,19 +51,19 @@ def run() -> int:
 
     print("\n2. Evaluate the Pulumi programs of the stacks that follow from the committed decisions\n")
     with output.progress("evaluating the stacks") as tell:
-        found = run_preview(
+        preview = run_preview(
             Request(root=root, on=decided_on, policies=policies, progress=tell)  # type: ignore[arg-type]
         )
-    _print_stacks(found, plans)
-    _print_findings(found)
+    _print_stacks(preview, plans)
+    _print_findings(preview)
     print(f"\n{NEXT}", end="")
-    return int(any(stack.failed for stack in found.stacks))
+    return int(any(stack.failed for stack in preview.stacks))
 
 
-def _print_stacks(found: Preview, plans: dict[str, Plan]) -> None:
+def _print_stacks(preview: Preview, plans: dict[str, Plan]) -> None:
     table = output.table("stack", "would build", "USD/month", "to", "policies", right=("stack", "USD/month", "to"))
     table.columns[0].justify = "left"
-    for stack in found.stacks:
+    for stack in preview.stacks:
         if stack.stack in plans and not any(resource.custom for resource in plans[stack.stack].resources):
             continue  # a checkpoint stack whose workloads keep no checkpoints
         if stack.failed or stack.after is None:
@@ -97,10 +97,10 @@ def _verdict(stack: Stack) -> str:
     return f"{stack.policies.passed} pass, {advice} advise" + (f", {failed} FAIL" if failed else "")
 
 
-def _print_findings(found: Preview) -> None:
+def _print_findings(preview: Preview) -> None:
     failed = [
         f"  {stack.stack}: {f.policy}: {f.component}: {f.message}\n    fix: {f.fix}"
-        for stack in found.stacks
+        for stack in preview.stacks
         if stack.policies
         for f in stack.policies.findings
         if f.level == "mandatory" and not f.waived

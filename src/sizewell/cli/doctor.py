@@ -126,13 +126,13 @@ def _python() -> Iterator[Finding]:
 def _packages() -> Iterator[Finding]:
     from importlib.metadata import PackageNotFoundError, version
 
-    found, missing = [], []
+    installed, missing = [], []
     for package in ("sizewell", *PACKAGES):
         try:
-            found.append(f"{package} {version(package)}")
+            installed.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             missing.append(package)
-    yield Finding("packages", "ok", ", ".join(found))
+    yield Finding("packages", "ok", ", ".join(installed))
     if missing:
         yield Finding("packages", "wrong", f"missing: {', '.join(missing)}", "run: make setup", 64)
 

@@ -79,22 +79,22 @@ def run(args: argparse.Namespace) -> int:
     if args.why:
         return _why(specs, catalog, args, on=on, cloud=cloud, environment=stated)
     with output.progress("trying") as tell:
-        found = []
+        answers = []
         for spec in specs:
             tell(f"explaining {spec.name}")
-            found.append(explain(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=stated))
+            answers.append(explain(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=stated))
     from sizewell.sizing.choose.elsewhere import by_the_token
 
     tokens = [by_the_token(spec, catalog) for spec in specs]
     if args.json:
         documents = [
             {**_document(answer), "by_the_token": [_plain(offer) for offer in offers]}
-            for answer, offers in zip(found, tokens, strict=True)
+            for answer, offers in zip(answers, tokens, strict=True)
         ]
         output.print_json(documents[0] if len(documents) == 1 else documents)
     else:
-        _print(found, tokens)
-    return 5 if any(not hasattr(answer, "memory") for answer in found) else 0
+        _print(answers, tokens)
+    return 5 if any(not hasattr(answer, "memory") for answer in answers) else 0
 
 
 def _why(
@@ -217,59 +217,65 @@ def _print(answers: list[Explanation | NothingFits], tokens: list[tuple[ByTheTok
         card.by_the_token(console, offers)
 
 
-def show(console: Console, found: Explanation) -> None:
+def show(console: Console, explanation: Explanation) -> None:
     """One workload's explanation."""
     from sizewell.cli import card
     from sizewell.sizing.units import gib, short_duration
 
-    card.head(console, found.workload, found.machines)
-    if found.memory:
-        used, high, usable = (gib(size) for size in (found.used_bytes, found.high_bytes, found.usable_bytes))
+    card.head(console, explanation.workload, explanation.machines)
+    if explanation.memory:
+        used, high, usable = (
+            gib(size) for size in (explanation.used_bytes, explanation.high_bytes, explanation.usable_bytes)
+        )
         console.print()
         card.head(
             console, "memory of one device", f"{used:.1f} of {usable:.1f} GiB usable, up to {high:.1f} in the band"
         )
-        for line in card.bars({part.name: round(part.value) for part in found.memory}, found.usable_bytes):
+        for line in card.bars({part.name: round(part.value) for part in explanation.memory}, explanation.usable_bytes):
             console.print(f"  {line}")
-    limit = f", limited by {found.bottleneck}" if found.bottleneck not in ("", "none") else ""
-    if found.waterfall:
-        step_s = sum(part.value for part in found.waterfall)
+    limit = f", limited by {explanation.bottleneck}" if explanation.bottleneck not in ("", "none") else ""
+    if explanation.waterfall:
+        step_s = sum(part.value for part in explanation.waterfall)
         console.print()
         card.head(console, "one step", f"{short_duration(step_s)}{limit}")
-        for line in card.waterfall({part.name: part.value for part in found.waterfall}):
+        for line in card.waterfall({part.name: part.value for part in explanation.waterfall}):
             console.print(f"  {line}")
     elif limit:
         console.print()
         card.head(console, "speed", limit.removeprefix(", "))
-    if found.layout is not None:
-        card.item(console, f"split: {_layout(found.layout)}")
-    if found.next_layout is not None:
-        other = found.next_layout
+    if explanation.layout is not None:
+        card.item(console, f"split: {_layout(explanation.layout)}")
+    if explanation.next_layout is not None:
+        other = explanation.next_layout
         card.item(
             console, f"next best: {_layout(other.layout)}, {short_duration(other.step_s)} a step: {other.why_it_loses}"
         )
-    if found.scaling is not None:
-        twice, reached = 2 * found.scaling.devices, found.scaling.efficiency
-        said = found.scaling.warning if reached is None else f"{2 * reached:.3g} x the speed ({reached:.0%} of twice)"
-        card.item(console, f"on {twice} devices instead of {found.scaling.devices}: {said}")
-        if reached is not None and found.scaling.warning:
-            card.item(console, f"warning: {found.scaling.warning}")
-    if found.half:
+    if explanation.scaling is not None:
+        twice, reached = 2 * explanation.scaling.devices, explanation.scaling.efficiency
+        said = (
+            explanation.scaling.warning
+            if reached is None
+            else f"{2 * reached:.3g} x the speed ({reached:.0%} of twice)"
+        )
+        card.item(console, f"on {twice} devices instead of {explanation.scaling.devices}: {said}")
+        if reached is not None and explanation.scaling.warning:
+            card.item(console, f"warning: {explanation.scaling.warning}")
+    if explanation.half:
         console.print()
-        devices = f"{found.half_devices} device{'s' * (found.half_devices != 1)}"
-        card.head(console, "on half the devices", devices if found.half_devices else "")
-        for change in found.half:
+        devices = f"{explanation.half_devices} device{'s' * (explanation.half_devices != 1)}"
+        card.head(console, "on half the devices", devices if explanation.half_devices else "")
+        for change in explanation.half:
             card.item(console, f"{'enough ' if change.enough else 'no     '} {change.what}: {change.outcome}")
-    if found.sensitivity:
+    if explanation.sensitivity:
         made = output.table("if there were", "then", "USD", "change", right=("USD", "change"))
-        for effect in found.sensitivity:
+        for effect in explanation.sensitivity:
             usd = "?" if effect.usd is None else f"{effect.usd:,.2f}"
             percent = "" if effect.change_percent is None else f"{effect.change_percent:+.1f} %"
             made.add_row(effect.what, effect.machines or "nothing fits", usd if effect.machines else "", percent)
         console.print()
         console.print(made)
-    card.alternatives(console, found.alternatives, runs=found.layout is not None)
-    card.item(console, f"{_number_of_types(found.machine_types)}; `--why NAME` says what became of each")
+    card.alternatives(console, explanation.alternatives, runs=explanation.layout is not None)
+    card.item(console, f"{_number_of_types(explanation.machine_types)}; `--why NAME` says what became of each")
 
 
 def _layout(layout: Layout) -> str:

@@ -87,12 +87,12 @@ def own_prices(usage: Path | None, discounts: Path | None) -> dict[str, Any]:
     from sizewell.resources.usage import read_usage
     from sizewell.sizing.catalog.rates import read_discounts
 
-    found: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     if usage is not None:
-        found["usage"] = read_usage(usage)
+        stated["usage"] = read_usage(usage)
     if discounts is not None:
-        found["discounts"] = read_discounts(discounts)
-    return found
+        stated["discounts"] = read_discounts(discounts)
+    return stated
 
 
 def judge(

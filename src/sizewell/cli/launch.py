@@ -64,13 +64,15 @@ def run(args: argparse.Namespace) -> int:
     project = root()
     path = decision_path(project, args.stack)
     if not path.exists():
-        known = ", ".join(one.stem for one in decisions(project)) or "none yet"
+        known = ", ".join(file.stem for file in decisions(project)) or "none yet"
         raise UsageError(f"no decision for stack '{args.stack}'\n  fix: name one of {known}")
     decision = Decision.from_json(path)
     chosen = _chosen(decision, args.workload, args.stack)
     config = configuration(project, args.stack)
     settings = _settings(project, args.stack, config)
-    made = [_setting(decision, (one, pool), args, config, settings) for one in chosen for pool in one.pools]
+    made = [
+        _setting(decision, (workload, pool), args, config, settings) for workload in chosen for pool in workload.pools
+    ]
     for of in made if not args.burn_in else ():
         reach.check(of, internet=settings.internet or bool(config.get("cluster")))
     if args.format == "slurm":
@@ -85,13 +87,13 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(
                 "--burn-in has no --format machine\n  fix: use slurm or kubernetes, which start it on all machines"
             )
-        regions = [pool.region for one in chosen for pool in one.pools]
+        regions = [pool.region for workload in chosen for pool in workload.pools]
         scripts = [machines.first_boot(of, region=region) for of, region in zip(made, regions, strict=True)]
         return _one(scripts, args.stack, "a machine runs one")
     from sizewell.launch.manifests import as_yaml, manifests, trials
 
-    found = [manifest for of in made for manifest in (trials(of) if args.burn_in else manifests(of))]
-    sys.stdout.write(as_yaml(found))
+    documents = [manifest for of in made for manifest in (trials(of) if args.burn_in else manifests(of))]
+    sys.stdout.write(as_yaml(documents))
     return 0
 
 
@@ -105,11 +107,11 @@ def _one(scripts: list[str], stack: str, why: str) -> int:
 def _chosen(decision: Decision, name: str | None, stack: str) -> list[Workload]:
     if name is None:
         return list(decision.workloads)
-    found = [one for one in decision.workloads if one.spec.name == name]
-    if not found:
-        known = ", ".join(one.spec.name for one in decision.workloads)
+    matches = [workload for workload in decision.workloads if workload.spec.name == name]
+    if not matches:
+        known = ", ".join(workload.spec.name for workload in decision.workloads)
         raise UsageError(f"'{name}' is no workload of {stack}\n  fix: name one of {known}")
-    return found
+    return matches
 
 
 def _settings(project: Path, stack: str, config: Mapping[str, Any]) -> Settings:
@@ -146,8 +148,8 @@ def _setting(
     if not isinstance(stated, dict) or not (stated.get("image") or flags.get("image")):
         fix = f"give --image, or set sizewell:run.{name}.image in the stack's configuration"
         raise ConfigError([Fault(path=f"{name}: image", message="a decision names no image", fix=fix)])
-    found = read_run({**stated, **flags}, f"run.{name}")
-    return setting(decision, *pair, found, _target(decision, pair, args, config, settings))
+    workload_run = read_run({**stated, **flags}, f"run.{name}")
+    return setting(decision, *pair, workload_run, _target(decision, pair, args, config, settings))
 
 
 def _target(

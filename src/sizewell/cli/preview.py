@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     limits, settings, judge = _judges(args, root)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress("reading the catalog") as tell:
-        found = run_preview(
+        preview = run_preview(
             Request(
                 root=root,
                 on=on,
@@ -99,11 +99,11 @@ def run(args: argparse.Namespace) -> int:
     if args.check_decisions and not args.plan:
         from sizewell.cli.size import out_of_date
 
-        old = out_of_date(root, [stack.stack for stack in found.stacks])
+        old = out_of_date(root, [stack.stack for stack in preview.stacks])
         if old:
-            code = {"exit_code": 4, "exit_reason": f"decision of {old[0]}"} if found.exit_code == 0 else {}
-            found = found.model_copy(update={"decisions": old, "silent": False, **code})
-    pieces = _rendered(found, args.format)
+            code = {"exit_code": 4, "exit_reason": f"decision of {old[0]}"} if preview.exit_code == 0 else {}
+            preview = preview.model_copy(update={"decisions": old, "silent": False, **code})
+    pieces = _rendered(preview, args.format)
     if args.output is not None:
         try:
             with args.output.open("w", encoding="utf-8") as file:
@@ -112,9 +112,9 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--output: {args.output}: {error.strerror}") from None
     else:
         sys.stdout.writelines(pieces)
-    if found.exit_reason and (args.format != "terminal" or args.output is not None):  # a table ends with it
-        output.note(found.exit_reason)
-    return found.exit_code
+    if preview.exit_reason and (args.format != "terminal" or args.output is not None):  # a table ends with it
+        output.note(preview.exit_reason)
+    return preview.exit_code
 
 
 # Where else a repository says how it is judged; files that are about other things are left out.
@@ -193,17 +193,17 @@ def _yaml(text: str, origin: str) -> object:
         raise UsageError(f"{origin} at the base: cannot be read: {' '.join(str(error).split())}") from None
 
 
-def _rendered(found: Preview, form: str) -> Iterable[str]:
+def _rendered(preview: Preview, form: str) -> Iterable[str]:
     """The text in pieces: that of a large preview at once would take more memory than all else."""
     if form == "terminal":
         from sizewell.preview.render.terminal import render
 
         console = output.console()
-        return [render(found, width=console.width, color=console.color_system is not None and console.is_terminal)]
+        return [render(preview, width=console.width, color=console.color_system is not None and console.is_terminal)]
     import importlib
 
     module = importlib.import_module(f"sizewell.preview.render.{form}")
     if form == "json":
-        return cast("Iterable[str]", module.pieces(found))
-    text = str(module.render(found))
+        return cast("Iterable[str]", module.pieces(preview))
+    text = str(module.render(preview))
     return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))

@@ -68,13 +68,13 @@ def _show(args: argparse.Namespace) -> int:
     from sizewell.sizing.catalog.history import quotes
 
     catalog, on = load(), _today(args)
-    found: list[Quote] = []
+    offered: list[Quote] = []
     fees: list[dict[str, Any]] = []
     sellers: list[str] = []
     for name in args.what:
         clouds = [cloud for cloud, kind in catalog.shapes_by_type if kind == name and args.cloud in (None, cloud)]
         for cloud in clouds:
-            found += quotes(catalog, cloud, name, region=args.region, market=args.market, on=on)
+            offered += quotes(catalog, cloud, name, region=args.region, market=args.market, on=on)
         of_fee = _fees(catalog, name, args, on) if not clouds else []
         fees += of_fee
         if name.lower() in catalog.sellers:
@@ -82,13 +82,13 @@ def _show(args: argparse.Namespace) -> int:
         elif not clouds and not of_fee:
             raise UsageError(_unknown(catalog, name, args.cloud))
     if args.json:
-        output.print_json([*(_as_json(quote, on) for quote in found), *fees, *_sellers_json(catalog, sellers)])
+        output.print_json([*(_as_json(quote, on) for quote in offered), *fees, *_sellers_json(catalog, sellers)])
     else:
-        _print_quotes(found, on)
+        _print_quotes(offered, on)
         _print_fees(fees, on)
         for seller in sellers:
             _print_seller(catalog, seller)
-    return 3 if not (found or fees or sellers) or any(quote.usd_per_hour is None for quote in found) else 0
+    return 3 if not (offered or fees or sellers) or any(quote.usd_per_hour is None for quote in offered) else 0
 
 
 def _fees(catalog: Catalog, key: str, args: argparse.Namespace, on: date) -> list[dict[str, Any]]:
@@ -165,13 +165,13 @@ def _as_json(quote: Quote, on: date) -> dict[str, Any]:
     }
 
 
-def _print_quotes(found: list[Quote], on: date) -> None:
-    if not found:
+def _print_quotes(quotes: list[Quote], on: date) -> None:
+    if not quotes:
         return
     console = output.console()
     made = output.table("machine", "where", "USD/hour", "of", "age", right=("USD/hour", "age"))
     sources: dict[str, list[str]] = {}
-    for quote in found:
+    for quote in quotes:
         age = quote.age_days(on)
         shown = "" if age is None else f"{age} d{' old' if quote.stale(on) else ''}"
         usd = "?" if quote.usd_per_hour is None else f"{quote.usd_per_hour.normalize():f}"
@@ -211,12 +211,12 @@ def _diff(args: argparse.Namespace) -> int:
     if args.against is not None and not args.against.is_dir():
         raise UsageError(f"--against: {args.against}: no such folder")
     catalog = load()
-    found = moves(catalog, args.since, on, earlier=load(args.against) if args.against else None)
+    moved = moves(catalog, args.since, on, earlier=load(args.against) if args.against else None)
     if args.json:
-        output.print_json([_move_json(move) for move in found])
+        output.print_json([_move_json(move) for move in moved])
         return 0
-    print_moves(found, every=args.all)
-    if not found:
+    print_moves(moved, every=args.all)
+    if not moved:
         print(f"no price moved between {args.since.isoformat()} and {on.isoformat()}")
     return 0
 

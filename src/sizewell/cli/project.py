@@ -15,11 +15,11 @@ STACK = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
 def root() -> Path:
     """The nearest folder, from here upwards, with a Pulumi.yaml. Raises UsageError where there is none."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
+    start = Path.cwd()
+    for folder in (start, *start.parents):
         if (folder / "Pulumi.yaml").is_file():
             return folder
-    raise UsageError(f"{here} lies in no Pulumi project\n  fix: change to the folder with Pulumi.yaml")
+    raise UsageError(f"{start} lies in no Pulumi project\n  fix: change to the folder with Pulumi.yaml")
 
 
 def must_be_stacks(names: Iterable[str], known: Sequence[str]) -> None:
@@ -53,14 +53,14 @@ def decision_path(project: Path, stack: str) -> Path:
 def spec_paths(project: Path, stack: str) -> list[Path]:
     """The specs of a stack: `stacks/specs/STACK/*.yaml`. Raises UsageError where there are none."""
     folder = project / "stacks/specs" / stack
-    found = sorted(folder.glob("*.yaml"))
-    if not found:
+    paths = sorted(folder.glob("*.yaml"))
+    if not paths:
         known = sorted(path.name for path in (project / "stacks/specs").glob("*") if path.is_dir())
         raise UsageError(
             f"no specs for stack '{stack}': {folder.relative_to(project)} holds no *.yaml\n"
             f"  fix: put specs there, or name one of {', '.join(known) or 'none yet'}"
         )
-    return found
+    return paths
 
 
 def configuration(project: Path, stack: str) -> dict[str, Any]:

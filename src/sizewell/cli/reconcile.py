@@ -91,13 +91,13 @@ def _things(gatherer: Gatherer, cloud: str, stack: str, parts: StackParts) -> Se
     tag = _legal(stack)
     if isinstance(client, Aws):
         return in_aws(client, parts.regions, tag)
-    found: list[Thing] = []
+    things: list[Thing] = []
     for account in gatherer.accounts(stack):
         if isinstance(client, Google):
-            found += in_google(client, account, tag)
+            things += in_google(client, account, tag)
         elif isinstance(client, Azure):
-            found += in_azure(client, account, tag)
-    return found
+            things += in_azure(client, account, tag)
+    return things
 
 
 def _legal(stack: str) -> str:

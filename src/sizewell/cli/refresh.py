@@ -112,9 +112,9 @@ def _consequences(before: Catalog, on: date) -> None:
     from sizewell.sizing.catalog.history import moves
 
     after = load()
-    found = moves(after, on, on, earlier=before)
+    moved = moves(after, on, on, earlier=before)
     print()
-    print_moves(found, every=False)
+    print_moves(moved, every=False)
     root = project.root()
     for path in project.decisions(root):
         specs = read_all(project.spec_paths(root, path.stem), after)
@@ -146,20 +146,20 @@ class Scope:
 def questions(clouds: tuple[str, ...], regions: tuple[str, ...], scope: Scope) -> dict[Place, Question]:
     """What to ask: a reading for each cloud, region and kind of price; without regions, all that are open."""
     facts = scope.catalog.region_facts
-    found: dict[Place, Question] = {}
+    asked: dict[Place, Question] = {}
     for region in regions:
         if not any((cloud, region) in facts for cloud in clouds) and not any(cloud in OTHERS for cloud in clouds):
             known = ", ".join(sorted(name for cloud, name in facts if cloud in clouds)[:3])
             raise UsageError(f"--region: {' and '.join(clouds)} have no {region}\n  fix: name one such as {known}")
     for cloud in clouds:
         if cloud in OTHERS:
-            found |= _other(cloud, regions, scope)
+            asked |= _other(cloud, regions, scope)
             continue
         build = {"aws": _aws, "azure": _azure, "gcp": _google()}[cloud]
         for where, region in sorted(facts):
             if where == cloud and (region in regions if regions else facts[where, region].access == "open"):
-                found |= build(region, scope)
-    return found
+                asked |= build(region, scope)
+    return asked
 
 
 def _azure(region: str, scope: Scope) -> dict[Place, Question]:
@@ -206,8 +206,8 @@ def _google() -> Callable[[str, Scope], dict[Place, Question]]:
         with lock:
             if "parts" not in read:
                 read["parts"] = gcp.parts(items, scope.on)
-        found: gcp.Parts = read["parts"]
-        return found
+        prices: gcp.Parts = read["parts"]
+        return prices
 
     def build(region: str, scope: Scope) -> dict[Place, Question]:
         shapes = _sold_in(scope.catalog, "gcp", region)
@@ -233,7 +233,7 @@ def _other(cloud: str, regions: tuple[str, ...], scope: Scope) -> dict[Place, Qu
 
     shapes = [shape for shape in scope.catalog.shapes if shape.cloud == cloud]
     known = [(offer.cloud, offer.region) for offer in scope.catalog.all_offers]
-    found: dict[Place, Question] = {}
+    asked: dict[Place, Question] = {}
 
     def rows(market: str, region: str) -> Question:
         return lambda: (row for row in others.machines(cloud, region, shapes) if row.market == market)
@@ -243,8 +243,8 @@ def _other(cloud: str, regions: tuple[str, ...], scope: Scope) -> dict[Place, Qu
             for market in ("on-demand", "spot"):
                 if market in scope.kinds:
                     place = Place(cloud=cloud, market=market, region=region, whole=False)
-                    found[place] = rows(market, region)
-    return found
+                    asked[place] = rows(market, region)
+    return asked
 
 
 def _sold_in(catalog: Catalog, cloud: str, region: str) -> list[Shape]:
@@ -288,26 +288,26 @@ def _aws(region: str, scope: Scope) -> dict[Place, Question]:
 
         return Aws(scope.deadline)
 
-    found: dict[Place, Question] = {}
+    asked: dict[Place, Question] = {}
     if "on-demand" in scope.kinds and scope.query:
-        found[Place(cloud="aws", market="on-demand", region=region)] = lambda: aws.queried(
+        asked[Place(cloud="aws", market="on-demand", region=region)] = lambda: aws.queried(
             client(), region, frozenset(sold("on-demand"))
         )
     elif "on-demand" in scope.kinds:
-        found[Place(cloud="aws", market="on-demand", region=region)] = listed
+        asked[Place(cloud="aws", market="on-demand", region=region)] = listed
     if "fees" in scope.kinds:
-        found[Place(cloud="aws", market="fees", region=region, whole=False)] = lambda: aws.fees(client(), region)
+        asked[Place(cloud="aws", market="fees", region=region, whole=False)] = lambda: aws.fees(client(), region)
     if "spot" in scope.kinds:
         place = Place(cloud="aws", market="spot", region=region, whole=False)
-        found[place] = lambda: aws.spot(client(), region, sold("spot"), scope.on)
+        asked[place] = lambda: aws.spot(client(), region, sold("spot"), scope.on)
     if "savings-plans" in scope.kinds:
         for market in PLANS:
             place = Place(cloud="aws", market=market, region=region, whole=False)
-            found[place] = partial(_plans, client, region, sold(market), market)
+            asked[place] = partial(_plans, client, region, sold(market), market)
     if "capacity-blocks" in scope.kinds:
         place = Place(cloud="aws", market="capacity-block", region=region, whole=False)
-        found[place] = lambda: aws.capacity_blocks(client(), region, sold("capacity-block"))
-    return found
+        asked[place] = lambda: aws.capacity_blocks(client(), region, sold("capacity-block"))
+    return asked
 
 
 def _plans(client: Callable[[], Any], region: str, types: list[str], market: str) -> Iterator[Listed]:

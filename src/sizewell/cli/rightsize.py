@@ -33,41 +33,41 @@ def run(specs: Sequence[WorkloadSpec], measured: Path, catalog: Catalog, *, on: 
         raise UsageError("--observed is of one workload\n  fix: name its spec alone")
     observed = read_observed(measured, catalog)
     with output.progress(f"sizing {specs[0].name} at the measured load"):
-        found = right_size(specs[0], observed, catalog, on=on)
-    now = found.now_usd_per_month
+        sized = right_size(specs[0], observed, catalog, on=on)
+    now = sized.now_usd_per_month
     if as_json:
         output.print_json(
             {
-                "workload": found.workload,
-                "verdict": found.verdict,
-                "findings": found.findings,
+                "workload": sized.workload,
+                "verdict": sized.verdict,
+                "findings": sized.findings,
                 "now_usd_per_month": None if isinstance(now, Unpriced) else now.amount,
-                "saving_usd_per_month": found.saving_usd_per_month,
-                "answer": document(found.answer),
+                "saving_usd_per_month": sized.saving_usd_per_month,
+                "answer": document(sized.answer),
             }
         )
     else:
         running = f"{observed.running.nodes} x {observed.running.instance_type} in {observed.running.on}"
-        _print(found, running)
-    return exit_code([found.answer])
+        _print(sized, running)
+    return exit_code([sized.answer])
 
 
-def _print(found: RightSizing, running: str) -> None:
+def _print(sized: RightSizing, running: str) -> None:
     from sizewell.cli import card
 
     console = output.console()
-    now = found.now_usd_per_month
+    now = sized.now_usd_per_month
     price = f"? ({now.reason})" if isinstance(now, Unpriced) else f"{output.dollars(now.amount)} USD a month"
-    card.head(console, found.workload, f"{running}, {price} around the clock: {SAID[found.verdict]}")
-    for finding in found.findings:
+    card.head(console, sized.workload, f"{running}, {price} around the clock: {SAID[sized.verdict]}")
+    for finding in sized.findings:
         card.item(console, finding)
-    saving = found.saving_usd_per_month
+    saving = sized.saving_usd_per_month
     if saving is not None:
         word = f"{output.dollars(saving)} USD a month less" if saving > 0 else "nothing cheaper"
         console.print(f"\nsized for what was measured: {word}\n", style="bold")
     else:
         console.print()
-    if is_decision(found.answer):
-        card.card(console, found.answer.workloads[0], found.answer)
+    if is_decision(sized.answer):
+        card.card(console, sized.answer.workloads[0], sized.answer)
     else:
-        card.nothing_fits(console, found.answer)
+        card.nothing_fits(console, sized.answer)

@@ -263,7 +263,8 @@ def _run(args: argparse.Namespace) -> int:
         if results:
             console.print(table)
         counts = {
-            each: sum(one.outcome == each for one in results) for each in dict.fromkeys(r.outcome for r in results)
+            each: sum(result.outcome == each for result in results)
+            for each in dict.fromkeys(r.outcome for r in results)
         }
         told = ", ".join(f"{number} {each}" for each, number in counts.items())
         console.print(f"\n{told or 'nothing is due'}" + ("" if args.yes else "; nothing was changed (no --yes)"))

@@ -82,8 +82,10 @@ class Registries:
             return meaning
         text = answer.data.decode(errors="replace")
         listed = re.search(rf"^  {re.escape(name)}:\n(.*?)(?=^  [^\s-]|\Z)", text, re.MULTILINE | re.DOTALL)
-        found = listed and re.search(rf"version: [\"']?v?{re.escape(version.removeprefix('v'))}[\"']?\s", listed[1])
-        return "there" if found else "missing"
+        version_line = listed and re.search(
+            rf"version: [\"']?v?{re.escape(version.removeprefix('v'))}[\"']?\s", listed[1]
+        )
+        return "there" if version_line else "missing"
 
     def _head(self, host: str, path: str, token: str) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": _TYPES, **({"Authorization": f"Bearer {token}"} if token else {})}

@@ -61,9 +61,9 @@ def assemble(
 
 def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance, on: date) -> tuple[str, ...]:
     """What is too old to be relied on, by the kind of price: the whole catalog, and the machines of the bills."""
-    found = []
+    notes = []
     if provenance.age_days is not None and provenance.age_days > fresh_days(LISTED):
-        found.append(f"the newest price is of {provenance.catalog_as_of}, {provenance.age_days} days ago")
+        notes.append(f"the newest price is of {provenance.catalog_as_of}, {provenance.age_days} days ago")
     lines = [line for stack in stacks for row in (*stack.rows, *stack.unchanged.rows) for line in row.lines]
     moving: dict[str, set[tuple[str, str]]] = {}
     for line in lines:
@@ -74,8 +74,8 @@ def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance
         oldest, what = min(prices)
         many = f"{len(prices)} {market} prices are" if len(prices) > 1 else f"the {market} price of {what} is"
         since = f"{'the oldest ' if len(prices) > 1 else ''}of {oldest}"
-        found.append(f"{many} older than {fresh_days(market)} days, {since}")
-    return tuple(found)
+        notes.append(f"{many} older than {fresh_days(market)} days, {since}")
+    return tuple(notes)
 
 
 def _days(day: str, on: date) -> int:

@@ -65,14 +65,14 @@ def changed(before: Plan | None, after: Plan, replaced: frozenset[str] | None = 
         if was is None:
             changes[urn] = Change(urn=urn, kind="replace" if replaced and urn in replaced else "create")
             continue
-        found = list(compared.differences(was, resource))
-        fixed = tuple(dict.fromkeys(path for path, _, decides in found if decides))
+        differences = list(compared.differences(was, resource))
+        fixed = tuple(dict.fromkeys(path for path, _, decides in differences if decides))
         is_replaced = urn in replaced if replaced is not None else bool(fixed)
-        if found or is_replaced:
+        if differences or is_replaced:
             changes[urn] = Change(
                 urn=urn,
                 kind="replace" if is_replaced else "update",
-                differences=tuple(text for _, text, _ in found),
+                differences=tuple(text for _, text, _ in differences),
                 why=fixed if is_replaced else (),
             )
     return changes

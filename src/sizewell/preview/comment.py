@@ -70,22 +70,22 @@ def _same_project(stands: str, body: str) -> bool:
 
 
 def _warned(body: str) -> bool:
-    found = MARKER.search(body)
-    return found is not None and found["warned"] is not None
+    match = MARKER.search(body)
+    return match is not None and match["warned"] is not None
 
 
 def settled(body: str) -> str:
     """The text of a comment whose warning no longer holds: short, and the same marker without the warning."""
-    found = MARKER.search(body)
-    marker = found[0].strip() if found else "<!-- sizewell:stack= -->"
+    match = MARKER.search(body)
+    marker = match[0].strip() if match else "<!-- sizewell:stack= -->"
     head = body.partition("\n")[0]
     return f"{head}\n\n{SETTLED}\n\n{marker}\n"
 
 
 def shortened(body: str) -> str:
     """What comes before the first fold, cut at a line, with the marker kept."""
-    found = MARKER.search(body)
-    marker = found[0].strip() if found else ""
+    match = MARKER.search(body)
+    marker = match[0].strip() if match else ""
     head = body.partition("<details>")[0].rstrip()
     if len(head) > SHORT:
         head = head[:SHORT].rpartition("\n")[0]

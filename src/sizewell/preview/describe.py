@@ -55,7 +55,7 @@ def label_of(resource: RecordedResource, by_urn: Mapping[str, RecordedResource])
 def describe(plan: Plan) -> dict[str, Described]:
     """Each component of a plan by its label. A pool or a store of ours is described by what it registers."""
     by_urn = plan.by_urn()
-    found: dict[str, Described] = {}
+    described: dict[str, Described] = {}
     rank: dict[str, int] = {}
     for resource in plan.resources:
         if resource.type == _STACK or resource.type.startswith("pulumi:providers:"):
@@ -68,12 +68,12 @@ def describe(plan: Plan) -> dict[str, Described]:
         if importance <= rank.get(label, 0):
             continue
         rank[label] = importance
-        found[label] = Described(
+        described[label] = Described(
             kind=_kind(resource),
             what=_registered(stated) if isinstance(stated, Mapping) else "",
             region=_text(stated.get("region")) if isinstance(stated, Mapping) else "",
         )
-    return found
+    return described
 
 
 def _kind(resource: RecordedResource) -> str:
@@ -115,14 +115,14 @@ def sizes_of(inputs: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
         return ()
     places = (each[0], each[0].get("settings"), each[0].get("sku"), each[0].get("properties"))
     named = (*_SIZES, "name")
-    found = [
+    sizes = [
         place[key]
         for index, place in enumerate(places)
         if isinstance(place, Mapping)
         for key in (named if index == 2 else _SIZES)
         if isinstance(place.get(key), str)
     ]
-    return tuple(dict.fromkeys(found[:1]))
+    return tuple(dict.fromkeys(sizes[:1]))
 
 
 def how_priced(lines: Sequence[tuple[LineItem, Interval | Unpriced]]) -> str:
@@ -172,7 +172,7 @@ def tags_of(resource: RecordedResource | None) -> dict[str, str]:
     """Sizewell's own tags or labels of a resource, as a mapping or a list of pairs states them."""
     if resource is None:
         return {}
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     for key in ("tags", "labels", "resourceLabels"):
         stated = resource.inputs.get(key)
         if isinstance(stated, Mapping):
@@ -181,9 +181,9 @@ def tags_of(resource: RecordedResource | None) -> dict[str, str]:
             pairs = [(each.get("key"), each.get("value")) for each in stated if isinstance(each, Mapping)]
         else:
             continue
-        found |= {
+        tags |= {
             name: value
             for name, value in pairs
             if isinstance(name, str) and isinstance(value, str) and name.startswith(("sizewell-", "managed-by"))
         }
-    return dict(sorted(found.items()))
+    return dict(sorted(tags.items()))

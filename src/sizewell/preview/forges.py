@@ -144,8 +144,8 @@ class GitHub:
         page = 1
         while True:
             path = f"/repos/{self._repository}/issues/{self._number}/comments?per_page={_PAGE}&page={page}"
-            found = self._http.call("GET", path) or []
-            for each in found:
+            answer = self._http.call("GET", path) or []
+            for each in answer:
                 yield Comment(
                     id=int(each["id"]),
                     body=each.get("body") or "",
@@ -153,7 +153,7 @@ class GitHub:
                     edited=each.get("created_at") != each.get("updated_at"),
                     node=each.get("node_id", ""),
                 )
-            if len(found) < _PAGE:
+            if len(answer) < _PAGE:
                 return
             page += 1
 
@@ -168,10 +168,10 @@ class GitHub:
         """Whether somebody may write to the repository."""
         path = f"/repos/{self._repository}/collaborators/{urllib.parse.quote(author, safe='')}/permission"
         try:
-            found = self._http.call("GET", path) or {}
+            rights = self._http.call("GET", path) or {}
         except (NotAllowedError, ServiceError):
             return False
-        return found.get("permission") in ("admin", "write")
+        return rights.get("permission") in ("admin", "write")
 
     def create(self, body: str) -> None:
         self._http.call("POST", f"/repos/{self._repository}/issues/{self._number}/comments", {"body": body})
@@ -211,15 +211,15 @@ class GitLab:
     def comments(self) -> Iterator[Comment]:
         page = 1
         while True:
-            found = self._http.call("GET", f"{self._notes}?sort=asc&per_page={_PAGE}&page={page}") or []
-            for each in found:
+            notes = self._http.call("GET", f"{self._notes}?sort=asc&per_page={_PAGE}&page={page}") or []
+            for each in notes:
                 yield Comment(
                     id=int(each["id"]),
                     body=each.get("body") or "",
                     author=(each.get("author") or {}).get("username", ""),
                     edited=each.get("created_at") != each.get("updated_at"),
                 )
-            if len(found) < _PAGE:
+            if len(notes) < _PAGE:
                 return
             page += 1
 

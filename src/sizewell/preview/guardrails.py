@@ -182,13 +182,13 @@ def check(
     compare with where there should be one: a limit that cannot be judged is broken. `unblocked` is the reason somebody
     gave. `judged` are the figures that count.
     """
-    found: list[records.Guardrail] = []
+    rails: list[records.Guardrail] = []
 
     def add(kind: Kind, of: Bound, limit: Decimal | None, value: Decimal | None, why: str = "") -> None:
         if limit is not None and (value is not None or why):
             broken = value is None or value > limit
             reason = unblocked if broken else ""
-            found.append(
+            rails.append(
                 records.Guardrail(
                     scope=scope, kind=kind, of=of, limit=limit, found=value, broken=broken, unblocked=reason, why=why
                 )
@@ -201,13 +201,13 @@ def check(
         add("percent", of, increase_percent, ((now - was) / was * 100).quantize(CENT) if was else None, unknown)
     for of in judged if judged_budget is None else judged_budget:
         add("budget", of, budget, getattr(after.usd_per_month, of))
-    return _once(found)
+    return _once(rails)
 
 
-def _once(found: Sequence[records.Guardrail]) -> tuple[records.Guardrail, ...]:
+def _once(rails: Sequence[records.Guardrail]) -> tuple[records.Guardrail, ...]:
     """A limit that the expected figure breaks is not told again for the ceiling, nor one that cannot be judged."""
-    broken = {rail.kind for rail in found if rail.of == "expected" and rail.broken}
-    return tuple(rail for rail in found if rail.of == "expected" or rail.kind not in broken)
+    broken = {rail.kind for rail in rails if rail.of == "expected" and rail.broken}
+    return tuple(rail for rail in rails if rail.of == "expected" or rail.kind not in broken)
 
 
 def guardrails_of(
@@ -219,11 +219,11 @@ def guardrails_of(
     unblocked: str = "",
 ) -> tuple[records.Guardrail, ...]:
     """Per stack and in total."""
-    found: list[records.Guardrail] = []
+    rails: list[records.Guardrail] = []
     for stack in stacks:
         if stack.after is not None:
             own = stack.stack in limits.budgets
-            found += check(
+            rails += check(
                 stack.stack,
                 stack.before,
                 stack.after,
@@ -237,7 +237,7 @@ def guardrails_of(
                 judged_budget=None if own else ("expected",),
             )
     missing = next((stack for stack in stacks if stack.after is None or stack.base_failed), None)
-    found += check(
+    rails += check(
         TOTAL,
         before,
         after,
@@ -248,7 +248,7 @@ def guardrails_of(
         unknown=f"no figure for {missing.stack}" if missing else "",
         judged=limits.judged,
     )
-    return tuple(found)
+    return tuple(rails)
 
 
 def _first_line(text: str) -> str:

@@ -78,7 +78,7 @@ def run_preview(request: Request) -> records.Preview:
         if base is not None and base.tree is not None and not request.stacks:
             names += [name for name in stacks_of(base.tree.root) if name not in heads]
         stacks = [_stack(request, name, heads.get(name), base, pricing) for name in names]
-    found = assemble(
+    preview = assemble(
         stacks,
         on=request.on,
         provenance=records.Provenance(
@@ -93,12 +93,17 @@ def run_preview(request: Request) -> records.Preview:
         unblocked=request.unblocked,
     )
     if request.judge:
-        found = found.model_copy(update={"judge": request.judge, "silent": False})
-    age = found.provenance.age_days
-    if found.exit_code == 0 and age is not None and request.max_age_s is not None and age * 86_400 > request.max_age_s:
+        preview = preview.model_copy(update={"judge": request.judge, "silent": False})
+    age = preview.provenance.age_days
+    if (
+        preview.exit_code == 0
+        and age is not None
+        and request.max_age_s is not None
+        and age * 86_400 > request.max_age_s
+    ):
         reason = f"the newest price is {age} days old, older than --max-age of {request.max_age_s / 86_400:g} days"
-        return found.model_copy(update={"exit_code": 4, "exit_reason": reason})
-    return found
+        return preview.model_copy(update={"exit_code": 4, "exit_reason": reason})
+    return preview
 
 
 def _usage_in_words(request: Request, unused: frozenset[tuple[str, str]] | None) -> str:

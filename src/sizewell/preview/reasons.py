@@ -15,9 +15,9 @@ BLOCK_DRAIN: Final = timedelta(minutes=40)  # EC2 takes the machines 30 minutes 
 
 def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
     """The chosen pools and their runners-up, chosen first, in the decision's order."""
-    found: list[records.Choice] = []
+    choices: list[records.Choice] = []
     for workload in decision.workloads:
-        found += [
+        choices += [
             records.Choice(
                 workload=workload.spec.name,
                 label=pool.instance_type,
@@ -35,7 +35,7 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
             )
             for pool in workload.pools
         ]
-        found += [
+        choices += [
             records.Choice(
                 workload=workload.spec.name,
                 label=other.instance_type,
@@ -53,7 +53,7 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
             )
             for other in workload.alternatives
         ]
-    return tuple(found)
+    return tuple(choices)
 
 
 def evidence_of(decision: Decision) -> tuple[records.Evidence, ...]:
@@ -161,23 +161,23 @@ def _capacity(workload: Workload, pool: Pool) -> Iterable[str]:
 
 def ends_of(decision: Decision) -> tuple[records.End, ...]:
     """The stack's own end, and for each dated block of capacity by when work has to be saved."""
-    found = []
+    ends = []
     if decision.expires_at is not None:
-        found.append(records.End(component="", text=f"the stack ends on {decision.expires_at.isoformat()}"))
+        ends.append(records.End(component="", text=f"the stack ends on {decision.expires_at.isoformat()}"))
     for workload in decision.workloads:
         for block in (pool.capacity.block for pool in workload.pools):
             if block is None or not block.start:
                 continue
             end = datetime.fromisoformat(block.start) + timedelta(hours=block.duration_hours)
             saved = end - BLOCK_DRAIN
-            found.append(
+            ends.append(
                 records.End(
                     component=workload.spec.name,
                     text=f"the block ends {_minute(end)}; a checkpoint has to be written by {_minute(saved)}, "
                     "when its machines are drained",
                 )
             )
-    return tuple(found)
+    return tuple(ends)
 
 
 def _minute(when: datetime) -> str:

@@ -56,10 +56,10 @@ class Nodes:
 
 
 def template_of(graph: Graph, resource: RecordedResource, prop: str) -> RecordedResource | Unknown | None:
-    found = graph.referenced(resource, prop, LAUNCH_TEMPLATE)
-    if isinstance(found, Unknown):
+    templates = graph.referenced(resource, prop, LAUNCH_TEMPLATE)
+    if isinstance(templates, Unknown):
         return UNKNOWN
-    return found[0] if found else None
+    return templates[0] if templates else None
 
 
 def template_market(inputs: Any) -> Text:
@@ -86,10 +86,10 @@ def group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
 
 def _configured_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     """The machines of a group with a launch configuration, the older form, read as a template that says the same."""
-    found = graph.referenced(group, "launchConfiguration", LAUNCH_CONFIGURATION)
-    if isinstance(found, Unknown) or not found:
-        return Nodes(types=UNKNOWN, market=UNKNOWN, template=UNKNOWN if isinstance(found, Unknown) else None)
-    inputs = found[0].inputs
+    configurations = graph.referenced(group, "launchConfiguration", LAUNCH_CONFIGURATION)
+    if isinstance(configurations, Unknown) or not configurations:
+        return Nodes(types=UNKNOWN, market=UNKNOWN, template=UNKNOWN if isinstance(configurations, Unknown) else None)
+    inputs = configurations[0].inputs
     extra = items(inputs.get("ebsBlockDevices"))
     devices = UNKNOWN if isinstance(extra, Unknown) else [inputs.get("rootBlockDevice"), *extra]
     mappings = (
@@ -98,7 +98,7 @@ def _configured_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     bid = inputs.get("spotPrice")
     market = {"marketType": UNKNOWN} if isinstance(bid, Unknown) else {"marketType": "spot"} if bid else None
     template = replace(
-        found[0], inputs={**inputs, "blockDeviceMappings": mappings, "instanceMarketOptions": market or {}}
+        configurations[0], inputs={**inputs, "blockDeviceMappings": mappings, "instanceMarketOptions": market or {}}
     )
     own = text(inputs.get("instanceType"))
     types = UNKNOWN if isinstance(own, Unknown) else (own,) if own else ()

@@ -80,11 +80,11 @@ def scale_set_size(graph: Graph, resource: RecordedResource) -> Size:
     """A scale set's bounds: its autoscale setting's, else its capacity."""
     capacity = count(get(resource.inputs, "sku", "capacity"))
     for kind in AUTOSCALE:
-        found = graph.referring(resource, kind, "targetResourceUri")
-        if isinstance(found, Unknown):
+        autoscalers = graph.referring(resource, kind, "targetResourceUri")
+        if isinstance(autoscalers, Unknown):
             return Size(least=UNKNOWN, wanted=capacity, most=UNKNOWN)
-        if found:
-            return autoscale_size(found[0], capacity)
+        if autoscalers:
+            return autoscale_size(autoscalers[0], capacity)
     return fixed(capacity)
 
 

@@ -54,15 +54,15 @@ def facts(
 
     """
     graph = Graph(plan, environment or plan_environment(plan) or str((decision or {}).get("environment") or ""))
-    found = stores.stores(graph)
+    all_stores = stores.stores(graph)
     return StackFacts(
         graph=graph,
         project=plan.project,
         stack=plan.stack,
         environment=graph.environment,
         things=_things(graph),
-        pools=pools.pools(graph, catalog, checkpoints_in_stack=_any(store.checkpoints for store in found)),
-        stores=found,
+        pools=pools.pools(graph, catalog, checkpoints_in_stack=_any(store.checkpoints for store in all_stores)),
+        stores=all_stores,
         disks=holdings.disks(graph),
         openings=network.openings(graph),
         grants=identity.grants(graph),

@@ -81,11 +81,11 @@ def template_of(graph: Graph, group: RecordedResource) -> RecordedResource | Unk
     for prop in ("versions", "instanceTemplate"):
         if group.inputs.get(prop) is None:
             continue
-        found = graph.referenced(group, prop, *TEMPLATES)
-        if isinstance(found, Unknown):
+        templates = graph.referenced(group, prop, *TEMPLATES)
+        if isinstance(templates, Unknown):
             return UNKNOWN
-        if found:
-            return found[0]
+        if templates:
+            return templates[0]
     return None
 
 
@@ -93,11 +93,11 @@ def group_size(graph: Graph, group: RecordedResource) -> Size:
     """A managed instance group's bounds: its autoscaler's, else its target size."""
     target = count(group.inputs.get("targetSize"))
     for kind in AUTOSCALERS:
-        found = graph.referring(group, kind, "target")
-        if isinstance(found, Unknown):
+        autoscalers = graph.referring(group, kind, "target")
+        if isinstance(autoscalers, Unknown):
             return Size(least=UNKNOWN, wanted=target, most=UNKNOWN)
-        if found:
-            policy = found[0].inputs.get("autoscalingPolicy")
+        if autoscalers:
+            policy = autoscalers[0].inputs.get("autoscalingPolicy")
             return Size(
                 least=count(get(policy, "minReplicas")),
                 wanted=target,

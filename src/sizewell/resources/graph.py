@@ -84,7 +84,7 @@ class Graph:
 
     def referenced(self, resource: RecordedResource, prop: str, *types: str) -> tuple[RecordedResource, ...] | Unknown:
         """What the input `prop` refers to, among `types`; () where it refers to nothing in this plan."""
-        found = {
+        targets = {
             urn: self.by_urn[urn]
             for urn in resource.property_dependencies.get(prop, ())
             if urn in self.by_urn and canonical(self.by_urn[urn].type) in types
@@ -95,10 +95,10 @@ class Graph:
         for string in strings:
             for other in (*self._by_name.get(string, ()), *self._by_name.get(string.rsplit("/", 1)[-1], ())):
                 if canonical(other.type) in types and other.urn != resource.urn:
-                    found[other.urn] = other
-        if not found and pending:
+                    targets[other.urn] = other
+        if not targets and pending:
             return UNKNOWN
-        return tuple(found.values())
+        return tuple(targets.values())
 
     def stated(self, resource: RecordedResource, prop: str, value: Any) -> Flag:
         """Whether a value (somewhere inside the input `prop`) is given: an unknown one is, where the engine says that
@@ -124,9 +124,9 @@ class Graph:
                     index.setdefault(other.urn, []).append(resource)
             self._reverse[key] = (index, open_ends, dangling)
         index, open_ends, dangling = self._reverse[key]
-        found = index.get(target.urn)
-        if found:
-            return tuple(found)
+        resources = index.get(target.urn)
+        if resources:
+            return tuple(resources)
         nameless = dangling and any(target.inputs.get(name) is UNKNOWN for name in _NAMES)
         return UNKNOWN if open_ends or nameless else ()
 

@@ -63,12 +63,12 @@ def machines(
     where = context.region(resource) if region is None else region
     if isinstance(where, Unknown) or where == "":
         return context.unpriced(resource, shown, "the region is not known")
-    found = pool_hours(resource, context, size, instance_type)
-    if found is None:
+    bounded = pool_hours(resource, context, size, instance_type)
+    if bounded is None:
         return context.unpriced(
             resource, f"{instance_type}, {market}, {where}", "nothing bounds the number of machines"
         )
-    hours, why = found
+    hours, why = bounded
     registration = context.graph.registration(resource)
     if market == "on-demand" and registration is not None and registration.get("instanceType") == instance_type:
         declared = registration.get("market")

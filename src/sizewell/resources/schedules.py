@@ -130,7 +130,7 @@ def weekly(expression: str) -> tuple[int, ...] | None:
 def _numbers(field: str, *, aws: bool) -> str:
     """Names of days as cron's numbers; AWS's numbers, where Sunday is 1, as cron's, where it is 0."""
     if aws:
-        field = re.sub(r"(?<!/)\b[1-7]\b", lambda found: str(int(found[0]) - 1), field)
+        field = re.sub(r"(?<!/)\b[1-7]\b", lambda match: str(int(match[0]) - 1), field)
     for number, name in enumerate(_CRON_DAYS):
         field = re.sub(name, str(number), field, flags=re.IGNORECASE)
     return field
@@ -138,7 +138,7 @@ def _numbers(field: str, *, aws: bool) -> str:
 
 def _field(field: str, low: int, high: int) -> set[int] | None:
     """The values of one field: lists, ranges, steps."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in field.split(","):
         span, _, step = part.partition("/")
         first, _, last = span.partition("-")
@@ -152,8 +152,8 @@ def _field(field: str, low: int, high: int) -> set[int] | None:
         if not low <= start <= high or not low <= end <= high:
             return None
         values = range(start, end + 1) if start <= end else [*range(start, high + 1), *range(low, end + 1)]
-        found.update(list(values)[:: int(step or 1)])
-    return found
+        numbers.update(list(values)[:: int(step or 1)])
+    return numbers
 
 
 def schedule_of(graph: Graph, resource: RecordedResource) -> Schedule | None:
@@ -163,10 +163,10 @@ def schedule_of(graph: Graph, resource: RecordedResource) -> Schedule | None:
 
 
 def _scheduled_actions(graph: Graph, group: RecordedResource) -> Schedule | None:
-    found = graph.referring(group, "aws:autoscaling/schedule:Schedule", "autoscalingGroupName")
-    if isinstance(found, Unknown):
+    actions = graph.referring(group, "aws:autoscaling/schedule:Schedule", "autoscalingGroupName")
+    if isinstance(actions, Unknown):
         return Schedule(unread="a scheduled action may belong to it")
-    return _joined([_action(each.inputs) for each in found], [each.inputs.get("timeZone") for each in found])
+    return _joined([_action(each.inputs) for each in actions], [each.inputs.get("timeZone") for each in actions])
 
 
 def _action(inputs: Mapping[str, Any]) -> Schedule:
@@ -182,8 +182,8 @@ def _action(inputs: Mapping[str, Any]) -> Schedule:
 
 def _size(value: Any) -> int | Unknown | None:
     """-1 leaves a size as it is."""
-    found = count(value)
-    return None if found == -1 else found
+    size = count(value)
+    return None if size == -1 else size
 
 
 def _scaling_actions(graph: Graph, endpoint: RecordedResource) -> Schedule | None:
@@ -204,10 +204,10 @@ def _scaling_actions(graph: Graph, endpoint: RecordedResource) -> Schedule | Non
 def _autoscaler_windows(graph: Graph, group: RecordedResource) -> Schedule | None:
     policies: list[Any] = []
     for kind in ("gcp:compute/autoscaler:Autoscaler", "gcp:compute/regionAutoscaler:RegionAutoscaler"):
-        found = graph.referring(group, kind, "target")
-        if isinstance(found, Unknown):
+        autoscalers = graph.referring(group, kind, "target")
+        if isinstance(autoscalers, Unknown):
             return Schedule(unread="an autoscaler may belong to it")
-        policies += [each.inputs.get("autoscalingPolicy") for each in found]
+        policies += [each.inputs.get("autoscalingPolicy") for each in autoscalers]
     stated = [items(get(policy, "scalingSchedules")) for policy in policies]
     if UNKNOWN in stated:
         return Schedule(unread="the autoscaler's schedules")
@@ -229,8 +229,8 @@ def _window(stated: Any) -> Schedule:
 
 def _instance_policy(graph: Graph, instance: RecordedResource) -> Schedule | None:
     kind = "gcp:compute/resourcePolicy:ResourcePolicy"
-    found = graph.referenced(instance, "resourcePolicies", kind)
-    policies = [each.inputs.get("instanceSchedulePolicy") for each in found] if isinstance(found, tuple) else []
+    attached = graph.referenced(instance, "resourcePolicies", kind)
+    policies = [each.inputs.get("instanceSchedulePolicy") for each in attached] if isinstance(attached, tuple) else []
     live = [policy for policy in policies if policy is not None]
     parts = []
     for policy in live:
@@ -245,10 +245,10 @@ def _instance_policy(graph: Graph, instance: RecordedResource) -> Schedule | Non
 
 
 def _recurring_profiles(graph: Graph, scale_set: RecordedResource) -> Schedule | None:
-    found = graph.referring(scale_set, "azure-native:monitor:AutoscaleSetting", "targetResourceUri")
-    if isinstance(found, Unknown):
+    settings = graph.referring(scale_set, "azure-native:monitor:AutoscaleSetting", "targetResourceUri")
+    if isinstance(settings, Unknown):
         return Schedule(unread="an autoscale setting may belong to it")
-    profiles = [items(each.inputs.get("profiles")) for each in found]
+    profiles = [items(each.inputs.get("profiles")) for each in settings]
     if UNKNOWN in profiles:
         return Schedule(unread="the autoscale setting's profiles")
     recurring = [
@@ -306,8 +306,8 @@ def _reach(part: Schedule) -> Count:
 
 
 def _largest(sizes: Iterable[Count]) -> Count:
-    found = [size for size in sizes if size is not None]
-    return UNKNOWN if UNKNOWN in found else max((size for size in found if isinstance(size, int)), default=None)
+    known = [size for size in sizes if size is not None]
+    return UNKNOWN if UNKNOWN in known else max((size for size in known if isinstance(size, int)), default=None)
 
 
 _READERS: Final = {

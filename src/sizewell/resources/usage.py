@@ -45,8 +45,8 @@ class Usage:
 
     def of(self, resource: RecordedResource, measure: str) -> Interval | None:
         """What is stated of a resource by its URN or, where that is not there, by its name."""
-        found = self.entry_of(resource, measure)
-        return None if found is None else self.entries[found][measure]
+        entry = self.entry_of(resource, measure)
+        return None if entry is None else self.entries[entry][measure]
 
     def entry_of(self, resource: RecordedResource, measure: str) -> str | None:
         return next((key for key in (resource.urn, resource.name) if measure in self.entries.get(key, {})), None)

@@ -28,7 +28,7 @@ def make_plan(
         Plan(
             project=project,
             at=at,
-            stacks=tuple(_stack(gatherer, listed, one, at) for one in looked),
+            stacks=tuple(_stack(gatherer, listed, looked_stack, at) for looked_stack in looked),
             missing_percent=round(missing, 1),
             halted=halted,
         ),
@@ -40,7 +40,7 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
     name, parts = looked.name, looked.parts
     pools = tuple(_pool(name, pool, at) for pool in looked.pools)
     hourly = [pool.pool.usd_per_hour for pool in looked.pools]
-    saves = sum(one for one in hourly if one is not None) if None not in hourly else None
+    saves = sum(usd_per_hour for usd_per_hour in hourly if usd_per_hour is not None) if None not in hourly else None
     verdict = looked.verdict
     row = Row(
         stack=name,
@@ -67,7 +67,7 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
     kept = [f"{resource.name} ({resource.type}, protected)" for resource in parts.protected]
     kept += [_beside(other) for other in looked.beside]
     bills, words = None, []
-    if any(one.action not in ("keep", "unknown") for one in (row, *pools)):
+    if any(planned.action not in ("keep", "unknown") for planned in (row, *pools)):
         try:
             standing = gatherer.standing(listed, name, at.date())
         except SizewellError as error:

@@ -280,14 +280,14 @@ class Gatherer:
         """An AKS pool: counted by Azure, measured by the exporter that the cluster's Prometheus scrapes."""
         started = azure_telemetry.machines(cloud, unit)
         api, scrape_s = self._prometheus(unit, stack)
-        found = {}
+        samples = {}
         if unit.measured and started:
             names = {"label": unit.measured["machine"], "machines": set(started)}
-            found = prometheus.samples(api, unit.measured["metric"], at=at, seconds=seconds + 300, **names)  # type: ignore[arg-type]
+            samples = prometheus.samples(api, unit.measured["metric"], at=at, seconds=seconds + 300, **names)  # type: ignore[arg-type]
         return Observation(
             source=f"Prometheus {unit.measured.get('metric', '')}",
             counted=tuple(counted_now(started, at.timestamp())),
-            utilization_percent=found,
+            utilization_percent=samples,
             period_s=scrape_s,
             late_s=azure_telemetry.LATE_S,
         )
@@ -474,10 +474,10 @@ def must_be_own(unit: Unit, accounts: Sequence[str]) -> None:
         raise CloudError("teardown", "refused", f"{what} {place} is none of the stack's: {', '.join(accounts)}")
 
 
-def _foreign(what: str, found: str, accounts: Sequence[str]) -> CloudError:
+def _foreign(what: str, identity: str, accounts: Sequence[str]) -> CloudError:
     allowed = ", ".join(accounts)
     return CloudError(
-        "teardown", "refused", f"{what} {found} is logged in; the stack is of {allowed}", fix=f"log in to {allowed}"
+        "teardown", "refused", f"{what} {identity} is logged in; the stack is of {allowed}", fix=f"log in to {allowed}"
     )
 
 

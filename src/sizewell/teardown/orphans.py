@@ -44,7 +44,7 @@ def in_aws(aws: Aws, regions: Iterable[str], tag: str) -> list[Thing]:
             *("resourcegroupstaggingapi", region, "get_resources", "ResourceTagMappingList"),
             TagFilters=[{"Key": TAG, "Values": [tag]}],
         )
-        found = [
+        tagged_things = [
             Thing(
                 identity=str(each["ResourceARN"]),
                 kind=_kind(str(each["ResourceARN"])),
@@ -53,14 +53,14 @@ def in_aws(aws: Aws, regions: Iterable[str], tag: str) -> list[Thing]:
             )
             for each in tagged
         ]
-        gone = _gone(aws, region, found)
-        things += [thing for thing in found if thing.identity.rpartition("/")[2] not in gone]
+        gone = _gone(aws, region, tagged_things)
+        things += [thing for thing in tagged_things if thing.identity.rpartition("/")[2] not in gone]
     return things
 
 
 def in_google(google: Google, project: str, tag: str) -> list[Thing]:
     """Everything with a stack's label in a project, by Cloud Asset Inventory."""
-    found = google.reader("cloudasset").pages(
+    rows = google.reader("cloudasset").pages(
         f"v1/projects/{project}:searchAllResources",
         items="results",
         parameter="pageToken",
@@ -73,13 +73,13 @@ def in_google(google: Google, project: str, tag: str) -> list[Thing]:
             region=str(each.get("location") or ""),
             tags={str(key): str(value) for key, value in (each.get("labels") or {}).items()},
         )
-        for each in found
+        for each in rows
     ]
 
 
 def in_azure(azure: Azure, subscription: str, tag: str) -> list[Thing]:
     """Everything with a stack's tag in a subscription."""
-    found = azure.reader().pages(
+    rows = azure.reader().pages(
         f"/subscriptions/{subscription}/resources",
         items="value",
         **{"api-version": "2021-04-01", "$filter": f"tagName eq '{TAG}' and tagValue eq '{tag}'"},
@@ -91,7 +91,7 @@ def in_azure(azure: Azure, subscription: str, tag: str) -> list[Thing]:
             region=str(each.get("location") or ""),
             tags={str(key): str(value) for key, value in (each.get("tags") or {}).items()},
         )
-        for each in found
+        for each in rows
     ]
 
 

@@ -64,12 +64,12 @@ def prove(uri: str) -> tuple[Proof, ...]:
         prefixes: dict[str, str] = {}
         orphaned: set[str] = set()
         for name in names:
-            before, found, _ = f"/{name}".partition(f"/{MANIFESTS}")
-            if found and name.endswith(".json"):
+            before, folder, _ = f"/{name}".partition(f"/{MANIFESTS}")
+            if folder and name.endswith(".json"):
                 prefixes[before] = max(prefixes.get(before, ""), name)
                 continue
-            before, found, _ = f"/{name}".partition(f"/{PARTS}")
-            if found:
+            before, folder, _ = f"/{name}".partition(f"/{PARTS}")
+            if folder:
                 orphaned.add(before)
         proofs = []
         for prefix in sorted(prefixes):

@@ -169,7 +169,10 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
         stack = replace(stack, pools=pools, notices_s=(*stack.notices_s, *told.get("stack", ())))
         verdict, of_pools = decide(stack, limits, at)
         yield at, verdict, of_pools
-        for key, given in (("stack", verdict), *((f"pool {one.subject}", one) for one in of_pools)):
+        for key, given in (
+            ("stack", verdict),
+            *((f"pool {pool_verdict.subject}", pool_verdict) for pool_verdict in of_pools),
+        ):
             if given.action == "warn" and given.next_step:
                 told.setdefault(key, []).append(at.timestamp())
 

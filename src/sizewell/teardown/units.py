@@ -157,7 +157,7 @@ def stack_parts(state: State, stack: str) -> StackParts:
 
 def store_uris(state: State) -> tuple[str, ...]:
     """Where a state of checkpoint stores keeps them, as `store.connect` names places."""
-    found = []
+    uris = []
     names = {resource.name for resource in state.resources}
     for resource in state.resources:
         kind = next((prefix for prefix in _STORES if resource.type.startswith(prefix)), "")
@@ -166,11 +166,11 @@ def store_uris(state: State) -> tuple[str, ...]:
             continue
         if kind == "azure-native:storage:BlobContainer":
             account = str(resource.inputs.get("accountName") or "")
-            found.append(f"az://{account}/{resource.inputs.get('containerName') or resource.id.rpartition('/')[2]}")
+            uris.append(f"az://{account}/{resource.inputs.get('containerName') or resource.id.rpartition('/')[2]}")
         elif resource.type.partition("/")[2].partition(":")[2] in ("Bucket", "BucketV2"):
             scheme = "s3" if kind.startswith("aws") else "gs"
-            found.append(f"{scheme}://{resource.outputs.get('bucket') or resource.outputs.get('name') or resource.id}")
-    return tuple(found)
+            uris.append(f"{scheme}://{resource.outputs.get('bucket') or resource.outputs.get('name') or resource.id}")
+    return tuple(uris)
 
 
 def _unit(resource: StateResource, record: Mapping[str, Any], children: list[StateResource]) -> Unit:

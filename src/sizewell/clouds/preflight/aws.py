@@ -94,11 +94,11 @@ def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[st
     at = now or datetime.now(UTC)
     asked: dict[str, Question] = {}
     for region in needs.regions:
-        here = [machines for machines in needs.machines if machines.region == region]
-        asked[f"zones of {region}"] = lambda r=region, h=here: _zones(needs, aws, r, h)  # type: ignore[misc]
-        asked[f"quotas of {region}"] = lambda r=region, h=here: _quotas(aws, r, h)  # type: ignore[misc]
+        local = [machines for machines in needs.machines if machines.region == region]
+        asked[f"zones of {region}"] = lambda r=region, h=local: _zones(needs, aws, r, h)  # type: ignore[misc]
+        asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(aws, r, h)  # type: ignore[misc]
         asked[f"images of {region}"] = lambda r=region: _images(needs, aws, r)  # type: ignore[misc]
-        if named := [machines for machines in here if machines.reservation]:
+        if named := [machines for machines in local if machines.reservation]:
             asked[f"reservations of {region}"] = lambda r=region, n=named: _reservations(aws, r, n, at)  # type: ignore[misc]
         if needs.of("aws:sns/topic:Topic"):
             asked[f"receivers in {region}"] = lambda r=region: _receivers(needs, aws, r)  # type: ignore[misc]
@@ -121,17 +121,17 @@ def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[st
 def account(needs: Needs, aws: Aws) -> Iterator[Finding]:
     """Who asks, and whether the stack may touch that account; CloudError without a login."""
     caller = aws.call("sts", needs.regions[0], "get_caller_identity")
-    found = f"{caller['Account']} as {caller['Arn'].rpartition(':')[2]}"
+    login = f"{caller['Account']} as {caller['Arn'].rpartition(':')[2]}"
     if not needs.accounts:
         fix = f"pulumi config set --path 'sizewell:accounts[0]' {caller['Account']}"
-        yield wrong("account", f"sizewell:accounts is empty: the stack takes whatever is logged in, {found}", fix)
+        yield wrong("account", f"sizewell:accounts is empty: the stack takes whatever is logged in, {login}", fix)
     elif caller["Account"] not in needs.accounts:
-        yield wrong("account", f"logged in to {found}; the stack may touch {', '.join(needs.accounts)}", "log in there")
+        yield wrong("account", f"logged in to {login}; the stack may touch {', '.join(needs.accounts)}", "log in there")
     else:
-        yield Finding("account", "ok", found)
+        yield Finding("account", "ok", login)
 
 
-def _zones(needs: Needs, aws: Aws, region: str, here: list[Machines]) -> Iterator[Finding]:
+def _zones(needs: Needs, aws: Aws, region: str, local: list[Machines]) -> Iterator[Finding]:
     about = f"zones of {region}"
     known = aws.call("ec2", region, "describe_regions", AllRegions=True, RegionNames=[region])["Regions"]
     if known and known[0].get("OptInStatus") == "not-opted-in":
@@ -142,7 +142,7 @@ def _zones(needs: Needs, aws: Aws, region: str, here: list[Machines]) -> Iterato
     listed = aws.call("ec2", region, "describe_availability_zones", AllAvailabilityZones=True)["AvailabilityZones"]
     by_name = {zone[key]: zone for zone in listed for key in ("ZoneName", "ZoneId") if zone.get(key)}
     faults = [*_cluster_zones(needs, region, by_name)]
-    for machines in here:
+    for machines in local:
         offered = {
             offer["Location"]
             for kind in ("availability-zone", "availability-zone-id")
@@ -158,7 +158,7 @@ def _zones(needs: Needs, aws: Aws, region: str, here: list[Machines]) -> Iterato
         faults += _machine_zones(machines, offered, by_name)
     yield from faults
     if not faults:
-        kinds = ", ".join(dict.fromkeys(machines.instance_type for machines in here))
+        kinds = ", ".join(dict.fromkeys(machines.instance_type for machines in local))
         yield Finding(about, "ok", f"{kinds}: offered where the stack asks for them")
 
 
@@ -193,14 +193,14 @@ def _cluster_zones(needs: Needs, region: str, by_name: dict[str, Any]) -> Iterat
                 yield wrong(f"zones of {region}", f"the control plane's subnet would lie in {name}, a {kind}", fix)
 
 
-def _quotas(aws: Aws, region: str, here: list[Machines]) -> Iterator[Finding]:
-    for (_, code), wanted in demanded(here, "vCPU").items():
+def _quotas(aws: Aws, region: str, local: list[Machines]) -> Iterator[Finding]:
+    for (_, code), wanted in demanded(local, "vCPU").items():
         about = f"quota {code} in {region}"
         if not re.fullmatch(r"L-[0-9A-F]{8}", code):
             yield Finding(about, "note", "the catalog names no code that could be asked for")
             continue
         quota = aws.call("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)["Quota"]
-        limit, kinds = quota["Value"], ", ".join(dict.fromkeys(m.instance_type for m in here if m.quota == code))
+        limit, kinds = quota["Value"], ", ".join(dict.fromkeys(m.instance_type for m in local if m.quota == code))
         sentence = f"{quota['QuotaName']}: {limit:,.0f} vCPU, the stack may reach {wanted:,.0f} ({kinds})"
         if wanted > limit:
             command = "aws service-quotas request-service-quota-increase --service-code ec2"
@@ -208,7 +208,7 @@ def _quotas(aws: Aws, region: str, here: list[Machines]) -> Iterator[Finding]:
             yield wrong(about, sentence, fix)
         else:
             yield Finding(about, "ok", sentence)
-    for machines in here:
+    for machines in local:
         if not machines.quota and not machines.reservation:
             detail = f"{machines.instance_type} ({machines.market}): the catalog knows no quota of it"
             yield Finding(f"quotas of {region}", "note", detail)
@@ -232,12 +232,12 @@ def _images(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
         ]
     for image in sorted(image for image in named if image.startswith("ami-")):
         try:
-            (found,) = aws.call("ec2", region, "describe_images", ImageIds=[image])["Images"] or [{}]
+            (description,) = aws.call("ec2", region, "describe_images", ImageIds=[image])["Images"] or [{}]
         except CloudError as error:
             if not error.code.startswith("InvalidAMIID"):
                 raise
-            found = {}
-        if found.get("State") != "available":
+            description = {}
+        if description.get("State") != "available":
             faults.append(wrong(about, f"{image} is not available in {region}", "correct sizewell:images"))
     yield from faults
     if named and not faults:
@@ -330,8 +330,8 @@ def _key(aws: Aws, region: str, key: str) -> Iterator[Finding]:
 
 def _mirrored(needs: Needs, region: str) -> list[re.Match[str]]:
     """Images of this region's registries that charts and jobs of the stack name."""
-    found = {text for resource in needs.resources for text in _texts(resource.inputs) if ".dkr.ecr." in text}
-    matches = [match for text in sorted(found) if (match := _MIRROR.fullmatch(text))]
+    texts = {text for resource in needs.resources for text in _texts(resource.inputs) if ".dkr.ecr." in text}
+    matches = [match for text in sorted(texts) if (match := _MIRROR.fullmatch(text))]
     return [match for match in matches if match["region"] == region]
 
 

@@ -152,8 +152,8 @@ def questions(needs: Needs, azure: Azure) -> dict[str, Question]:
     for namespace, name in features_of(needs):
         asked[f"feature {name}"] = lambda n=namespace, f=name: _feature(azure, at, n, f)  # type: ignore[misc]
     for region in needs.regions:
-        here = [machines for machines in needs.machines if machines.region == region]
-        asked[f"sizes and quotas of {region}"] = lambda r=region, h=here: _sizes(azure, at, r, h)  # type: ignore[misc]
+        local = [machines for machines in needs.machines if machines.region == region]
+        asked[f"sizes and quotas of {region}"] = lambda r=region, h=local: _sizes(azure, at, r, h)  # type: ignore[misc]
     for machines in needs.machines:
         if machines.reservation:
             name = f"reservation {machines.reservation.rpartition('/')[2]}"
@@ -171,17 +171,19 @@ def account(needs: Needs, azure: Azure) -> Iterator[Finding]:
     """Whether the subscription is there and enabled; CloudError without a login."""
     subscription = subscription_of(needs)
     try:
-        found = azure.reader().get(f"subscriptions/{subscription}", **{"api-version": API["subscription"]})
+        answer = azure.reader().get(f"subscriptions/{subscription}", **{"api-version": API["subscription"]})
     except CloudError as error:
         if error.reason not in ("missing", "denied"):
             raise
         detail = f"subscription {subscription} does not exist, or you may not see it"
         yield wrong("account", detail, "correct sizewell:accounts, or: az login --tenant TENANT")
         return
-    if found.get("state") != "Enabled":
-        yield wrong("account", f"{found.get('displayName')} is {found.get('state')}", "see the subscription's billing")
+    if answer.get("state") != "Enabled":
+        yield wrong(
+            "account", f"{answer.get('displayName')} is {answer.get('state')}", "see the subscription's billing"
+        )
     else:
-        yield Finding("account", "ok", f"{found.get('displayName')} ({subscription})")
+        yield Finding("account", "ok", f"{answer.get('displayName')} ({subscription})")
 
 
 def _providers(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
@@ -206,7 +208,7 @@ def _feature(azure: Azure, at: str, namespace: str, name: str) -> Iterator[Findi
         yield wrong(f"feature {name}", f"{namespace}/{name} is {state}", fix)
 
 
-def _sizes(azure: Azure, at: str, region: str, here: list[Machines]) -> Iterator[Finding]:
+def _sizes(azure: Azure, at: str, region: str, local: list[Machines]) -> Iterator[Finding]:
     reader = azure.reader()
     rows = reader.pages(
         f"{at}/providers/Microsoft.Compute/skus",
@@ -221,7 +223,7 @@ def _sizes(azure: Azure, at: str, region: str, here: list[Machines]) -> Iterator
     )
     usage = {row["name"]["value"].lower(): row for row in used}
     wanted: dict[str, float] = {}
-    for machines in here:
+    for machines in local:
         size = sizes.get(machines.instance_type)
         if size is None:
             fix = "size again with another region in infra"
@@ -313,13 +315,13 @@ def _image(azure: Azure, image: str) -> Iterator[Finding]:
         yield Finding(about, "note", f"{image}: a community or marketplace image, which is not asked about")
         return
     try:
-        found = azure.reader().get(image, **{"api-version": API["compute"]})
+        answer = azure.reader().get(image, **{"api-version": API["compute"]})
     except CloudError as error:
         if error.reason != "missing":
             raise
         yield wrong(about, f"{image} does not exist", "correct sizewell:images")
         return
-    yield Finding(about, "ok", f"{found.get('name')} is there")
+    yield Finding(about, "ok", f"{answer.get('name')} is there")
 
 
 def registries_of(needs: Needs) -> tuple[str, ...]:

@@ -87,9 +87,9 @@ def questions(needs: Needs, google: Google) -> dict[str, Question]:
         "receivers": lambda: _receivers(needs, google, project),
     }
     for region in needs.regions:
-        here = [machines for machines in needs.machines if machines.region == region]
-        asked[f"quotas of {region}"] = lambda r=region, h=here: _quotas(google, project, r, h)  # type: ignore[misc]
-        for machines in here:
+        local = [machines for machines in needs.machines if machines.region == region]
+        asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(google, project, r, h)  # type: ignore[misc]
+        for machines in local:
             for zone in zones_of(needs, machines):
                 about = f"{machines.instance_type} in {zone}"
                 asked[about] = lambda m=machines, z=zone: _type(google, project, m, z)  # type: ignore[misc]
@@ -105,7 +105,7 @@ def account(needs: Needs, google: Google) -> Iterator[Finding]:
     """Whether the project is there, and can be billed; CloudError without a login."""
     project = project_of(needs)
     try:
-        found = google.reader("cloudresourcemanager").get(f"v3/projects/{project}")
+        answer = google.reader("cloudresourcemanager").get(f"v3/projects/{project}")
     except CloudError as error:
         if error.code == "SERVICE_DISABLED":
             yield Finding("account", "note", f"{project}: {error.detail}", "see apis")
@@ -115,8 +115,8 @@ def account(needs: Needs, google: Google) -> Iterator[Finding]:
         # Google answers 403 for a project that does not exist too.
         yield wrong("account", f"project {project} does not exist, or you may not see it", "correct sizewell:accounts")
         return
-    if found.get("state") != "ACTIVE":
-        yield wrong("account", f"project {project} is {found.get('state')}", "correct sizewell:accounts")
+    if answer.get("state") != "ACTIVE":
+        yield wrong("account", f"project {project} is {answer.get('state')}", "correct sizewell:accounts")
         return
     try:
         billing = google.reader("cloudbilling").get(f"v1/projects/{project}/billingInfo")
@@ -180,12 +180,14 @@ def _type(google: Google, project: str, machines: Machines, zone: str) -> Iterat
             f"compute/v1/projects/{project}/aggregated/machineTypes", filter=f"name={machines.instance_type}"
         )
         offered = sorted(
-            place.removeprefix("zones/") for place, found in page.get("items", {}).items() if found.get("machineTypes")
+            place.removeprefix("zones/")
+            for place, listed in page.get("items", {}).items()
+            if listed.get("machineTypes")
         )
-        here = [place for place in offered if place.startswith(f"{machines.region}-")]
+        nearby = [place for place in offered if place.startswith(f"{machines.region}-")]
         fix = (
-            f"pulumi config set --path 'sizewell:zones[0]' {here[0]}"
-            if here
+            f"pulumi config set --path 'sizewell:zones[0]' {nearby[0]}"
+            if nearby
             else f"size again elsewhere: it is sold in {', '.join(offered) or 'no zone that this project sees'}"
         )
         yield wrong(about, f"({machines.pool}) is not sold there", fix)
@@ -193,13 +195,13 @@ def _type(google: Google, project: str, machines: Machines, zone: str) -> Iterat
     yield Finding(about, "ok", f"({machines.pool}) is sold there")
 
 
-def _quotas(google: Google, project: str, region: str, here: list[Machines]) -> Iterator[Finding]:
+def _quotas(google: Google, project: str, region: str, local: list[Machines]) -> Iterator[Finding]:
     rows = google.reader("compute").get(f"compute/v1/projects/{project}/regions/{region}").get("quotas", [])
     known = {row["metric"]: row for row in rows}
     overall = google.reader("compute").get(f"compute/v1/projects/{project}").get("quotas", [])
     known |= {row["metric"]: row for row in overall if row["metric"] == "GPUS_ALL_REGIONS"}
-    wanted = {metric: count for (_, metric), count in demanded(here, "accelerators").items()}
-    gpus = sum(m.accelerators * m.count for m in here if "GPU" in m.quota and m.market == "on-demand")
+    wanted = {metric: count for (_, metric), count in demanded(local, "accelerators").items()}
+    gpus = sum(m.accelerators * m.count for m in local if "GPU" in m.quota and m.market == "on-demand")
     if gpus:
         wanted["GPUS_ALL_REGIONS"] = gpus
     for metric, count in wanted.items():
@@ -224,18 +226,18 @@ def _reservation(google: Google, project: str, machines: Machines, zone: str) ->
     about = f"reservation {machines.reservation} in {zone}"
     fix = "name another reservation in the spec, and size again"
     try:
-        found = google.reader("compute").get(f"compute/v1/projects/{owner}/zones/{zone}/reservations/{name}")
+        reservation = google.reader("compute").get(f"compute/v1/projects/{owner}/zones/{zone}/reservations/{name}")
     except CloudError as error:
         if error.reason != "missing":
             raise
         yield wrong(about, f"({machines.pool}) does not exist in this zone", fix)
         return
-    specific = found.get("specificReservation", {})
+    specific = reservation.get("specificReservation", {})
     kind = specific.get("instanceProperties", {}).get("machineType")
     free = int(specific.get("count", 0)) - int(specific.get("inUseCount", 0))
     faults = []
-    if found.get("status") != "READY":
-        faults.append(wrong(about, f"is {found.get('status')}", fix))
+    if reservation.get("status") != "READY":
+        faults.append(wrong(about, f"is {reservation.get('status')}", fix))
     if kind and kind != machines.instance_type:
         faults.append(wrong(about, f"is of {kind}, the pool asks for {machines.instance_type}", fix))
     if free < machines.count:
@@ -285,20 +287,20 @@ def repositories_of(needs: Needs) -> list[dict[str, str]]:
     named = [str(needs.config.get("sizewell:registry") or "")]
     runs = needs.config.get("sizewell:run") or {}
     named += [str(run.get("image", "")) for run in runs.values() if isinstance(run, dict)]
-    found = {}
+    places = {}
     for text in named:
         match = _IMAGE.fullmatch(text) or _IMAGE.fullmatch(f"{text}/any")
         if match:
             place = {key: match[key] for key in ("location", "project", "repository")}
-            found[tuple(place.values())] = place
-    return list(found.values())
+            places[tuple(place.values())] = place
+    return list(places.values())
 
 
 def _repository(google: Google, place: dict[str, str]) -> Iterator[Finding]:
     about = f"repository {place['repository']}"
     path = f"projects/{place['project']}/locations/{place['location']}/repositories/{place['repository']}"
     try:
-        found = google.reader("artifactregistry").get(f"v1/{path}")
+        repository = google.reader("artifactregistry").get(f"v1/{path}")
     except CloudError as error:
         if error.reason != "missing":
             raise
@@ -306,7 +308,7 @@ def _repository(google: Google, place: dict[str, str]) -> Iterator[Finding]:
         fix = f"{command} --location={place['location']} --project={place['project']}"
         yield wrong(about, f"{path} does not exist: nothing can be pulled from it", fix)
         return
-    if found.get("format") != "DOCKER":
-        yield wrong(about, f"{path} holds {found.get('format')}, not images", "name a repository of images")
+    if repository.get("format") != "DOCKER":
+        yield wrong(about, f"{path} holds {repository.get('format')}, not images", "name a repository of images")
     else:
         yield Finding(about, "ok", f"{path} is there")

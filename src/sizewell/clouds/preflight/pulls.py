@@ -20,8 +20,8 @@ def images_of(needs: Needs) -> list[Image]:
     texts = [text for resource in needs.resources for text in _images(resource.inputs)]
     runs = needs.config.get("sizewell:run") or {}
     texts += [str(run.get("image", "")) for run in runs.values() if isinstance(run, dict)]
-    found = {text: image for text in texts if (image := image_of(text)) is not None}
-    return [found[text] for text in sorted(found) if not any(part in text for part in _ASKED_BY_ITS_CLOUD)]
+    images = {text: image for text in texts if (image := image_of(text)) is not None}
+    return [images[text] for text in sorted(images) if not any(part in text for part in _ASKED_BY_ITS_CLOUD)]
 
 
 def charts_of(needs: Needs) -> list[tuple[str, str, str]]:

@@ -99,21 +99,21 @@ def skus(prices: Reader, service: str) -> list[Mapping[str, Any]]:
     if key := os.environ.get(KEY):
         parameters["key"] = key
     meters = [re.compile(meter.name) for meter in GCP if meter.service == service]
-    found: list[Mapping[str, Any]] = []
+    priced: list[Mapping[str, Any]] = []
     listed = 0
     for item in prices.pages(f"v1/services/{service}/skus", items="skus", parameter="pageToken", **parameters):
         listed += 1
         description = str(item.get("description") or "")
         if part_of(description) is not None or any(name.fullmatch(description) for name in meters):
-            found.append(item)
+            priced.append(item)
     if not listed:
         raise CloudError("google prices", "unanswered", f"the list of service {service} is empty")
-    return found
+    return priced
 
 
 def parts(items: Iterable[Mapping[str, Any]], on: date) -> Parts:
     """What machines are made of, in all regions, of Compute Engine's list."""
-    found: Parts = defaultdict(list)
+    prices: Parts = defaultdict(list)
     for item in items:
         named = part_of(str(item.get("description") or ""))
         if named is None:
@@ -121,10 +121,10 @@ def parts(items: Iterable[Mapping[str, Any]], on: date) -> Parts:
         kind, market = named
         price = _price(item, on)
         for region in item.get("serviceRegions") or ():
-            known = found[kind, market, str(region)]
+            known = prices[kind, market, str(region)]
             if price not in known:
                 known.append(price)
-    return found
+    return prices
 
 
 def fees(lists: Lists, region: str, on: date, meters: Sequence[Meter] = GCP) -> Iterator[ListedFee]:
@@ -181,8 +181,8 @@ def part_of(description: str) -> tuple[Kind, str] | None:
 def _kind(part: str) -> Kind | None:
     if host := _HOST.fullmatch(part):
         return ("ram" if host["part"].lower() == "ram" else "core", host["family"].lower())
-    if one := _SLICE.fullmatch(part):
-        return ("slice", _words(one["name"]))
+    if gpu_slice := _SLICE.fullmatch(part):
+        return ("slice", _words(gpu_slice["name"]))
     if share := _SHARE.fullmatch(part):
         return ("share", share["of"])
     if tpu := _TPU.fullmatch(part):
@@ -226,7 +226,7 @@ def _price(item: Mapping[str, Any], on: date) -> Part:
     return Part(usd if usd is not None and usd > 0 else None, str(rates[0].get("currencyCode") or ""), unit, since)
 
 
-def machines(found: Parts, shapes: Iterable[Shape], region: str) -> Iterator[Listed]:
+def machines(listed: Parts, shapes: Iterable[Shape], region: str) -> Iterator[Listed]:
     """The machines of a region whose parts are all listed there, in every market that has them all.
 
     A part that is listed at two prices makes two rows of a machine: who accepts them sees the contradiction.
@@ -235,11 +235,11 @@ def machines(found: Parts, shapes: Iterable[Shape], region: str) -> Iterator[Lis
         for market in _MARKETS:
             if market not in shape.markets:
                 continue
-            needed = _needed(shape, found, market, region)
+            needed = _needed(shape, listed, market, region)
             if needed is None:
                 continue
             choices = [
-                (quantity, kind[0], sorted(found[kind, market, region], key=_order)) for kind, quantity in needed
+                (quantity, kind[0], sorted(listed[kind, market, region], key=_order)) for kind, quantity in needed
             ]
             yield _listed(shape, region, market, [(quantity, what, prices[0]) for quantity, what, prices in choices])
             if any(len(prices) > 1 for _, _, prices in choices):
@@ -252,7 +252,7 @@ def _order(part: Part) -> tuple[bool, Decimal, str, str]:
     return (part.usd is None, part.usd or Decimal(0), part.currency, part.unit)
 
 
-def _needed(shape: Shape, found: Parts, market: str, region: str) -> list[tuple[Kind, Decimal]] | None:
+def _needed(shape: Shape, listed: Parts, market: str, region: str) -> list[tuple[Kind, Decimal]] | None:
     """The parts of a machine and how many of each; None where the list lacks one."""
     count = Decimal(shape.accelerators)
     whole: list[tuple[Kind, Decimal]] = []
@@ -264,7 +264,7 @@ def _needed(shape: Shape, found: Parts, market: str, region: str) -> list[tuple[
         whole = [(("share", "1/8"), eighths)]
     elif shape.accelerators:
         whole = [(("slice", _words(shape.cloud_accelerator)), count)]
-    if whole and all((kind, market, region) in found for kind, _ in whole):
+    if whole and all((kind, market, region) in listed for kind, _ in whole):
         return whole
     if shape.runtime == "tpu" or "-share-" in shape.accelerator or shape.vcpus is None or shape.memory_bytes is None:
         return None
@@ -278,7 +278,7 @@ def _needed(shape: Shape, found: Parts, market: str, region: str) -> list[tuple[
         parted.append((("gpu", _words(shape.cloud_accelerator)), count))
     if shape.local_nvme_bytes:
         parted.append((("ssd", ""), Decimal(shape.local_nvme_bytes) / 10**9))  # disks of "375 GB" are gibibytes
-    return parted if all((kind, market, region) in found for kind, _ in parted) else None
+    return parted if all((kind, market, region) in listed for kind, _ in parted) else None
 
 
 def _listed(shape: Shape, region: str, market: str, chosen: list[tuple[Decimal, str, Part]]) -> Listed:

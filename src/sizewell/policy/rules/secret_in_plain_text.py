@@ -83,7 +83,7 @@ def _is_secret(path: str, value: str) -> bool:
             return True
         if any(_random(match[1]) for match in _ASSIGNED.finditer(text)):
             return True
-        if text.lstrip()[:1] in "[{" and any(_random(found) for found in _entries(text)):
+        if text.lstrip()[:1] in "[{" and any(_random(entry) for entry in _entries(text)):
             return True
     return bool(_NAMED.search(path.rsplit(".", 1)[-1])) and _random(value)
 

@@ -39,7 +39,7 @@ def words(text: str, width: int = 400) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _MARKDOWN.sub(r"\\\1", text)
     text = _REFERENCE.sub(rf"\1{_BREAK}", text)
-    return _LINK.sub(lambda found: found[0][:-1] + _BREAK + found[0][-1], text)
+    return _LINK.sub(lambda match: match[0][:-1] + _BREAK + match[0][-1], text)
 
 
 def html(text: str, width: int = 80) -> str:

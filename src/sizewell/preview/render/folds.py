@@ -26,14 +26,14 @@ def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool, last
     if stack.failed:
         return []
     prefix = f"<code>{html(stack.stack)}</code> · " if many else ""
-    found = [
+    folds = [
         _fold(f"{prefix}<b>Policies</b> · {_policies_in_short(stack)}", list(_policies(stack))),
         _fold(f"{prefix}<b>Why this hardware</b>{_why_in_short(stack)}", list(_why(stack))),
         _fold(f"{prefix}<b>Idle guard</b> · {_guard_in_short(stack)}", list(_guard(stack))),
         _fold(f"{prefix}<b>Capacity</b>", [f"- {code(note.component)} {words(note.text)}" for note in stack.capacity]),
         _fold(f"{prefix}<b>Not priced, provenance</b>", list(_provenance(preview, stack, last=last))),
     ]
-    return [fold for fold in found if fold]
+    return [fold for fold in folds if fold]
 
 
 def _fold(summary: str, lines: list[str]) -> str:

@@ -260,14 +260,14 @@ def _folds(stack: records.Stack) -> Iterator[str]:
         notes = [f"<li><code>{escape(n.component)}</code> {escape(n.text)}</li>" for n in stack.capacity]
         yield _fold("Capacity", [f"<ul>{''.join(notes)}</ul>"])
     if stack.policies is not None:
-        found = [
+        lines = [
             f"<li>{finding.level} <code>{escape(finding.policy)}</code> {escape(finding.component)}: "
             f"{escape(finding.message)} {escape(finding.fix)}"
             f"{escape(f' waived: {finding.waived}') if finding.waived else ''}</li>"
             for finding in text.findings(stack.policies)
         ]
         passed = f"<p>{text.plural(stack.policies.passed, 'policy')} passed</p>"
-        yield _fold("Policies", [f"<ul>{''.join(found)}</ul>" if found else "", passed])
+        yield _fold("Policies", [f"<ul>{''.join(lines)}</ul>" if lines else "", passed])
     listed = [f"<li>unpriced: {escape(line)}</li>" for line in stack.unpriced]
     listed += [f"<li>outside the totals: {escape(line)}</li>" for line in stack.outside]
     listed += [f"<li>{escape(note)}</li>" for note in stack.notes]

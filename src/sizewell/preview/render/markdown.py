@@ -250,8 +250,8 @@ def _row(*cells: str) -> str:
 
 
 def _foot(preview: records.Preview) -> str:
-    one = f" {marker(preview.stacks[0].stack)}" if len(preview.stacks) == 1 else ""
-    return f"`sizewell preview{one} --base REF` · `sizewell explain{one}` · this comment is updated in place"
+    name = f" {marker(preview.stacks[0].stack)}" if len(preview.stacks) == 1 else ""
+    return f"`sizewell preview{name} --base REF` · `sizewell explain{name}` · this comment is updated in place"
 
 
 def _marker(preview: records.Preview, names: str) -> str:

@@ -154,7 +154,7 @@ def merged_needs(needs: tuple[records.Need, ...]) -> list[records.Need]:
         groups.setdefault((need.kind, need.text.replace(need.component, ""), need.usd_once, need.confirmed), []).append(
             need
         )
-    found = []
+    each_once = []
     for group in groups.values():
         first, count = group[0], len(group)
         if count > 1:
@@ -164,23 +164,23 @@ def merged_needs(needs: tuple[records.Need, ...]) -> list[records.Need]:
             if first.usd_once is not None:
                 each["usd_once"] = first.usd_once.times(Decimal(count))
             first = first.model_copy(update=each)
-        found.append(first)
-    return found
+        each_once.append(first)
+    return each_once
 
 
 def figures(before: records.Totals | None, after: records.Totals, missing: str = "") -> list[tuple[str, str, str, str]]:
     """(bound, before, after, change) of the run-rate: what is expected, at most, at least."""
     was, now = (before.usd_per_month if before else None), after.usd_per_month
-    found = []
+    rows = []
     for name, old, new in (
         ("expected", was.expected if was else None, now.expected),
         ("ceiling", was.ceiling if was else None, now.ceiling),
         ("floor", was.floor if was else None, now.floor),
     ):
-        found.append(
+        rows.append(
             (name, "" if old is None else usd(old), usd(new) + missing, "" if old is None else signed(new - old))
         )
-    return found
+    return rows
 
 
 def headline(preview: records.Preview) -> str:
@@ -267,16 +267,16 @@ def broken(rails: tuple[records.Guardrail, ...]) -> list[str]:
 def findings(report: records.PolicyReport) -> list[records.PolicyFinding]:
     """What the policies say, those that say the same of one resource as one: "a, b, c"."""
     same: dict[tuple[str, ...], list[records.PolicyFinding]] = {}
-    for found in report.findings:
-        key = (found.level, found.component, found.resource, found.message, found.fix, found.waived)
-        same.setdefault(key, []).append(found)
+    for finding in report.findings:
+        key = (finding.level, finding.component, finding.resource, finding.message, finding.fix, finding.waived)
+        same.setdefault(key, []).append(finding)
     return [replace(group[0], policy=", ".join(each.policy for each in group)) for group in same.values()]
 
 
-def grouped(found: list[records.PolicyFinding]) -> list[records.PolicyFinding]:
+def grouped(listed: list[records.PolicyFinding]) -> list[records.PolicyFinding]:
     """Findings of one rule and cause on several resources as one, with the first names."""
     same: dict[tuple[object, ...], list[records.PolicyFinding]] = {}
-    for each in found:
+    for each in listed:
         key = (each.level, each.policy, each.message, each.fix, each.waived, each.stood)
         same.setdefault(key, []).append(each)
     groups = []

@@ -61,11 +61,11 @@ def alias_urns(
         return urn_of(spec.stack or stack, spec.project or project, spec.type or type_, spec.name or name, parent=of)
 
     parent_urn = parent.urn if parent is not None else ""
-    found = [*extra, *(spec.urn or old(spec, name, parent_urn) for spec in specs)]
+    urns = [*extra, *(spec.urn or old(spec, name, parent_urn) for spec in specs)]
     if parent is not None:
         for alias in parent.aliases:
             renamed = name_of(alias) + name[len(parent.name) :] if name.startswith(parent.name) else name
-            found.append(urn_of(stack, project, type_, renamed, parent=alias))
-            found += [old(spec, renamed, alias) for spec in specs if not (spec.urn or spec.no_parent or spec.parent)]
+            urns.append(urn_of(stack, project, type_, renamed, parent=alias))
+            urns += [old(spec, renamed, alias) for spec in specs if not (spec.urn or spec.no_parent or spec.parent)]
     urn = urn_of(stack, project, type_, name, parent=parent_urn)
-    return tuple(dict.fromkeys(alias for alias in found if alias != urn))
+    return tuple(dict.fromkeys(alias for alias in urns if alias != urn))

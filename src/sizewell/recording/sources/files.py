@@ -60,11 +60,11 @@ def read_preview(path: Path) -> PreviewFile:
     config: dict[str, str] = {}
     replaced: set[str] = set()
     summary: Mapping[str, Any] = {}
-    found, sames = False, 0
+    has_steps, sames = False, 0
     with _opened(path) as stream:
         for key in stream.members():
             if key == "steps" and stream.peek() == "[":
-                found = True
+                has_steps = True
                 for step in stream.items():
                     op, old, new = _step(step, path)
                     sames += op == "same"
@@ -81,10 +81,10 @@ def read_preview(path: Path) -> PreviewFile:
             elif key == "diagnostics":
                 _must_have_worked(stream.value(), path)
             elif key == "steps":  # null: nothing to do and nothing listed
-                found = stream.value() is None
+                has_steps = stream.value() is None
             else:
                 stream.value()
-    if not found:
+    if not has_steps:
         raise _foreign(path, "it has no `steps`")
     project, stack = after.names or before.names or ("", "")
     complete = isinstance(summary, Mapping) and sames >= int(summary.get("same", 0) or 0)
@@ -113,7 +113,7 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
     UsageError where the file is none, or ends too early.
     """
-    found = False
+    has_deployment = False
     with _opened(path) as stream:
         for key in stream.members():
             if key != "deployment" or stream.peek() != "{":
@@ -121,7 +121,7 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 if key == "version" and value not in _VERSIONS:
                     raise _newer(path, f"an export of version {value}")
                 continue
-            found = True
+            has_deployment = True
             for inner in stream.members():
                 if inner == "resources" and stream.peek() == "[":
                     for state in stream.items():
@@ -137,7 +137,7 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                     yield "manifest", stream.value()
                 else:
                     stream.value()
-    if not found:
+    if not has_deployment:
         raise _foreign(path, "it has no `deployment`")
 
 

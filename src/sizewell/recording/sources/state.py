@@ -98,8 +98,10 @@ def _entry(state: Mapping[str, Any]) -> StateResource:
         name=urn.split("::", 3)[3],
         id=str(state.get("id") or ""),
         custom=bool(state.get("custom", False)),
-        inputs={key: plain_json(one, f"inputs.{key}", secrets) for key, one in (state.get("inputs") or {}).items()},
-        outputs={key: plain_json(one, f"outputs.{key}", secrets) for key, one in (state.get("outputs") or {}).items()},
+        inputs={key: plain_json(value, f"inputs.{key}", secrets) for key, value in (state.get("inputs") or {}).items()},
+        outputs={
+            key: plain_json(value, f"outputs.{key}", secrets) for key, value in (state.get("outputs") or {}).items()
+        },
         parent=state.get("parent") or None,
         provider=state.get("provider") or None,
         dependencies=tuple(state.get("dependencies") or ()),

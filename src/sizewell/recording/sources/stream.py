@@ -82,13 +82,13 @@ class JsonStream:
                 return
 
     def _take(self, allowed: str) -> str:
-        found = self.peek()
-        if not found:
+        character = self.peek()
+        if not character:
             raise MalformedError("the text ends too early")
-        if found not in allowed:
-            raise MalformedError(f"expected one of {allowed!r}, found {found!r}")
+        if character not in allowed:
+            raise MalformedError(f"expected one of {allowed!r}, found {character!r}")
         self._at += 1
-        return found
+        return character
 
     def _more(self) -> bool:
         if self._ended:

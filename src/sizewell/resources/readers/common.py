@@ -76,8 +76,8 @@ def tags_of(resource: RecordedResource) -> Tags:
     if kind in _UNTAGGED:
         return None
     if kind in _LABELS_ELSEWHERE:
-        found = get(resource.inputs, *_LABELS_ELSEWHERE[kind])
-        return {} if found is None else found
+        labels = get(resource.inputs, *_LABELS_ELSEWHERE[kind])
+        return {} if labels is None else labels
     for key in TAG_KEYS.get(cloud_of(resource.type), ("tags",)):
         value = resource.inputs.get(key)
         if isinstance(value, Unknown):

@@ -136,21 +136,21 @@ def any_of(resources: tuple[RecordedResource, ...] | Unknown, judge: Any) -> Fla
     return either(*(judge(resource) for resource in resources)) if resources else False
 
 
-def exist(*found: tuple[RecordedResource, ...] | Unknown) -> Flag:
+def exist(*groups: tuple[RecordedResource, ...] | Unknown) -> Flag:
     """Whether anything of it is there."""
-    return either(*(UNKNOWN if isinstance(each, Unknown) else bool(each) for each in found))
+    return either(*(UNKNOWN if isinstance(each, Unknown) else bool(each) for each in groups))
 
 
 def stop_schedule(graph: Graph, instance: RecordedResource) -> Flag:
     """Whether a Compute Engine machine has an instance schedule that stops it."""
     if instance.inputs.get("resourcePolicies") is None:
         return False
-    found = graph.referenced(instance, "resourcePolicies", "gcp:compute/resourcePolicy:ResourcePolicy")
-    if isinstance(found, Unknown):
+    policies = graph.referenced(instance, "resourcePolicies", "gcp:compute/resourcePolicy:ResourcePolicy")
+    if isinstance(policies, Unknown):
         return UNKNOWN
-    if not found:  # a policy that stands outside of this plan
+    if not policies:  # a policy that stands outside of this plan
         return True
-    return either(*(_stops(policy.inputs.get("instanceSchedulePolicy")) for policy in found))
+    return either(*(_stops(policy.inputs.get("instanceSchedulePolicy")) for policy in policies))
 
 
 def _stops(policy: Any) -> Flag:
@@ -256,8 +256,8 @@ def stop_call(graph: Graph, machine: RecordedResource) -> Flag:
 
 def shutdown_task(graph: Graph, machine: RecordedResource) -> Flag:
     """Whether Azure's own auto-shutdown stops a virtual machine every day or every week."""
-    found = graph.referring(machine, "azure-native:devtestlab:GlobalSchedule", "targetResourceId")
-    return any_of(found, _shuts_down)
+    tasks = graph.referring(machine, "azure-native:devtestlab:GlobalSchedule", "targetResourceId")
+    return any_of(tasks, _shuts_down)
 
 
 def _shuts_down(schedule: RecordedResource) -> Flag:

@@ -65,7 +65,7 @@ def _throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | No
     if "provisioned" not in kind.lower():
         return None
     details = {**(_capacity_block(graph, resource) or {}), "refundable": True}  # deleted, it bills no more
-    owners = [items(one.inputs.get("deployments")) for one in graph.ancestors(resource)]
+    owners = [items(owner.inputs.get("deployments")) for owner in graph.ancestors(resource)]
     name = resource.inputs.get("deploymentName")
     for entry in (entry for listed in owners if isinstance(listed, tuple) for entry in listed):
         if name is not UNKNOWN and get(entry, "name") == name:
@@ -90,8 +90,8 @@ def _volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
 def _gcp_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     attached = either(
         *(
-            UNKNOWN if isinstance(found, Unknown) else bool(found)
-            for found in (
+            UNKNOWN if isinstance(users, Unknown) else bool(users)
+            for users in (
                 graph.referring(resource, "gcp:compute/attachedDisk:AttachedDisk", "disk"),
                 graph.referring(resource, "gcp:compute/instance:Instance", "attachedDisks"),
                 graph.referring(resource, "gcp:compute/instance:Instance", "bootDisk"),
@@ -108,12 +108,12 @@ def _gcp_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
 
 
 def _azure_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
-    found = graph.referring(resource, "azure-native:compute:VirtualMachine", "storageProfile")
+    machines = graph.referring(resource, "azure-native:compute:VirtualMachine", "storageProfile")
     key = get(resource.inputs, "encryption", "diskEncryptionSetId")
     return {
         "encrypted": True,
         "own_key": key is not None,
-        "attached": UNKNOWN if isinstance(found, Unknown) else bool(found),
+        "attached": UNKNOWN if isinstance(machines, Unknown) else bool(machines),
     }
 
 

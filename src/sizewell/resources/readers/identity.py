@@ -49,31 +49,31 @@ _ASSIGNMENT: Final = "azure-native:authorization:RoleAssignment"
 
 
 def grants(graph: Graph) -> tuple[Grant, ...]:
-    found: list[Grant] = []
+    granted: list[Grant] = []
     for resource in graph.plan.resources:
         kind = canonical(resource.type)
         if kind in _POLICIES:
-            found.extend(_document(graph, resource, resource.inputs.get(_POLICIES[kind])))
+            granted.extend(_document(graph, resource, resource.inputs.get(_POLICIES[kind])))
         elif kind == _ROLE:
-            found.extend(_document(graph, resource, resource.inputs.get("assumeRolePolicy"), trust=True))
-            found.extend(_managed(graph, resource))
-            found.extend(_within(graph, resource))
+            granted.extend(_document(graph, resource, resource.inputs.get("assumeRolePolicy"), trust=True))
+            granted.extend(_managed(graph, resource))
+            granted.extend(_within(graph, resource))
         elif kind == "aws:kms/keyPolicy:KeyPolicy" or (kind == _KEY and resource.inputs.get("policy") is not None):
-            found.extend(_document(graph, resource, resource.inputs.get("policy"), key_policy=True))
+            granted.extend(_document(graph, resource, resource.inputs.get("policy"), key_policy=True))
         elif kind in _ATTACHMENTS:
             role = _last(text(resource.inputs.get("policyArn")))
             if isinstance(role, Unknown) and resource.property_dependencies.get("policyArn"):
                 role = MADE_HERE
-            found.append(Grant(**base(graph, resource), role=role))
+            granted.append(Grant(**base(graph, resource), role=role))
         elif kind.startswith("gcp:") and kind.endswith(_GCP_MEMBER):
-            found.extend(_gcp(graph, resource))
+            granted.extend(_gcp(graph, resource))
         elif kind == "gcp:bigquery/dataset:Dataset":
-            found.extend(_readers_of(graph, resource))
+            granted.extend(_readers_of(graph, resource))
         elif kind == _ASSIGNMENT:
-            found.append(_azure(graph, resource))
+            granted.append(_azure(graph, resource))
         elif kind in _DEFINITIONS:
-            found.extend(_definition(graph, resource, _DEFINITIONS[kind]))
-    return tuple(found)
+            granted.extend(_definition(graph, resource, _DEFINITIONS[kind]))
+    return tuple(granted)
 
 
 def _last(value: Any) -> Any:
@@ -194,8 +194,8 @@ def _definition(graph: Graph, resource: RecordedResource, keys: tuple[str, ...])
         return [Grant(**base(graph, resource), actions=UNKNOWN, targets=())]
     lists = [get(entry, key) for entry in listed for key in keys] if keys else [listed]
     return [
-        Grant(**base(graph, resource), actions=UNKNOWN if contains_unknown(one) else _texts(one), targets=())
-        for one in lists
+        Grant(**base(graph, resource), actions=UNKNOWN if contains_unknown(actions) else _texts(actions), targets=())
+        for actions in lists
     ]
 
 

@@ -19,27 +19,27 @@ _INLINE: Final = {
 
 
 def openings(graph: Graph) -> tuple[Opening, ...]:
-    found: list[Opening] = []
+    opened: list[Opening] = []
     for resource in graph.plan.resources:
         kind = canonical(resource.type)
         if kind in _INLINE:
             for prop in ("ingress", "egress"):
-                found.extend(_inline(graph, resource, prop))
+                opened.extend(_inline(graph, resource, prop))
         elif kind == "aws:ec2/securityGroupRule:SecurityGroupRule":
-            found.append(_aws(graph, resource, resource.inputs, text(resource.inputs.get("type"), "ingress")))
+            opened.append(_aws(graph, resource, resource.inputs, text(resource.inputs.get("type"), "ingress")))
         elif kind in _SEPARATE:
-            found.append(_separate(graph, resource, _SEPARATE[kind]))
+            opened.append(_separate(graph, resource, _SEPARATE[kind]))
         elif kind == "gcp:compute/firewall:Firewall":
-            found.append(_gcp(graph, resource))
+            opened.append(_gcp(graph, resource))
         elif kind == "azure-native:network:NetworkSecurityGroup":
             rules = items(resource.inputs.get("securityRules"))
             if isinstance(rules, Unknown):
-                found.append(Opening(**base(graph, resource), world=UNKNOWN))
+                opened.append(Opening(**base(graph, resource), world=UNKNOWN))
             else:
-                found.extend(opening for rule in rules for opening in _azure(graph, resource, rule))
+                opened.extend(opening for rule in rules for opening in _azure(graph, resource, rule))
         elif kind == "azure-native:network:SecurityRule":
-            found.extend(_azure(graph, resource, resource.inputs))
-    return tuple(found)
+            opened.extend(_azure(graph, resource, resource.inputs))
+    return tuple(opened)
 
 
 _SEPARATE: Final = {

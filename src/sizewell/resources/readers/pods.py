@@ -48,11 +48,11 @@ def pods(graph: Graph) -> tuple[Pods, ...]:
 
 def jobs(graph: Graph) -> tuple[Job, ...]:
     """Kubernetes jobs and sets of jobs whose pods ask for accelerators."""
-    found = []
+    accelerated_jobs = []
     for resource in _resources(graph):
         for limit, template in _jobs(resource):
             wanted = [_accelerators(spec) for _, spec in _specifications(template, "")]
-            found.append(
+            accelerated_jobs.append(
                 Job(
                     **base(graph, resource),
                     accelerated=UNKNOWN if UNKNOWN in wanted or not wanted else any(wanted),
@@ -62,7 +62,7 @@ def jobs(graph: Graph) -> tuple[Job, ...]:
                     own_key=INAPPLICABLE,
                 )
             )
-    return tuple(found)
+    return tuple(accelerated_jobs)
 
 
 def _resources(graph: Graph) -> Iterator[RecordedResource]:
@@ -89,9 +89,13 @@ def _jobs(resource: RecordedResource) -> Iterator[tuple[Count, Any]]:
 
 def _all(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
     """The pod specifications of a resource; one that is not known where a workload's kind says that there is one."""
-    found = list(_specifications(dict(resource.inputs), ""))
-    yield from found
-    if not found and resource.type.rsplit(":", 1)[-1] in _WORKLOADS and contains_unknown(resource.inputs.get("spec")):
+    specifications = list(_specifications(dict(resource.inputs), ""))
+    yield from specifications
+    if (
+        not specifications
+        and resource.type.rsplit(":", 1)[-1] in _WORKLOADS
+        and contains_unknown(resource.inputs.get("spec"))
+    ):
         yield "spec", UNKNOWN
 
 
@@ -170,8 +174,8 @@ def _server(graph: Graph, resource: RecordedResource, path: str, spec: Any) -> d
 
 
 def _some(listed: Any) -> Flag:
-    found = items(listed)
-    return UNKNOWN if isinstance(found, Unknown) else bool(found)
+    entries = items(listed)
+    return UNKNOWN if isinstance(entries, Unknown) else bool(entries)
 
 
 def _chooses(service: Any, labels: Any) -> Flag:
@@ -198,7 +202,10 @@ def _powerful(context: Any) -> Flag:
     dangerous: Flag = (
         UNKNOWN
         if isinstance(added, Unknown) or UNKNOWN in added
-        else bool({"ALL", "SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE"} & {str(one).removeprefix("CAP_") for one in added})
+        else bool(
+            {"ALL", "SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE"}
+            & {str(capability).removeprefix("CAP_") for capability in added}
+        )
     )
     return either(
         flag(get(context, "privileged")), flag(get(context, "allowPrivilegeEscalation"), default=False), dangerous

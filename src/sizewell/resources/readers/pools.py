@@ -20,16 +20,16 @@ _IN_STACK: Final = ("kubernetes:helm.sh", "aws:eks/addon:Addon", "kubernetes:app
 
 def pools(graph: Graph, catalog: Any, *, checkpoints_in_stack: Flag) -> tuple[Pool, ...]:
     agents = _agents_in_stack(graph)
-    found: list[Pool] = []
+    read_pools: list[Pool] = []
     for resource in graph.plan.resources:
         reader = READERS.get(canonical(resource.type))
         if reader is None:
             continue
-        found.extend(
+        read_pools.extend(
             _pool(graph, catalog, resource, details, checkpoints=checkpoints_in_stack, agents=agents)
             for details in reader(graph, resource)
         )
-    return tuple(found)
+    return tuple(read_pools)
 
 
 def _agents_in_stack(graph: Graph) -> bool:

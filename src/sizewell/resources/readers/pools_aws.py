@@ -101,14 +101,14 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     )
     subnets = items(resource.inputs.get("vpcZoneIdentifiers"))
     zones = items(resource.inputs.get("availabilityZones"))
-    found = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
+    machine = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
     group = text(resource.inputs.get("placementGroup"))
     return [
         {
-            **found,
+            **machine,
             "attached_accelerator": _required(resource, nodes.template_inputs),
-            "reserved": _reserved(graph, nodes.template, found["reserved"]),
-            "placement": either(found["placement"], UNKNOWN if isinstance(group, Unknown) else group != ""),
+            "reserved": _reserved(graph, nodes.template, machine["reserved"]),
+            "placement": either(machine["placement"], UNKNOWN if isinstance(group, Unknown) else group != ""),
             "kinds": nodes.types,
             "market": nodes.market,
             "nodes_min": count(resource.inputs.get("minSize")),
@@ -131,8 +131,8 @@ _PROVIDER: Final = "aws:ecs/capacityProvider:CapacityProvider"
 
 def _follows_tasks(graph: Graph, group: RecordedResource) -> Flag:
     """Whether a capacity provider of ECS keeps the group as large as its tasks need."""
-    found = graph.referring(group, _PROVIDER, "autoScalingGroupProvider")
-    return guards.any_of(found, _managed)
+    providers = graph.referring(group, _PROVIDER, "autoScalingGroupProvider")
+    return guards.any_of(providers, _managed)
 
 
 def _managed(provider: RecordedResource) -> Flag:
@@ -144,8 +144,8 @@ def _reserved(graph: Graph, template: Any, stated: Text) -> Text:
     """The reservation; one of this plan by its name, because its id is known only once it stands."""
     if stated is not UNKNOWN or not isinstance(template, RecordedResource):
         return stated
-    found = graph.referenced(template, "capacityReservationSpecification", *_RESERVATIONS)
-    return found[0].name if isinstance(found, tuple) and found else stated
+    reservations = graph.referenced(template, "capacityReservationSpecification", *_RESERVATIONS)
+    return reservations[0].name if isinstance(reservations, tuple) and reservations else stated
 
 
 _RESERVATIONS: Final = (
@@ -185,18 +185,18 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     inherited: Any = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
     merged: Any = own if inherited == {} else ({**inherited, **own} if inherited is not UNKNOWN else own)
     kind = text(get(merged, "instanceType"))
-    found = _machine(merged, _stated_in(graph, template))
+    machine = _machine(merged, _stated_in(graph, template))
     root = get(own, "rootBlockDevice")
     extra = items(get(own, "ebsBlockDevices"))
     devices: Any = UNKNOWN
     if isinstance(extra, tuple) and root is not UNKNOWN and UNKNOWN not in extra:
         devices = tuple(device for device in (root, *extra) if device is not None)
     if inherited == {} or devices:
-        found.update(_encryption(devices, lambda key: graph.stated(resource, "rootBlockDevice", key)))
+        machine.update(_encryption(devices, lambda key: graph.stated(resource, "rootBlockDevice", key)))
     market = "spot" if resource.type.endswith("SpotInstanceRequest") else aws_nodes.template_market(merged)
     return [
         {
-            **found,
+            **machine,
             "kinds": UNKNOWN if isinstance(kind, Unknown) else ((kind,) if kind else ()),
             "market": market,
             "nodes_min": 1,
@@ -233,16 +233,16 @@ def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
 def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     nodes = aws_nodes.node_group_nodes(graph, resource)
     scaling = resource.inputs.get("scalingConfig")
-    found = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
+    machine = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
     if nodes.template is None and not resource.inputs.get("launchTemplate"):
-        found.update({"disks_encrypted": True, "own_key": False})  # the service's own template encrypts
+        machine.update({"disks_encrypted": True, "own_key": False})  # the service's own template encrypts
     least, most = count(get(scaling, "minSize")), count(get(scaling, "maxSize"))
     subnets = items(resource.inputs.get("subnetIds"))
     return [
         {
-            **found,
+            **machine,
             "kubernetes": True,
-            "reserved": _reserved(graph, nodes.template, found["reserved"]),
+            "reserved": _reserved(graph, nodes.template, machine["reserved"]),
             "kinds": nodes.types,
             "market": nodes.market,
             "nodes_min": least,

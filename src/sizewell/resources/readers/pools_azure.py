@@ -74,8 +74,8 @@ def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
     profile = resource.inputs.get("virtualMachineProfile")
     size = azure_nodes.scale_set_size(graph, resource)
     settings = [graph.referring(resource, kind, "targetResourceUri") for kind in azure_nodes.AUTOSCALE]
-    scales = either(*(guards.any_of(found, guards.azure_scales_in) for found in settings))
-    scheduled = either(*(_has_schedule(found) for found in settings))
+    scales = either(*(guards.any_of(of_kind, guards.azure_scales_in) for of_kind in settings))
+    scheduled = either(*(_has_schedule(of_kind) for of_kind in settings))
     alone = graph.referring(resource, "azure-native:compute:VirtualMachineScaleSetExtension", "vmScaleSetName")
     apart: Flag = (
         UNKNOWN
@@ -107,16 +107,16 @@ def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
 def _reserved(graph: Graph, resource: RecordedResource, prop: str, stated: Any) -> Text:
     """The reservation group; one of this plan by its name, because its id is known only once it stands."""
     if stated is UNKNOWN:
-        found = graph.referenced(resource, prop, "azure-native:compute:CapacityReservationGroup")
-        return found[0].name if isinstance(found, tuple) and found else UNKNOWN
+        groups = graph.referenced(resource, prop, "azure-native:compute:CapacityReservationGroup")
+        return groups[0].name if isinstance(groups, tuple) and groups else UNKNOWN
     return text(stated)
 
 
-def _has_schedule(found: Any) -> Flag:
-    if isinstance(found, Unknown):
+def _has_schedule(settings: Any) -> Flag:
+    if isinstance(settings, Unknown):
         return UNKNOWN
     flags: list[Flag] = []
-    for setting in found:
+    for setting in settings:
         profiles = items(setting.inputs.get("profiles"))
         if isinstance(profiles, Unknown):
             return UNKNOWN

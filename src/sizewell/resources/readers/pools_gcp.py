@@ -110,11 +110,11 @@ def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     pools = inline or (
         {"nodeConfig": resource.inputs.get("nodeConfig"), "initialNodeCount": get(resource.inputs, "initialNodeCount")},
     )
-    found = []
+    details = []
     for pool in pools:
         initial: Count = get(pool, "nodeCount", default=get(pool, "initialNodeCount", default=1))
         scaling = get(pool, "autoscaling")
-        found.append(
+        details.append(
             {
                 **_node_config(graph, resource, get(pool, "nodeConfig")),
                 "nodes_min": get(scaling, "minNodeCount", default=initial) if scaling is not None else initial,
@@ -124,7 +124,7 @@ def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
                 "public_address": public,
             }
         )
-    return found
+    return details
 
 
 def _instance_details(graph: Graph, owner: RecordedResource, inputs: Any) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     inputs: Any = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
     size = gcp_nodes.group_size(graph, resource)
     scalers = [graph.referring(resource, kind, "target") for kind in gcp_nodes.AUTOSCALERS]
-    scales = either(*(guards.any_of(found, _scales_in) for found in scalers))
+    scales = either(*(guards.any_of(autoscalers, _scales_in) for autoscalers in scalers))
     details = _instance_details(graph, template if isinstance(template, RecordedResource) else resource, inputs)
     return [
         {

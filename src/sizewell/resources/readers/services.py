@@ -20,13 +20,13 @@ Reader = Callable[[Graph, RecordedResource], "dict[str, Any] | None"]
 
 
 def read(graph: Graph, readers: dict[str, Reader], kind: type[F]) -> tuple[F, ...]:
-    found: list[F] = []
+    facts: list[F] = []
     for token, reader in readers.items():
         for resource in graph.of(token):
             details = reader(graph, resource)
             if details is not None:
-                found.append(kind(**base(graph, resource), **details))
-    return tuple(found)
+                facts.append(kind(**base(graph, resource), **details))
+    return tuple(facts)
 
 
 def endpoints(graph: Graph) -> tuple[Endpoint, ...]:
@@ -442,7 +442,7 @@ def _pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
 
 def _workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """A workflow of ours that starts training jobs; what others do is in no field."""
-    sizes = any(one.type == "sizewell-gcp:index:AcceleratorPool" for one in graph.ancestors(resource))
+    sizes = any(owner.type == "sizewell-gcp:index:AcceleratorPool" for owner in graph.ancestors(resource))
     return _told(graph, resource) if get(graph.registration(resource), "kind") == "pool" and not sizes else None
 
 

@@ -21,7 +21,7 @@ _CHECKPOINT_WORDS: Final = ("checkpoint", "ckpt")
 
 def stores(graph: Graph) -> tuple[Store, ...]:
     readers: dict[str, Callable[[Graph, RecordedResource], dict[str, Any]]] = {S3: _s3, GCS: _gcs, ACCOUNT: _account}
-    found = []
+    read_stores = []
     for resource in graph.plan.resources:
         reader = readers.get(canonical(resource.type))
         if reader is None:
@@ -35,8 +35,8 @@ def stores(graph: Graph) -> tuple[Store, ...]:
             "gigabytes_expected": get(common["registration"], "bytesExpected"),
             **reader(graph, resource),
         }
-        found.append(Store(**values))
-    return tuple(found)
+        read_stores.append(Store(**values))
+    return tuple(read_stores)
 
 
 def _holds_checkpoints(resource: RecordedResource, common: Any) -> Flag:
@@ -53,27 +53,27 @@ def _holds_checkpoints(resource: RecordedResource, common: Any) -> Flag:
 
 def _is_log_target(graph: Graph, resource: RecordedResource) -> bool:
     for kind, prop in (("aws:s3/bucketLogging:BucketLogging", "targetBucket"), (GCS, "logging")):
-        found = graph.referring(resource, kind, prop)
-        if isinstance(found, tuple) and found:
+        sources = graph.referring(resource, kind, prop)
+        if isinstance(sources, tuple) and sources:
             return True
     return False
 
 
 def _side_resource(graph: Graph, bucket: RecordedResource, kind: str) -> RecordedResource | None:
-    found = graph.referring(bucket, f"aws:s3/{kind[0].lower()}{kind[1:]}:{kind}", "bucket")
-    return found[0] if isinstance(found, tuple) and found else None
+    sides = graph.referring(bucket, f"aws:s3/{kind[0].lower()}{kind[1:]}:{kind}", "bucket")
+    return sides[0] if isinstance(sides, tuple) and sides else None
 
 
 def _side(graph: Graph, bucket: RecordedResource, kind: str, inline: str) -> Any:
     """The inputs of a side resource that configures a bucket, or the bucket's own inline block; None, or UNKNOWN."""
     token = f"aws:s3/{kind[0].lower()}{kind[1:]}:{kind}"
-    found = graph.referring(bucket, token, "bucket")
-    if isinstance(found, tuple) and found:
-        return found[0].inputs
+    sides = graph.referring(bucket, token, "bucket")
+    if isinstance(sides, tuple) and sides:
+        return sides[0].inputs
     own = bucket.inputs.get(inline) if inline else None
     if own is not None:
         return own
-    return UNKNOWN if isinstance(found, Unknown) else None
+    return UNKNOWN if isinstance(sides, Unknown) else None
 
 
 def _s3(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def _hyperpod(resource: RecordedResource, context: Context) -> Outcome:
     state = _desired(resource)
     if state is UNKNOWN:
         stated = [parent.inputs.get("groups") for parent in context.graph.ancestors(resource)]
-        groups = items(next((one for one in stated if one), UNKNOWN))
+        groups = items(next((parent_groups for parent_groups in stated if parent_groups), UNKNOWN))
     else:
         groups = items(_camel(get(state, "InstanceGroups")))
     if isinstance(groups, Unknown):

@@ -92,10 +92,10 @@ def _when(condition: Callable[[Any], Any], yes: Pricer, no: Pricer) -> Pricer:
     """One of two, by an input; unpriced where that is not known yet."""
 
     def price(resource: RecordedResource, context: Context) -> Outcome:
-        found = condition(resource.inputs)
-        if isinstance(found, Unknown):
+        met = condition(resource.inputs)
+        if isinstance(met, Unknown):
             return (context.unpriced(resource, "what it bills by", "known only after the cloud has answered"),)
-        return (yes if found else no)(resource, context)
+        return (yes if met else no)(resource, context)
 
     return price
 

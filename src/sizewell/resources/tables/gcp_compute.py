@@ -118,8 +118,8 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
 
 def _from_template(resource: RecordedResource, context: Context) -> Outcome:
     """A machine as its template says, except for what it states itself."""
-    found = context.graph.referenced(resource, "sourceInstanceTemplate", *gcp_nodes.TEMPLATES)
-    base: Any = found[0].inputs if isinstance(found, tuple) and found else None
+    templates = context.graph.referenced(resource, "sourceInstanceTemplate", *gcp_nodes.TEMPLATES)
+    base: Any = templates[0].inputs if isinstance(templates, tuple) and templates else None
     own = resource.inputs
     machine = gcp_nodes.instance_machine({**base, **own} if base is not None else own)
     if base is None and machine.kind == "":
@@ -151,10 +151,10 @@ def _tpu(resource: RecordedResource, context: Context) -> Outcome:
     )
     if isinstance(kind, Unknown) or isinstance(topology, Unknown):
         return (context.unpriced(resource, "TPU VM", "the type is known only after the cloud has answered"),)
-    found = gcp_nodes.tpu_slice(context.catalog, kind, topology)
-    if found is None:
+    tpu = gcp_nodes.tpu_slice(context.catalog, kind, topology)
+    if tpu is None:
         return (context.unpriced(resource, f"TPU VM {kind}", "no such slice in the catalog"),)
-    machine, vms = found
+    machine, vms = tpu
     market: Text = UNKNOWN if spot is UNKNOWN else ("spot" if spot is True else "on-demand")
     return (pools.machines(resource, context, instance_type=machine, market=market, size=fixed(vms)),)
 

@@ -133,8 +133,8 @@ def _run_hours(resource: RecordedResource, context: Context, template: Any) -> I
     scaling = get(template, "scaling", default=get(resource.inputs, "scaling"))
     least = count(get(scaling, "minInstanceCount", default=0))
     most = count(get(scaling, "maxInstanceCount"))
-    found = Size(least=least, wanted=least, most=most).hours() if isinstance(most, int) else None
-    return None if found is None else found[0]
+    hours = Size(least=least, wanted=least, most=most).hours() if isinstance(most, int) else None
+    return None if hours is None else hours[0]
 
 
 def _workbench(resource: RecordedResource, context: Context) -> Outcome:
@@ -170,7 +170,7 @@ def _workflow(resource: RecordedResource, context: Context) -> Outcome:
     The one of a pool in a cluster starts nothing: it sizes machines that the plan has.
     """
     stated = context.graph.registration(resource)
-    owners = {one.type for one in context.graph.ancestors(resource)}
+    owners = {owner.type for owner in context.graph.ancestors(resource)}
     if stated is None or stated.get("kind") != "pool" or "sizewell-gcp:index:AcceleratorPool" in owners:
         return Free("the first 5,000 steps of a month are free")
     size = Size(least=0, wanted=0, most=count(stated.get("nodesMax")))

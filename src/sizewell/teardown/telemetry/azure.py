@@ -84,14 +84,14 @@ def _samples(azure: Azure, unit: Unit, names: set[str], at: datetime, seconds: f
             "$filter": f"{dimension} eq '*'",
         },
     )
-    found: dict[Device, list[tuple[float, float]]] = {}
+    points: dict[Device, list[tuple[float, float]]] = {}
     for metric in answer.get("value") or []:
         for each in metric.get("timeseries") or []:
             labels = {label["name"]["value"].lower(): label["value"] for label in each.get("metadatavalues") or []}
             machine = str(labels.get(dimension, ""))
             if machine in names:
-                found.setdefault((machine, 0), []).extend(_points(each))
-    return {device: series(samples) for device, samples in found.items()}
+                points.setdefault((machine, 0), []).extend(_points(each))
+    return {device: series(samples) for device, samples in points.items()}
 
 
 def _points(answer: dict[str, Any]) -> list[tuple[float, float]]:

@@ -130,25 +130,25 @@ def _samples(
         devices[identity] = (machine, 0 if device is None else number_of(device))
         stat = {"Metric": metric, "Period": PERIOD_S, "Stat": "Maximum"}
         queries.append({"Id": identity, "MetricStat": stat})
-    found: dict[Device, list[tuple[float, float]]] = {}
+    points: dict[Device, list[tuple[float, float]]] = {}
     for identity, samples in _data(aws, unit.region, queries, at, seconds + LATE_S).items():
-        found.setdefault(devices[identity], []).extend(samples)
-    return {device: series(samples) for device, samples in found.items()}
+        points.setdefault(devices[identity], []).extend(samples)
+    return {device: series(samples) for device, samples in points.items()}
 
 
 def _data(
     aws: Aws, region: str, queries: Sequence[dict[str, Any]], at: datetime, seconds: float
 ) -> dict[str, list[tuple[float, float]]]:
     """Samples by query. CloudError where some are missing: partial data that stay partial are no answer."""
-    found: dict[str, list[tuple[float, float]]] = {}
+    points: dict[str, list[tuple[float, float]]] = {}
     for first in range(0, len(queries), QUERIES):
         for page in _answers(aws, region, queries[first : first + QUERIES], at, seconds):
             for result in page.get("MetricDataResults", []):
                 if result.get("StatusCode") in ("InternalError", "Forbidden"):
                     raise CloudError("cloudwatch", "unanswered", f"{result['Label']}: {result['StatusCode']}")
                 times = [time.astimezone(UTC).timestamp() for time in result["Timestamps"]]
-                found.setdefault(result["Id"], []).extend(zip(times, result["Values"], strict=True))
-    return found
+                points.setdefault(result["Id"], []).extend(zip(times, result["Values"], strict=True))
+    return points
 
 
 def _answers(

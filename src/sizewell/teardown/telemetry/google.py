@@ -90,8 +90,8 @@ def _sizes(google: Google, project: str, managers: list[str], at: datetime) -> l
         f"AND resource.labels.instance_group_name=one_of({names})"
     )
     told: dict[float, list[float]] = {}
-    for found in _series(google, project, chosen, at, HISTORY_S, period_s=SIZES_PERIOD_S):
-        for at_s, value in _points(found):
+    for answer in _series(google, project, chosen, at, HISTORY_S, period_s=SIZES_PERIOD_S):
+        for at_s, value in _points(answer):
             told.setdefault(at_s - SIZES_PERIOD_S, []).append(value)
     return [(at_s, sum(values)) for at_s, values in told.items() if len(values) >= len(managers)]
 
@@ -107,7 +107,7 @@ def _samples(
         f'AND resource.labels.cluster_name="{cluster}" '
         f'AND metadata.user_labels."cloud.google.com/gke-nodepool"=one_of({names})'
     )
-    found: dict[Device, list[tuple[float, float]]] = {}
+    points: dict[Device, list[tuple[float, float]]] = {}
     seen: dict[str, list[str]] = {}
     for answer in _series(google, project, chosen, at, seconds + LATE_S):
         machine = str(answer.get("resource", {}).get("labels", {}).get(unit.measured["machine"], ""))
@@ -118,8 +118,8 @@ def _samples(
         if accelerator not in known:
             known.append(accelerator)
         number = number_of(accelerator) if accelerator.isdigit() else known.index(accelerator)  # ids may be UUIDs
-        found.setdefault((machine, number), []).extend(_points(answer))
-    return {device: series(samples) for device, samples in found.items()}
+        points.setdefault((machine, number), []).extend(_points(answer))
+    return {device: series(samples) for device, samples in points.items()}
 
 
 def _series(

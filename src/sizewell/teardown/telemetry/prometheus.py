@@ -32,7 +32,7 @@ def samples(
     api: Reader, metric: str, *, label: str, machines: set[str], at: datetime, seconds: float
 ) -> dict[Device, Series]:
     """Samples of a metric by machine and accelerator, as they were scraped."""
-    found: dict[Device, list[tuple[float, float]]] = {}
+    points: dict[Device, list[tuple[float, float]]] = {}
     for answer in _result(
         api.get("api/v1/query", query=f"{_name(metric)}[{math.ceil(seconds)}s]", time=f"{at.timestamp():.3f}")
     ):
@@ -41,10 +41,10 @@ def samples(
         if machine not in machines:
             continue
         device = number_of(str(labels.get("gpu", labels.get("gpu_id", labels.get("device", "")))))
-        found.setdefault((machine, device), []).extend(
+        points.setdefault((machine, device), []).extend(
             (float(at_s), float(value)) for at_s, value in answer.get("values") or []
         )
-    return {device: series(each) for device, each in found.items()}
+    return {device: series(each) for device, each in points.items()}
 
 
 def count(api: Reader, query: str, at: datetime) -> float:
