@@ -52,8 +52,8 @@ def contradictions(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
     ]
 
 
-def _fault(path: str, message: str, fix: str, found: object = None) -> Fault:
-    return Fault(path=path, found=found, message=message, fix=fix)
+def _fault(path: str, message: str, fix: str, value: object = None) -> Fault:
+    return Fault(path=path, found=value, message=message, fix=fix)
 
 
 def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
@@ -66,8 +66,8 @@ def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
     for section, instead in without.items():
         if any(path == section or path.startswith(f"{section}.") for path in given):
             kinds = [kind for kind, (_, other) in SECTIONS.items() if section not in other]
-            found = f"has no meaning for kind: {spec.kind}; it belongs to {', '.join(kinds)}"
-            faults.append(_fault(section, found, f"remove it, or change kind (this kind goes by '{instead}')"))
+            message = f"has no meaning for kind: {spec.kind}; it belongs to {', '.join(kinds)}"
+            faults.append(_fault(section, message, f"remove it, or change kind (this kind goes by '{instead}')"))
     limits = spec.resources
     if spec.kind == "notebook" and not (
         spec.model or limits.accelerators or limits.instance_types or limits.gpu_memory or limits.tpu
@@ -80,11 +80,11 @@ def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
             _fault("engine.name", f"{spec.engine.name} is software for {SOFTWARE[spec.engine.name].work}", other)
         )
     if spec.spot_policy == "spot" and spec.kind == "inference":
-        found = "spot contradicts kind: inference: an interruption takes requests of users with it"
-        faults.append(_fault("spot_policy", found, "use auto or on-demand; for offline work kind: batch-inference"))
+        message = "spot contradicts kind: inference: an interruption takes requests of users with it"
+        faults.append(_fault("spot_policy", message, "use auto or on-demand; for offline work kind: batch-inference"))
     if spec.budget and spec.budget.per_run_usd is not None and spec.kind in ("inference", "notebook"):
-        found = f"has no meaning for kind: {spec.kind}, which has no runs"
-        faults.append(_fault("budget.per_run", found, "use budget: {monthly: ...}"))
+        message = f"has no meaning for kind: {spec.kind}, which has no runs"
+        faults.append(_fault("budget.per_run", message, "use budget: {monthly: ...}"))
     return faults
 
 
@@ -96,14 +96,14 @@ def _model(spec: WorkloadSpec) -> list[Fault]:
     if dims is not None:
         faults += _dimensions(dims)
     if spec.training and spec.training.method == "full" and spec.model.weights in ("int4", "nf4", "int8", "fp4"):
-        found = f"{spec.model.weights} weights cannot be trained in full: quantized weights have no gradient"
-        faults.append(_fault("model.weights", found, "use method: qlora, or weights: bf16"))
+        message = f"{spec.model.weights} weights cannot be trained in full: quantized weights have no gradient"
+        faults.append(_fault("model.weights", message, "use method: qlora, or weights: bf16"))
     if spec.training and spec.training.method == "qlora" and spec.model.weights not in ("int4", "nf4", "int8", "fp4"):
-        found = f"qlora keeps the base weights quantized, the spec says {spec.model.weights}"
-        faults.append(_fault("model.weights", found, "use weights: nf4 (the default), or method: lora"))
+        message = f"qlora keeps the base weights quantized, the spec says {spec.model.weights}"
+        faults.append(_fault("model.weights", message, "use weights: nf4 (the default), or method: lora"))
     if spec.kind in ("inference", "batch-inference") and spec.model.weights == "nf4":
-        found = "nf4 is a format of QLoRA training; serving engines use int4"
-        faults.append(_fault("model.weights", found, "use weights: int4"))
+        message = "nf4 is a format of QLoRA training; serving engines use int4"
+        faults.append(_fault("model.weights", message, "use weights: int4"))
     return faults
 
 
@@ -114,14 +114,14 @@ def _dimensions(dims: Dimensions) -> list[Fault]:
         has = ", ".join(key for key, value in dims if value is not None and key != "family")
         faults.append(_fault("model", f"cannot be sized from {has} alone", "add params, or layers and hidden"))
     if dims.heads and dims.hidden and dims.head_dim is None and dims.hidden % dims.heads:
-        found = f"{dims.heads} heads do not divide hidden {dims.hidden}"
-        faults.append(_fault("model.heads", found, "correct one of them, or state head_dim"))
+        message = f"{dims.heads} heads do not divide hidden {dims.hidden}"
+        faults.append(_fault("model.heads", message, "correct one of them, or state head_dim"))
     if dims.heads and dims.kv_heads and dims.heads % dims.kv_heads:
-        found = f"{dims.kv_heads} KV heads do not divide {dims.heads} heads"
-        faults.append(_fault("model.kv_heads", found, f"use a divisor of {dims.heads}"))
+        message = f"{dims.kv_heads} KV heads do not divide {dims.heads} heads"
+        faults.append(_fault("model.kv_heads", message, f"use a divisor of {dims.heads}"))
     if dims.experts_per_token and dims.experts_per_token > (dims.experts or 0):
-        found = f"{dims.experts_per_token} experts per token of {dims.experts or 'no'} experts"
-        faults.append(_fault("model.experts_per_token", found, "correct experts"))
+        message = f"{dims.experts_per_token} experts per token of {dims.experts or 'no'} experts"
+        faults.append(_fault("model.experts_per_token", message, "correct experts"))
     if dims.active_params and dims.params and dims.active_params > dims.params:
         faults.append(
             _fault(
@@ -131,9 +131,9 @@ def _dimensions(dims: Dimensions) -> list[Fault]:
             )
         )
     if dims.family in ("vision", "diffusion") and dims.forward_flop_per_sample is None:
-        found = f"is missing; a {dims.family} model is sized by the FLOPs of one forward pass"
+        message = f"is missing; a {dims.family} model is sized by the FLOPs of one forward pass"
         faults.append(
-            _fault("model.forward_flop_per_sample", found, "add forward_flop_per_sample: 8.2B (FLOPs = 2 x MACs)")
+            _fault("model.forward_flop_per_sample", message, "add forward_flop_per_sample: 8.2B (FLOPs = 2 x MACs)")
         )
     return faults
 
@@ -145,11 +145,11 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
     faults = []
     lengths = [key for key in ("tokens", "samples", "steps") if getattr(run, key) is not None]
     if len(lengths) != 1:
-        found = "does not say how long the run is" if not lengths else f"states the length as {' and '.join(lengths)}"
-        faults.append(_fault("training", found, "state exactly one of tokens, samples (with epochs) and steps"))
+        message = "does not say how long the run is" if not lengths else f"states the length as {' and '.join(lengths)}"
+        faults.append(_fault("training", message, "state exactly one of tokens, samples (with epochs) and steps"))
     if run.epochs is not None and run.samples is None and lengths:
-        found = f"epochs repeat samples, but the length is in {lengths[0]}"
-        faults.append(_fault("training.epochs", found, "state samples, or remove epochs"))
+        message = f"epochs repeat samples, but the length is in {lengths[0]}"
+        faults.append(_fault("training.epochs", message, "state samples, or remove epochs"))
     if run.steps is not None and run.global_batch is None:
         faults.append(
             _fault("training.global_batch", "is missing; with steps it decides the length", "add global_batch: 4M")
@@ -162,20 +162,20 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
             _fault("training.sequence_length", "is missing; memory depends on it", "add sequence_length: 4096")
         )
     if run.global_batch is not None and run.sequence_length is not None and run.global_batch < run.sequence_length:
-        found = (
+        message = (
             f"{run.global_batch} tokens are less than a sequence of {run.sequence_length}; global_batch counts tokens"
         )
         fix = f"for {run.global_batch} sequences write {run.global_batch * run.sequence_length}"
-        faults.append(_fault("training.global_batch", found, fix, run.global_batch))
+        faults.append(_fault("training.global_batch", message, fix, run.global_batch))
     if run.tokens is not None and run.global_batch is not None and run.global_batch > run.tokens:
-        found = f"one step of {show_count(run.global_batch)} is more than the whole run of {show_count(run.tokens)}"
-        faults.append(_fault("training.global_batch", found, "correct one of them"))
+        message = f"one step of {show_count(run.global_batch)} is more than the whole run of {show_count(run.tokens)}"
+        faults.append(_fault("training.global_batch", message, "correct one of them"))
     if run.tokens is not None and run.sequence_length is not None and run.tokens < run.sequence_length:
-        found = f"{run.tokens} tokens are less than one sequence of {run.sequence_length}"
-        faults.append(_fault("training.tokens", found, "write the whole run, such as 55B"))
+        message = f"{run.tokens} tokens are less than one sequence of {run.sequence_length}"
+        faults.append(_fault("training.tokens", message, "write the whole run, such as 55B"))
     if run.method in ("lora", "qlora") and spec.kind == "training":
-        found = f"{run.method} adapts a trained model; kind: training starts from nothing"
-        faults.append(_fault("training.method", found, "use kind: fine-tuning, or method: full"))
+        message = f"{run.method} adapts a trained model; kind: training starts from nothing"
+        faults.append(_fault("training.method", message, "use kind: fine-tuning, or method: full"))
     if run.lora is not None and run.method == "full":
         faults.append(_fault("training.lora", "has no meaning for method: full", "use method: lora, or remove it"))
     return faults
@@ -188,41 +188,45 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
         return faults
     rates = [key for key in ("rps", "requests_per_hour", "concurrent_users") if getattr(load, key) is not None]
     if len(rates) != 1:
-        found = "does not say how much load there is" if not rates else f"states the load as {' and '.join(rates)}"
-        faults.append(_fault("traffic", found, "state exactly one of rps, requests_per_hour and concurrent_users"))
+        message = "does not say how much load there is" if not rates else f"states the load as {' and '.join(rates)}"
+        faults.append(_fault("traffic", message, "state exactly one of rps, requests_per_hour and concurrent_users"))
     if load.think_time_s and load.concurrent_users is None:
-        found = "belongs to concurrent_users; a rate already says how often requests come"
-        faults.append(_fault("traffic.think_time", found, "remove it, or state concurrent_users"))
+        message = "belongs to concurrent_users; a rate already says how often requests come"
+        faults.append(_fault("traffic.think_time", message, "remove it, or state concurrent_users"))
     if load.input_tokens == 0 and not load.output_tokens and load.images is None:
         faults.append(_fault("traffic.input_tokens", "a request without tokens and images is no work", "state them"))
     if load.input_tokens is None and load.output_tokens is not None and load.images is None:
         faults.append(_fault("traffic.input_tokens", "is missing; output_tokens stand alone", "add input_tokens: 1500"))
     slo = spec.slo
     if slo and slo.latency_s and slo.ttft_s and slo.ttft_s > slo.latency_s:
-        found = f"a first token after {show_duration(slo.ttft_s)}, a whole answer after {show_duration(slo.latency_s)}"
-        faults.append(_fault("slo.ttft", found, "make latency the larger one"))
+        message = (
+            f"a first token after {show_duration(slo.ttft_s)}, a whole answer after {show_duration(slo.latency_s)}"
+        )
+        faults.append(_fault("slo.ttft", message, "make latency the larger one"))
     return faults
 
 
 def _times(spec: WorkloadSpec) -> list[Fault]:
     faults = []
     if spec.ttl_s is not None and spec.ttl_s < 86_400:
-        found = f"{show_duration(spec.ttl_s)} is less than a day; stacks expire by date"
-        faults.append(_fault("ttl", found, "use 1d or more; for hours use schedule or idle"))
+        message = f"{show_duration(spec.ttl_s)} is less than a day; stacks expire by date"
+        faults.append(_fault("ttl", message, "use 1d or more; for hours use schedule or idle"))
     if spec.ttl_s is not None and spec.deadline_s is not None and spec.deadline_s > spec.ttl_s:
-        found = (
+        message = (
             f"the run may take {show_duration(spec.deadline_s)}, the stack expires after {show_duration(spec.ttl_s)}"
         )
-        faults.append(_fault("deadline", found, "lengthen ttl or shorten deadline"))
+        faults.append(_fault("deadline", message, "lengthen ttl or shorten deadline"))
     if spec.batch and spec.batch.every_s and spec.batch.window_s > spec.batch.every_s:
-        found = f"a window of {show_duration(spec.batch.window_s)} every {show_duration(spec.batch.every_s)} never ends"
-        faults.append(_fault("batch.window", found, "shorten window or lengthen every"))
+        message = (
+            f"a window of {show_duration(spec.batch.window_s)} every {show_duration(spec.batch.every_s)} never ends"
+        )
+        faults.append(_fault("batch.window", message, "shorten window or lengthen every"))
     if spec.batch and spec.deadline_s is not None:
         faults.append(_fault("deadline", "batch.window already says how long it may take", "remove one of them"))
     interval_s = spec.checkpoint.interval_s if spec.checkpoint else None
     if interval_s and spec.deadline_s and interval_s > spec.deadline_s:
-        found = f"{show_duration(interval_s)} is after the deadline of {show_duration(spec.deadline_s)}"
-        faults.append(_fault("checkpoint.interval", found, "use auto"))
+        message = f"{show_duration(interval_s)} is after the deadline of {show_duration(spec.deadline_s)}"
+        faults.append(_fault("checkpoint.interval", message, "use auto"))
     return faults
 
 
@@ -233,36 +237,40 @@ def _capacity(spec: WorkloadSpec) -> list[Fault]:
     faults = []
     ways = [key for key in ("block", "reservation", "flex_start", "savings_plan") if getattr(capacity, key) is not None]
     if len(ways) != 1:
-        found = f"states {' and '.join(ways)}" if ways else "says nothing"
-        faults.append(_fault("capacity", found, "state exactly one of block, reservation, flex_start and savings_plan"))
+        message = f"states {' and '.join(ways)}" if ways else "says nothing"
+        faults.append(
+            _fault("capacity", message, "state exactly one of block, reservation, flex_start and savings_plan")
+        )
     if spec.spot_policy == "spot":
         for way in ways:
-            found = (
+            message = (
                 f"contradicts spot_policy: spot: what is {'bought' if way != 'flex_start' else 'queued for'} is no spot"
             )
-            faults.append(_fault(f"capacity.{way}", found, "use spot_policy: auto, or remove capacity"))
+            faults.append(_fault(f"capacity.{way}", message, "use spot_policy: auto, or remove capacity"))
     clouds = {place.cloud for place in spec.infra}
     for way, cloud in (("block", "aws"), ("flex_start", "gcp")):
         if way in ways and clouds and cloud not in clouds:
-            found = f"only {cloud} sells it, infra has {', '.join(sorted(clouds))}"
-            faults.append(_fault(f"capacity.{way}", found, f"add {cloud} to infra, or remove it"))
+            message = f"only {cloud} sells it, infra has {', '.join(sorted(clouds))}"
+            faults.append(_fault(f"capacity.{way}", message, f"add {cloud} to infra, or remove it"))
     block = capacity.block
     if block is not None:
         if block.duration_s % 86_400:
-            found = f"{show_duration(block.duration_s)}: blocks are sold by whole days"
-            faults.append(_fault("capacity.block.duration", found, "use 24h, 48h, 72h, ... up to 182d"))
+            message = f"{show_duration(block.duration_s)}: blocks are sold by whole days"
+            faults.append(_fault("capacity.block.duration", message, "use 24h, 48h, 72h, ... up to 182d"))
         if block.duration_s > 182 * 86_400:
-            found = f"{show_duration(block.duration_s)}: blocks are sold for up to 182 days"
-            faults.append(_fault("capacity.block.duration", found, "use 182d or less"))
+            message = f"{show_duration(block.duration_s)}: blocks are sold for up to 182 days"
+            faults.append(_fault("capacity.block.duration", message, "use 182d or less"))
         if block.purchase == "confirmed" and block.max_price_usd is None and block.id is None:
-            found = "is missing; a confirmed purchase needs the most that it may cost"
-            faults.append(_fault("capacity.block.max_price", found, "add max_price: 9100 USD"))
+            message = "is missing; a confirmed purchase needs the most that it may cost"
+            faults.append(_fault("capacity.block.max_price", message, "add max_price: 9100 USD"))
         if block.id is not None and block.start is None:
-            found = "is missing; machines of a block that is bought come when it begins and are drained before its end"
-            faults.append(_fault("capacity.block.start", found, "add start: 2026-12-01T11:30Z, as the purchase says"))
+            message = (
+                "is missing; machines of a block that is bought come when it begins and are drained before its end"
+            )
+            faults.append(_fault("capacity.block.start", message, "add start: 2026-12-01T11:30Z, as the purchase says"))
         if spec.kind == "inference":
-            found = "ends, a service does not; kind: inference cannot live in it"
-            faults.append(_fault("capacity.block", found, "use savings_plan or reservation"))
+            message = "ends, a service does not; kind: inference cannot live in it"
+            faults.append(_fault("capacity.block", message, "use savings_plan or reservation"))
     return faults
 
 
@@ -271,25 +279,27 @@ def _places(spec: WorkloadSpec) -> list[Fault]:
     clouds = {place.cloud for place in spec.infra}
     wanted = CLOUD_OF_MANAGED.get(spec.managed)
     if wanted and clouds and wanted not in clouds:
-        found = f"{spec.managed} runs on {wanted}, infra has {', '.join(sorted(clouds))}"
-        faults.append(_fault("managed", found, f"add {wanted} to infra, or use managed: auto"))
+        message = f"{spec.managed} runs on {wanted}, infra has {', '.join(sorted(clouds))}"
+        faults.append(_fault("managed", message, f"add {wanted} to infra, or use managed: auto"))
     if spec.managed in KINDS and spec.kind not in KINDS[spec.managed]:
-        found = f"no component runs kind: {spec.kind} on {spec.managed}; it runs {', '.join(KINDS[spec.managed])}"
-        faults.append(_fault("managed", found, "use managed: auto"))
+        message = f"no component runs kind: {spec.kind} on {spec.managed}; it runs {', '.join(KINDS[spec.managed])}"
+        faults.append(_fault("managed", message, "use managed: auto"))
     if spec.managed == "hyperpod" and spec.scheduler in ("slurm", "none"):
-        found = f"{spec.scheduler} contradicts managed: hyperpod, whose machines an EKS cluster schedules"
-        faults.append(_fault("scheduler", found, "use scheduler: auto, kubernetes or ray, or managed: raw"))
+        message = f"{spec.scheduler} contradicts managed: hyperpod, whose machines an EKS cluster schedules"
+        faults.append(_fault("scheduler", message, "use scheduler: auto, kubernetes or ray, or managed: raw"))
     elif spec.managed in KINDS and spec.managed != "hyperpod" and spec.scheduler not in ("auto", "none"):
-        found = f"{spec.scheduler} contradicts managed: {spec.managed}, which starts the work itself"
-        faults.append(_fault("scheduler", found, "use scheduler: auto, or managed: raw"))
+        message = f"{spec.scheduler} contradicts managed: {spec.managed}, which starts the work itself"
+        faults.append(_fault("scheduler", message, "use scheduler: auto, or managed: raw"))
     if spec.scheduler == "slurm" and clouds == {"gcp"}:
-        found = "slurm runs on groups of machines (aws, azure); machines on gcp stand in a GKE cluster"
-        faults.append(_fault("scheduler", found, "use kubernetes or auto, or another cloud in infra"))
+        message = "slurm runs on groups of machines (aws, azure); machines on gcp stand in a GKE cluster"
+        faults.append(_fault("scheduler", message, "use kubernetes or auto, or another cloud in infra"))
     if spec.data and spec.data.residency and spec.infra:
         area = spec.data.residency
         if all(place.region and residency.of(place.cloud, place.region) != area for place in spec.infra):
-            found = f"{', '.join(map(str, spec.infra))}: none lies within data.residency: {area}"
-            faults.append(_fault("infra", found, f"add a region of {area}, or a whole cloud, or change the residency"))
+            message = f"{', '.join(map(str, spec.infra))}: none lies within data.residency: {area}"
+            faults.append(
+                _fault("infra", message, f"add a region of {area}, or a whole cloud, or change the residency")
+            )
     return faults
 
 
@@ -300,23 +310,25 @@ def _hardware(spec: WorkloadSpec) -> list[Fault]:
     if limits.tpu is not None:
         for key, has in (("accelerators", limits.accelerators), ("gpu", limits.gpu_memory)):
             if has:
-                found = f"contradicts resources.tpu: a node has either {limits.tpu.type} or what {key} names"
-                faults.append(_fault(f"resources.{key}", found, "keep one of them"))
+                message = f"contradicts resources.tpu: a node has either {limits.tpu.type} or what {key} names"
+                faults.append(_fault(f"resources.{key}", message, "keep one of them"))
         if clouds and "gcp" not in clouds:
-            found = f"only gcp has TPUs, infra has {', '.join(sorted(clouds))}"
-            faults.append(_fault("resources.tpu", found, "add gcp to infra, or remove tpu"))
+            message = f"only gcp has TPUs, infra has {', '.join(sorted(clouds))}"
+            faults.append(_fault("resources.tpu", message, "add gcp to infra, or remove tpu"))
         known = load()
-        of_type = [one for one in known.slices if one.generation == limits.tpu.type]
-        dimensions = max((one.topology.count("x") + 1 for one in of_type), default=2)
+        of_type = [tpu_slice for tpu_slice in known.slices if tpu_slice.generation == limits.tpu.type]
+        dimensions = max((tpu_slice.topology.count("x") + 1 for tpu_slice in of_type), default=2)
         topology: Any = limits.tpu.topology
         if topology and topology.count("x") + 1 != dimensions:
             example = "2x2x4" if dimensions == 3 else "4x4"
-            found = f"{topology} has {topology.count('x') + 1} sides; {limits.tpu.type} slices have {dimensions}"
-            faults.append(_fault("resources.tpu.topology", found, f"use for example {example}"))
-        runs = {framework for one in of_type for framework in known.accelerators[one.accelerator].frameworks}
+            message = f"{topology} has {topology.count('x') + 1} sides; {limits.tpu.type} slices have {dimensions}"
+            faults.append(_fault("resources.tpu.topology", message, f"use for example {example}"))
+        runs = {
+            framework for tpu_slice in of_type for framework in known.accelerators[tpu_slice.accelerator].frameworks
+        }
         if spec.framework == "tensorflow" and "tensorflow" not in runs:
-            found = f"TensorFlow does not run on {limits.tpu.type}"
-            faults.append(_fault("framework", found, "use jax, or another tpu type"))
+            message = f"TensorFlow does not run on {limits.tpu.type}"
+            faults.append(_fault("framework", message, "use jax, or another tpu type"))
     if spec.framework == "tensorflow" and "trainium" in _families(limits.accelerators, limits.instance_types):
         faults.append(_fault("framework", "TensorFlow does not run on Trainium", "use pytorch or jax"))
     return faults
@@ -325,6 +337,6 @@ def _hardware(spec: WorkloadSpec) -> list[Fault]:
 def _families(accelerators: Collection[str], instance_types: Collection[str]) -> set[str]:
     """The families of the accelerators that a spec names, by themselves or by machine types that carry them."""
     known = load()
-    found = {chip.family for name in accelerators for chip in known.accelerators_named(name)}
+    families = {chip.family for name in accelerators for chip in known.accelerators_named(name)}
     shapes = (shape for shape in known.shapes if shape.instance_type in instance_types and shape.accelerator)
-    return found | {known.accelerators[shape.accelerator].family for shape in shapes}
+    return families | {known.accelerators[shape.accelerator].family for shape in shapes}

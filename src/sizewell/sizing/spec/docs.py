@@ -178,13 +178,13 @@ def reference(schema: dict[str, Any]) -> str:
 
 
 def _walk(definition: dict[str, Any], schema: dict[str, Any], prefix: str) -> list[tuple[str, dict[str, Any]]]:
-    found = []
+    fields = []
     for key, value in definition.get("properties", {}).items():
         path = f"{prefix}.{key}" if prefix else key
-        found.append((path, value))
+        fields.append((path, value))
         for inner in _references(value):
-            found += _walk(schema["$defs"][inner], schema, path)
-    return found
+            fields += _walk(schema["$defs"][inner], schema, path)
+    return fields
 
 
 def _references(value: dict[str, Any]) -> list[str]:

@@ -53,29 +53,29 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
         given = _at(raw, loc[:-1])
         have = f"; it has only {', '.join(map(str, given))}" if isinstance(given, Mapping) and given else ""
         return Fault(path=path, message=f"is missing{have}", fix=_example(section, str(loc[-1])))
-    found = error["input"]
+    value = error["input"]
     if kind == "literal_error":
         allowed = [str(option) for option in _literals(_annotation(loc, root))]
-        near = difflib.get_close_matches(found.lower(), allowed, 1, 0.5) if isinstance(found, str) else []
+        near = difflib.get_close_matches(value.lower(), allowed, 1, 0.5) if isinstance(value, str) else []
         listed = " | ".join(allowed) or str(context.get("expected", "")).replace("'", "")
         fix = f"did you mean {near[0]}?" if near else ""
-        if path == "kind" and isinstance(found, str):
-            fix = NOT_OURS.get(found.lower().replace("_", "-").replace(" ", "-"), fix)
-        return Fault(path=path, found=found, allowed=listed, fix=fix)
+        if path == "kind" and isinstance(value, str):
+            fix = NOT_OURS.get(value.lower().replace("_", "-").replace(" ", "-"), fix)
+        return Fault(path=path, found=value, allowed=listed, fix=fix)
     if kind == "unit":
-        return Fault(path=path, found=found, allowed=context["allowed"], fix=_latency(path, found) or context["fix"])
+        return Fault(path=path, found=value, allowed=context["allowed"], fix=_latency(path, value) or context["fix"])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)
         keys = ", ".join(_keys(inner)) if inner else "keys"
-        return Fault(path=path, found=found, allowed=f"a mapping with {keys}", fix=_example(inner, ""))
+        return Fault(path=path, found=value, allowed=f"a mapping with {keys}", fix=_example(inner, ""))
     if kind in ("bool_parsing", "bool_type"):
-        return Fault(path=path, found=found, allowed="true or false")
+        return Fault(path=path, found=value, allowed="true or false")
     if kind == "less_than_equal":
-        return Fault(path=path, found=found, allowed=f"at most {context['le']:,}")
+        return Fault(path=path, found=value, allowed=f"at most {context['le']:,}")
     if kind == "string_type":
-        fix = f'put it in quotes: "{found}"' if isinstance(found, int | float) else ""
-        return Fault(path=path, found=found, allowed="text", fix=fix)
-    return Fault(path=path, found=found, message=f"{str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}")
+        fix = f'put it in quotes: "{value}"' if isinstance(value, int | float) else ""
+        return Fault(path=path, found=value, allowed="text", fix=fix)
+    return Fault(path=path, found=value, message=f"{str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}")
 
 
 _STEPS: Final = "steps belong to an orchestrator: write a spec for each and have it call `sizewell launch STACK STEP`"
@@ -94,10 +94,10 @@ NOT_OURS: Final = {
 _MILLISECONDS_FROM: Final = {"slo.ttft": 10, "slo.tpot": 1, "slo.latency": 100}
 
 
-def _latency(path: str, found: object) -> str:
+def _latency(path: str, stated: object) -> str:
     """The duration that a bare number most likely means where people count in milliseconds."""
-    number = str(found).strip()
-    if path not in _MILLISECONDS_FROM or isinstance(found, bool) or not re.fullmatch(r"\d+(?:\.\d+)?", number):
+    number = str(stated).strip()
+    if path not in _MILLISECONDS_FROM or isinstance(stated, bool) or not re.fullmatch(r"\d+(?:\.\d+)?", number):
         return ""
     value = float(number)
     if value >= _MILLISECONDS_FROM[path]:

@@ -148,9 +148,9 @@ def items(read_one: Callable[[object], Any], allowed: str, *, most: int = 64) ->
         values = [value] if isinstance(value, str | dict) else value
         if not isinstance(values, list | tuple) or not 0 < len(values) <= most:
             raise refuse(allowed)
-        found = tuple(read_one(item) for item in values)
-        if len(set(map(repr, found))) < len(found):
+        parsed = tuple(read_one(item) for item in values)
+        if len(set(map(repr, parsed))) < len(parsed):
             raise refuse(allowed, "remove what is listed twice")
-        return found
+        return parsed
 
     return BeforeValidator(read)

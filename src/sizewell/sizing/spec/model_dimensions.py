@@ -32,9 +32,9 @@ def from_dimensions(dims: Dimensions, name: str) -> Architecture:
     )
     if dims.family in ("decoder", "encoder"):
         architecture = _completed(architecture, dims)
-    found = faults(architecture)
-    if found:
-        raise SpecError(found, subject=name)
+    all_faults = faults(architecture)
+    if all_faults:
+        raise SpecError(all_faults, subject=name)
     return architecture
 
 

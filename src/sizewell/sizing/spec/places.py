@@ -23,8 +23,8 @@ def placed(faults: list[Fault], text: str) -> list[Fault]:
     begins that it is missing from; a fault of the file as a whole has no place.
     """
     marks = _marks(text)
-    found = [replace(fault, at=_at(fault, marks)) for fault in faults]
-    return sorted(found, key=lambda fault: fault.at or (1 << 30, 0))
+    located = [replace(fault, at=_at(fault, marks)) for fault in faults]
+    return sorted(located, key=lambda fault: fault.at or (1 << 30, 0))
 
 
 def _at(fault: Fault, marks: Mapping[str, tuple[Mark, Mark, bool]]) -> Mark | None:

@@ -126,21 +126,21 @@ def weights_of_config(config: Mapping[str, Any], name: str) -> str | None:
     if not isinstance(stated, Mapping):
         return None
     method = str(stated.get("quant_method") or stated.get("quant_algo") or "").lower()
-    found: str | None = None
+    weights: str | None = None
     if method in _METHODS:
-        found = _METHODS[method]
+        weights = _METHODS[method]
     elif method in _BY_BITS:
-        found = _BITS.get((_whole(stated.get("bits") or stated.get("w_bit") or 4), "int"))
+        weights = _BITS.get((_whole(stated.get("bits") or stated.get("w_bit") or 4), "int"))
     elif method == "bitsandbytes":
-        found = "int4" if stated.get("load_in_4bit") or stated.get("_load_in_4bit") else "int8"
+        weights = "int4" if stated.get("load_in_4bit") or stated.get("_load_in_4bit") else "int8"
     elif method == "compressed-tensors":
-        found = _of_groups(stated)
+        weights = _of_groups(stated)
     elif method.startswith("modelopt") or stated.get("quant_algo"):
         algorithm = str(stated.get("quant_algo") or "").lower()
-        found = (
+        weights = (
             "fp4" if "fp4" in algorithm else "fp8" if "fp8" in algorithm else "int4" if "int4" in algorithm else None
         )
-    if found is None:
+    if weights is None:
         bits = stated.get("bits")
         raise SpecError(
             [
@@ -152,7 +152,7 @@ def weights_of_config(config: Mapping[str, Any], name: str) -> str | None:
             ],
             subject=name,
         )
-    return found
+    return weights
 
 
 def _of_groups(stated: Mapping[str, Any]) -> str | None:

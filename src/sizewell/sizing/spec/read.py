@@ -50,10 +50,10 @@ def parse_spec(
         raise SpecError([Fault(path="schema", message=wrong, fix=fix)], subject=origin)
     given = frozenset(_leaf_paths(raw))
     faults = [] if folder is None else _read_config(raw, folder)
-    spec, found = _validate(raw)
-    faults += found
-    if spec is None and found:
-        reduced = _without_paths(raw, [fault.path for fault in found])
+    spec, invalid = _validate(raw)
+    faults += invalid
+    if spec is None and invalid:
+        reduced = _without_paths(raw, [fault.path for fault in invalid])
         spec, _ = _validate(reduced)
     if spec is not None:
         touched = tuple(fault.path for fault in faults)

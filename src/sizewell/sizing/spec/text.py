@@ -65,8 +65,8 @@ def read_text(path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        found = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
-        raise _refusal(origin, found, "save it as UTF-8") from None
+        message = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise _refusal(origin, message, "save it as UTF-8") from None
 
 
 def load_mapping(text: str, origin: str) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def _check_nodes(node: Any, origin: str, seen: set[int]) -> None:
                 raise _refusal(_at(origin, key), "merge keys (<<) are not allowed", "write the values out")
             if key.value in keys:
                 first = keys[key.value]
-                found = f"the key '{key.value}' stands twice (first in line {first})"
-                raise _refusal(_at(origin, key), found, "keep one of them")
+                message = f"the key '{key.value}' stands twice (first in line {first})"
+                raise _refusal(_at(origin, key), message, "keep one of them")
             keys[key.value] = key.start_mark.line + 1
             key.tag = "tag:yaml.org,2002:str"
             _check_nodes(value, origin, seen)
@@ -175,5 +175,5 @@ def _syntax(error: yaml.YAMLError, origin: str, text: str) -> SpecError:
     return _refusal(where, f"is not valid YAML: {problem}", "check quotes, colons and indentation")
 
 
-def _refusal(where: str, found: str, fix: str) -> SpecError:
-    return SpecError((Fault(path=where, message=found, fix=fix),))
+def _refusal(where: str, message: str, fix: str) -> SpecError:
+    return SpecError((Fault(path=where, message=message, fix=fix),))
