@@ -167,13 +167,13 @@ def try_all(
             opened.append(replace(admitted, floor_usd=admitted.floor_usd + least) if admitted.floor_usd else admitted)
         else:
             outcomes[index] = admitted
-    found: dict[str, list[float]] = {}  # totals of the best few, by where a component can build them
+    totals: dict[str, list[float]] = {}  # totals of the best few, by where a component can build them
 
     def rivals(item: _Open) -> tuple[list[float], int]:
         """What the best of its kind cost, and how many of them are kept."""
         cloud = item.shape.cloud
         buildable = cloud in PROVISIONABLE
-        same = found.setdefault((cloud if apart else "any") if buildable else "elsewhere", [])
+        same = totals.setdefault((cloud if apart else "any") if buildable else "elsewhere", [])
         return same, KEPT if buildable else KEPT_ELSEWHERE
 
     def beaten(item: _Open) -> bool:
@@ -278,19 +278,19 @@ def _work_ahead(queue: Sequence[_Open], beaten: Callable[[_Open], bool], context
             if item.machine.key not in memo and item.machine.key not in likely and not beaten(item):
                 likely |= {item.machine.key: item.machine for item in queue[position : position + AHEAD]}
         missing = {key: machine for key, machine in likely.items() if key not in memo and key not in drafts}
-        found = training_fleets(tuple(missing.values()), context.need, context.shared)
-        drafts.update(zip(missing, found, strict=True))
+        laid_out = training_fleets(tuple(missing.values()), context.need, context.shared)
+        drafts.update(zip(missing, laid_out, strict=True))
     memo.update({key: drafts[key] for key in ahead})
 
 
 def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
     """Memory and speed, once per kind of machine."""
-    found = context.memo.get(item.machine.key)
-    if found is None:
-        found = context.memo[item.machine.key] = fleets_for(item.machine, context.need, context.shared)
-    if isinstance(found, FleetRefusal):
-        return _rejected(item.shape, Cause(found.cause), found.reason, found.shortfall, found.relax)
-    return Candidate(shape=item.shape, accelerator=item.accelerator, fleets=found, deals=item.deals)
+    outcome = context.memo.get(item.machine.key)
+    if outcome is None:
+        outcome = context.memo[item.machine.key] = fleets_for(item.machine, context.need, context.shared)
+    if isinstance(outcome, FleetRefusal):
+        return _rejected(item.shape, Cause(outcome.cause), outcome.reason, outcome.shortfall, outcome.relax)
+    return Candidate(shape=item.shape, accelerator=item.accelerator, fleets=outcome, deals=item.deals)
 
 
 def _dearer(item: _Open, best_usd: float) -> Rejection:
@@ -404,8 +404,8 @@ def _managed(shape: Shape, deals: Iterable[Deal], context: _Context) -> str:
         return refused
     if any(services.sold(asked, need, deal.region, deal.market) for deal in deals):
         return ""
-    found = ", ".join(sorted({f"{deal.market} in {deal.region}" for deal in deals})[:4])
-    return f"{TITLES[asked]} has none of {found} for {need.kind}"
+    markets = ", ".join(sorted({f"{deal.market} in {deal.region}" for deal in deals})[:4])
+    return f"{TITLES[asked]} has none of {markets} for {need.kind}"
 
 
 def _allowed(offer: Offer, need: Requirements) -> bool:
@@ -441,15 +441,15 @@ def _estimated(shape: Shape, context: _Context) -> tuple[Deal, ...]:
     """On-demand deals in regions that sell the type and have no price of it, where the spec allows them."""
     if shape.cloud not in PROVISIONABLE:
         return ()
-    found: list[Deal] = []
+    deals: list[Deal] = []
     for region, guess in context.catalog.estimates(shape.cloud, shape.instance_type, context.on).items():
         fact = context.catalog.region(shape.cloud, region)
         named = any((cloud, where) == (shape.cloud, region) for cloud, where, _ in context.need.places)
         if _place_allowed(shape.cloud, region, "", context.need) and (named or fact is None or fact.access == "open"):
             price = context.catalog.price(shape.cloud, shape.instance_type, region, "on-demand", context.on)
             usd, why = (price.amount, "") if isinstance(price, Priced) else (guess.usd_per_hour, str(guess))
-            found.append(Deal(market="on-demand", region=region, zone="", usd_per_hour=usd, estimate=why))
-    return tuple(sorted(found, key=lambda deal: (deal.usd_per_hour, deal.region)))
+            deals.append(Deal(market="on-demand", region=region, zone="", usd_per_hour=usd, estimate=why))
+    return tuple(sorted(deals, key=lambda deal: (deal.usd_per_hour, deal.region)))
 
 
 def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot], rates: Discounts) -> tuple[Deal, ...]:

@@ -163,9 +163,9 @@ def _latency(workload: Workload) -> str:
     said = []
     for name, key in pairs:
         most = getattr(task, key, None) if task else None
-        found = figures.get("e2e_s" if key == "latency_s" else key)
-        if most is not None and found is not None:
-            said.append(f"{name} {found * 1000:,.0f} ms of {most * 1000:,.0f} allowed")
+        predicted_s = figures.get("e2e_s" if key == "latency_s" else key)
+        if most is not None and predicted_s is not None:
+            said.append(f"{name} {predicted_s * 1000:,.0f} ms of {most * 1000:,.0f} allowed")
     if task is not None and task.deadline_s is not None:
         said.append(
             f"done in {short_duration(workload.performance.value)} of {short_duration(task.deadline_s)} allowed"

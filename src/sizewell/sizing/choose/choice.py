@@ -77,10 +77,10 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
     options: list[Option] = []
     rejections = list(trial.rejections)
     for candidate in trial.candidates:
-        found = offered(candidate)
-        if not found:
+        priced = offered(candidate)
+        if not priced:
             rejections.append(_no_option(candidate, setting))
-        options += found
+        options += priced
     return Sizing(
         spec=spec,
         setting=setting,
@@ -134,8 +134,8 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
             group.append(option)
     others = [*_other_ways(chosen, sizing.setting), *_other_markets(chosen, sizing.setting)]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
-    found = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
-    return (*found, *_without_accelerator(sizing, chosen))
+    with_accelerator = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
+    return (*with_accelerator, *_without_accelerator(sizing, chosen))
 
 
 def _without_accelerator(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
@@ -266,7 +266,7 @@ def _market_reason(market: str, need: Requirements) -> str:
 
 
 def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
-    found = []
+    options = []
     for market in OTHER_MARKETS:
         if market == chosen.deal.market:
             continue
@@ -282,14 +282,14 @@ def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
         way = chosen.managed if chosen.managed in ways or not ways else ways[0]
         option = make_option(chosen.candidate, chosen.fleet, deal, setting, managed=way)
         if option is not None:
-            found.append(option)
-    return found
+            options.append(option)
+    return options
 
 
 def _other_ways(chosen: Option, setting: Setting) -> list[Option]:
     """The same machines run by whoever else could."""
     need, shape, deal = setting.need, chosen.candidate.shape, chosen.deal
-    found = []
+    options = []
     for way in (RAW, *services.offered(chosen.cloud, need.team.managed)):
         runs = way == RAW or (
             not services.refusal(way, need, shape, setting.catalog)
@@ -297,8 +297,8 @@ def _other_ways(chosen: Option, setting: Setting) -> list[Option]:
         )
         if way != chosen.managed and runs:
             option = make_option(chosen.candidate, chosen.fleet, deal, setting, managed=way)
-            found += [option] if option is not None else []
-    return found
+            options += [option] if option is not None else []
+    return options
 
 
 def with_fleet(sizing: Sizing, chosen: Option) -> Option:
@@ -310,8 +310,8 @@ def with_fleet(sizing: Sizing, chosen: Option) -> Option:
     lone = sizing.need.batch is not None and chosen.deal.market == "spot" and not chosen.deal.zone
     if chosen.cloud != "aws" or not lone or chosen.managed != RAW or chosen.scheduler != "none":
         return chosen
-    here = {f.instance_type for f in fallbacks(sizing, chosen) if f.region == chosen.deal.region}
-    return replace(chosen, provision="fleet") if here - {chosen.instance_type} else chosen
+    types_in_region = {f.instance_type for f in fallbacks(sizing, chosen) if f.region == chosen.deal.region}
+    return replace(chosen, provision="fleet") if types_in_region - {chosen.instance_type} else chosen
 
 
 def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
@@ -319,7 +319,7 @@ def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
 
     Types that do it with no more nodes, then other regions of the same type; a training job's are all of one kind.
     """
-    found: list[Fallback] = []
+    same_region: list[Fallback] = []
     if chosen.managed != RAW:
         return ()  # a service takes the type that it is told
     for option in sizing.options:
@@ -339,14 +339,14 @@ def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
         entry = Fallback(
             instance_type=option.instance_type, region=option.deal.region, zones=(), market=option.deal.market
         )
-        if entry not in found and len(found) < FALLBACKS:
-            found.append(entry)
+        if entry not in same_region and len(same_region) < FALLBACKS:
+            same_region.append(entry)
     places = [d for d in chosen.candidate.deals if d.market == chosen.deal.market and d.region != chosen.deal.region]
     elsewhere = [
         Fallback(instance_type=chosen.instance_type, region=deal.region, zones=(), market=deal.market)
-        for deal in places[: max(0, FALLBACKS - len(found))]
+        for deal in places[: max(0, FALLBACKS - len(same_region))]
     ]
-    return (*found, *elsewhere)
+    return (*same_region, *elsewhere)
 
 
 def _same_machine(option: Option, chosen: Option) -> bool:
@@ -357,9 +357,9 @@ def _same_machine(option: Option, chosen: Option) -> bool:
 def rejection_groups(rejections: Iterable[Rejection]) -> tuple[RejectionGroup, ...]:
     """Rejections by cause, in the order of the causes; the example is the one that came nearest."""
     groups: list[RejectionGroup] = []
-    found = list(rejections)
+    all_rejections = list(rejections)
     for cause in Cause:
-        same = [rejection for rejection in found if rejection.cause is cause]
+        same = [rejection for rejection in all_rejections if rejection.cause is cause]
         if not same:
             continue
         nearest = min(same, key=lambda r: (r.shortfall, r.shape))

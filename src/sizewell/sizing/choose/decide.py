@@ -109,9 +109,9 @@ def share_standing(chosen: Sequence[Option], *, ends: bool = False) -> list[Opti
     for option in chosen:
         together.setdefault((option.cloud, option.deal.region), []).append(option)
     return [
-        replace(option, shared=standing_items(here, ends=ends) if here[0] is option else ())
+        replace(option, shared=standing_items(group, ends=ends) if group[0] is option else ())
         for option in chosen
-        for here in (together[option.cloud, option.deal.region],)
+        for group in (together[option.cloud, option.deal.region],)
     ]
 
 
@@ -143,7 +143,7 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     ranked = sorted(pool, key=nearness)
     nearest: list[Rejection] = []
     for rejection in ranked:
-        if len(nearest) < NEAREST and rejection.reason not in {found.reason for found in nearest}:
+        if len(nearest) < NEAREST and rejection.reason not in {near.reason for near in nearest}:
             nearest.append(rejection)
     beyond = impossible(sizing)
     # What the spec excludes is no way out while something that it allows came near.
@@ -181,9 +181,9 @@ def _cheapest_common(sizings: Sequence[Sizing]) -> str | None:
     """The cloud on which all workloads together come out best; None where no cloud has them all."""
     best: tuple[float, str] | None = None
     for cloud in PROVISIONABLE:
-        found = [sizing.best(cloud) for sizing in sizings]
-        if all(option is not None for option in found):
-            options = [option for option in found if option is not None]
+        best_options = [sizing.best(cloud) for sizing in sizings]
+        if all(option is not None for option in best_options):
+            options = [option for option in best_options if option is not None]
             key = (sum(o.rank_usd for o in options), cloud)
             best = key if best is None or key < best else best
     return best[1] if best else None

@@ -44,7 +44,7 @@ def by_the_token(spec: WorkloadSpec, catalog: Catalog) -> tuple[ByTheToken, ...]
     for price in catalog.token_prices:  # sorted by date within a model of a seller
         if family(price.model) == family(model) and price.seller in catalog.sellers:
             newest[price.seller, price.listed_as] = price
-    found = [
+    offers = [
         ByTheToken(
             seller=catalog.sellers[price.seller],
             price=price,
@@ -54,7 +54,7 @@ def by_the_token(spec: WorkloadSpec, catalog: Catalog) -> tuple[ByTheToken, ...]
         )
         for price in newest.values()
     ]
-    return tuple(sorted(found, key=lambda offer: (offer.usd_per_month, offer.seller.seller, offer.price.listed_as)))
+    return tuple(sorted(offers, key=lambda offer: (offer.usd_per_month, offer.seller.seller, offer.price.listed_as)))
 
 
 def family(model: str) -> str:

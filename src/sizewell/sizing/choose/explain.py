@@ -211,12 +211,12 @@ def _scaling(job: TrainingJob, cluster: Cluster) -> Scaling | None:
 
     if cluster.topology:
         return None  # a slice is doubled to another legal topology, not by adding machines
-    found = scaling_efficiency(job, cluster)
-    known = math.isfinite(found.efficiency)
+    scaling = scaling_efficiency(job, cluster)
+    known = math.isfinite(scaling.efficiency)
     return Scaling(
-        devices=found.devices,
-        efficiency=significant(found.efficiency, 4) if known else None,
-        warning=found.warning,
+        devices=scaling.devices,
+        efficiency=significant(scaling.efficiency, 4) if known else None,
+        warning=scaling.warning,
     )
 
 

@@ -202,11 +202,11 @@ def _usable(job: ServingJob, machine: Machine, tensor: int) -> int:
 
 def _memory_refusal(machine: Machine, job: ServingJob) -> FleetRefusal:
     tensor = tensor_sizes(machine, job)[-1]
-    found: ServingRefusal = refusal(job, machine.cluster(1), tensor=tensor)
+    refused: ServingRefusal = refusal(job, machine.cluster(1), tensor=tensor)
     return FleetRefusal(
         cause="memory",
-        reason=found.reason,
-        shortfall=found.needed_bytes / max(1, found.usable_bytes),
+        reason=refused.reason,
+        shortfall=refused.needed_bytes / max(1, refused.usable_bytes),
         relax="use smaller weights (model.weights: int8 or int4) or machines with more accelerators",
     )
 

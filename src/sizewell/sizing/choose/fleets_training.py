@@ -122,7 +122,7 @@ def _hunt(
     from sizewell.sizing.predict.layouts.search import LayoutRefusal
 
     usable = usable_bytes(machine.accelerator)
-    found: list[Draft] = []
+    drafts: list[Draft] = []
     refusals: list[FleetRefusal] = []
     for nodes, topology in node_counts(machine, need):
         devices = nodes * machine.count
@@ -149,13 +149,13 @@ def _hunt(
         if need.deadline_s is not None and run_s > need.deadline_s:
             refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
             continue
-        found.append(Draft(key, nodes, topology))
+        drafts.append(Draft(key, nodes, topology))
         near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
         tight = best.layout.checkpointing == "full"
-        if need.objective == "cost" and (len(found) > 1 or not (near or tight)):
+        if need.objective == "cost" and (len(drafts) > 1 or not (near or tight)):
             break
-    if found:
-        return tuple(found)
+    if drafts:
+        return tuple(drafts)
     if refusals:
         return min(refusals, key=lambda refusal: refusal.shortfall)
     most = machine.together_max
@@ -225,20 +225,22 @@ def least_device_s(job: TrainingJob, accelerators: Sequence[Accelerator]) -> dic
     from sizewell.sizing.predict.performance.training_rows import cluster_facts, job_facts, rows
 
     k = calibration.values("training")
-    machines = [cluster_facts(Cluster(accelerator=one, per_node=1), job.precision, k) for one in accelerators]
-    ideal = [run_flop(job) / one["rate"] if one["rate"] else 0.0 for one in machines]
+    machines = [
+        cluster_facts(Cluster(accelerator=accelerator, per_node=1), job.precision, k) for accelerator in accelerators
+    ]
+    ideal = [run_flop(job) / facts["rate"] if facts["rate"] else 0.0 for facts in machines]
     layouts = space(job, 1, 1, 1)
     if job.architecture.experts or not len(layouts):
-        return {one.key: seconds for one, seconds in zip(accelerators, ideal, strict=True)}
-    table = {name: np.array([one[name] for one in machines])[:, None] for name in machines[0]}
+        return {accelerator.key: seconds for accelerator, seconds in zip(accelerators, ideal, strict=True)}
+    table = {name: np.array([facts[name] for facts in machines])[:, None] for name in machines[0]}
     table |= {name: values[None, :] for name, values in layouts.columns.items()}
     with np.errstate(divide="ignore", invalid="ignore"):  # a chip without units for attention, or for anything
         items = step_items(rows({**job_facts(job), **table}), k)
     steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch)) / useful_share(job, k)
     busy = np.broadcast_to(sum(items[name] for name in COMPUTE), (len(machines), len(layouts))).min(axis=1) * steps
     return {
-        one.key: max(least, BOUND_SHARE * float(seconds)) if math.isfinite(seconds) else least
-        for one, least, seconds in zip(accelerators, ideal, busy, strict=True)
+        accelerator.key: max(least, BOUND_SHARE * float(seconds)) if math.isfinite(seconds) else least
+        for accelerator, least, seconds in zip(accelerators, ideal, busy, strict=True)
     }
 
 

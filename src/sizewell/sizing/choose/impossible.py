@@ -47,8 +47,8 @@ def impossible(sizing: Sizing) -> tuple[Impossible, ...]:
         for shape in sizing.setting.catalog.shapes
         if shape.accelerator and shape.cloud in PROVISIONABLE and (shape.cloud, shape.instance_type) not in rejected
     ]
-    found = [*_weights(sizing, shapes), *_token(sizing, shapes), *_prompt(sizing, shapes), *_deadline(sizing, shapes)]
-    return tuple(sorted(found, key=lambda wish: -wish.factor))
+    wishes = [*_weights(sizing, shapes), *_token(sizing, shapes), *_prompt(sizing, shapes), *_deadline(sizing, shapes)]
+    return tuple(sorted(wishes, key=lambda wish: -wish.factor))
 
 
 def _named(shape: Shape, devices: int) -> str:

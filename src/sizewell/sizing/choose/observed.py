@@ -101,10 +101,10 @@ def read_observed(path: str | Path, catalog: Catalog) -> Observed:
         no_device = Fault(path="running.instance_type", message=f"{shape.instance_type} has no accelerator", fix="")
         raise SpecError([no_device], subject=str(path))
     if observed.memory_bytes is not None and observed.memory_bytes > device.memory_bytes:
-        found = (
+        message = (
             f"{gib(observed.memory_bytes):.1f} GiB is more than the {gib(device.memory_bytes):.1f} of a {device.name}"
         )
-        too_much = Fault(path="memory", message=found, fix="state the peak of one device")
+        too_much = Fault(path="memory", message=message, fix="state the peak of one device")
         raise SpecError([too_much], subject=str(path))
     return observed
 
@@ -112,8 +112,8 @@ def read_observed(path: str | Path, catalog: Catalog) -> Observed:
 def right_size(spec: WorkloadSpec, observed: Observed, catalog: Catalog, *, on: date) -> RightSizing:
     """Judge a measurement and size the measured load. SpecError where spec and measurement do not belong together."""
     if observed.workload != spec.name:
-        found = f"measured is '{observed.workload}', the spec is '{spec.name}'"
-        raise SpecError([Fault(path="workload", message=found, fix="name the spec that runs there")])
+        message = f"measured is '{observed.workload}', the spec is '{spec.name}'"
+        raise SpecError([Fault(path="workload", message=message, fix="name the spec that runs there")])
     shape = _shape(observed, catalog)
     device = catalog.accelerators[shape.accelerator]
     measured = _at_measured_load(spec, observed)
@@ -190,11 +190,11 @@ def _memory_findings(observed: Observed, device: Accelerator, sizing: Sizing) ->
         and rejection.cloud == observed.running.on.cloud
         and usable_bytes(at_hand[rejection.accelerator]) >= needs
     ]
-    found = [f"peak {gib(used):.1f} of {gib(usable_bytes(device)):.1f} GiB usable"]
+    findings = [f"peak {gib(used):.1f} of {gib(usable_bytes(device)):.1f} GiB usable"]
     if smaller:
         named = ", ".join(sorted(smaller)[:NAMED]) + (" and others" if len(smaller) > NAMED else "")
-        found.append(f"predicted not to fit, but the measured peak and {MARGIN - 1:.0%} more would: {named}")
-    return found
+        findings.append(f"predicted not to fit, but the measured peak and {MARGIN - 1:.0%} more would: {named}")
+    return findings
 
 
 def _time_findings(observed: Observed, sizing: Sizing) -> list[str]:

@@ -146,7 +146,7 @@ def options_of(
     For each fleet, market and who runs it the region with the cheapest machine, and the cheapest in all of those in
     which everything else that bills is priced too. `least_extra_usd` is what any option costs beside its machines.
     """
-    found: list[Option] = []
+    options: list[Option] = []
     for market in markets:
         deals = [deal for deal in candidate.deals if deal.market == market]
         by_way: dict[str, list[Deal]] = {}
@@ -164,8 +164,8 @@ def options_of(
                     option = first if deal is places[0] else make_option(candidate, fleet, deal, setting, managed=way)
                     if option is not None and (best is None or option.order < best.order):
                         best = option
-                found += [option for option in (best, None if first is best else first) if option is not None]
-    return found
+                options += [option for option in (best, None if first is best else first) if option is not None]
+    return options
 
 
 def _least_usd(option: Option, deal: Deal) -> float:
@@ -507,8 +507,8 @@ def _fees_beside(candidate: Candidate, deal: Deal, managed: str, setting: Settin
         each = [*standing, *(fees.fee(cloud, key, deal.region) for key in keys)]
         known = standing[0].known is True and all(fee.known for fee in each[2:])
         fees.beside[alike] = tuple(fee.usd for fee in each) if known else None
-    found = fees.beside[alike]
-    return None if found is None else (away, *found)
+    usd_beside = fees.beside[alike]
+    return None if usd_beside is None else (away, *usd_beside)
 
 
 def least_extras_usd(setting: Setting) -> dict[str, float]:

@@ -231,16 +231,16 @@ def _accelerator_keys(spec: WorkloadSpec, catalog: Catalog) -> frozenset[str] | 
         return None
     keys: set[str] = set()
     for name in spec.resources.accelerators:
-        found = {accelerator.key for accelerator in catalog.accelerators_named(name)}
-        if not found:
+        matching = {accelerator.key for accelerator in catalog.accelerators_named(name)}
+        if not matching:
             try:
-                found = {catalog.accelerator(name).key}
+                matching = {catalog.accelerator(name).key}
             except KeyError as error:
                 fault = Fault(
                     path="resources.accelerators", message=str(error.args[0]), fix="use a name of the catalog"
                 )
                 raise SpecError([fault], subject=spec.name) from None
-        keys |= found
+        keys |= matching
     return frozenset(keys)
 
 

@@ -49,18 +49,18 @@ def ways(need: Requirements, shape: Shape, region: str, market: str, catalog: Ca
     if asked != "auto":
         fits = asked == RAW or (not refusal(asked, need, shape, catalog) and sold(asked, need, region, market))
         return (asked,) if fits else ()
-    found = [RAW]
+    possible = [RAW]
     if need.scheduler in ("auto", "none"):
         for service in offered(shape.cloud, asked):
             wanted = need.team.care_counts or service == "cloud-run"
             if wanted and not refusal(service, need, shape, catalog) and sold(service, need, region, market):
-                found.append(service)
-    return tuple(found)
+                possible.append(service)
+    return tuple(possible)
 
 
 def offered(cloud: str, asked: str) -> tuple[str, ...]:
     """The services of a cloud that are weighed: those that have to be asked for only where one is."""
-    return tuple(one for one in SERVICES.get(cloud, ()) if one == asked or one not in ASKED_ONLY)
+    return tuple(service for service in SERVICES.get(cloud, ()) if service == asked or service not in ASKED_ONLY)
 
 
 def sold(service: str, need: Requirements, region: str, market: str) -> bool:

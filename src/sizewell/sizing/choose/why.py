@@ -45,40 +45,40 @@ def verdicts(sizing: Sizing, chosen: Option | None) -> tuple[Verdict, ...]:
     for option in sizing.options:
         best.setdefault((option.cloud, option.instance_type), option)
     listed = {(a.cloud, a.instance_type): a.why_not for a in alternatives(sizing, chosen)} if chosen else {}
-    found = []
+    judged = []
     for shape in sizing.setting.catalog.shapes:
         name = (shape.cloud, shape.instance_type)
         if chosen is not None and name == (chosen.cloud, chosen.instance_type):
-            found.append(_verdict(shape, "choice", _choice_reason(chosen)))
+            judged.append(_verdict(shape, "choice", _choice_reason(chosen)))
         elif chosen is not None and name in listed and name in best:
-            found.append(_verdict(shape, "alternative", listed[name]))
+            judged.append(_verdict(shape, "alternative", listed[name]))
         elif name in best and (chosen is None or not best[name].candidate.buildable):
-            found.append(_verdict(shape, "rejected", _elsewhere(best[name]), ELSEWHERE))
+            judged.append(_verdict(shape, "rejected", _elsewhere(best[name]), ELSEWHERE))
         elif name in best and chosen is not None:
-            found.append(_verdict(shape, "dominated", _dominated(best[name], chosen, sizing)))
+            judged.append(_verdict(shape, "dominated", _dominated(best[name], chosen, sizing)))
         elif rejected[name].cause is Cause.DEARER and chosen is not None:
-            found.append(_verdict(shape, "dominated", f"{rejected[name].reason}; by {_machines(chosen)}"))
+            judged.append(_verdict(shape, "dominated", f"{rejected[name].reason}; by {_machines(chosen)}"))
         else:
-            found.append(_verdict(shape, "rejected", rejected[name].reason, rejected[name].cause.value))
-    return tuple(found)
+            judged.append(_verdict(shape, "rejected", rejected[name].reason, rejected[name].cause.value))
+    return tuple(judged)
 
 
-def counts(found: Sequence[Verdict]) -> Mapping[str, int]:
+def counts(judged: Sequence[Verdict]) -> Mapping[str, int]:
     """How many types have each outcome; they add up to the catalog."""
-    by_outcome = Counter(verdict.outcome for verdict in found)
+    by_outcome = Counter(verdict.outcome for verdict in judged)
     return {outcome: by_outcome[outcome] for outcome in OUTCOMES}
 
 
-def asked_for(found: Sequence[Verdict], word: str, catalog: Catalog) -> tuple[Verdict, ...]:
+def asked_for(judged: Sequence[Verdict], word: str, catalog: Catalog) -> tuple[Verdict, ...]:
     """The verdicts on a machine type or on all types with an accelerator, by the names that a spec may use.
 
     UsageError with the nearest names where the catalog knows neither.
     """
     keys = {accelerator.key for accelerator in catalog.accelerators_named(word)}
-    asked = tuple(v for v in found if v.accelerator in keys or v.instance_type.lower() == word.lower())
+    asked = tuple(v for v in judged if v.accelerator in keys or v.instance_type.lower() == word.lower())
     if asked:
         return asked
-    known = {name.lower(): name for v in found for name in (v.instance_type, v.accelerator) if name}
+    known = {name.lower(): name for v in judged for name in (v.instance_type, v.accelerator) if name}
     near = [known[name] for name in difflib.get_close_matches(word.lower(), known, 3, 0.4)]
     way_out = f"did you mean {', or '.join(near)}?" if near else "name a machine type or an accelerator of the catalog"
     raise UsageError(f"--why: '{word}' is neither a machine type nor an accelerator of the catalog\n  fix: {way_out}")
