@@ -45,7 +45,9 @@ def page(report: Report, cases: dict[str, Case]) -> str:
     """The page as Markdown."""
     core = [row for row in report.rows if row.core]
     by_area = summaries(core, lambda row: row.area)
-    found = targets.lines(report.rows, {key: str(case.hardware.get("device") or "") for key, case in cases.items()})
+    target_lines = targets.lines(
+        report.rows, {key: str(case.hardware.get("device") or "") for key, case in cases.items()}
+    )
     intro = (
         f"Sizewell predicts {len(report.rows)} figures that other people measured and published, through the functions "
         "that `sizewell size` uses, and this page says how far off it is. The cases with their sources are in "
@@ -65,9 +67,9 @@ def page(report: Report, cases: dict[str, Case]) -> str:
         intro,
         reading,
         "## What was wanted, and what is reached",
-        _markdown(targets.table(found)),
+        _markdown(targets.table(target_lines)),
         "Why, where it is not reached:",
-        "\n".join(f"- {reason}" for reason in targets.reasons(found)),
+        "\n".join(f"- {reason}" for reason in targets.reasons(target_lines)),
         OTHERS,
         "## Core cases, by area",
         _summary_table(by_area),

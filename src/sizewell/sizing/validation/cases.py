@@ -174,10 +174,10 @@ def _is_count(value: Any, part: str = "") -> bool:
 
 def carried_paths() -> tuple[Path, ...]:
     """The case files that the project carries; UsageError where this is no checkout of it."""
-    found = tuple(sorted(CARRIED.glob("*.json")))
-    if not found:
+    paths = tuple(sorted(CARRIED.glob("*.json")))
+    if not paths:
         raise UsageError(f"no carried cases under {CARRIED}; name the files: sizewell validate PATH...")
-    return found
+    return paths
 
 
 def read(paths: Iterable[str | Path] = ()) -> tuple[Case, ...]:
@@ -189,16 +189,16 @@ def read(paths: Iterable[str | Path] = ()) -> tuple[Case, ...]:
     named = [Path(path) for path in paths]
     if not named:
         return tuple(case for path in carried_paths() for case in _cases(path))
-    found: list[Case] = []
+    cases: list[Case] = []
     for path in named:
         if path.is_dir():
             files = sorted(path.glob("*.json"))
             if not files:
                 raise UsageError(f"{path}: no .json file in this folder")
-            found += [case for file in files for case in _cases(file, skip_others=True)]
+            cases += [case for file in files for case in _cases(file, skip_others=True)]
         else:
-            found += _cases(path)
-    return tuple(found)
+            cases += _cases(path)
+    return tuple(cases)
 
 
 def _cases(path: Path, *, skip_others: bool = False) -> list[Case]:

@@ -64,7 +64,7 @@ def _graded(held: Sequence[Held], *, engines: bool) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for part in held:
         own = {case.source_family for case in part.cases}
-        others = [[error for error in found.values() if error.source not in own] for found in (named, assumed)]
+        others = [[error for error in errors.values() if error.source not in own] for errors in (named, assumed)]
         with part.using(*others):
             for case in part.cases:
                 rows[case.id] = grade(case if engines else case.without_engine())
@@ -106,13 +106,13 @@ def coverage_table(rows: Sequence[Row]) -> Table:
         header=("group", "cases", "inside", "p", "holds"),
         rows=tuple(
             (
-                one.group,
-                str(one.cases),
-                f"{100 * one.inside / one.cases:.0f} %",
-                f"{one.p:.3f}",
-                "yes" if one.holds else "no",
+                covered.group,
+                str(covered.cases),
+                f"{100 * covered.inside / covered.cases:.0f} %",
+                f"{covered.p:.3f}",
+                "yes" if covered.holds else "no",
             )
-            for one in coverage(rows)
+            for covered in coverage(rows)
         ),
     )
 
@@ -129,14 +129,14 @@ def recorded(report: Report) -> dict[str, Any]:
     counts = fit_counts(report.rows)
     return {
         name: {
-            found.group: {
-                "cases": found.cases,
-                "median_error_pct": round(found.median_pct, 1),
-                "in_band_pct": round(found.in_band_pct),
-                "half_width_pct": round(found.half_width_pct, 1),
+            summary.group: {
+                "cases": summary.cases,
+                "median_error_pct": round(summary.median_pct, 1),
+                "in_band_pct": round(summary.in_band_pct),
+                "half_width_pct": round(summary.half_width_pct, 1),
             }
-            for found in summaries([row for row in core if key(row)], key)
-            if found.refused < found.cases
+            for summary in summaries([row for row in core if key(row)], key)
+            if summary.refused < summary.cases
         }
         for name, key in keys
     } | {
@@ -145,7 +145,7 @@ def recorded(report: Report) -> dict[str, Any]:
         "false_fits": counts.false_fits,
         "false_refusals": counts.false_refusals,
         "bands": [
-            {"group": one.group, "cases": one.cases, "inside": one.inside, "p": round(one.p, 4)}
-            for one in coverage(report.rows)
+            {"group": covered.group, "cases": covered.cases, "inside": covered.inside, "p": round(covered.p, 4)}
+            for covered in coverage(report.rows)
         ],
     }

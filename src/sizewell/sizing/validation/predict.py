@@ -28,12 +28,14 @@ SERVING = frozenset({"llm_serving", "llm_latency", "vision_infer", "encoder_infe
 def predict(case: Case) -> Prediction | str:
     """The prediction, or why there is none. Words where figures belong (cases are other people's data) are a reason."""
     try:
-        found = _predict(case)
+        prediction = _predict(case)
     except (CannotPredictError, SizewellError) as refusal:
         return str(refusal)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         return f"the case states something that cannot be read: {error}"
-    return found if math.isfinite(found.value) else "the case states something that gives no finite prediction"
+    return (
+        prediction if math.isfinite(prediction.value) else "the case states something that gives no finite prediction"
+    )
 
 
 def _predict(case: Case) -> Prediction:

@@ -142,8 +142,8 @@ def validate(
 
 def grade(case: Case) -> Row:
     """The case beside its prediction."""
-    found = predict(case)
-    predicted = found if isinstance(found, Prediction) else None
+    outcome = predict(case)
+    predicted = outcome if isinstance(outcome, Prediction) else None
     error = None
     if predicted is not None and case.metric != "fits" and case.value:
         error = 100 * (predicted.value / case.value - 1)
@@ -164,7 +164,7 @@ def grade(case: Case) -> Row:
         grade=predicted.grade if predicted else "",
         low=predicted.low if predicted else None,
         high=predicted.high if predicted else None,
-        refused=found if isinstance(found, str) else "",
+        refused=outcome if isinstance(outcome, str) else "",
         fits=predicted.fits if predicted else None,
         assumptions=predicted.assumptions if predicted else (),
     )

@@ -72,7 +72,7 @@ def predict_serving(case: Case) -> Prediction:
             _run(case, job, cluster, tensor=tensor, stages=stages, count=count)
             for tensor, stages in _splits(case, job, count)
         ),
-        key=lambda found: found[0].requests_per_s * found[1] if isinstance(found[0], ServingEstimate) else -1.0,
+        key=lambda run: run[0].requests_per_s * run[1] if isinstance(run[0], ServingEstimate) else -1.0,
     )
     if isinstance(estimate, ServingRefusal):
         raise CannotPredictError(f"does not fit: {estimate.reason}")
@@ -95,24 +95,24 @@ def _run(
 ) -> tuple[ServingEstimate | ServingRefusal, float]:
     w = case.workload
     replicas = count / (tensor * stages)
-    one = replace(cluster, per_node=min(cluster.per_node, tensor), nodes=max(1, tensor // cluster.per_node))
+    replica = replace(cluster, per_node=min(cluster.per_node, tensor), nodes=max(1, tensor // cluster.per_node))
     batch = w.get("batch") or w.get("batch_size")
     concurrency = w.get("concurrency")
     limits = _limits(case)
     if isinstance(concurrency, int | float):
         return serving(
-            job, one, tensor=tensor, pipeline=stages, concurrency=concurrency / replicas, percentile=0.5
+            job, replica, tensor=tensor, pipeline=stages, concurrency=concurrency / replicas, percentile=0.5
         ), replicas
     if case.metric in ("decode_tokens_per_sec_batch1", "prefill_tokens_per_sec"):
-        return serving(job, one, tensor=tensor, pipeline=stages, batch=1, percentile=0.5), replicas
+        return serving(job, replica, tensor=tensor, pipeline=stages, batch=1, percentile=0.5), replicas
     if isinstance(batch, int | float):
-        return serving(job, one, tensor=tensor, pipeline=stages, batch=float(batch), percentile=0.5), replicas
+        return serving(job, replica, tensor=tensor, pipeline=stages, batch=float(batch), percentile=0.5), replicas
     if limits is not None:
         level = ServiceLevel(ttft_s=limits.ttft_s, tpot_s=limits.tpot_s, e2e_s=limits.e2e_s, percentile=0.99)
-        rate = largest_rate(job, one, tensor=tensor, level=level)
+        rate = largest_rate(job, replica, tensor=tensor, level=level)
         if rate > 0:
-            return serving(job, one, tensor=tensor, rps=rate, percentile=0.99), replicas
-    return serving(job, one, tensor=tensor, pipeline=stages, percentile=0.5), replicas
+            return serving(job, replica, tensor=tensor, rps=rate, percentile=0.99), replicas
+    return serving(job, replica, tensor=tensor, pipeline=stages, percentile=0.5), replicas
 
 
 def _limits(case: Case) -> _Level | None:

@@ -103,34 +103,34 @@ _WHY: Mapping[str, str] = {
 def lines(rows: Sequence[Row], devices: Mapping[str, str]) -> tuple[Line, ...]:
     """All targets; `devices` names each row's device."""
     core = [row for row in rows if row.core]
-    found = [_error(what, [row for row in core if chosen(row)], wanted) for what, chosen, wanted in _CLASSES]
+    target_lines = [_error(what, [row for row in core if chosen(row)], wanted) for what, chosen, wanted in _CLASSES]
     for title, start in _DEVICES:
         chosen = [row for row in rows if row.area == "training time" and devices.get(row.id, "").startswith(start)]
-        found.append(_error(f"training time on {title}, all graded cases", chosen, 20.0))
-    found += _fits(rows)
-    found += _left_out()
-    found += [_band(name, group) for name, group in _band_groups(rows)]
+        target_lines.append(_error(f"training time on {title}, all graded cases", chosen, 20.0))
+    target_lines += _fits(rows)
+    target_lines += _left_out()
+    target_lines += [_band(name, group) for name, group in _band_groups(rows)]
     refused = sum(bool(row.refused) for row in rows)
     share = 100 * refused / max(1, len(rows))
-    found.append(
+    target_lines.append(
         Line(what="refused", cases=len(rows), reached=f"{share:.1f} %", wanted="at most 5 %", met=share <= 5.0)
     )
-    return tuple(found)
+    return tuple(target_lines)
 
 
-def table(found: Sequence[Line]) -> Table:
+def table(target_lines: Sequence[Line]) -> Table:
     """The lines as a table; the reasons stand under it."""
     words = {True: "yes", False: "**no**", None: "–"}
     return Table(
         title="",
         header=("what", "cases", "reached", "wanted", "met"),
-        rows=tuple((line.what, str(line.cases), line.reached, line.wanted, words[line.met]) for line in found),
+        rows=tuple((line.what, str(line.cases), line.reached, line.wanted, words[line.met]) for line in target_lines),
     )
 
 
-def reasons(found: Sequence[Line]) -> tuple[str, ...]:
+def reasons(target_lines: Sequence[Line]) -> tuple[str, ...]:
     """Why, for each line that has a reason to give."""
-    return tuple(f"{line.what} ({line.reached}): {line.why}" for line in found if line.why)
+    return tuple(f"{line.what} ({line.reached}): {line.why}" for line in target_lines if line.why)
 
 
 def _line(what: str, cases: int, reached: str, wanted: str, met: bool | None) -> Line:
@@ -167,13 +167,13 @@ def left_out() -> dict[str, dict[str, Any]]:
         for path in (MEMORY_CONSTANTS, SERVING_CONSTANTS)
     )
     areas = (("time", time), ("memory", memory), ("serving", serving))
-    return {f"{area}: {name}": row for area, found in areas for name, row in found.items()}
+    return {f"{area}: {name}": row for area, rows in areas for name, row in rows.items()}
 
 
 def _left_out() -> list[Line]:
     wanted = ("all", "dense, 16 bits", "8 or 4 bits and mixture of experts", "MLPerf time to train")
     memory = ("training", "adapters")
-    found = []
+    target_lines = []
     groups = left_out()
     for key, what in (
         *((f"time: {name}", f"time, source left out: {name}") for name in wanted),
@@ -182,8 +182,8 @@ def _left_out() -> list[Line]:
         row = groups[key]
         ratio = row["median_error_pct_source_left_out"] / max(1e-9, row["median_error_pct"])
         reached = f"{row['median_error_pct_source_left_out']:.1f} %, {ratio:.2f} x the fitted"
-        found.append(_line(what, int(row["cases"]), reached, f"{FURTHEST} x", ratio <= FURTHEST))
-    return found
+        target_lines.append(_line(what, int(row["cases"]), reached, f"{FURTHEST} x", ratio <= FURTHEST))
+    return target_lines
 
 
 def _band_groups(rows: Sequence[Row]) -> list[tuple[str, Summary]]:

@@ -212,9 +212,9 @@ def _rank(case: Case) -> int:
     stated = _number(case.workload.get("lora_rank"))
     if stated:
         return int(stated)
-    found = re.search(r"r ?=? ?(\d+)", str(case.workload.get("method") or ""))
-    if found:
-        return int(found.group(1))
+    match = re.search(r"r ?=? ?(\d+)", str(case.workload.get("method") or ""))
+    if match:
+        return int(match.group(1))
     trainable, a = case.workload.get("trainable_params"), architecture_of(case)
     if trainable and a.layers:  # as many as the trained parameters make over q and v
         return max(1, round(float(trainable) / (a.layers * 4 * a.hidden)))
@@ -292,8 +292,8 @@ def _sequence_parallel(p: Any, engine: str, tensor: int) -> bool:
 def _batch_in_words(said: Any) -> float | None:
     if isinstance(said, int | float):
         return float(said)
-    found = re.match(r"(\d+) per GPU", str(said or ""))
-    return float(found.group(1)) if found else None
+    match = re.match(r"(\d+) per GPU", str(said or ""))
+    return float(match.group(1)) if match else None
 
 
 def _global_batch(case: Case, layout: Layout | None, sequence: int, count: int) -> int:

@@ -233,13 +233,13 @@ def _in_words(case: Case, accelerator: Accelerator) -> Mapping[str, Any]:
     if not isinstance(said, str):
         return {}
     text = said.lower()
-    found = {name: int(value) for name, value in re.findall(r"\b(tp|pp|cp|ep)\s*[=:]?\s*(\d+)", text)}
-    found |= {name: int(value) for value, name in re.findall(r"(\d+)\s*xnc\s*\((tp|pp)\)", text)}
-    if "tp" in found and accelerator.key == "trainium1":
-        found["tp"] = max(1, found["tp"] // 2)
-    if not found and "dp" in text:
-        found["tp"] = 1
-    return found
+    degrees = {name: int(value) for name, value in re.findall(r"\b(tp|pp|cp|ep)\s*[=:]?\s*(\d+)", text)}
+    degrees |= {name: int(value) for value, name in re.findall(r"(\d+)\s*xnc\s*\((tp|pp)\)", text)}
+    if "tp" in degrees and accelerator.key == "trainium1":
+        degrees["tp"] = max(1, degrees["tp"] // 2)
+    if not degrees and "dp" in text:
+        degrees["tp"] = 1
+    return degrees
 
 
 def _global_batch(case: Case, seq: int, devices: int, replicas: float, assumed: list[str]) -> int:

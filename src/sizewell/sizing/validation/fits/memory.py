@@ -113,13 +113,13 @@ def gradeable(cases: Iterable[Case]) -> list[Case]:
 
 def by_group(errors: Iterable[Unseen]) -> dict[str, list[float]]:
     """Log errors by the group whose band they decide; a part's count for the whole as well."""
-    found: dict[str, list[float]] = {}
+    log_errors: dict[str, list[float]] = {}
     for error in errors:
-        found.setdefault(error.groups[0], []).append(error.log_error)
+        log_errors.setdefault(error.groups[0], []).append(error.log_error)
     for part, whole in PARTS.items():
-        if part in found or whole in found:
-            found[whole] = found.get(whole, []) + found.get(part, [])
-    return found
+        if part in log_errors or whole in log_errors:
+            log_errors[whole] = log_errors.get(whole, []) + log_errors.get(part, [])
+    return log_errors
 
 
 def bands(errors: Iterable[Unseen]) -> dict[str, list[float]]:
@@ -204,13 +204,13 @@ def _pull(value: float, prior: float, width: float) -> float:
 
 def points(cases: Iterable[Case], trial: Constants) -> dict[str, Points]:
     """(published / predicted, weight) of every case by the group whose band it decides."""
-    found: dict[str, Points] = {}
+    grouped: dict[str, Points] = {}
     with using(trial):
         for case in cases:
             prediction = predict(case)
             if isinstance(prediction, Prediction) and prediction.value > 0:
-                found.setdefault(prediction.group, []).append((case.value / prediction.value, case.weight))
-    return found
+                grouped.setdefault(prediction.group, []).append((case.value / prediction.value, case.weight))
+    return grouped
 
 
 def left_out(cases: Sequence[Case], start: Constants, refit: Callable[..., Constants] = fit) -> Iterator[Held]:

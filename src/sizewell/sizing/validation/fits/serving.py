@@ -141,22 +141,22 @@ def fit(cases: Sequence[Case]) -> dict[str, Any]:
 
 def fitted_families(cases: Sequence[Case]) -> dict[str, list[str]]:
     """The families that cases speak of, and which constants they speak of."""
-    found: dict[str, set[str]] = defaultdict(set)
+    constants_of: dict[str, set[str]] = defaultdict(set)
     for case in cases:
         facts = described(case)
         if facts is not None:
-            found[facts["family"]] |= {"compute", "memory"} if facts["language"] else {"samples"}
-    return {name: sorted(fields) for name, fields in sorted(found.items())}
+            constants_of[facts["family"]] |= {"compute", "memory"} if facts["language"] else {"samples"}
+    return {name: sorted(fields) for name, fields in sorted(constants_of.items())}
 
 
 def paths(data: dict[str, Any]) -> list[tuple[str, ...]]:
     """Every constant to fit, in a fixed order."""
-    found: list[tuple[str, ...]] = []
+    all_paths: list[tuple[str, ...]] = []
     for section in ("families", "links", "engines"):
         for name, row in data[section].items():
-            found += [(section, name, field) for field in row]
-    found += [("sample_kinds", "encoder"), ("sample_kinds", "diffusion"), ("occupancy",), ("eager",)]
-    return found
+            all_paths += [(section, name, field) for field in row]
+    all_paths += [("sample_kinds", "encoder"), ("sample_kinds", "diffusion"), ("occupancy",), ("eager",)]
+    return all_paths
 
 
 def touches(facts: dict[str, Any] | None, path: tuple[str, ...]) -> bool:
@@ -187,10 +187,10 @@ def improve(data: dict[str, Any], path: tuple[str, ...], factor: float, cases: S
             if trial == value or (path[-1] in SHARES and trial > 1.0):
                 break
             put(data, path, trial)
-            found = loss(data, path, cases)
-            if found >= best - 1e-6:
+            trial_loss = loss(data, path, cases)
+            if trial_loss >= best - 1e-6:
                 break
-            best, value = found, trial
+            best, value = trial_loss, trial
         put(data, path, value)
     return value != before
 
@@ -206,13 +206,13 @@ def loss(data: dict[str, Any], path: tuple[str, ...], cases: Sequence[Case]) -> 
 
 def ratios(cases: Sequence[Case], data: dict[str, Any]) -> list[tuple[Case, float]]:
     """log(predicted / published) of every case that has a prediction."""
-    found = []
+    pairs = []
     with trying(from_json(data)):
         for case in cases:
             predicted = predict(case)
             if isinstance(predicted, Prediction) and predicted.value > 0:
-                found.append((case, math.log(predicted.value / case.value)))
-    return found
+                pairs.append((case, math.log(predicted.value / case.value)))
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def linear(cases: Sequence[Case], data: dict[str, Any]) -> Linear:
     facts = [described(case) for case in cases]
     errors = np.array([log_ratio for _, log_ratio in ratios(cases, data)])
     slopes = np.zeros((len(cases), len(every)))
-    touched = np.array([[touches(found, path) for path in every] for found in facts], float)
+    touched = np.array([[touches(of_case, path) for path in every] for of_case in facts], float)
     for column, path in enumerate(every):
         value = at(data, path)
         step = -SLOPE_STEP if path[-1] in SHARES and value * math.exp(SLOPE_STEP) > 1 else SLOPE_STEP
@@ -335,10 +335,10 @@ def compared(
 
 def report(cases: Sequence[Case], data: dict[str, Any]) -> float:
     """Print the median error by group; returns the share of published values inside their bands."""
-    found = ratios(cases, data)
+    pairs = ratios(cases, data)
     inside = 0
     with trying(from_json(data)):
-        for case, _ in found:
+        for case, _ in pairs:
             predicted = predict(case)
             inside += isinstance(predicted, Prediction) and predicted.low <= case.value <= predicted.high
     keys: tuple[tuple[str, Callable[[Case], str]], ...] = (
@@ -350,13 +350,13 @@ def report(cases: Sequence[Case], data: dict[str, Any]) -> float:
     for title, key in keys:
         print(title)
         groups: dict[str, list[float]] = defaultdict(list)
-        for case, log_ratio in found:
+        for case, log_ratio in pairs:
             if case.core:
                 groups[key(case)].append(abs(math.exp(log_ratio) - 1))
         for name, errors in sorted(groups.items()):
             print(f"  {name:50} {len(errors):4} cases, median error {100 * statistics.median(errors):5.1f} %")
-    share = inside / max(1, len(found))
-    print(f"{len(found)} cases, {100 * share:.0f} % inside the 80 % band")
+    share = inside / max(1, len(pairs))
+    print(f"{len(pairs)} cases, {100 * share:.0f} % inside the 80 % band")
     return share
 
 
