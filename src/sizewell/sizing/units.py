@@ -240,10 +240,10 @@ def count_range(value: object) -> Range:
     (Range(low=1, high=8), Range(low=4, high=None), Range(low=2, high=2))
     """
     allowed = "a count or a range of counts from 1 up, such as 4, 1..8 or 2.."
-    found = _range(value, count, allowed, 1)
-    if found.low < 1:
+    counts = _range(value, count, allowed, 1)
+    if counts.low < 1:
         raise UnitError(allowed)
-    return found
+    return counts
 
 
 def size_range(value: object) -> Range:
@@ -252,9 +252,9 @@ def size_range(value: object) -> Range:
     >>> size_range("24GB.."), size_range("80GB")
     (Range(low=24000000000, high=None), Range(low=80000000000, high=None))
     """
-    found = _range(value, size_bytes, "a size or a range of sizes, such as 80GB, 24GB.. or 24GB..80GB", 0)
+    sizes = _range(value, size_bytes, "a size or a range of sizes, such as 80GB, 24GB.. or 24GB..80GB", 0)
     open_ended = isinstance(value, str) and ".." not in value
-    return Range(found.low, None if open_ended else found.high)
+    return Range(sizes.low, None if open_ended else sizes.high)
 
 
 _DURATION_WORDS = {

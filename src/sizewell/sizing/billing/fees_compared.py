@@ -40,40 +40,40 @@ class ComparedFees:
     @staticmethod
     def of(catalog: Catalog, on: date) -> ComparedFees:
         """Those of a catalog on a day: many specs are compared by the same."""
-        found = catalog.memo.get(("compared", on))
-        if found is None:
-            found = catalog.memo["compared", on] = ComparedFees(catalog, on)
-        return found
+        compared = catalog.memo.get(("compared", on))
+        if compared is None:
+            compared = catalog.memo["compared", on] = ComparedFees(catalog, on)
+        return compared
 
     def fee(self, cloud: str, key: str, region: str) -> ComparedFee:
         """A fee of the catalog by its key."""
-        found = self.memo.get((cloud, key, region))
-        if found is None:
+        compared = self.memo.get((cloud, key, region))
+        if compared is None:
             price = self.catalog.fee(cloud, key, region, self.on)
             if isinstance(price, Priced):
-                found = ComparedFee(float(price.amount), known=True)
+                compared = ComparedFee(float(price.amount), known=True)
             else:
-                found = _stand_in([float(self.catalog.own_usd(fee)) for fee in self.catalog.fees_of(cloud, key)])
-            self.memo[cloud, key, region] = found
-        return found
+                compared = _stand_in([float(self.catalog.own_usd(fee)) for fee in self.catalog.fees_of(cloud, key)])
+            self.memo[cloud, key, region] = compared
+        return compared
 
     def machine(self, cloud: str, instance_type: str, region: str) -> ComparedFee:
         """A machine-hour of a small machine on demand."""
-        found = self.memo.get((cloud, instance_type, region))
-        if found is None:
+        compared = self.memo.get((cloud, instance_type, region))
+        if compared is None:
             price = self.catalog.price(cloud, instance_type, region, "on-demand", self.on)
             if isinstance(price, Priced):
-                found = ComparedFee(float(price.amount), known=True)
+                compared = ComparedFee(float(price.amount), known=True)
             else:
                 offers = self.catalog.offers(cloud, instance_type, market="on-demand", on=self.on)
-                found = _stand_in([float(offer.usd_per_hour) for offer in offers])
-            self.memo[cloud, instance_type, region] = found
-        return found
+                compared = _stand_in([float(offer.usd_per_hour) for offer in offers])
+            self.memo[cloud, instance_type, region] = compared
+        return compared
 
     def standing(self, footing: Footing) -> ComparedFee:
         """What a stack with one workload bills beside its machines, per month."""
-        found = self.standings.get(footing)
-        if found is None:
+        compared = self.standings.get(footing)
+        if compared is None:
             usd, known = 0.0, True
             for part in parts((footing,)):
                 if part.machine:
@@ -82,9 +82,9 @@ class ComparedFees:
                     fee = self.fee(footing.cloud, part.fee, footing.region)
                 usd += fee.usd * float(part.quantity.expected)
                 known = known and fee.known is True
-            found = ComparedFee(usd, known=known)
-            self.standings[footing] = found
-        return found
+            compared = ComparedFee(usd, known=known)
+            self.standings[footing] = compared
+        return compared
 
     def leaving(self, cloud: str, region: str, gigabytes: float, *, internet: bool) -> ComparedFee:
         """So much data out of a cloud, or into another of its regions; of a region without a price by another's."""

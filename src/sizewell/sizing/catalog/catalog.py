@@ -127,9 +127,9 @@ class Catalog:
 
     def shape(self, cloud: str, instance_type: str) -> Shape:
         """The machine type of that name in that cloud; KeyError with a did-you-mean."""
-        found = self.shapes_by_type.get((cloud, instance_type))
-        if found is not None:
-            return found
+        shape = self.shapes_by_type.get((cloud, instance_type))
+        if shape is not None:
+            return shape
         names = {shape.instance_type.lower(): shape.instance_type for shape in self.shapes if shape.cloud == cloud}
         if not names:
             clouds = sorted({shape.cloud for shape in self.shapes})
@@ -189,10 +189,10 @@ class Catalog:
             usual = self.spot(cloud, instance_type, on).get(region)
             if usual is not None:
                 return Priced(usual.usd_per_hour, usual.source, usual.as_of)
-        found = self.offers(cloud, instance_type, region=region, market=market, on=on)
-        if not found:
+        offers = self.offers(cloud, instance_type, region=region, market=market, on=on)
+        if not offers:
             return Unpriced(self._why_unpriced(cloud, instance_type, region, market, on))
-        best = min(found, key=lambda offer: (offer.usd_per_hour, offer.zone))
+        best = min(offers, key=lambda offer: (offer.usd_per_hour, offer.zone))
         where = f" (zone {best.zone})" if best.zone else ""
         marked = f"; {best.basis}" if best.basis.startswith("estimate") else ""
         return Priced(best.usd_per_hour, f"{best.source}{where}{marked}", best.effective_from)
@@ -242,8 +242,8 @@ class Catalog:
             shape = self.shapes_by_type.get((cloud, instance_type))
             sold = shape is not None and "on-demand" in shape.markets
             missing = sorted(places - self._listed(cloud, instance_type, on).keys() - {EVERYWHERE}) if sold else ()
-            found = {region: estimate(instance_type, region, self._listed_by_type(cloud, on)) for region in missing}
-            self.memo[asked] = {region: guess for region, guess in found.items() if guess is not None}
+            guesses = {region: estimate(instance_type, region, self._listed_by_type(cloud, on)) for region in missing}
+            self.memo[asked] = {region: guess for region, guess in guesses.items() if guess is not None}
         return self.memo[asked]  # type: ignore[no-any-return]
 
     def _listed_by_type(self, cloud: str, on: date | None) -> dict[str, dict[str, Decimal]]:
@@ -304,8 +304,8 @@ class Catalog:
             by_key = self.memo["fees",] = {}
             for fee in self.fees:
                 by_key[fee.cloud, fee.key] = (*by_key.get((fee.cloud, fee.key), ()), fee)
-        found: tuple[Fee, ...] = by_key.get((cloud, key), ())
-        return found
+        fees: tuple[Fee, ...] = by_key.get((cloud, key), ())
+        return fees
 
     def fee(self, cloud: str, key: str, region: str, on: date | None = None) -> Priced | Unpriced:
         """US dollars per unit of the first tier (of a percentage: percent). A fee of another region is not guessed."""
@@ -322,10 +322,10 @@ class Catalog:
 
     def sagemaker_premium(self, instance_type: str) -> Priced | Unpriced:
         """Percent that SageMaker adds to the EC2 price; the name may carry SageMaker's "ml." prefix."""
-        found = self.sagemaker_premiums.get(instance_type.removeprefix("ml."))
-        if found is None:
+        premium = self.sagemaker_premiums.get(instance_type.removeprefix("ml."))
+        if premium is None:
             return Unpriced(f"SageMaker's premium on {instance_type} is not known")
-        return Priced(found.percent, found.source, found.checked)
+        return Priced(premium.percent, premium.source, premium.checked)
 
     def model(self, name: str) -> Architecture:
         """The model of that key or alias, in any case; KeyError with a did-you-mean."""
@@ -335,8 +335,8 @@ class Catalog:
         """Regions in which the cloud offers anything, sorted; () for a seller with one price everywhere."""
         asked = ("regions", cloud)
         if asked not in self.memo:
-            found = {o.region for o in self.all_offers if o.cloud == cloud and o.region != EVERYWHERE}
-            self.memo[asked] = tuple(sorted(found))
+            regions = {o.region for o in self.all_offers if o.cloud == cloud and o.region != EVERYWHERE}
+            self.memo[asked] = tuple(sorted(regions))
         return self.memo[asked]  # type: ignore[no-any-return]
 
     def region(self, cloud: str, region: str) -> Region | None:
@@ -360,9 +360,9 @@ def spelling(name: str) -> str:
 
 
 def _lookup(kind: str, name: str, names: Mapping[str, str]) -> str:
-    found = names.get(spelling(name))
-    if found is not None:
-        return found
+    key = names.get(spelling(name))
+    if key is not None:
+        return key
     import difflib
 
     near = [names[match] for match in difflib.get_close_matches(spelling(name), list(names), n=6, cutoff=0.5)]

@@ -147,9 +147,9 @@ def _dense(catalog: Catalog) -> Iterator[str]:
     """FLOP/s are dense: anchors by part, and the ratios between precisions that hardware really has."""
     for key, expected in DENSE_BF16.items():
         a = catalog.accelerators.get(key)
-        found = a.flop_per_s.get("bf16", 0.0) if a else expected
-        if not math.isclose(found, expected, rel_tol=0.01):
-            yield f"{key}: bf16 is {found:.4g} FLOP/s, dense is {expected:.4g}"
+        flop_per_s = a.flop_per_s.get("bf16", 0.0) if a else expected
+        if not math.isclose(flop_per_s, expected, rel_tol=0.01):
+            yield f"{key}: bf16 is {flop_per_s:.4g} FLOP/s, dense is {expected:.4g}"
     for key in NO_BF16:
         if key in catalog.accelerators and "bf16" in catalog.accelerators[key].flop_per_s:
             yield f"{key}: has no bf16"

@@ -53,9 +53,9 @@ def order(catalog: Catalog) -> Iterator[str]:
             committed = o.market in ("reserved-1y", "reserved-3y", "flex-start")
             if committed and listed and o.usd_per_hour > listed.usd_per_hour:
                 yield f"{place(o)}: {o.usd_per_hour} is above on-demand {listed.usd_per_hour}"
-        one, three = newest.get("reserved-1y"), newest.get("reserved-3y")
-        if one and three and three.usd_per_hour > one.usd_per_hour:
-            yield f"{place(three)}: three years cost more than one ({one.usd_per_hour})"
+        one_year, three_years = newest.get("reserved-1y"), newest.get("reserved-3y")
+        if one_year and three_years and three_years.usd_per_hour > one_year.usd_per_hour:
+            yield f"{place(three_years)}: three years cost more than one ({one_year.usd_per_hour})"
 
 
 def steady(catalog: Catalog) -> Iterator[str]:

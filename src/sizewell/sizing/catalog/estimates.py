@@ -48,7 +48,7 @@ class Estimate:
 
 def estimate(instance_type: str, region: str, listed: Listed) -> Estimate | None:
     """The on-demand price of a type in a region by its sisters; None where no region has its price."""
-    found: dict[str, Decimal] = {}
+    by_sister: dict[str, Decimal] = {}
     most = 0
     for sister, usd in sorted(listed.get(instance_type, {}).items()):
         if sister == region:
@@ -59,15 +59,15 @@ def estimate(instance_type: str, region: str, listed: Listed) -> Estimate | None
             if other != instance_type and region in prices and sister in prices
         ]
         most = max(most, len(ratios))
-        found[sister] = (usd * median(ratios) if ratios else usd).quantize(_STEP, rounding=ROUND_HALF_EVEN)
-    if not found:
+        by_sister[sister] = (usd * median(ratios) if ratios else usd).quantize(_STEP, rounding=ROUND_HALF_EVEN)
+    if not by_sister:
         return None
-    strong = most >= TYPES_ENOUGH or len(found) >= WITNESSES_ENOUGH
+    strong = most >= TYPES_ENOUGH or len(by_sister) >= WITNESSES_ENOUGH
     return Estimate(
-        usd_per_hour=median(found.values()).quantize(_STEP, rounding=ROUND_HALF_EVEN),
-        low=min(found.values()),
-        high=max(found.values()),
-        witnesses=tuple(found),
+        usd_per_hour=median(by_sister.values()).quantize(_STEP, rounding=ROUND_HALF_EVEN),
+        low=min(by_sister.values()),
+        high=max(by_sister.values()),
+        witnesses=tuple(by_sister),
         types=most,
         grade="low" if strong else "estimate",
     )

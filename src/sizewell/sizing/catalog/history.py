@@ -61,9 +61,9 @@ def quotes(
     if region and market:
         places.add((region, market))
     asked = [(where, kind) for where, kind in places if region in ("", where, EVERYWHERE) and market in ("", kind)]
-    found = [_quote(catalog, cloud, instance_type, place, on) for place in asked]
+    quoted = [_quote(catalog, cloud, instance_type, place, on) for place in asked]
     return tuple(
-        sorted(found, key=lambda q: (q.market, q.usd_per_hour is None, q.usd_per_hour or Decimal(0), q.region))
+        sorted(quoted, key=lambda q: (q.market, q.usd_per_hour is None, q.usd_per_hour or Decimal(0), q.region))
     )
 
 
@@ -130,13 +130,13 @@ def moves(catalog: Catalog, before: dt.date, after: dt.date, *, earlier: Catalog
     `earlier` is the catalog that counted before, where it was another one.
     """
     known = earlier or catalog
-    found: list[Move] = []
+    changed: list[Move] = []
     for cloud, instance_type in sorted({*catalog.offers_by_type, *known.offers_by_type}):
         old, new = _prices(known, cloud, instance_type, before), _prices(catalog, cloud, instance_type, after)
         for region, market in sorted({*old, *new}):
             was, now = old.get((region, market)), new.get((region, market))
             if (was and was.amount) != (now and now.amount):
-                found.append(
+                changed.append(
                     Move(
                         cloud=cloud,
                         instance_type=instance_type,
@@ -147,7 +147,7 @@ def moves(catalog: Catalog, before: dt.date, after: dt.date, *, earlier: Catalog
                         source=(now or was).source if now or was else "",  # type: ignore[union-attr]
                     )
                 )
-    return tuple(sorted(found, key=lambda m: (m.percent is None, -abs(m.percent or 0.0), m.cloud, m.instance_type)))
+    return tuple(sorted(changed, key=lambda m: (m.percent is None, -abs(m.percent or 0.0), m.cloud, m.instance_type)))
 
 
 def _prices(catalog: Catalog, cloud: str, instance_type: str, on: dt.date) -> dict[tuple[str, str], Priced]:
@@ -155,12 +155,12 @@ def _prices(catalog: Catalog, cloud: str, instance_type: str, on: dt.date) -> di
     places = {
         (o.region, o.market) for o in catalog.offers_by_type.get((cloud, instance_type), ()) if o.effective_from <= day
     }
-    found: dict[tuple[str, str], Priced] = {}
+    prices: dict[tuple[str, str], Priced] = {}
     for region, market in places:
         price = catalog.price(cloud, instance_type, region, market, on)
         if isinstance(price, Priced):
-            found[region, market] = price
-    return found
+            prices[region, market] = price
+    return prices
 
 
 def stale_prices(catalog: Catalog, used: Sequence[tuple[str, str, str, str]], on: dt.date) -> Iterator[Quote]:

@@ -99,7 +99,7 @@ def _table(path: Path, reader: csv.DictReader[str]) -> Imported:
 
 
 def _focus(path: Path, reader: csv.DictReader[str]) -> Imported:
-    found: dict[tuple[str, str, str, str], tuple[str, Decimal, int]] = {}
+    latest: dict[tuple[str, str, str, str], tuple[str, Decimal, int]] = {}
     faults: list[Fault] = []
     imported = Imported(Discounts())
     for row in reader:
@@ -127,22 +127,22 @@ def _focus(path: Path, reader: csv.DictReader[str]) -> Imported:
         market = CATEGORIES[row["PricingCategory"].lower()]
         key = (_cloud(row), _machine(row), row["RegionId"], market)
         day = row.get("ChargePeriodStart") or ""
-        before = found.get(key)
+        before = latest.get(key)
         if before is not None and before[0] == day and before[1] != usd and market != "spot":
             faults.append(
                 Fault(path=place, message=f"contradicts line {before[2]}: two prices for {' '.join(key)} in one period")
             )
         if before is None or day >= before[0]:
-            found[key] = (day, usd, reader.line_num)
+            latest[key] = (day, usd, reader.line_num)
     if faults:
         raise ConfigError(faults)
     rates = tuple(
         Rate(cloud=cloud, instance_type=machine, region=region, market=market, usd=usd)
-        for (cloud, machine, region, market), (_, usd, _) in sorted(found.items())
+        for (cloud, machine, region, market), (_, usd, _) in sorted(latest.items())
         if market != "spot"
     )
     imported.rates = Discounts(rates)
-    if spot := sum(key[3] == "spot" for key in found):
+    if spot := sum(key[3] == "spot" for key in latest):
         imported.left_out["spot, whose price moves"] = spot
     return imported
 
@@ -199,14 +199,14 @@ def _sheet(path: Path, reader: csv.DictReader[str]) -> Imported:
             percents.setdefault("Standard_" + each.strip().replace(" ", "_"), set()).add(percent)
     if faults:
         raise ConfigError(faults)
-    differing = sum(max(found) - min(found) > ROUNDED for found in percents.values())
+    differing = sum(max(discounts) - min(discounts) > ROUNDED for discounts in percents.values())
     if differing:
         imported.left_out["machine types whose discount differs by region"] = differing
     imported.rates = Discounts(
         tuple(
-            Rate(cloud="azure", instance_type=name, market="on-demand", percent=min(found).normalize() + Decimal(0))
-            for name, found in sorted(percents.items())
-            if max(found) - min(found) <= ROUNDED and min(found) > 0
+            Rate(cloud="azure", instance_type=name, market="on-demand", percent=min(discounts).normalize() + Decimal(0))
+            for name, discounts in sorted(percents.items())
+            if max(discounts) - min(discounts) <= ROUNDED and min(discounts) > 0
         )
     )
     return imported

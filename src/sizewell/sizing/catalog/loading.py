@@ -84,21 +84,21 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
         sources |= table.read_sources(f"{overlays.FOLDER}/sources.csv", own_texts["sources.csv"], faults)
 
     def own_records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> tuple[list[_Named], list[str]]:
-        found: list[_Named] = []
+        parsed: list[_Named] = []
         places: list[str] = []
         for path, text in own_texts.items():
             if path == f"{name}.csv" or path.startswith(f"{name}/"):
                 shown = f"{overlays.FOLDER}/{path}"
-                found += table.read(shown, text, columns, make, sources=sources, faults=faults, at=places)
-        return found, places
+                parsed += table.read(shown, text, columns, make, sources=sources, faults=faults, at=places)
+        return parsed, places
 
     def records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> list[_Named]:
         """A file, or all files of a folder, with the project's own rows over them."""
-        found: list[_Named] = []
+        parsed: list[_Named] = []
         for path, text in texts.items():
             if path == f"{name}.csv" or path.startswith(f"{name}/"):
-                found += table.read(path, text, columns, make, sources=sources, faults=faults)
-        return overlays.merged(name, found, *own_records(name, columns, make), faults) if own_texts else found
+                parsed += table.read(path, text, columns, make, sources=sources, faults=faults)
+        return overlays.merged(name, parsed, *own_records(name, columns, make), faults) if own_texts else parsed
 
     accelerators = records("accelerators", rows.ACCELERATORS, rows.accelerator)
     make_shape = functools.partial(rows.shape, runtimes={a.key: a.runtime for a in accelerators})
@@ -193,13 +193,13 @@ def _by_type(
 ) -> tuple[Mapping[tuple[str, str], tuple[Offer, ...]], Sequence[Offer], str]:
     """The offers by type and all of them, sorted, and the newest date of an accelerator machine's price."""
     offers.sort(key=attrgetter("cloud", "instance_type", "region", "market", "zone", "effective_from"))
-    found: dict[tuple[str, str], list[Offer]] = {}
+    by_type: dict[tuple[str, str], list[Offer]] = {}
     for offer in offers:
-        found.setdefault((offer.cloud, offer.instance_type), []).append(offer)
+        by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)
     plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
-    dated = (o for key, of_type in found.items() if key not in plain for o in of_type)
+    dated = (o for key, of_type in by_type.items() if key not in plain for o in of_type)
     as_of = max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default="")
-    return MappingProxyType({key: tuple(value) for key, value in found.items()}), tuple(offers), as_of
+    return MappingProxyType({key: tuple(value) for key, value in by_type.items()}), tuple(offers), as_of
 
 
 def _own_files(folder: Path, faults: list[Fault]) -> tuple[dict[str, str], str]:

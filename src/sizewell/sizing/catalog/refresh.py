@@ -112,7 +112,7 @@ def _sound(
     catalog: Catalog, place: Place, rows: Sequence[Listed], on: date, result: Accepted
 ) -> dict[tuple[str, ...], Offer]:
     """The rows that are prices of this place, each once; two that differ contradict, and neither is taken."""
-    found: dict[tuple[str, ...], Offer] = {}
+    offers: dict[tuple[str, ...], Offer] = {}
     contradicted: set[tuple[str, ...]] = set()
     for row in rows:
         what = f"{row.cloud} {row.instance_type} {row.region} {row.market}: {row.usd} {row.currency} per {row.unit}"
@@ -137,11 +137,11 @@ def _sound(
             confidence="medium" if row.basis.startswith(QUOTED) or "; " in row.basis else "high",
         )
         key = (offer.cloud, offer.instance_type, offer.region, offer.market, offer.zone, offer.effective_from)
-        if key in found and found[key].usd_per_hour != offer.usd_per_hour:
+        if key in offers and offers[key].usd_per_hour != offer.usd_per_hour:
             contradicted.add(key)
-            result.refuse("listed twice at different prices", f"{what}, and {found[key].usd_per_hour}")
-        found[key] = offer
-    return {key: offer for key, offer in found.items() if key not in contradicted}
+            result.refuse("listed twice at different prices", f"{what}, and {offers[key].usd_per_hour}")
+        offers[key] = offer
+    return {key: offer for key, offer in offers.items() if key not in contradicted}
 
 
 def _wrong(catalog: Catalog, place: Place, row: Listed, shape: Shape, on: date) -> str:
@@ -180,8 +180,8 @@ def _known(catalog: Catalog, place: Place, before: date) -> set[str]:
                     if offer.basis.startswith("list"):
                         by_region[offer.region].add(name)
         catalog.memo[asked] = by_region
-    found: set[str] = catalog.memo[asked].get(place.region, set())
-    return found
+    types: set[str] = catalog.memo[asked].get(place.region, set())
+    return types
 
 
 def _missing(catalog: Catalog, place: Place, rows: Sequence[Listed], before: date) -> list[str]:

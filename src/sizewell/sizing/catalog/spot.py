@@ -113,15 +113,15 @@ def by_region(
         if row.market == "spot":
             places[row.region].append(row)
     quoted = {region: quotes for region, of_region in places.items() if (quotes := quotes_of(of_region, day))}
-    found: dict[str, UsualSpot] = {}
+    usual_by_region: dict[str, UsualSpot] = {}
     for region, of_region in places.items():
         quotes, published = quoted.get(region, ()), _published(of_region, day)
         usual = _by_quotes(region, quoted, listed, discount) if quotes else None
         if published is not None and (usual is None or _stands(published, usual)):
             usual = UsualSpot(usd_per_hour=published.usd_per_hour, quotes=(), prior_usd=(), offer=published)
         if usual is not None:
-            found[region] = usual
-    return found
+            usual_by_region[region] = usual
+    return usual_by_region
 
 
 def _stands(published: Offer, usual: UsualSpot) -> bool:

@@ -248,17 +248,17 @@ def is_guess(a: Architecture) -> bool:
 
 def faults(a: Architecture, path: str = "model") -> tuple[Fault, ...]:
     """Everything that is impossible about the shape; () for a model that can exist."""
-    found: list[Fault] = []
+    all_faults: list[Fault] = []
 
     def wrong(field: str, value: object, allowed: str) -> None:
-        found.append(Fault(path=f"{path}.{field}", found=value, allowed=allowed))
+        all_faults.append(Fault(path=f"{path}.{field}", found=value, allowed=allowed))
 
     if a.kind in ("vision", "diffusion") and not a.layers:
         if not a.forward_flop_per_sample or a.forward_flop_per_sample < 0:
             wrong("forward_flop_per_sample", a.forward_flop_per_sample, "the FLOPs of one forward pass, above 0")
         if not a.params_stated or a.params_stated < 0:
             wrong("params", a.params_stated, "the number of parameters, above 0")
-        return tuple(found)
+        return tuple(all_faults)
     counted = {"layers": a.layers, "hidden": a.hidden, "heads": a.heads}
     if a.kind in ("decoder", "encoder"):
         counted["vocab"] = a.vocab
@@ -277,12 +277,12 @@ def faults(a: Architecture, path: str = "model") -> tuple[Fault, ...]:
         wrong("experts_per_token", a.experts_per_token, f"1 to {a.experts} (experts)")
     if a.kv_lora_rank and not (a.qk_rope_head_dim and a.qk_nope_head_dim and a.v_head_dim):
         wrong("v_head_dim", a.v_head_dim, "above 0, with qk_rope_head_dim and qk_nope_head_dim, for latent attention")
-    return tuple(found)
+    return tuple(all_faults)
 
 
 def check(a: Architecture, path: str = "model") -> Architecture:
     """The same architecture; raises SpecError with every fault of an impossible shape."""
-    found = faults(a, path)
-    if found:
-        raise SpecError(found, subject=a.key or path)
+    all_faults = faults(a, path)
+    if all_faults:
+        raise SpecError(all_faults, subject=a.key or path)
     return a

@@ -23,7 +23,7 @@ KEYS: Final = (BASE, *_WORDS, *_LISTS, *_SETS, *_TEXTS, "nodes_max", "hub")
 
 def with_own(shipped: Mapping[str, Engine], folder: Path | None) -> dict[str, Engine]:
     """The shipped engines with a project's own over them. Raises CatalogError with every fault, by file and line."""
-    found = dict(shipped)
+    engines = dict(shipped)
     faults: list[Fault] = []
     for path in sorted((folder / NAME).glob("*.yaml")) if folder is not None else ():
         shown = f"{FOLDER}/{NAME}/{path.name}"
@@ -41,11 +41,11 @@ def with_own(shipped: Mapping[str, Engine], folder: Path | None) -> dict[str, En
             continue
         if base != path.stem:
             changes.setdefault("default_for", frozenset())  # a new engine serves nobody who does not name it
-        found[path.stem] = replace(shipped[base], name=path.stem, **changes)
-    faults += _twice_default(found)
+        engines[path.stem] = replace(shipped[base], name=path.stem, **changes)
+    faults += _twice_default(engines)
     if faults:
         raise CatalogError(faults, subject="catalog")
-    return {name: found[name] for name in sorted(found)}
+    return {name: engines[name] for name in sorted(engines)}
 
 
 def _changes(data: Any, shown: str, lines: Mapping[str, int], faults: list[Fault]) -> dict[str, Any]:

@@ -120,14 +120,14 @@ def _states(
         )
         for group in groups
     ]
-    found = []
+    by_stage = []
     for parts in stages:
         held, waiting = np.zeros(len(zero)), np.zeros(len(zero))
         for params, (state, group) in zip(parts, per_param, strict=False):  # without experts the first part is all
             held += params * state
             waiting += params * gradients / group
-        found.append((held, waiting))
-    return found
+        by_stage.append((held, waiting))
+    return by_stage
 
 
 def _kept(job: TrainingJob, sizes: NDArray[np.intp], at: NDArray[np.intp], again: Column) -> Column:

@@ -22,11 +22,11 @@ class ScalingEfficiency:
 
 def scaling_efficiency(job: TrainingJob, cluster: Cluster) -> ScalingEfficiency:
     """How well twice the nodes would be used, the global batch kept; NaN where one of the two has no layout."""
-    here = layouts.search(job, cluster, best=1)
-    there = layouts.search(job, replace(cluster, nodes=cluster.nodes * 2), best=1)
-    if isinstance(here, layouts.LayoutRefusal) or isinstance(there, layouts.LayoutRefusal):
+    plans = layouts.search(job, cluster, best=1)
+    plans_on_twice = layouts.search(job, replace(cluster, nodes=cluster.nodes * 2), best=1)
+    if isinstance(plans, layouts.LayoutRefusal) or isinstance(plans_on_twice, layouts.LayoutRefusal):
         return ScalingEfficiency(cluster.devices, math.nan, "no legal layout on one of the two sizes")
-    efficiency = here[0].time.step_s / (2 * there[0].time.step_s)
+    efficiency = plans[0].time.step_s / (2 * plans_on_twice[0].time.step_s)
     warning = ""
     if efficiency < LOW:
         warning = (

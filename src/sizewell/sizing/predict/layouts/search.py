@@ -69,19 +69,19 @@ def search_all(
     at_high_edge: bool = True,
 ) -> tuple[Answer, ...]:
     """`search` for many clusters at once, in their order; much faster than one after the other."""
-    found = find_all(job, clusters, best=best, known=known, at_high_edge=at_high_edge)
-    different = {id(some): some for some in found if not isinstance(some, LayoutRefusal)}
-    every = iter(plans(job, [one for some in different.values() for one in some]))
+    answers = find_all(job, clusters, best=best, known=known, at_high_edge=at_high_edge)
+    different = {id(some): some for some in answers if not isinstance(some, LayoutRefusal)}
+    every = iter(plans(job, [fit for some in different.values() for fit in some]))
     planned = {key: tuple(itertools.islice(every, len(some))) for key, some in different.items()}
-    return tuple(some if isinstance(some, LayoutRefusal) else planned[id(some)] for some in found)
+    return tuple(some if isinstance(some, LayoutRefusal) else planned[id(some)] for some in answers)
 
 
-def plans(job: TrainingJob, found: Sequence[Found]) -> list[Plan]:
+def plans(job: TrainingJob, fits: Sequence[Found]) -> list[Plan]:
     """Memory and time of what was found, itemised."""
-    if not found:
+    if not fits:
         return []
     k = calibration.values("training")
-    clusters, layouts = [one.cluster for one in found], [one.layout for one in found]
+    clusters, layouts = [fit.cluster for fit in fits], [fit.layout for fit in fits]
     needed = training_memories(job, layouts, [cluster.accelerator for cluster in clusters])
     machines: dict[tuple[object, ...], dict[str, float]] = {}
     facts = [
@@ -108,8 +108,8 @@ def find_all(
     k = calibration.values("training")
     facts = job_facts(job)
     devices = {
-        id(one): Device.of(job, one, at_high_edge=at_high_edge)
-        for one in {id(c.accelerator): c.accelerator for c in clusters}.values()
+        id(accelerator): Device.of(job, accelerator, at_high_edge=at_high_edge)
+        for accelerator in {id(c.accelerator): c.accelerator for c in clusters}.values()
     }
     machines: dict[tuple[object, ...], dict[str, float]] = {}
     alike = [_alike(cluster) for cluster in clusters]

@@ -160,8 +160,8 @@ class Hunt:
     def answer(self) -> tuple[Found, ...] | LayoutRefusal:
         """The fastest layouts that fit, or why there is none."""
         layout = self.region.legal.layout
-        found = tuple(Found(self.cluster, layout(row), seconds) for row, seconds in self.found)
-        return found or self._refusal()
+        fastest = tuple(Found(self.cluster, layout(row), seconds) for row, seconds in self.found)
+        return fastest or self._refusal()
 
     def _refusal(self) -> LayoutRefusal:
         legal = self.region.count

@@ -171,11 +171,13 @@ def _by_layout(job: TrainingJob, layouts: Layouts) -> tuple[Column, Column]:
     every, at = np.unique(code, return_inverse=True)
     tables = []
     for with_experts in (False, True) if job.architecture.experts else (False,):
-        found = [
+        layers = [
             _layer_activations(job, value >> 17, value & 0xFFFF, bool(value >> 16 & 1), with_experts)
             for value in every.tolist()
         ]
-        tables.append(np.array([(one.kept, one.selective, one.boundary, one.gradients) for one in found]).T[:, at])
+        tables.append(
+            np.array([(layer.kept, layer.selective, layer.boundary, layer.gradients) for layer in layers]).T[:, at]
+        )
     return tables[0], tables[-1]
 
 

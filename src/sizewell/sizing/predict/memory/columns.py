@@ -44,12 +44,12 @@ class Layouts:
         fields = ("tensor", "pipeline", "virtual_pipeline", "context", "data", "expert", "zero_stage",
                   "sequence_parallel", "micro_batch")  # fmt: skip
         table: dict[str, Any] = {
-            name: np.array([getattr(one, name) for one in layouts], dtype=np.float64) for name in fields
+            name: np.array([getattr(layout, name) for layout in layouts], dtype=np.float64) for name in fields
         }
         ranks = table["data"] * table["context"]
-        groups = np.array([one.shard_group for one in layouts], dtype=np.float64)
+        groups = np.array([layout.shard_group for layout in layouts], dtype=np.float64)
         shard = np.maximum(1.0, np.where(groups > 0, np.minimum(groups, ranks), ranks))
-        recompute = np.array([MODES[one.checkpointing] for one in layouts])
+        recompute = np.array([MODES[layout.checkpointing] for layout in layouts])
         return Layouts(**table, shard=shard, recompute=recompute)
 
     @staticmethod
@@ -100,12 +100,12 @@ def _stage_facts(a: Architecture, pipeline: int) -> tuple[tuple[float, ...], ...
     """The columns of `Stages` for each stage that may be the fullest of so many."""
     if not a.layers or not a.hidden:
         return ((0.0, 0.0, 0.0, params_total(a) / pipeline, 0.0),)
-    found = []
+    rows = []
     for stage in peak_stages(a, pipeline):
         layers = stages(a.layers, pipeline)[stage]
         dense, experts = stage_params(a, layers, first=stage == 0, last=stage == pipeline - 1)
-        found.append((float(stage), float(len(layers)), float(expert_layers(a, layers)), float(dense), float(experts)))
-    return tuple(found)
+        rows.append((float(stage), float(len(layers)), float(expert_layers(a, layers)), float(dense), float(experts)))
+    return tuple(rows)
 
 
 @lru_cache(maxsize=1024)

@@ -131,8 +131,8 @@ def recipes(job: TrainingJob, layouts: Layouts) -> Recipe:
         return plain
     wide = layouts.zero_stage >= 3
     names = [field.name for field in fields(Recipe)]
-    found: dict[str, Any] = {name: np.where(wide, getattr(sharded, name), getattr(plain, name)) for name in names}
-    return Recipe(**found)
+    columns: dict[str, Any] = {name: np.where(wide, getattr(sharded, name), getattr(plain, name)) for name in names}
+    return Recipe(**columns)
 
 
 @lru_cache(maxsize=1024)

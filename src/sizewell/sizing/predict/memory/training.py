@@ -64,12 +64,12 @@ def training_memories(
         _check(job, layout)
     items = _fullest(job, Layouts.of(layouts), _runtimes(accelerators))
     table = np.stack(np.broadcast_arrays(*items.values()))
-    found = []
+    memories = []
     for layout, accelerator, sizes in zip(layouts, accelerators, table.T.tolist(), strict=True):
         breakdown = tuple([(name, round(size)) for name, size in zip(items, sizes, strict=True) if size >= 1])
         total = sum([size for _, size in breakdown])
         low, high, grade = edges(job, accelerator)
-        found.append(
+        memories.append(
             MemoryEstimate(
                 breakdown=breakdown,
                 low_bytes=round(total * low),
@@ -78,7 +78,7 @@ def training_memories(
                 assumptions=tuple(_assumptions(job, layout)),
             )
         )
-    return found
+    return memories
 
 
 def peak_bytes(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Column:
@@ -113,8 +113,8 @@ def edges(job: TrainingJob, accelerator: Accelerator) -> tuple[float, float, Gra
 def model_states(job: TrainingJob, layout: Layout) -> ModelStates:
     """Weights, gradients and optimizer state of the fullest device."""
     layouts = Layouts.of([layout])
-    found = [stage_states(job, layouts, stage) for stage in fullest_stages(job.architecture, layouts)]
-    fullest = max(found, key=lambda states: float(states.total[0]))
+    by_stage = [stage_states(job, layouts, stage) for stage in fullest_stages(job.architecture, layouts)]
+    fullest = max(by_stage, key=lambda states: float(states.total[0]))
     kept = (fullest.weights, fullest.adapters, fullest.gradients, fullest.optimizer)
     weights, adapters, gradients, optimizer = (float(size[0]) for size in kept)
     return ModelStates(weights=weights, adapters=adapters, gradients=gradients, optimizer=optimizer)
@@ -164,8 +164,8 @@ class Runtimes:
 def _runtimes(accelerators: Sequence[Accelerator]) -> Runtimes:
     every = [Runtimes.of(accelerator.runtime) for accelerator in accelerators]
     return Runtimes(
-        context_bytes=np.array([one.context_bytes for one in every]),
-        collective_bytes=np.array([one.collective_bytes for one in every]),
+        context_bytes=np.array([runtime.context_bytes for runtime in every]),
+        collective_bytes=np.array([runtime.collective_bytes for runtime in every]),
     )
 
 
@@ -277,9 +277,9 @@ def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Colu
 
 
 def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:
-    found = list(assumptions(job.architecture))
+    notes = list(assumptions(job.architecture))
     if job.checkpointing is None and layout.checkpointing == "none":
-        found.append("no activation checkpointing")
+        notes.append("no activation checkpointing")
     if not job.architecture.layers:
-        found.append("activations estimated from FLOPs, as the layers are not known")
-    return found
+        notes.append("activations estimated from FLOPs, as the layers are not known")
+    return notes

@@ -72,14 +72,14 @@ def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile:
     if peak > fit:
         return Load(batch, peak, rate, INFINITE, 0.0)
     # One at a time (M/D/1, exponential tail) while the device keeps up so; a queue that grows is taken as a batch.
-    one = server.batch_s(1.0)
-    busy = rate * one
+    single_s = server.batch_s(1.0)
+    busy = rate * single_s
     most = server.batch_s(batch + spread)
     waiting = most
     if busy < 1.0:
         all_busy = waits_share(pool, busy)
         tail = math.log(all_busy / (1.0 - percentile)) if all_busy > 1.0 - percentile else 0.0
-        waiting = min(most, tail * one / (2.0 * (1.0 - busy)) / pool)
+        waiting = min(most, tail * single_s / (2.0 * (1.0 - busy)) / pool)
     return Load(batch, peak, rate, waiting + server.batch_s(peak), 0.0)
 
 

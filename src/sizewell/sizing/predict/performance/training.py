@@ -127,7 +127,7 @@ def estimates(
     facts = {name: float(np.ravel(columns[name])[0]) for name in ("seq", "model_flop")}
     useful = useful_share(job, k)
     bands: dict[str, tuple[Grade, float, float]] = {}
-    found = []
+    estimated = []
     for i, cluster in enumerate(clusters):
         family = cluster.accelerator.family
         if family not in bands:
@@ -135,7 +135,7 @@ def estimates(
         grade, low, high = bands[family]
         waterfall = {name: values[i] for name, values in items.items() if values[i] > 0}
         step = sum(waterfall.values())
-        found.append(
+        estimated.append(
             TrainingEstimate(
                 step_s=step,
                 waterfall=tuple(waterfall.items()),
@@ -153,7 +153,7 @@ def estimates(
                 ),
             )
         )
-    return found
+    return estimated
 
 
 def useful_share(job: TrainingJob, k: Mapping[str, float] | None = None) -> float:
