@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from sizewell.sizing.catalog import spot
-from sizewell.sizing.catalog.estimates import Estimate, estimate
+from sizewell.sizing.catalog.estimates import Estimate, Ratios, estimate
 from sizewell.sizing.catalog.rates import (
     OWN_RATE,
     Discounts,
@@ -242,7 +242,8 @@ class Catalog:
             shape = self.shapes_by_type.get((cloud, instance_type))
             sold = shape is not None and "on-demand" in shape.markets
             missing = sorted(places - self._listed(cloud, instance_type, on).keys() - {EVERYWHERE}) if sold else ()
-            guesses = {region: estimate(instance_type, region, self._listed_by_type(cloud, on)) for region in missing}
+            listed, ratios = self._listed_by_type(cloud, on) if missing else {}, self._ratios(cloud, on)
+            guesses = {region: estimate(instance_type, region, listed, ratios) for region in missing}
             self.memo[asked] = {region: guess for region, guess in guesses.items() if guess is not None}
         return self.memo[asked]  # type: ignore[no-any-return]
 
@@ -253,14 +254,21 @@ class Catalog:
             self.memo[asked] = {name: self._listed(cloud, name, on) for name in names}
         return self.memo[asked]  # type: ignore[no-any-return]
 
+    def _ratios(self, cloud: str, on: date | None) -> Ratios:
+        return self.memo.setdefault(("ratios", cloud, on), {})  # type: ignore[no-any-return]
+
+    def may_be_priced(self, cloud: str, instance_type: str, region: str) -> bool:
+        """False where no row and no rate gives a price on any day, so that `price` could only spell out why not."""
+        asked = ("places", cloud, instance_type)
+        if asked not in self.memo:
+            self.memo[asked] = {offer.region for offer in self.offers_by_type.get((cloud, instance_type), ())}
+        return bool(self.rates.rates) or not self.memo[asked].isdisjoint((region, EVERYWHERE))
+
     def _why_unpriced(self, cloud: str, instance_type: str, region: str, market: str, on: date | None) -> str:
         day = f" on {on.isoformat()}" if on is not None else ""
         reason = f"no price for {instance_type} in {region}, {market},{day or ' in the catalog'}"
-        for item in self.withheld:
-            if (item.cloud, item.instance_type, item.market) == (cloud, instance_type, market) and item.region in (
-                region,
-                EVERYWHERE,
-            ):
+        for item in self._withheld_of(cloud, instance_type):
+            if item.market == market and item.region in (region, EVERYWHERE):
                 return f"{reason}: {item.reason}"
         shape = self.shapes_by_type.get((cloud, instance_type))
         if shape is not None and market not in shape.markets:
@@ -268,6 +276,15 @@ class Catalog:
             return f"{reason}: not sold in that market (markets: {sold})"
         guess = self.estimates(cloud, instance_type, on).get(region) if market == "on-demand" else None
         return f"{reason}; {guess}" if guess is not None else reason
+
+    def _withheld_of(self, cloud: str, instance_type: str) -> Sequence[Withheld]:
+        by_type = self.memo.get(("withheld",))
+        if by_type is None:
+            by_type = self.memo["withheld",] = {}
+            for item in self.withheld:
+                by_type.setdefault((item.cloud, item.instance_type), []).append(item)
+        rows: Sequence[Withheld] = by_type.get((cloud, instance_type), ())
+        return rows
 
     def fee_tiers(self, cloud: str, key: str, region: str, on: date | None = None) -> tuple[Fee, ...]:
         """The tiers of a fee in force on a day, by lower bound; () where its price in that region is not known."""

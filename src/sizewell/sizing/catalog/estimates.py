@@ -20,6 +20,8 @@ _STEP: Final = Decimal("0.0001")
 
 Listed = Mapping[str, Mapping[str, Decimal]]
 """On-demand US dollars per machine-hour by machine type and region."""
+Ratios = dict[tuple[str, str], tuple[int, Decimal]]
+"""By region and sister: how many types are priced in both, and what the region costs compared with its sister."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,20 +48,24 @@ class Estimate:
         return f"about {self.usd_per_hour:f} USD an hour{spread} by {by} (grade: {self.grade})"
 
 
-def estimate(instance_type: str, region: str, listed: Listed) -> Estimate | None:
-    """The on-demand price of a type in a region by its sisters; None where no region has its price."""
+def estimate(instance_type: str, region: str, listed: Listed, known: Ratios | None = None) -> Estimate | None:
+    """The on-demand price of a type in a region by its sisters; None where no region has its price.
+
+    `known` keeps how regions compare for the next type asked about, which must be one of the same prices.
+    """
+    own = listed.get(instance_type, {})
+    if known is None or region in own:  # the type's own price says nothing about it, so the ratio is its alone
+        known = {}
     by_sister: dict[str, Decimal] = {}
     most = 0
-    for sister, usd in sorted(listed.get(instance_type, {}).items()):
+    for sister, usd in sorted(own.items()):
         if sister == region:
             continue
-        ratios = [
-            prices[region] / prices[sister]
-            for other, prices in listed.items()
-            if other != instance_type and region in prices and sister in prices
-        ]
-        most = max(most, len(ratios))
-        by_sister[sister] = (usd * median(ratios) if ratios else usd).quantize(_STEP, rounding=ROUND_HALF_EVEN)
+        if (region, sister) not in known:
+            known[region, sister] = _ratio(instance_type, region, sister, listed)
+        types, ratio = known[region, sister]
+        most = max(most, types)
+        by_sister[sister] = (usd * ratio).quantize(_STEP, rounding=ROUND_HALF_EVEN)
     if not by_sister:
         return None
     strong = most >= TYPES_ENOUGH or len(by_sister) >= WITNESSES_ENOUGH
@@ -71,3 +77,13 @@ def estimate(instance_type: str, region: str, listed: Listed) -> Estimate | None
         types=most,
         grade="low" if strong else "estimate",
     )
+
+
+def _ratio(but: str, region: str, sister: str, listed: Listed) -> tuple[int, Decimal]:
+    """How many types but one are priced in both regions, and the median of what the first costs by the second."""
+    ratios = [
+        prices[region] / prices[sister]
+        for name, prices in listed.items()
+        if name != but and region in prices and sister in prices
+    ]
+    return len(ratios), median(ratios) if ratios else Decimal(1)

@@ -446,8 +446,10 @@ def _estimated(shape: Shape, context: _Context) -> tuple[Deal, ...]:
         fact = context.catalog.region(shape.cloud, region)
         named = any((cloud, where) == (shape.cloud, region) for cloud, where, _ in context.need.places)
         if _place_allowed(shape.cloud, region, "", context.need) and (named or fact is None or fact.access == "open"):
-            price = context.catalog.price(shape.cloud, shape.instance_type, region, "on-demand", context.on)
-            usd, why = (price.amount, "") if isinstance(price, Priced) else (guess.usd_per_hour, str(guess))
+            usd, why = guess.usd_per_hour, str(guess)
+            if context.catalog.may_be_priced(shape.cloud, shape.instance_type, region):
+                price = context.catalog.price(shape.cloud, shape.instance_type, region, "on-demand", context.on)
+                usd, why = (price.amount, "") if isinstance(price, Priced) else (usd, why)
             deals.append(Deal(market="on-demand", region=region, zone="", usd_per_hour=usd, estimate=why))
     return tuple(sorted(deals, key=lambda deal: (deal.usd_per_hour, deal.region)))
 
