@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -315,3 +317,12 @@ def test_explain_what_does_not_fit(project: Path, sizewell: Sizewell) -> None:
     assert "nothing fits" in done.out
     assert json.loads(sizewell("explain", path, "--json", *ON).out)["nothing_fits"] == "chat"
     assert sizewell("explain").code == 64
+
+
+def test_a_service_is_sized_without_numpy_and_the_sdks():
+    code = (
+        "import sys; from sizewell.cli.main import main; code = main(['size', 'examples/chat.yaml', '--json']); "
+        "print(code, *sorted({'numpy', 'pulumi', 'boto3', 'grpc'} & set(sys.modules)), file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stderr.strip() == "0"

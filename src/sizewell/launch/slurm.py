@@ -8,10 +8,8 @@ works on every machine of the job, or as they are with `SIZEWELL_CONTAINER=none 
 from __future__ import annotations
 
 import base64
-import gzip
 import io
 import shlex
-import tarfile
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -64,6 +62,9 @@ def burn_in(of: Setting) -> str:
 
 def packed(scripts: Mapping[str, str]) -> str:
     """The scripts as one text: base64 of a gzipped tar, the same bytes for the same scripts."""
+    import gzip
+    import tarfile  # 9 ms that every other use of this module would pay
+
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w") as archive:
         for name in sorted(scripts):

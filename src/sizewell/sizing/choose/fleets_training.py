@@ -11,12 +11,11 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.choose.fleet import GIB, START_UP_S, Fleet, FleetRefusal, Machine, Memo, within
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.predict.memory import usable_bytes
+from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.records.jobs import Cluster, TrainingJob
 
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.architecture import params_total
 from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
 from sizewell.sizing.predict.memory.states import QUANTIZED, TRANSFORMER_ENGINE, lora_targets
+from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 

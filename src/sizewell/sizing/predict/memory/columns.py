@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.architecture import expert_layers, params_total, stage_params
+from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.records.jobs import Checkpointing, Layout
 
-Column = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+else:
+    Column = Any
 MODES: Mapping[Checkpointing, float] = {"none": 0.0, "selective": 0.5, "full": 1.0}
 """Modes of recomputation as numbers: each keeps no more than those before it."""
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import attention_params, feed_forward_params, params_total, stage_params
 from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages
+from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import (
@@ -41,6 +39,7 @@ from sizewell.sizing.predict.memory.states import (
     recipes,
     stage_states,
 )
+from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import Grade, Layout, MemoryEstimate, TrainingJob
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from sizewell.sizing.predict.numeric import np
 
 Values = Any  # a numpy array of float64 or a scalar: operators of numpy lose the type, so it is not claimed
 Number = Any  # a float or `Values`; every function here broadcasts
