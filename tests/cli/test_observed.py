@@ -34,6 +34,7 @@ def judge(project: Path, sizewell: Sizewell):
 
 def test_too_large_for_its_load(judge) -> None:
     data = json.loads(judge(MEASURED, "--json").out)
+    assert data["schema"] == "sizewell.right-sizing/1"
     assert data["verdict"] == "oversized"
     assert float(data["saving_usd_per_month"]) > 0
     pool = data["answer"]["workloads"][0]["pools"][0]

@@ -99,6 +99,7 @@ def test_preview_without_a_decision(project: Path, sizewell: Sizewell) -> None:
 def test_policy(built: Path, sizewell: Sizewell) -> None:
     done = sizewell("policy", "dev-aws", *ON)
     report = json.loads(sizewell("policy", "dev-aws", "--json", *ON).out)["dev-aws"]
+    assert report["schema"] == "sizewell.policy-report/1"
     assert report["passed"] > 0
     assert done.code == (0 if report["ok"] else 1)
     assert done.out.startswith("dev-aws: ")

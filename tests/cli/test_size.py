@@ -118,7 +118,7 @@ def test_nothing_fits_leaves_the_decision(project: Path, sizewell: Sizewell) -> 
     assert "stacks/decisions/dev-aws.json is untouched" in done.out
     assert files(project) == changed != before
     answer = json.loads(sizewell("size", "--stack", "dev-aws", "--json", *ON).out)
-    assert answer["nothing_fits"] == "chat"
+    assert (answer["schema"], answer["nothing_fits"]) == ("sizewell.nothing-fits/1", "chat")
     assert answer["nearest"]
     assert answer["relax"]
 
@@ -273,7 +273,7 @@ def test_explain(project: Path, sizewell: Sizewell) -> None:
         assert part in done.out
     assert max(map(len, done.out.splitlines())) <= 100
     data = json.loads(sizewell("explain", spec(project, CHAT), "--json", *ON).out)
-    assert data["workload"] == "chat"
+    assert (data["schema"], data["workload"]) == ("sizewell.explanation/1", "chat")
     assert sum(part["value"] for part in data["memory"]) == pytest.approx(data["used_bytes"])
 
 
@@ -293,6 +293,7 @@ def test_explain_says_why_not_that_machine(project: Path, sizewell: Sizewell) ->
     assert "dominated" in done.out
     assert max(map(len, done.out.splitlines())) <= 100
     data = json.loads(sizewell("explain", path, "--why", "h100", "--json", *ON).out)
+    assert data["schema"] == "sizewell.why/1"
     assert {item["cloud"] for item in data["why"]} >= {"aws", "gcp", "azure"}
     assert sum(data["machine_types"].values()) == len(load().shapes)
     wrong = sizewell("explain", path, "--why", "g6.xlarg", *ON)
@@ -306,7 +307,7 @@ def test_explain_fills_in_a_checklist(project: Path, sizewell: Sizewell, name: s
     assert done.code == 0, done.err
     assert max(map(len, done.out.splitlines())) <= 100
     data = json.loads(sizewell("explain", spec(project, CHAT), "--checklist", name, "--json", *ON).out)
-    assert data["checklist"] == name
+    assert (data["schema"], data["checklist"]) == ("sizewell.checklist/1", name)
     assert all(line["answer"] and line["source"] for line in data["lines"])
 
 

@@ -80,7 +80,8 @@ def test_a_second_refresh_of_the_next_day_appends_nothing_that_stands(project, s
 def test_a_dry_run_writes_nothing(project, server, capsys):
     serve(server)
     assert main([*ASK, "--dry-run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["accepted"] == len(truth("westeurope"))
+    said = json.loads(capsys.readouterr().out)
+    assert (said["schema"], said["accepted"]) == ("sizewell.refresh/1", len(truth("westeurope")))
     assert not (project / "catalog").exists()
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
+from sizewell.clouds.prices import asking
+from sizewell.policy.announced import stated
 from sizewell.policy.config import read_config
 from sizewell.preview.guardrails import read_limits
 from sizewell.preview.render import __main__ as rendering
@@ -23,15 +25,16 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.usage import read_usage
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.rates import read_discounts
+from sizewell.sizing.catalog.refresh import Listed, Place
 from sizewell.sizing.catalog.table import read_sources
 from sizewell.sizing.choose.observed import read_observed
 from sizewell.sizing.errors import ConfigError, DecisionError, SpecError, UsageError
 from sizewell.sizing.predict.memory.constants import parse
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.spec.read import parse_spec, read_spec
-from sizewell.sizing.versions import OLDEST_READ, WRITTEN, content, refusal, schema_of
+from sizewell.sizing.versions import OLDEST_READ, PRINTED, WRITTEN, content, refusal, schema_of
 from sizewell.teardown.config import parse_config
-from sizewell.teardown.journal import Journal, connect
+from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.planning import must_be_own
 from sizewell.teardown.timeline import read_timeline
 
@@ -82,19 +85,45 @@ def recorded(path: Path) -> Any:
     return Journal(store=connect(f"file://{folder.parent}")).read().records[0]
 
 
+def held(path: Path) -> bool:
+    """A lock, met as another runner meets it."""
+    folder = path.parent / "store" / "locks/dev-aws"
+    folder.mkdir(parents=True)
+    shutil.copy(path, folder / "000000000001.json")
+    journal = Journal(store=connect(f"file://{path.parent / 'store'}"))
+    try:
+        journal.lock("dev-aws", datetime(2026, 11, 22, 13, tzinfo=UTC))
+    except HeldError as error:
+        return "runner abababab works on it" in str(error)
+    return False
+
+
+def answered(path: Path) -> bool:
+    """A seller's answer that an earlier run of the day got."""
+    place = Place(cloud="aws", market="spot", region="us-east-1")
+    journal = asking.Journal(path.parent / "answers", "2026-11-22")
+    shutil.copy(path, journal.folder / "aws-spot-us-east-1.jsonl")
+    (row,) = journal.answer(place) or ()
+    return isinstance(row, Listed) and row.instance_type == "g6.xlarge"
+
+
 READ: dict[str, Callable[[Path], object]] = {  # how each record is read, and what of a kept file shows that it was
+    "announced": lambda path: stated(path)[0]["id"] == "account-pinned",
     "calibration": lambda path: parse(content("calibration", json.loads(path.read_text()), path.name)).bands,
     "catalog": lambda path: sources(path) == {"ours": "our contract of 2026"},
     "checkpoint": lambda path: scripts().Manifest.from_json(path.name, path.read_bytes()).step == 100,
+    "checkpoint-pointer": lambda path: scripts().pointed(path.read_bytes()) == 100,
     "decision": lambda path: Decision.from_json(path).environment == "dev",
     "guardrails": lambda path: read_limits(path).total_budget == 15000,
     "observed": lambda path: read_observed(path, load()).batch == 2,
     "policy": lambda path: read_config(path).waivers[0].resource == "chat",
     "preview": lambda path: "capacity block" in rendered(path),
     "rates": lambda path: read_discounts(path).commitments[0].count == 2,
+    "refresh-answers": answered,
     "registration": lambda path: registered(json.loads(path.read_text())) == "search",
     "spec": lambda path: read_spec(path).digest() == read_spec(KEPT / "spec-0.yaml").digest(),
     "teardown": lambda path: parse_config(yaml.safe_load(path.read_text())).environments["dev"].empty_days == 14,
+    "teardown-lock": held,
     "teardown-plan": lambda path: must_be_own(json.loads(path.read_text()), project="p", at=PLANNED, hours_max=4),
     "teardown-record": lambda path: recorded(path)["kind"] == "notice",
     "timeline": lambda path: bool(read_timeline(path).pools),
@@ -182,8 +211,10 @@ def test_what_is_written_is_what_the_table_says() -> None:
     files = [path for end in ("py", "json", "yaml") for path in SOURCE.rglob(f"*.{end}") if path.name != "versions.py"]
     texts = {path: path.read_text(encoding="utf-8") for path in files}
     written = {says for text in texts.values() for says in re.findall(r"[\"'](sizewell\.[a-z-]+/\d+)[\"']", text)}
-    assert written <= {schema_of(record) for record in WRITTEN}
+    assert written <= {schema_of(record) for record in (*WRITTEN, *PRINTED)}
     assert schema_of("checkpoint") == scripts().SCHEMA
+    assert schema_of("checkpoint-pointer") == scripts().POINTER
+    assert schema_of("run-start") in written
     fitted = SOURCE / "sizing/predict/calibration"
     assert {json.loads(path.read_text())["schema"] for path in fitted.glob("*.json")} == {schema_of("calibration")}
 
@@ -194,6 +225,23 @@ def test_the_page_names_every_record() -> None:
     assert {(name, int(number), read == "also without") for name, number, read in rows} == {
         (name, number, OLDEST_READ[name] == 0) for name, number in WRITTEN.items()
     }
+    printed = re.findall(r"^\| `sizewell\.([a-z-]+)/(\d+)` \| [^|]* \|$", page, re.MULTILINE)
+    assert {name: int(number) for name, number in printed} == PRINTED
+
+
+def test_what_is_kept_in_stores_and_journals_says_its_version(tmp_path: Path) -> None:
+    journal = Journal(store=connect(f"file://{tmp_path}/store"))
+    journal.lock("dev-aws", PLANNED).release()
+    locks = sorted((tmp_path / "store/locks/dev-aws").iterdir())
+    assert [json.loads(path.read_text())["schema"] for path in locks] == [schema_of("teardown-lock")] * 2
+    answers = asking.Journal(tmp_path / "answers", "2026-11-22")
+    place = Place(cloud="aws", market="spot", region="us-east-1")
+    answers.keep(place, [])
+    assert answers.answer(place) == []
+    (answer,) = answers.folder.glob("*.jsonl")
+    assert json.loads(answer.read_text())["schema"] == schema_of("refresh-answers")
+    answer.write_text("")  # as it was when answers had no version: nobody sells it there
+    assert answers.answer(place) == []
 
 
 def test_a_spec_that_is_shown_says_its_version() -> None:

@@ -115,9 +115,11 @@ def document(answer: Answer) -> dict[str, Any]:
     if is_decision(answer):
         return dict(json.loads(answer.to_json()))
     from sizewell.sizing.choose.decide import NothingFits
+    from sizewell.sizing.versions import schema_of
 
     assert isinstance(answer, NothingFits)  # noqa: S101 - the only other answer
     return {
+        "schema": schema_of("nothing-fits"),
         "nothing_fits": answer.workload,
         "nearest": [
             {

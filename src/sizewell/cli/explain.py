@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sizewell.cli import output, project
 from sizewell.cli.answers import document, iso_date, read_all
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,7 +123,9 @@ def _why(
         fits = fits and chosen is not None
         if args.json:
             machines = [dataclasses.asdict(verdict) for verdict in asked]
-            documents.append({"workload": spec.name, "why": machines, "machine_types": dict(number)})
+            documents.append(
+                {"schema": schema_of("why"), "workload": spec.name, "why": machines, "machine_types": dict(number)}
+            )
             continue
         made = output.table("machine type", "accelerators", "is", "because")
         for verdict in asked:
@@ -163,7 +166,12 @@ def _checklist(
             continue
         lines = checklist(args.checklist, sizing, chosen)
         documents.append(
-            {"workload": spec.name, "checklist": args.checklist, "lines": [dataclasses.asdict(line) for line in lines]}
+            {
+                "schema": schema_of("checklist"),
+                "workload": spec.name,
+                "checklist": args.checklist,
+                "lines": [dataclasses.asdict(line) for line in lines],
+            }
         )
         if args.json:
             continue
@@ -189,7 +197,7 @@ def _document(answer: Explanation | NothingFits) -> dict[str, Any]:
     if not hasattr(answer, "memory"):
         return document(answer)
     data = {field.name: getattr(answer, field.name) for field in dataclasses.fields(answer)}
-    return {name: _plain(value) for name, value in data.items()}
+    return {"schema": schema_of("explanation"), **{name: _plain(value) for name, value in data.items()}}
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sizewell.cli import judging, output, project
 from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import SizewellError
+from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from sizewell.policy.config import Config
@@ -90,9 +91,15 @@ def _report(root: Path, stack: str, settings: Config, on: date, prices: Mapping[
 
 def _document(report: Report | SizewellError) -> dict[str, Any]:
     if isinstance(report, SizewellError):
-        return {"error": str(report)}
+        return {"schema": schema_of("policy-report"), "error": str(report)}
     results = [asdict(result) for result in report.results]
-    return {"ok": report.ok, "passed": report.passed, "rules": report.rules, "results": results}
+    return {
+        "schema": schema_of("policy-report"),
+        "ok": report.ok,
+        "passed": report.passed,
+        "rules": report.rules,
+        "results": results,
+    }
 
 
 def _print(reports: dict[str, Report | SizewellError]) -> None:

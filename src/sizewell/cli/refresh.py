@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from sizewell.cli import output, project
 from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from sizewell.clouds.calls import Deadline
@@ -359,6 +360,7 @@ def _report(
     if args.json:
         output.print_json(
             {
+                "schema": schema_of("refresh"),
                 "accepted": len(accepted.offers),
                 "unchanged": accepted.unchanged,
                 "fees": len(fees.fees),

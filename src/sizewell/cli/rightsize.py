@@ -11,6 +11,7 @@ from sizewell.cli import output
 from sizewell.cli.answers import document, exit_code, is_decision
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.money import Unpriced
+from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -38,6 +39,7 @@ def run(specs: Sequence[WorkloadSpec], measured: Path, catalog: Catalog, *, on: 
     if as_json:
         output.print_json(
             {
+                "schema": schema_of("right-sizing"),
                 "workload": sized.workload,
                 "verdict": sized.verdict,
                 "findings": sized.findings,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sizewell.policy.announcement import Announcement, Parameter
+from sizewell.sizing.versions import content, schema_of
 
 FILE: Final = Path(__file__).parent / "announced.json"
 RULES: Final = Path(__file__).parent / "rules"
@@ -19,13 +20,19 @@ RULES: Final = Path(__file__).parent / "rules"
 
 def announced() -> Sequence[Announcement]:
     """The rules as the file has them; the rules themselves where it has others than stand beside it."""
-    entries = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else []
+    entries = stated(FILE) if FILE.exists() else []
     standing = {path.stem for path in RULES.glob("*.py")} - {"__init__"}
     if {entry["id"].replace("-", "_") for entry in entries} != standing:
         from sizewell.policy import rules
 
         return rules.RULES
     return [_read(entry) for entry in entries]
+
+
+def stated(path: Path) -> list[dict[str, Any]]:
+    """The entries of such a file; ConfigError where a newer release wrote it."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return list(data if isinstance(data, list) else content("announced", data, path.name)["rules"])  # a list: at first
 
 
 def _read(entry: dict[str, Any]) -> Announcement:
@@ -35,7 +42,8 @@ def _read(entry: dict[str, Any]) -> Announcement:
 
 def written(rules: Iterable[Announcement]) -> str:
     """The file about `rules`; what is as it is by default is left out."""
-    return json.dumps([_entry(rule) for rule in rules], indent=1, ensure_ascii=False) + "\n"
+    data = {"schema": schema_of("announced"), "rules": [_entry(rule) for rule in rules]}
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def _entry(rule: Announcement) -> dict[str, Any]:

@@ -14,25 +14,43 @@ from typing import Any, Final
 from sizewell.sizing.errors import ConfigError, Fault
 
 WRITTEN: Final[Mapping[str, int]] = {
+    "announced": 1,  # policy/announced.json: what rules say of themselves
     "calibration": 1,  # fitted constants: training, serving and memory
     "catalog": 1,  # tables of a project's own
     "checkpoint": 1,
+    "checkpoint-pointer": 1,  # latest.json
     "decision": 1,
     "guardrails": 1,
     "observed": 1,  # a measurement, for `size --observed`
     "policy": 1,  # configuration of the rules, waivers among it
     "preview": 1,
     "rates": 1,
+    "refresh-answers": 1,  # of one seller's price list, in the journal of `prices refresh`
     "registration": 1,
     "spec": 1,
     "teardown": 1,  # stacks/config/teardown.yaml
+    "teardown-lock": 1,  # who holds a stack
     "teardown-plan": 1,
     "teardown-record": 1,  # of its journal
     "timeline": 1,
     "usage": 1,
 }
+# For people and programs of others, nothing here reads it again: JSON objects that commands print, and a run's first.
+PRINTED: Final[Mapping[str, int]] = {
+    "checklist": 1,
+    "explanation": 1,
+    "nothing-fits": 1,
+    "policy-report": 1,
+    "refresh": 1,
+    "right-sizing": 1,
+    "run-start": 1,  # runs/*.json in a checkpoint store
+    "why": 1,
+}
 # Those that had no version at first.
-UNVERSIONED: Final = ("catalog", "guardrails", "observed", "policy", "rates", "registration", "spec", "usage")
+UNVERSIONED: Final = (
+    *("announced", "catalog", "checkpoint-pointer", "guardrails", "observed", "policy", "rates", "refresh-answers"),
+    *("registration", "spec", "teardown-lock", "usage"),
+)
 OLDEST_READ: Final[Mapping[str, int]] = {**WRITTEN, **dict.fromkeys(UNVERSIONED, 0)}
 _SCHEMA: Final = re.compile(r"sizewell\.([a-z-]+)/(\d+)")
 
@@ -43,7 +61,7 @@ def schema_of(record: str) -> str:
     >>> schema_of("spec")
     'sizewell.spec/1'
     """
-    return f"sizewell.{record}/{WRITTEN[record]}"
+    return f"sizewell.{record}/{WRITTEN[record] if record in WRITTEN else PRINTED[record]}"
 
 
 def refusal(record: str, stated: object) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol
 
 from sizewell.launch.files import FOLDER
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.sizing.versions import content
+from sizewell.sizing.versions import content, schema_of
 
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
 
@@ -120,7 +120,8 @@ class Journal:
         numbers, released = self._locks(stack)
         newest = max(numbers, default=0)
         if newest and newest not in released:
-            record = self._got(f"locks/{stack}/{newest:012d}.json")
+            name = f"locks/{stack}/{newest:012d}.json"
+            record = content("teardown-lock", self._got(name), f"{self.store.uri}/{name}")
             if at < datetime.fromisoformat(record["until"]):
                 raise HeldError(
                     f"{stack}: {record['holder']} works on it since {record['at']}, until {record['until']} at most\n"
@@ -128,7 +129,13 @@ class Journal:
                 )
         number = newest + 1
         who = holder or f"runner {uuid.uuid4().hex[:8]}"
-        data = {"holder": who, "id": uuid.uuid4().hex, "at": at.isoformat(), "until": (at + LOCK).isoformat()}
+        data = {
+            "schema": schema_of("teardown-lock"),
+            "holder": who,
+            "id": uuid.uuid4().hex,
+            "at": at.isoformat(),
+            "until": (at + LOCK).isoformat(),
+        }
         if not self._put(f"locks/{stack}/{number:012d}.json", json.dumps(data, sort_keys=True).encode()):
             raise HeldError(f"{stack}: another runner took it at the same moment\n  fix: run again")
         return Lock(journal=self, stack=stack, number=number, until=at + LOCK)
@@ -192,4 +199,5 @@ class Lock:
             raise HeldError(f"{self.stack}: it was held for longer than it may be\n  fix: run again")
 
     def release(self) -> None:
-        self.journal._put(f"locks/{self.stack}/{self.number:012d}.released.json", b"{}")  # noqa: SLF001
+        name, data = f"locks/{self.stack}/{self.number:012d}.released.json", {"schema": schema_of("teardown-lock")}
+        self.journal._put(name, json.dumps(data).encode())  # noqa: SLF001

@@ -125,6 +125,16 @@ def test_where_nothing_can_be_replaced_nothing_is() -> None:
     assert loaded(store)[0][0].step == 2
 
 
+def test_a_pointer_of_a_newer_release_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    store = Memory()
+    newer = b'{"schema": "sizewell.checkpoint-pointer/9", "step": 1}'
+    store.objects["latest.json"] = newer
+    saved(store, 2)
+    assert store.objects["latest.json"] == newer
+    assert "latest.json was not set: it is of schema 'sizewell.checkpoint-pointer/9'" in capsys.readouterr().err
+    assert loaded(store)[0][0].step == 2, "no reader depends on it"
+
+
 def test_the_pointer_does_not_go_back() -> None:
     store = Memory()
     saved(store, 9)

@@ -14,6 +14,7 @@ from typing import Final
 from sizewell.clouds.calls import CloudError, together
 from sizewell.sizing.catalog.refresh import Listed, Place
 from sizewell.sizing.catalog.refresh_fees import ListedFee
+from sizewell.sizing.versions import content, schema_of
 
 Row = Listed | ListedFee
 FEES: Final = "fees"  # the market of a place whose rows are fees
@@ -52,11 +53,15 @@ class Journal:
         if not path.exists():
             return None
         kind = ListedFee if place.market == FEES else Listed
-        return [kind(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        first, *more = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] or [{}]
+        headed = not first or "schema" in first  # the first files had rows alone
+        if headed:
+            content("refresh-answers", first, path.name)
+        return [kind(**cells) for cells in (more if headed else [first, *more])]
 
     def keep(self, place: Place, rows: list[Row]) -> None:
-        text = "".join(json.dumps(dataclasses.asdict(row), sort_keys=True) + "\n" for row in rows)
-        _write(self._path(place), text)
+        lines = [{"schema": schema_of("refresh-answers")}, *(dataclasses.asdict(row) for row in rows)]
+        _write(self._path(place), "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines))
 
     def close(self) -> None:
         """All questions are answered and their rows written: nothing is left to resume."""

@@ -33,6 +33,7 @@ import numpy as np
 from store import MissingError, RefusedError, Store, StoreError, connect
 
 SCHEMA = "sizewell.checkpoint/1"
+POINTER = "sizewell.checkpoint-pointer/1"
 PART_BYTES = 512 * 2**20
 UPLOADS = 4  # at once, for each process; as many parts are in memory
 CARRIERS = {  # the dtypes of safetensors, and the numpy type that carries their bits
@@ -254,15 +255,24 @@ def _file(batch: Sequence[tuple[Block, tuple[int, ...], np.ndarray]]) -> tuple[b
     return b"".join([start, *(np.ascontiguousarray(values).tobytes() for _, _, values in batch)]), len(start)
 
 
+def pointed(data: bytes) -> int:
+    """The step that a pointer names. The first ones had no schema; StoreError where a newer release wrote it."""
+    pointer = json.loads(data)
+    if (said := pointer.get("schema", POINTER)) != POINTER:
+        raise StoreError(f"it is of schema {said!r}, this writes {POINTER!r}; go on with the release that wrote it")
+    return int(pointer["step"])
+
+
 def _point(store: Store, manifest: Manifest) -> None:
     """Set the pointer, unless it is at a later step. For people and dashboards: no reader here depends on it."""
     try:
         try:
-            if json.loads(store.get("latest.json"))["step"] > manifest.step:
+            if pointed(store.get("latest.json")) > manifest.step:
                 return
-        except (MissingError, ValueError, KeyError, TypeError):
+        except (MissingError, ValueError, KeyError, TypeError, AttributeError):
             pass
-        store.point("latest.json", json.dumps({"manifest": manifest.name, "step": manifest.step}).encode())
+        data = {"schema": POINTER, "manifest": manifest.name, "step": manifest.step}
+        store.point("latest.json", json.dumps(data).encode())
     except StoreError as error:
         print(f"the pointer latest.json was not set: {error}", file=sys.stderr, flush=True)
 

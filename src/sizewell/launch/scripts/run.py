@@ -341,7 +341,8 @@ def _sign_in(store: Store, comm: Comm, settings: Settings, step: int) -> None:
     if comm.rank == 0:
         name = f"runs/{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(4).hex()}.json"
         try:
-            store.put(name, json.dumps({"from_step": step, "world": comm.size, "settings": asdict(settings)}).encode())
+            started = {"from_step": step, "world": comm.size, "settings": asdict(settings)}
+            store.put(name, json.dumps({"schema": "sizewell.run-start/1", **started}).encode())
         except StoreError as error:
             outcome = json.dumps([isinstance(error, RefusedError), str(error)]).encode()
     outcome = comm.gather(outcome)[0]
