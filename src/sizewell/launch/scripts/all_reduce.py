@@ -44,8 +44,8 @@ def verdict(*, seconds: list[float], payload_bytes: int, ranks: int, least: floa
     }
 
 
-def exit_code(found: dict[str, object]) -> int:
-    return 0 if found["passed"] else 1 if found["right"] else 2
+def exit_code(outcome: dict[str, object]) -> int:
+    return 0 if outcome["passed"] else 1 if outcome["right"] else 2
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -89,11 +89,11 @@ def main() -> int:
     slowest = slowest.to(device)
     dist.all_reduce(slowest, op=dist.ReduceOp.MAX)  # the last rank to be ready ends a round
     *rounds, wrong = slowest.tolist()
-    found = verdict(seconds=rounds, payload_bytes=tensor.numel() * 4, ranks=ranks, least=args.least, right=not wrong)
+    outcome = verdict(seconds=rounds, payload_bytes=tensor.numel() * 4, ranks=ranks, least=args.least, right=not wrong)
     if dist.get_rank() == 0:
-        print(json.dumps(found), flush=True)
+        print(json.dumps(outcome), flush=True)
     dist.destroy_process_group()
-    return exit_code(found)
+    return exit_code(outcome)
 
 
 if __name__ == "__main__":

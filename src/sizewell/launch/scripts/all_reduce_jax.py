@@ -37,12 +37,12 @@ def main() -> int:
             seconds.append(time.perf_counter() - start)
         mine = sums.addressable_data(0)
         right = right and bool((mine[:: max(1, mine.size // 1000)] == len(chips)).all())
-    found = verdict(seconds=seconds, payload_bytes=shape[1] * 4, ranks=len(chips), least=args.least, right=right)
+    outcome = verdict(seconds=seconds, payload_bytes=shape[1] * 4, ranks=len(chips), least=args.least, right=right)
     if jax.process_index() == 0:
-        print(json.dumps(found), flush=True)
+        print(json.dumps(outcome), flush=True)
     if jax.process_count() > 1:
         jax.distributed.shutdown()
-    return exit_code(found)
+    return exit_code(outcome)
 
 
 if __name__ == "__main__":

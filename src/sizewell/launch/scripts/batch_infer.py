@@ -42,7 +42,7 @@ def engine(model: str, settings: dict[str, Any]) -> Any:
     most = settings.pop("max_tokens", 256)
     llm = LLM(model=model, **settings)
     asked = SamplingParams(temperature=0, max_tokens=most)
-    return lambda prompts: [one.outputs[0].text for one in llm.generate(prompts, asked)]
+    return lambda prompts: [output.outputs[0].text for output in llm.generate(prompts, asked)]
 
 
 def setting(word: str) -> tuple[str, Any]:
@@ -84,9 +84,9 @@ def answer(args: argparse.Namespace) -> int:
     if name in target.list():
         print(f"{name} is there already", flush=True)
         return 0
-    found = list(records(source, args.piece, args.pieces))
-    answers = engine(args.model, dict(args.settings))([one["prompt"] for one in found]) if found else []
-    lines = [json.dumps({"id": one["id"], "answer": text}) for one, text in zip(found, answers, strict=True)]
+    asked = list(records(source, args.piece, args.pieces))
+    answers = engine(args.model, dict(args.settings))([record["prompt"] for record in asked]) if asked else []
+    lines = [json.dumps({"id": record["id"], "answer": text}) for record, text in zip(asked, answers, strict=True)]
     with contextlib.suppress(store.TakenError):  # another pod was faster with the same piece: its answers stand
         target.put(name, "".join(f"{line}\n" for line in lines).encode())
     print(f"{name}: {len(lines)} records", flush=True)

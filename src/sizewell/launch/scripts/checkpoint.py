@@ -314,10 +314,10 @@ def load(
     """
     before = "~"  # after every name
     while True:
-        found = _agreed(store, comm, before, say)
-        if found is None:
+        agreed = _agreed(store, comm, before, say)
+        if agreed is None:
             return None
-        manifest, index = found
+        manifest, index = agreed
         before = manifest.name
         outcome: dict[str, Any] = {}
         try:
@@ -501,9 +501,9 @@ def prunable(store: Store, keep: int) -> tuple[list[str], int]:
         return [], 0
     oldest = kept[-1].step
     needed = {manifest.name for manifest in kept} | {part.name for manifest in kept for part in manifest.parts}
-    found = store.list("parts/") | store.list("manifests/")
-    names = [name for name in sorted(found) if name not in needed and int(name.split("/")[1].split("-")[0]) < oldest]
-    return names, sum(found[name] for name in names)
+    sizes = store.list("parts/") | store.list("manifests/")
+    names = [name for name in sorted(sizes) if name not in needed and int(name.split("/")[1].split("-")[0]) < oldest]
+    return names, sum(sizes[name] for name in names)
 
 
 def leftovers(store: Store, before: datetime) -> tuple[list[str], int]:

@@ -47,21 +47,21 @@ def quantile(values: list[float], share: float) -> float:
 
 def report(answers: list[Answer], *, seconds: float, percentile: float, limits: dict[str, float]) -> dict[str, object]:
     """Figures at the percentile, and which limits were broken."""
-    good = [one for one in answers if not one.fault]
+    good = [answer for answer in answers if not answer.fault]
     failed = len(answers) - len(good)
     figures = {
-        name: quantile([getattr(one, name) for one in good], percentile) if good else math.inf
+        name: quantile([getattr(answer, name) for answer in good], percentile) if good else math.inf
         for name in ("ttft_s", "tpot_s", "e2e_s")
     }
     broken = [f"{name} {figures[name]:.4g} over {most:g}" for name, most in limits.items() if figures[name] > most]
     if not answers or failed > FAILED_SHARE * len(answers):
-        kinds = ", ".join(sorted({one.fault for one in answers if one.fault})[:3])
+        kinds = ", ".join(sorted({answer.fault for answer in answers if answer.fault})[:3])
         broken.append(f"{failed} of {len(answers)} requests failed: {kinds or 'none was sent'}")
     return {
         "requests": len(answers),
         "failed": failed,
         "requests_per_s": len(good) / seconds if seconds else 0.0,
-        "tokens_per_s": sum(one.tokens for one in good) / seconds if seconds else 0.0,
+        "tokens_per_s": sum(answer.tokens for answer in good) / seconds if seconds else 0.0,
         "percentile": percentile,
         **{name: None if math.isinf(value) else value for name, value in figures.items()},
         "limits": limits,
@@ -180,14 +180,14 @@ def main(words: list[str] | None = None) -> int:
     if args.warm_up:
         asyncio.run(load(argparse.Namespace(**{**vars(args), "seconds": args.warm_up, "seed": args.seed + 1})))
     answers, seconds = asyncio.run(load(args))
-    found = report(
+    summary = report(
         answers,
         seconds=seconds,
         percentile=args.percentile,
         limits={name: most for name, most in limits.items() if most is not None},
     )
-    print(json.dumps(found), flush=True)
-    return 0 if found["passed"] else 1
+    print(json.dumps(summary), flush=True)
+    return 0 if summary["passed"] else 1
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ def machines(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ...     {"Alive": True, "NodeID": "w", "NodeManagerAddress": "10.0.0.2", "Resources": {"CPU": 8}}])[0]["NodeID"]
     'w'
     """
-    able = [one for one in nodes if one["Alive"] and one["Resources"].get("CPU")]
-    return sorted(able, key=lambda one: [int(part) for part in one["NodeManagerAddress"].split(".")])
+    able = [node for node in nodes if node["Alive"] and node["Resources"].get("CPU")]
+    return sorted(able, key=lambda node: [int(part) for part in node["NodeManagerAddress"].split(".")])
 
 
 def variables(number: int, nodes: int, first: str, port: int) -> dict[str, str]:
@@ -75,17 +75,17 @@ def start(line: list[str], nodes: int, port: int, wait_s: float) -> int:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     until = time.monotonic() + wait_s
-    while len(found := machines(ray.nodes())) < nodes:
+    while len(ready := machines(ray.nodes())) < nodes:
         if time.monotonic() > until:
-            print(f"{len(found)} of {nodes} machines came", flush=True)
+            print(f"{len(ready)} of {nodes} machines came", flush=True)
             return 69
         time.sleep(2)
-    found = found[:nodes]
-    first = found[0]["NodeManagerAddress"]
+    ready = ready[:nodes]
+    first = ready[0]["NodeManagerAddress"]
     tasks = []
-    for number, one in enumerate(found):
-        place = NodeAffinitySchedulingStrategy(node_id=one["NodeID"], soft=False)
-        gpus = one["Resources"].get("GPU", 0)
+    for number, machine in enumerate(ready):
+        place = NodeAffinitySchedulingStrategy(node_id=machine["NodeID"], soft=False)
+        gpus = machine["Resources"].get("GPU", 0)
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(run).options(scheduling_strategy=place)
         tasks.append(task.remote(line, variables(number, nodes, first, port)))
     codes: list[int] = []

@@ -24,17 +24,17 @@ OURS = ".burn-in-"
 
 def files_of(folder: Path, enough: int) -> list[Path]:
     """Files with `enough` bytes in all, or all files."""
-    found, size = [], 0
+    files, size = [], 0
     for root, _, names in os.walk(folder):
         for name in names:
             if name.startswith(OURS):  # of another machine, which takes it away
                 continue
             path = Path(root) / name
-            found.append(path)
+            files.append(path)
             size += path.stat().st_size
             if size >= enough:
-                return found
-    return found
+                return files
+    return files
 
 
 def write(paths: list[Path], each: int) -> None:
@@ -73,10 +73,10 @@ def read(paths: list[Path], *, readers: int, enough: int, seconds_max: float) ->
 
     start = time.monotonic()
     threads = [threading.Thread(target=work) for _ in range(readers)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     return done[0], max(time.monotonic() - start, 1e-9)
 
 
@@ -118,9 +118,9 @@ def main(words: list[str] | None = None) -> int:
     finally:
         for path in ours:
             path.unlink(missing_ok=True)
-    found = verdict(size=size, seconds=seconds, least=args.least, files=len(paths))
-    print(json.dumps(found), flush=True)
-    return 0 if found["passed"] else 1
+    outcome = verdict(size=size, seconds=seconds, least=args.least, files=len(paths))
+    print(json.dumps(outcome), flush=True)
+    return 0 if outcome["passed"] else 1
 
 
 if __name__ == "__main__":

@@ -241,7 +241,7 @@ def train(settings: Settings, job: Job, comm: Comm, store: Store, stop: Stop) ->
     identity = settings.identity() | job.describe()
     blocks = job.blocks()
     began = time.monotonic()
-    manifest = load(store, comm, blocks, say, lambda found: _check(found, identity))
+    manifest = load(store, comm, blocks, say, lambda candidate: _check(candidate, identity))
     step, sample = (manifest.meta["step"], manifest.meta["next_sample"]) if manifest else (0, 0)
     job.resumed(step)
     stop.resumed(manifest.meta.get("ran_s", 0.0) if manifest else 0.0)

@@ -26,20 +26,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args(argv)
-    here = dict(os.environ)
-    nodes = int(here.get("SIZEWELL_NODES", "1"))
-    node = int(here.get("SIZEWELL_NODE") or here.get("JOB_COMPLETION_INDEX") or here.get("SLURM_NODEID") or "0")
-    host, _, port = here.get("SIZEWELL_COORDINATOR", "127.0.0.1:29500").rpartition(":")
+    variables = dict(os.environ)
+    nodes = int(variables.get("SIZEWELL_NODES", "1"))
+    node = int(
+        variables.get("SIZEWELL_NODE") or variables.get("JOB_COMPLETION_INDEX") or variables.get("SLURM_NODEID") or "0"
+    )
+    host, _, port = variables.get("SIZEWELL_COORDINATOR", "127.0.0.1:29500").rpartition(":")
     if given.processes < 1 or not 0 <= node < nodes or not host or not port.isdigit():
         print(
             f"spawn.py: {given.processes} processes on machine {node} of {nodes}, coordinator {host}:{port}: cannot be",
             file=sys.stderr,
         )
         return WRONG_INPUT
-    grace_s = float(here.get("SIZEWELL_GRACE_S", "30"))
+    grace_s = float(variables.get("SIZEWELL_GRACE_S", "30"))
     processes = []
     for local in range(given.processes):
-        env = here | {
+        env = variables | {
             "RANK": str(node * given.processes + local),
             "WORLD_SIZE": str(nodes * given.processes),
             "LOCAL_RANK": str(local),

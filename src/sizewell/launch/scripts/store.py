@@ -191,22 +191,22 @@ class FileStore(_Below):
             return file.read() if length is None else file.read(length)
 
     def list(self, below: str = "") -> dict[str, int]:
-        found = {}
+        sizes = {}
         with self._translated(below):
             for path in sorted(self._folder.glob("**/*")):
                 name = path.relative_to(self._folder).as_posix()
                 if path.is_file() and name.startswith(below) and not path.name.startswith(".part-"):
-                    found[name] = path.stat().st_size
-        return found
+                    sizes[name] = path.stat().st_size
+        return sizes
 
     def written(self, below: str = "") -> dict[str, datetime]:
-        found = {}
+        times = {}
         with self._translated(below):
             for path in self._folder.glob("**/*"):
                 name = path.relative_to(self._folder).as_posix()
                 if name.startswith(below) and path.is_file():
-                    found[name] = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        return found
+                    times[name] = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        return times
 
     def remove(self, name: str) -> None:
         with self._translated(name):
@@ -296,13 +296,13 @@ class S3Store(_Below):
             return self._s3.get_object(Bucket=self._bucket, Key=self._key(name), **part)["Body"].read()
 
     def list(self, below: str = "") -> dict[str, int]:
-        found = {}
+        sizes = {}
         with self._translated(below):
             pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._key(below))
             for page in pages:
                 for item in page.get("Contents", ()):
-                    found[item["Key"][len(self._prefix) :]] = item["Size"]
-        return found
+                    sizes[item["Key"][len(self._prefix) :]] = item["Size"]
+        return sizes
 
     def written(self, below: str = "") -> dict[str, datetime]:
         with self._translated(below):

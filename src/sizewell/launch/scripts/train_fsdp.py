@@ -44,9 +44,9 @@ class TorchComm:
         self._group = dist.new_group(backend="gloo")
 
     def gather(self, data: bytes) -> list[bytes]:
-        found: list[Any] = [None] * self.size
-        dist.all_gather_object(found, data, group=self._group)
-        return found
+        gathered: list[Any] = [None] * self.size
+        dist.all_gather_object(gathered, data, group=self._group)
+        return gathered
 
     def most(self, value: int) -> int:
         tensor = torch.tensor([value])

@@ -117,7 +117,7 @@ class JaxJob:
         return float(loss)
 
     def blocks(self) -> list[Block]:
-        found = []
+        blocks = []
         for kind, arrays in self.state.items():
             for name, array in arrays.items():
                 seen = set()
@@ -126,8 +126,8 @@ class JaxJob:
                     if spot in seen:
                         continue
                     seen.add(spot)
-                    found.append(self._block(kind, name, array, shard, spot))
-        return found
+                    blocks.append(self._block(kind, name, array, shard, spot))
+        return blocks
 
     def _block(self, kind: str, name: str, array: jax.Array, shard: Any, spot: tuple[tuple[int, int], ...]) -> Block:
         def write(values: np.ndarray) -> None:
@@ -184,8 +184,8 @@ def logits(settings: Settings, w: dict[str, jax.Array], tokens: jax.Array, key: 
         keep = jax.random.bernoulli(key, 1 - settings.dropout, x.shape)
         return jnp.where(keep, x / (1 - settings.dropout), 0).astype(x.dtype)
 
-    def layer(x: jax.Array, one: tuple[dict[str, jax.Array], jax.Array]) -> tuple[jax.Array, None]:
-        w, key = one
+    def layer(x: jax.Array, weights_and_key: tuple[dict[str, jax.Array], jax.Array]) -> tuple[jax.Array, None]:
+        w, key = weights_and_key
         h = _normed(x, w["attn_norm"])
         q, k, v = (jnp.einsum("bth,hnd->btnd", h, w[name]) for name in ("q", "k", "v"))
         a = jax.nn.dot_product_attention(_rotated(q), _rotated(k), v, is_causal=True)

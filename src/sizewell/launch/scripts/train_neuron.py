@@ -170,15 +170,15 @@ class NeuronJob:
 
     def blocks(self) -> list[Block]:
         """Of each weight, flat, the stretch in this process's share: any number of processes can read it."""
-        found, at = [], 0
+        blocks, at = [], 0
         low, high = self.rank * self.share, (self.rank + 1) * self.share
         for name, p in self.trained.items():
             start, end = max(low, at), min(high, at + p.numel())
             if start < end:
                 for kind, row in self.mine.items():
-                    found.append(self._block(f"{kind}/{name}", p.numel(), start - at, row[start - low : end - low]))
+                    blocks.append(self._block(f"{kind}/{name}", p.numel(), start - at, row[start - low : end - low]))
             at += p.numel()
-        return found
+        return blocks
 
     def _block(self, name: str, total: int, offset: int, row: torch.Tensor) -> Block:
         return Block(
