@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.sizing.catalog import catalog as whole
 from sizewell.sizing.catalog import load, loading, rows
+from sizewell.sizing.catalog.history import quotes
 from sizewell.sizing.money import Priced, Unpriced
 
 ON = date(2026, 9, 20)
@@ -164,9 +164,9 @@ def test_capacity_blocks_change_on_their_date(catalog):
     assert block(date(2026, 6, 30)) == Decimal("45.768")
     assert block(date(2026, 7, 1)) == Decimal("54.92")
     assert block(date(2026, 10, 1)) == Decimal("63.158")
-    offer = catalog.offers("aws", "p5en.48xlarge", region="us-east-1", market="capacity-block", on=ON)[0]
-    assert whole.stale(offer, ON)
-    assert not whole.stale(offer, date(2026, 7, 20))
+    (quote,) = quotes(catalog, "aws", "p5en.48xlarge", region="us-east-1", market="capacity-block", on=ON)
+    assert quote.stale(ON)
+    assert not quote.stale(date(2026, 7, 20))
 
 
 def test_regions_that_not_everybody_may_use_are_offered_only_by_name(catalog):

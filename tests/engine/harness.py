@@ -16,6 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from sizewell.sizing.records.decision import Decision
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("aws", "gcp", "azure-native", "kubernetes")
@@ -50,6 +54,16 @@ class Engine:
                 f"pulumi {' '.join(arguments)} exits with {done.returncode}\n{done.stdout}{done.stderr}"
             )
         return done
+
+    def decide(self, decision: Decision) -> None:
+        """Make a stack of this decision; what its example configuration runs is of other workloads, and goes."""
+        decision.write(self.project / "stacks" / "decisions" / f"{decision.stack}.json")
+        file = self.project / "stacks" / "config" / f"Pulumi.{decision.stack}.yaml"
+        if file.exists():
+            settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+            settings["config"] = {key: value for key, value in settings["config"].items() if key != "sizewell:run"}
+            file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        self.run("stack", "init", decision.stack)
 
     def preview(self, stack: str, *more: str) -> dict[str, Any]:
         text = self.run("preview", "-s", stack, "--json", "--show-sames", *more).stdout

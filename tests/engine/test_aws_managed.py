@@ -24,8 +24,7 @@ from aws_decisions import CONFIG, HYPERPOD, KUBERNETES, SAGEMAKER  # noqa: E402
 )
 def test_up_changes_nothing_twice_and_destroy_leaves_nothing(engine, decision):
     stack = decision.stack
-    decision.write(engine.project / "stacks" / "decisions" / f"{stack}.json")
-    engine.run("stack", "init", stack)
+    engine.decide(decision)
     of = {SAGEMAKER.stack: "sagemaker", HYPERPOD.stack: "hyperpod"}.get(stack, "")
     for name, told in (json.loads(CONFIG[f"sizewell:{of}"]) if of else {}).items():
         for key in {"image", "chart", "version"} & told.keys():

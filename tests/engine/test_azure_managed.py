@@ -15,7 +15,7 @@ from azure_decisions import CONTAINERS, KUBERNETES, ML, SETTINGS  # noqa: E402
 
 
 def stack_up(engine, stack, decision):
-    engine.run("stack", "init", stack)
+    engine.decide(decision)
     engine.run("config", "set", "-s", stack, "sizewell:deletionProtection", "false")  # keys would stay otherwise
     if decision is KUBERNETES:
         engine.run("config", "set", "-s", stack, "sizewell:registry", "petsnap.azurecr.io/mirror")
@@ -36,7 +36,6 @@ def nothing_changes(engine, stack):
 )
 def test_up_changes_nothing_twice_and_destroy_leaves_nothing(engine, decision):
     stack = decision.stack
-    decision.write(engine.project / "stacks" / "decisions" / f"{stack}.json")
     stack_up(engine, stack, decision)
     assert len(engine.cloud("azure-native")) > 35
     nothing_changes(engine, stack)

@@ -43,7 +43,7 @@ def usual_training(
     >>> from sizewell.sizing.catalog.records import Architecture
     >>> dense = Architecture(key="x", kind="decoder", layers=2, hidden=64)
     >>> [usual_training(dense, method="full", precision=name) for name in ("bf16", "fp8")]
-    ['', 'megatron']
+    ['', 'megatron-bridge']
     """
     if framework == "jax" or runtime == "tpu":
         return "maxtext"
