@@ -163,7 +163,6 @@ def test_a_wrong_decision_stops_before_anything_is_made(engine):
     engine.run("stack", "init", "dev-aws")
     failed = engine.up("dev-aws", check=False)
     assert failed.returncode != 0
-    assert "instance_type: is not in the catalog" in failed.stdout + failed.stderr
-    assert "g4dn.tiny" in failed.stdout + failed.stderr
+    assert "unknown aws machine type 'g4dn.tiny'; did you mean" in failed.stdout + failed.stderr
     machines = [one for one in engine.cloud("aws").values() if "autoscaling" in one["type"]]
     assert machines == []

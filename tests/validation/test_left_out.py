@@ -8,6 +8,7 @@ import math
 import pytest
 
 from sizewell.sizing.catalog.records import Architecture
+from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.predict.usual import usual_training
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
@@ -24,10 +25,10 @@ DENSE = Architecture(key="dense", kind="decoder", layers=32, hidden=4096, heads=
 
 
 def test_a_source_is_predicted_by_what_the_others_give_and_by_bands_of_their_errors():
-    cases = [case for case in read([CARRIED / "train.json"]) if training.usable(case)]
-    values, fitted = training.calibrate(cases)
-    few = [f for f in fitted if f.case.source_family in ("torchtitan", "maxtext", "bloom")]
-    held = {part.cases[0].source_family: part for part in training.left_out(few, values)}
+    some = ("torchtitan", "maxtext", "bloom")
+    cases = [case for case in read([CARRIED / "train.json"]) if training.usable(case) and case.source_family in some]
+    values = dict(calibration.values("training"))
+    held = {part.cases[0].source_family: part for part in training.left_out(training.prepared(cases, values), values)}
     assert set(held) == {"torchtitan", "maxtext", "bloom"}
     case = held["maxtext"].cases[0]
     errors = [Unseen(groups=("any",), source="bloom", log_error=0.3)]
