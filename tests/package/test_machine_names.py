@@ -20,7 +20,6 @@ SOURCE = Path(__file__).parents[2] / "src/sizewell"
 OUTSIDE = (
     "sizing/catalog/",  # the facts themselves, and the checks that they are sound
     "launch/scripts/",  # runs on the machines, without the package
-    "clouds/prices/",  # turns what sellers write (products, meters, parts) into rows of the catalog
 )
 METHODS = frozenset(
     "startswith endswith removeprefix removesuffix find index partition rpartition split rsplit fnmatch".split()  # noqa: SIM905

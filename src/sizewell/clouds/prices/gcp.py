@@ -21,6 +21,7 @@ from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.prices.meters import GCP, Meter
 from sizewell.clouds.rest import Reader
+from sizewell.sizing.catalog import billed
 from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.catalog.refresh import Listed
@@ -50,7 +51,6 @@ _FORMS: Final = tuple(
 _HOST: Final = re.compile(
     r"(?P<family>[A-Z]\d\w*)(?: AMD| Arm| Predefined)?(?: Instance)? (?P<part>Core|Cpu|Ram)", re.IGNORECASE
 )
-_GPU: Final = re.compile(r"(?P<name>.*(?:GPU|RTX 6000 96GB))", re.IGNORECASE)
 _SLICE: Final = re.compile(r"\w+ (?P<name>Nvidia \w+) \(1 gpu slice\)", re.IGNORECASE)  # its share of the host included
 _SHARE: Final = re.compile(r"(?P<of>\d+/\d+) vGPU no lssd", re.IGNORECASE)  # the host included
 _TPU: Final = re.compile(r"(?P<name>Tpu-?v?\d+\w*)", re.IGNORECASE)  # by the chip, the host included
@@ -61,7 +61,6 @@ _SAME_WORD: Final = {
     "rtx6000": "6000",
 }  # H100 80GB Plus is the Mega, RTX 6000 96GB the PRO
 _NO_WORD: Final = frozenset({"nvidia", "tesla", "gpu"})
-_HOST_OF: Final = {"a3-megagpu": "a3plus", "a3-ultragpu": "a3ultra"}  # billed by another name than their own
 _UNITS: Final = {"core": ("h",), "ram": ("GiBy.h", "GBy.h"), "ssd": ("GiBy.mo",)}  # of all others: an hour
 _MARKETS: Final = ("on-demand", "spot", "flex-start", "calendar", "reserved-1y", "reserved-3y")
 _HOURS: Final = 730  # by which a price of a month is divided (cloud.google.com/compute/vm-instance-pricing)
@@ -189,7 +188,7 @@ def _kind(part: str) -> Kind | None:
         return ("tpu", tpu["name"].lower().replace("-", ""))
     if _LOCAL_SSD.fullmatch(part):
         return ("ssd", "")
-    if gpu := _GPU.fullmatch(part):
+    if gpu := billed.GPU.fullmatch(part):
         return ("gpu", _words(gpu["name"]))
     return None
 
@@ -258,18 +257,15 @@ def _needed(shape: Shape, listed: Parts, market: str, region: str) -> list[tuple
     whole: list[tuple[Kind, Decimal]] = []
     if shape.runtime == "tpu":
         whole = [(("tpu", shape.accelerator.replace("-", "")), count)]
-    elif "-share-" in shape.accelerator:
-        top, _, bottom = shape.accelerator.partition("-share-")[2].partition("-")
-        eighths = Decimal(8) * Decimal(top) / Decimal(bottom) * count
-        whole = [(("share", "1/8"), eighths)]
+    elif billed.eighths(shape):
+        whole = [(("share", "1/8"), billed.eighths(shape) * count)]
     elif shape.accelerators:
         whole = [(("slice", _words(shape.cloud_accelerator)), count)]
     if whole and all((kind, market, region) in listed for kind, _ in whole):
         return whole
-    if shape.runtime == "tpu" or "-share-" in shape.accelerator or shape.vcpus is None or shape.memory_bytes is None:
+    if shape.runtime == "tpu" or billed.eighths(shape) or shape.vcpus is None or shape.memory_bytes is None:
         return None
-    names = (family for start, family in _HOST_OF.items() if shape.instance_type.startswith(start))
-    family = next(names, shape.instance_type.partition("-")[0])
+    family = billed.series(shape)
     parted: list[tuple[Kind, Decimal]] = [
         (("core", family), Decimal(shape.vcpus)),
         (("ram", family), Decimal(shape.memory_bytes) / 2**30),
