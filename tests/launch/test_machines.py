@@ -215,6 +215,22 @@ def test_sigterm_reaches_the_container_and_its_answer_is_the_end(tmp_path):
     assert "told to end: ended with 75" in process.stderr.read()
 
 
+def test_a_container_that_ends_while_the_signal_is_handled_keeps_its_exit_code():
+    lines = machines.program(trained(), region="us-east-1")
+    begin = next(number for number, line in enumerate(lines) if line.startswith("run() {"))
+    run = "\n".join(lines[begin : lines.index("}", begin) + 1])
+    script = f"""
+args=(run); image=; slot=0
+docker() {{ [ "$1" = rm ] || {{ trap 'exit 75' TERM; sleep 5 >/dev/null 2>&1 & wait; }}; }}
+trap 'kill -TERM "$child"; sleep 0.3' TERM
+{run}
+(sleep 0.3; kill -TERM $$) &
+run x; echo "ended with $?"
+"""
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20, check=False)
+    assert "ended with 75" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("case", "env", "code", "said"),
     [

@@ -185,6 +185,7 @@ def program(of: Setting, *, region: str) -> list[str]:
         '  docker "${args[@]}" "$image" "$@" & child=$!',
         '  wait "$child"; code=$?',
         '  while kill -0 "$child" 2>/dev/null; do wait "$child"; code=$?; done',
+        '  wait "$child" 2>/dev/null; late=$?; [ "$late" -eq 127 ] || code=$late  # ended while told to',
         '  child=; return "$code"',
         "}",
         *(_gang_start(of, region) if gang(of) else []),
