@@ -102,7 +102,7 @@ def test_beyond_its_end_the_decision_moves_and_nothing_else_of_it(project: Proje
         (("--until", "2026-11-27"), "--reason"),
         (("--until", "2026-11-01", "--reason", "x"), "--until: must be 2026-11-20 to"),
         (("--until", "2027-11-01", "--reason", "x"), "--until: must be 2026-11-20 to"),
-        (("--until", "friday", "--reason", "x"), "is no date"),
+        (("--until", "friday", "--reason", "x"), "must be a date such as"),
         (("--until", "2026-11-27", "--reason", " "), "--reason"),
     ],
 )

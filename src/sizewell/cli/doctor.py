@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from sizewell.cli import output, project
+from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import SizewellError, UsageError
 
 DESCRIPTION = """Check this installation and this project; with --cloud, whether a stack can come up.
@@ -57,14 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", nargs="?", metavar="STACK", help="the stack that --cloud asks about")
     parser.add_argument("--cloud", action="store_true", help="ask the cloud whether STACK can come up there")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
-    parser.add_argument("--on", type=_date, metavar="DATE", help="the day to count ages from (default: today)")
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a date such as 2026-08-20, got {text!r}") from None
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="the day to count ages from (default: today)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizewell.cli import project
+from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,17 +31,10 @@ DAYS_MAX = 90
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK", help="a stack of the backend")
-    parser.add_argument("--until", type=_day, metavar="DATE", help=f"last day, at most {DAYS_MAX} days from today")
+    parser.add_argument("--until", type=iso_date, metavar="DATE", help=f"last day, at most {DAYS_MAX} days from today")
     parser.add_argument("--reason", metavar="TEXT", help="why, for whoever reads the plan")
     parser.add_argument("--end", action="store_true", help="take the lease back")
-    parser.add_argument("--on", type=_day, metavar="DATE", help="today (default: by the clock, in UTC)")
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date, such as 2026-11-27") from None
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="today (default: by the clock, in UTC)")
 
 
 def run(args: argparse.Namespace) -> int:

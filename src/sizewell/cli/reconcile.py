@@ -35,14 +35,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from sizewell.teardown.backend import Backend
     from sizewell.teardown.orphans import unknown_to
     from sizewell.teardown.units import stack_parts
 
     root = project.root()
+    listed = {stack.name: stack for stack in Backend(root=root).stacks()}
+    project.must_be_stacks([args.stack], sorted(listed))
     _, _, fresh = opened(root)
     gatherer = fresh()
-    listed = {stack.name: stack for stack in gatherer.backend.stacks()}
-    project.must_be_stacks([args.stack], sorted(listed))
     state = gatherer.state(listed[args.stack])
     parts = stack_parts(state, args.stack)
     clouds = parts.clouds or _stated_clouds(root, args.stack)

@@ -31,14 +31,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from sizewell.clouds.calls import CloudError
     from sizewell.teardown import act
+    from sizewell.teardown.backend import Backend
     from sizewell.teardown.gather import must_be_own
     from sizewell.teardown.units import stack_parts
 
     root = project.root()
+    listed = {stack.name: stack for stack in Backend(root=root).stacks()}
+    project.must_be_stacks([args.stack], sorted(listed))
     _, journal, fresh = opened(root)
     gatherer = fresh()
-    listed = {stack.name: stack for stack in gatherer.backend.stacks()}
-    project.must_be_stacks([args.stack], sorted(listed))
     parts = stack_parts(gatherer.state(listed[args.stack]), args.stack)
     now = datetime.now(UTC)
     if parts.expires_at is not None and now.date() >= parts.expires_at:

@@ -41,7 +41,7 @@ class Aws:
 
         self.deadline, self.timeouts = deadline, timeouts or Timeouts()
         try:
-            self._session: boto3.Session = boto3.Session(profile_name=profile)
+            self.session: boto3.Session = boto3.Session(profile_name=profile)
         except botocore.exceptions.ProfileNotFound as error:
             raise CloudError("aws", "login", str(error), fix="set AWS_PROFILE to a profile that exists") from error
         self._clients: dict[tuple[str, str], Any] = {}
@@ -59,7 +59,7 @@ class Aws:
                 max_pool_connections=16,
                 user_agent_extra="sizewell",
             )
-            client = self._session.client(service, region_name=region, config=config)
+            client = self.session.client(service, region_name=region, config=config)
             client.meta.events.register("before-call", _only_reads)
             client.meta.events.register("before-send", lambda **_: self.deadline.check(service))
             self._clients[key] = client
@@ -68,7 +68,7 @@ class Aws:
     def call(self, service: str, region: str, operation: str, **parameters: Any) -> dict[str, Any]:
         """The answer of one operation, named as the method of the client (`describe_images`). CloudError otherwise."""
         client = self.client(service, region)
-        return dict(_translated(service, lambda: getattr(client, operation)(**parameters)))
+        return dict(translated(service, lambda: getattr(client, operation)(**parameters)))
 
     def pages(self, service: str, region: str, operation: str, items: str, **parameters: Any) -> Iterator[Any]:
         """Every item of all pages, by botocore's own paginator where the operation has one."""
@@ -77,7 +77,7 @@ class Aws:
             yield from self.call(service, region, operation, **parameters).get(items, [])
             return
         pages = iter(client.get_paginator(operation).paginate(**parameters))
-        while (page := _translated(service, lambda: next(pages, None))) is not None:
+        while (page := translated(service, lambda: next(pages, None))) is not None:
             yield from page.get(items, [])
 
 
@@ -86,7 +86,7 @@ def _only_reads(model: Any, **_: Any) -> None:
         raise AssertionError(f"{model.service_model.service_name}:{model.name} does not read; clouds/ changes nothing")
 
 
-def _translated(service: str, ask: Callable[[], Any]) -> Any:
+def translated(service: str, ask: Callable[[], Any]) -> Any:
     from botocore import exceptions
 
     try:

@@ -45,11 +45,11 @@ class Reader:
 
     def get(self, path: str, **parameters: str | int) -> dict[str, Any]:
         """The JSON object at `path`. CloudError where there is none."""
-        return self._call("GET", self._url(path, parameters), None)
+        return self._call("GET", self.url(path, parameters), None)
 
     def query(self, path: str, body: Mapping[str, Any], **parameters: str | int) -> dict[str, Any]:
         """The answer to a POST that changes nothing, such as `:testIamPermissions`. CloudError where there is none."""
-        return self._call("POST", self._url(path, parameters), json.dumps(body).encode())
+        return self._call("POST", self.url(path, parameters), json.dumps(body).encode())
 
     def pages(
         self, path: str, *, items: str, link: str = "nextLink", parameter: str = "", **parameters: str | int
@@ -58,7 +58,7 @@ class Reader:
 
         CloudError where a page comes a second time or the items are no list of objects; an absent list is empty.
         """
-        url = self._url(path, parameters)
+        url = self.url(path, parameters)
         seen = {url}
         for _ in range(_PAGES_MAX):
             page = self._call("GET", url, None)
@@ -69,13 +69,13 @@ class Reader:
             following = page.get("nextPageToken") if parameter else page.get(link)
             if not following:
                 return
-            url = self._url(path, {**parameters, parameter: following}) if parameter else self._own(str(following))
+            url = self.url(path, {**parameters, parameter: following}) if parameter else self._own(str(following))
             if url in seen:
                 raise CloudError(self.service, "unanswered", f"sent the same page again at {path}")
             seen.add(url)
         raise CloudError(self.service, "unanswered", f"more than {_PAGES_MAX:,} pages at {path}")
 
-    def _url(self, path: str, parameters: Mapping[str, str | int]) -> str:
+    def url(self, path: str, parameters: Mapping[str, str | int]) -> str:
         given = urlencode(parameters, safe="$,/:'()")
         url = self.base.rstrip("/") + "/" + path.lstrip("/")
         return f"{url}{'&' if '?' in url else '?'}{given}" if given else url
@@ -109,7 +109,7 @@ class Reader:
                     raise CloudError(self.service, "unanswered", detail) from error
                 self.deadline.sleep(self.timeouts.wait_s(attempt), self.service)
                 continue
-            document, code = _document(answer.data)
+            document, code = document_of(answer.data)
             limited = answer.status in _AGAIN or code in _LIMITED
             if limited and not last:
                 told_s = _seconds(answer.headers.get("Retry-After"))
@@ -121,7 +121,7 @@ class Reader:
     def _answered(self, status: int, document: Any, code: str, *, limited: bool) -> dict[str, Any]:
         if status == 200 and isinstance(document, dict) and "error" not in document:
             return document
-        message = _message(document)
+        message = message_of(document)
         if status == 200:
             detail = f"status 200 with {message or 'something that is no JSON object'}"
             raise CloudError(self.service, "unanswered", detail, code=code)
@@ -130,7 +130,7 @@ class Reader:
         raise CloudError(self.service, reason, f"status {status}" + (f": {message}" if message else ""), code=code)
 
 
-def _document(data: bytes) -> tuple[Any, str]:
+def document_of(data: bytes) -> tuple[Any, str]:
     """The parsed body (None where it is no JSON) and the code or reason of an error in it."""
     try:
         document = json.loads(data)
@@ -148,7 +148,7 @@ def _document(data: bytes) -> tuple[Any, str]:
     return document, str(error.get("status") or error.get("code") or "")
 
 
-def _message(document: Any) -> str:
+def message_of(document: Any) -> str:
     error = document.get("error") if isinstance(document, dict) else None
     text = error.get("message") if isinstance(error, dict) else error
     return " ".join(str(text or "").split())[:300]

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import urllib3
 
-from sizewell.clouds.aws import Aws
+from sizewell.clouds.aws import Aws, translated
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Reason
 from sizewell.clouds.gcp import Google
-from sizewell.clouds.rest import Reader, _document, _message
+from sizewell.clouds.rest import Reader, document_of, message_of
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.telemetry import azure as azure_telemetry
@@ -74,13 +74,11 @@ class _Boto:
         self._aws, self._clients = aws, dict[tuple[str, str], Any]()
 
     def call(self, service: str, region: str, operation: str, **parameters: Any) -> Mapping[str, Any]:
-        from sizewell.clouds.aws import _translated
-
         key = (service, region)
         if key not in self._clients:
-            self._clients[key] = self._aws._session.client(service, region_name=region)  # noqa: SLF001
+            self._clients[key] = self._aws.session.client(service, region_name=region)
         client = self._clients[key]
-        answer: Mapping[str, Any] = _translated(service, lambda: getattr(client, operation)(**parameters))
+        answer: Mapping[str, Any] = translated(service, lambda: getattr(client, operation)(**parameters))
         return answer
 
 
@@ -157,7 +155,7 @@ class _Hand:
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, **parameters: str) -> dict[str, Any]:
         """The answer to one call; {} where it has no body. CloudError where it was refused."""
         reader = self.reader
-        url = reader._url(path, parameters)  # noqa: SLF001  (a reader offers no verb that changes something)
+        url = reader.url(path, parameters)
         data = None if body is None else json.dumps(body).encode()
         for attempt in range(1, BUSY_TRIES + 1):
             reader.deadline.check(reader.service)
@@ -176,7 +174,7 @@ class _Hand:
                     raise CloudError(reader.service, "unanswered", f"no answer to {method} {path}") from error
                 self.sleep(BUSY_WAIT_S)
                 continue
-            document, code = _document(answer.data)
+            document, code = document_of(answer.data)
             if 200 <= answer.status < 300:
                 return document if isinstance(document, dict) else {}
             if attempt < BUSY_TRIES and _is_busy(answer.status, code, answer.data):
@@ -184,7 +182,7 @@ class _Hand:
                 continue
             reasons: dict[int, Reason] = {401: "login", 403: "denied", 404: "missing"}
             reason = reasons.get(answer.status, "refused" if answer.status < 500 else "unanswered")
-            detail = f"{method} {path}: status {answer.status}: {_message(document)}"
+            detail = f"{method} {path}: status {answer.status}: {message_of(document)}"
             raise CloudError(reader.service, reason, detail, code=code)
         raise AssertionError("the last attempt returns or raises")
 

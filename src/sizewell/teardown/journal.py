@@ -155,14 +155,14 @@ class Journal:
         except store.MissingError:
             return
         except store.StoreError as error:
-            raise ServiceError(f"the journal does not answer: {error}") from None
+            raise ServiceError(_unanswered(error)) from None
 
     def _got(self, name: str) -> Mapping[str, Any]:
         store = script("store")
         try:
             record = json.loads(self.store.get(name))
         except store.StoreError as error:
-            raise ServiceError(f"the journal does not answer: {error}") from None
+            raise ServiceError(_unanswered(error)) from None
         except ValueError:
             raise ServiceError(f"{self.store.uri}/{name}: is no JSON: somebody else writes there") from None
         if not isinstance(record, dict):
@@ -179,6 +179,15 @@ class Journal:
         except store.StoreError as error:
             raise ServiceError(f"the journal cannot be written: {error}") from None
         return True
+
+
+def _unanswered(error: Exception) -> str:
+    """What a person does about it; the store's own advice after the semicolon is for a job."""
+    told = str(error).partition(";")[0]
+    return (
+        f"the journal does not answer: {told}\n"
+        "  fix: log in to the account that it lies in, or name another `journal:` in stacks/config/teardown.yaml"
+    )
 
 
 @dataclass(frozen=True, slots=True)

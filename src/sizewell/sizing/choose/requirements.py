@@ -17,7 +17,7 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
-from sizewell.sizing.predict.usual import SHOWN, usual_training
+from sizewell.sizing.predict.usual import PYTORCH, SHOWN, usual_training
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
 from sizewell.sizing.spec.precision import known_model
@@ -420,6 +420,9 @@ def _software(spec: WorkloadSpec, architecture: Architecture) -> list[str]:
 
 
 def _usual_engine(spec: WorkloadSpec, architecture: Architecture) -> str:
+    """Of a GPU unless the spec asks for a TPU slice: one job is predicted on all machines that are candidates."""
+    if spec.resources.tpu and spec.framework != "jax":
+        return PYTORCH  # Megatron-Core and PEFT have no release for it
     assert spec.model is not None  # noqa: S101 - a training spec without a model was refused
     return usual_training(architecture, method=_method(spec), precision=spec.model.precision, framework=spec.framework)
 

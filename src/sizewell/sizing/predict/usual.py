@@ -18,7 +18,7 @@ PYTORCH: Final = ""  # plain PyTorch with FSDP, as predictions spell it
 SERVING: Final = "vllm"
 SHOWN: Final[Mapping[str, str]] = {
     PYTORCH: "PyTorch with FSDP",
-    "megatron-bridge": "Megatron-Core",
+    "megatron-bridge": "Megatron-Core on GPUs",
     "megatron": "Megatron-LM",
     "peft": "Hugging Face PEFT",
     "maxtext": "MaxText",
