@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
+import urllib3
 
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts, together
+from sizewell.clouds.download import download
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.rest import Reader, base_url
 from tests.clouds.rest_server import Reply, Server
@@ -141,3 +143,21 @@ def test_without_a_login_the_message_says_how(monkeypatch, tmp_path):
     with pytest.raises(CloudError, match="gcloud auth application-default login") as error:
         Google(Deadline(5), timeouts=FAST).reader("compute").get("x")
     assert error.value.reason == "login"
+
+
+def test_without_a_network_nothing_is_asked_again(tmp_path, monkeypatch):
+    """A name that is not known: said at once, by a call and by a download; each wait would be a second here."""
+    asked = []
+
+    def unknown(self, method, url, **_):
+        asked.append(url)
+        raise urllib3.exceptions.NameResolutionError("prices.example", None, OSError("not known"))
+
+    monkeypatch.setattr(urllib3.PoolManager, "request", unknown)
+    waits = Timeouts(attempts=5, backoff_s=1.0)
+    with pytest.raises(CloudError, match=r"no answer from prices\.example"):
+        Reader(service="prices", base="https://prices.example/", deadline=Deadline(60.0), timeouts=waits).get("all")
+    with pytest.raises(CloudError, match="no answer"):
+        download("prices", "https://prices.example/all.csv", tmp_path / "all.csv", Deadline(60.0), timeouts=waits)
+    assert len(asked) == 2
+    assert list(tmp_path.iterdir()) == []

@@ -30,6 +30,8 @@ def download(service: str, url: str, path: Path, deadline: Deadline, *, timeouts
         deadline.check(service)
         try:
             detail = _continue(pool, url, part, tag, limits)
+        except urllib3.exceptions.NameResolutionError as error:  # no network: asking again only makes a person wait
+            raise CloudError(service, "unanswered", f"{url}: no answer ({type(error).__name__})") from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             detail = f"broke off ({type(error).__name__})"
         if not detail:

@@ -104,8 +104,9 @@ class Reader:
                     redirect=False,
                 )
             except urllib3.exceptions.HTTPError as error:
-                if last:
-                    detail = f"no answer from {urlsplit(url).netloc} ({type(error).__name__}), {attempt} attempts"
+                # Without a network no name is known, and asking again only makes a person wait.
+                if last or isinstance(error, urllib3.exceptions.NameResolutionError):
+                    detail = f"no answer from {urlsplit(url).netloc} ({type(error).__name__}), attempt {attempt}"
                     raise CloudError(self.service, "unanswered", detail) from error
                 self.deadline.sleep(self.timeouts.wait_s(attempt), self.service)
                 continue
