@@ -20,8 +20,8 @@ from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
 from sizewell.sizing.catalog.spot import FAR_BELOW, UsualSpot
 from sizewell.sizing.choose import orchestration, services
-from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Memo
-from sizewell.sizing.choose.fleets import fleets_for
+from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
+from sizewell.sizing.choose.fleets import FleetSearch
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.money import Priced
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
@@ -114,8 +114,8 @@ class _Context:
     catalog: Catalog
     on: date
     slices: Mapping[str, tuple[Slice, ...]]
-    memo: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)
-    shared: Memo = field(default_factory=Memo)
+    search: FleetSearch
+    fleets: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)  # by kind of machine
     drafts: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)  # found before asked for
 
 
@@ -153,11 +153,9 @@ def try_all(
     slices: dict[str, list[Slice]] = {}
     for legal in catalog.slices:
         slices.setdefault(legal.machine_type, []).append(legal)
-    context = _Context(need, catalog, on, {name: tuple(items) for name, items in slices.items()})
+    context = _Context(need, catalog, on, {name: tuple(items) for name, items in slices.items()}, FleetSearch(need))
     if need.training is not None:
-        from sizewell.sizing.choose.fleets_training import least_device_s
-
-        context.shared.least_device_s |= least_device_s(need.training, tuple(catalog.accelerators.values()))
+        context.search.training.bound(tuple(catalog.accelerators.values()))
     outcomes: dict[int, Candidate | Rejection] = {}
     opened: list[_Open] = []
     for index, shape in enumerate(catalog.shapes):
@@ -183,7 +181,7 @@ def try_all(
     queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
     for position, item in enumerate(queue):
         same, _ = rivals(item)
-        if item.machine.key not in context.memo:
+        if item.machine.key not in context.fleets:
             if beaten(item):
                 outcomes[item.index] = _dearer(item, same[0])
                 continue
@@ -255,9 +253,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
     floor = 0.0
     if need.training is not None and need.objective == "cost":
-        from sizewell.sizing.choose.fleets_training import least_run_s
-
-        hours = least_run_s(machine, need.training, context.shared) / 3600
+        hours = context.search.training.least_run_s(machine) / 3600
         floor = hours * float(min(deal.usd_per_hour for deal in wanted))
     return _Open(index, shape, accelerator, machine, deals, floor)
 
@@ -267,27 +263,25 @@ def _work_ahead(queue: Sequence[_Open], beaten: Callable[[_Open], bool], context
 
     As far as is known by now some of those after them will be asked for as well: they are searched in the same go.
     """
-    from sizewell.sizing.choose.fleets_training import training_fleets
-
-    memo, drafts = context.memo, context.drafts
-    ahead = {item.machine.key: item.machine for item in queue[:AHEAD] if item.machine.key not in memo}
+    fleets, drafts = context.fleets, context.drafts
+    ahead = {item.machine.key: item.machine for item in queue[:AHEAD] if item.machine.key not in fleets}
     if not ahead.keys() <= drafts.keys():
         likely = dict(ahead)
-        for position in range(AHEAD, len(queue) if memo else 0):
+        for position in range(AHEAD, len(queue) if fleets else 0):
             item = queue[position]
-            if item.machine.key not in memo and item.machine.key not in likely and not beaten(item):
+            if item.machine.key not in fleets and item.machine.key not in likely and not beaten(item):
                 likely |= {item.machine.key: item.machine for item in queue[position : position + AHEAD]}
-        missing = {key: machine for key, machine in likely.items() if key not in memo and key not in drafts}
-        laid_out = training_fleets(tuple(missing.values()), context.need, context.shared)
+        missing = {key: machine for key, machine in likely.items() if key not in fleets and key not in drafts}
+        laid_out = context.search.training.fleets(tuple(missing.values()))
         drafts.update(zip(missing, laid_out, strict=True))
-    memo.update({key: drafts[key] for key in ahead})
+    fleets.update({key: drafts[key] for key in ahead})
 
 
 def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
     """Memory and speed, once per kind of machine."""
-    outcome = context.memo.get(item.machine.key)
+    outcome = context.fleets.get(item.machine.key)
     if outcome is None:
-        outcome = context.memo[item.machine.key] = fleets_for(item.machine, context.need, context.shared)
+        outcome = context.fleets[item.machine.key] = context.search.fleets(item.machine)
     if isinstance(outcome, FleetRefusal):
         return _rejected(item.shape, Cause(outcome.cause), outcome.reason, outcome.shortfall, outcome.relax)
     return Candidate(shape=item.shape, accelerator=item.accelerator, fleets=outcome, deals=item.deals)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from sizewell.sizing.choose.candidates import Candidate, machine_of, try_all
 from sizewell.sizing.choose.choice import Sizing, alternatives, ordered, significant
 from sizewell.sizing.choose.decide import NothingFits, cloud_of, nothing_fits, size_one
-from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Memo
-from sizewell.sizing.choose.fleets import fleets_for
+from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
+from sizewell.sizing.choose.fleets import FleetSearch
 from sizewell.sizing.choose.pricing import Option, least_extras_usd, options_of
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
@@ -345,7 +345,7 @@ def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple
 
 def _tried(what: str, changed: Requirements, machine: Machine, half: float) -> Change:
     """One change to a service, sized on the same machines."""
-    fleets = fleets_for(machine, changed, Memo())
+    fleets = FleetSearch(changed).fleets(machine)
     if isinstance(fleets, FleetRefusal):
         return Change(what=what, enough=False, outcome=fleets.reason)
     devices = fleets[0].nodes * machine.count

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from sizewell.sizing.catalog import buildable
 from sizewell.sizing.catalog.records import Accelerator
-from sizewell.sizing.predict.performance.serving import ServingRefusal
 from sizewell.sizing.records.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, TrainingEstimate
 from sizewell.sizing.units import Range
 
@@ -99,18 +97,6 @@ class Replicas:
 
     count: int
     rate: float  # the most that one takes
-
-
-@dataclass(slots=True)
-class Memo:
-    """What is worked out once in a decision and asked for by many machine types."""
-
-    replicas: dict[tuple[object, ...], Replicas | None] = field(default_factory=dict)  # None: no room for a request
-    loaded: dict[tuple[object, ...], tuple[ServingEstimate, MemoryEstimate]] = field(default_factory=dict)
-    offline: dict[tuple[object, ...], ServingEstimate | ServingRefusal] = field(default_factory=dict)
-    found: dict[tuple[object, ...], Any] = field(default_factory=dict)  # layouts; one node alone has no network
-    plans: dict[tuple[object, ...], Any] = field(default_factory=dict)  # those of them that fleets have, itemised
-    least_device_s: dict[str, float] = field(default_factory=dict)  # of a run, by accelerator: a lower bound
 
 
 def within(limits: Range | None, nodes: int) -> int | None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from sizewell.sizing.choose.fleet import START_UP_S, Fleet, FleetRefusal, Machine, Memo, Replicas, within
-from sizewell.sizing.choose.requirements import Arrivals, Requirements
+from sizewell.sizing.choose.fleet import START_UP_S, Fleet, FleetRefusal, Machine, Replicas, within
+from sizewell.sizing.choose.requirements import Arrivals, BatchWork, Requirements
 from sizewell.sizing.predict.memory import serving_memory, serving_parts, serving_usable_bytes, usable_bytes
 from sizewell.sizing.predict.performance.serving import (
     ServingRefusal,
@@ -25,72 +27,156 @@ from sizewell.sizing.predict.performance.training_rows import input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
 from sizewell.sizing.units import Range
 
+if TYPE_CHECKING:
+    from sizewell.sizing.choose.fleets_training import TrainingSearch
+
 BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, scheduling and restarts of a batch leave
 POOLS = (1, 2, 4, 8, 16, 32)  # replicas that queue together: larger pools gain next to nothing more
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 
+_Alike = tuple[str, int, bool]
+"""What of a machine a replica depends on: its accelerator, the devices it spans, whether they are linked."""
 
-def fleets_for(machine: Machine, need: Requirements, memo: Memo) -> tuple[Fleet, ...] | FleetRefusal:
-    """The fleets of `machine` that meet `need`, smallest first; or why there is none."""
-    if need.training is not None:
-        from sizewell.sizing.choose.fleets_training import training_fleets
 
-        return training_fleets((machine,), need, memo)[0]
-    if need.arrivals is not None and need.serving is not None and need.level is not None:
-        return online_fleet(machine, need, memo, job=need.serving, arrivals=need.arrivals, level=need.level)
-    if need.batch is not None and need.serving is not None:
-        return batch_fleets(machine, need, memo, job=need.serving)
-    return notebook_fleet(machine, need)
+class FleetSearch:
+    """The fleets of machine types that meet one workload's requirements.
+
+    Machine types that agree in what a prediction depends on share it: a prediction is kept as long as the search.
+    """
+
+    def __init__(self, need: Requirements) -> None:
+        self._need = need
+        self._replicas: dict[_Alike, Replicas | None] = {}  # None: no room for a request
+        self._loaded: dict[_Alike, tuple[ServingEstimate, MemoryEstimate]] = {}
+        self._offline: dict[_Alike, ServingEstimate | ServingRefusal] = {}
+
+    @cached_property
+    def training(self) -> TrainingSearch:
+        """The search for training fleets; its layouts need NumPy, which other workloads do without."""
+        from sizewell.sizing.choose.fleets_training import TrainingSearch
+
+        return TrainingSearch(self._need)
+
+    def fleets(self, machine: Machine) -> tuple[Fleet, ...] | FleetRefusal:
+        """The fleets of `machine`, smallest first; or why there is none."""
+        need = self._need
+        if need.training is not None:
+            return self.training.fleets((machine,))[0]
+        if need.arrivals is not None and need.serving is not None and need.level is not None:
+            return self._online(machine, need.serving, need.arrivals, need.level)
+        if need.batch is not None and need.serving is not None:
+            return self._batch(machine, need.serving, need.batch)
+        return notebook_fleet(machine, need)
+
+    def _online(
+        self, machine: Machine, job: ServingJob, arrivals: Arrivals, level: ServiceLevel
+    ) -> tuple[Fleet, ...] | FleetRefusal:
+        """The fewest nodes whose replicas take the load within the service level."""
+        best: tuple[int, int, Replicas] | None = None  # nodes, tensor
+        fits = False
+        cluster = machine.cluster(1)
+        for tensor in tensor_sizes(machine, job):
+            alike = _alike(cluster, tensor)
+            if alike not in self._replicas:
+                self._replicas[alike] = _replicas(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
+            replicas = self._replicas[alike]
+            fits = fits or replicas is not None
+            if replicas is None or not replicas.count:
+                continue
+            nodes = math.ceil(replicas.count / (machine.count // tensor))
+            if best is None or (nodes, tensor) < best[:2]:
+                best = (nodes, tensor, replicas)
+        if not fits:
+            return _memory_refusal(machine, job)
+        if best is None:
+            return _slo_refusal(machine, job, level)
+        nodes, tensor, replicas = best
+        wanted = within(self._need.nodes, nodes)
+        if wanted is None:
+            return _too_many(nodes, self._need.nodes)
+        if wanted > machine.together_max:
+            return _beyond_search(wanted, machine)
+        alike = _alike(cluster, tensor)
+        if alike not in self._loaded:
+            self._loaded[alike] = _loaded(job, cluster, replicas, tensor=tensor, arrivals=arrivals, level=level)
+        estimate, memory = self._loaded[alike]
+        fleet = Fleet(
+            nodes=wanted,
+            memory=memory,
+            usable_bytes=_usable(job, machine, tensor),
+            serving=estimate,
+            replicas=replicas.count,
+            devices_per_replica=tensor,
+            replica_rate=replicas.rate,
+        )
+        return (fleet,)
+
+    def _batch(self, machine: Machine, job: ServingJob, batch: BatchWork) -> tuple[Fleet, ...] | FleetRefusal:
+        """The nodes that finish the records inside the window, and some more of them for whoever wants it sooner."""
+        cluster = machine.cluster(1)
+        best: tuple[float, int, ServingEstimate] | None = None
+        for tensor in tensor_sizes(machine, job):
+            alike = _alike(cluster, tensor)
+            if alike not in self._offline:
+                self._offline[alike] = serving(job, cluster, tensor=tensor)
+            estimate = self._offline[alike]
+            if isinstance(estimate, ServingRefusal):
+                continue
+            rate = estimate.requests_per_s * (machine.count // tensor)
+            if best is None or rate > best[0] * 1.001:
+                best = (rate, tensor, estimate)
+        if best is None:
+            return _memory_refusal(machine, job)
+        rate, tensor, estimate = best
+        memory = serving_memory(job, tensor=tensor, sequences=max(1.0, estimate.batch), accelerator=machine.accelerator)
+        window = batch.window_s - START_UP_S
+        if window <= 0:
+            return FleetRefusal(
+                cause="too-slow", reason=f"start-up takes {START_UP_S / 60:.0f} min, as long as the window"
+            )
+        decoded = _decoded_per_s(machine, job)
+        rate = min(rate, decoded) * BATCH_EFFICIENCY
+        if decoded < estimate.requests_per_s * (machine.count // tensor):
+            each = decoded * tensor / machine.count
+            estimate = replace(
+                estimate,
+                requests_per_s=each,
+                low=min(estimate.low, each),
+                high=min(estimate.high, each),
+                bottleneck="host decoding",
+            )
+        least = math.ceil(batch.samples / (rate * window))
+        wanted = within(self._need.nodes, least)
+        if wanted is None:
+            return _too_many(least, self._need.nodes)
+        if wanted > machine.together_max:
+            return _beyond_search(wanted, machine)
+        counts = sorted(
+            {
+                n
+                for n in (wanted, wanted + 1, wanted * 2)
+                if n <= machine.together_max and within(self._need.nodes, n) == n
+            }
+        )
+        return tuple(
+            Fleet(
+                nodes=n,
+                memory=memory,
+                usable_bytes=_usable(job, machine, tensor),
+                serving=estimate,
+                replicas=n * (machine.count // tensor),
+                devices_per_replica=tensor,
+                replica_rate=estimate.requests_per_s,
+                run_s=START_UP_S + batch.samples / (rate * n),
+            )
+            for n in counts
+        )
 
 
 # Online serving ----------------------------------------------------------------------------------------------------
 
 
-def online_fleet(
-    machine: Machine, need: Requirements, memo: Memo, *, job: ServingJob, arrivals: Arrivals, level: ServiceLevel
-) -> tuple[Fleet, ...] | FleetRefusal:
-    """The fewest nodes whose replicas take the load within the service level."""
-    best: tuple[int, int, Replicas] | None = None  # nodes, tensor
-    fits = False
-    cluster = machine.cluster(1)
-    for tensor in tensor_sizes(machine, job):
-        alike = _alike(cluster, tensor)
-        if alike not in memo.replicas:
-            memo.replicas[alike] = _replicas(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
-        replicas = memo.replicas[alike]
-        fits = fits or replicas is not None
-        if replicas is None or not replicas.count:
-            continue
-        nodes = math.ceil(replicas.count / (machine.count // tensor))
-        if best is None or (nodes, tensor) < best[:2]:
-            best = (nodes, tensor, replicas)
-    if not fits:
-        return _memory_refusal(machine, job)
-    if best is None:
-        return _slo_refusal(machine, job, level)
-    nodes, tensor, replicas = best
-    wanted = within(need.nodes, nodes)
-    if wanted is None:
-        return _too_many(nodes, need.nodes)
-    if wanted > machine.together_max:
-        return _beyond_search(wanted, machine)
-    alike = _alike(cluster, tensor)
-    if alike not in memo.loaded:
-        memo.loaded[alike] = _loaded(job, cluster, replicas, tensor=tensor, arrivals=arrivals, level=level)
-    estimate, memory = memo.loaded[alike]
-    fleet = Fleet(
-        nodes=wanted,
-        memory=memory,
-        usable_bytes=_usable(job, machine, tensor),
-        serving=estimate,
-        replicas=replicas.count,
-        devices_per_replica=tensor,
-        replica_rate=replicas.rate,
-    )
-    return (fleet,)
-
-
-def _alike(cluster: Cluster, tensor: int) -> tuple[object, ...]:
+def _alike(cluster: Cluster, tensor: int) -> _Alike:
     """What of a machine a replica over `tensor` of its devices depends on."""
     return (cluster.accelerator.key, tensor, cluster.scale_up > 1)
 
@@ -235,65 +321,6 @@ def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> Flee
 
 
 # Offline inference -------------------------------------------------------------------------------------------------
-
-
-def batch_fleets(
-    machine: Machine, need: Requirements, memo: Memo, *, job: ServingJob
-) -> tuple[Fleet, ...] | FleetRefusal:
-    """The nodes that finish the records inside the window, and some more of them for whoever wants it sooner."""
-    assert need.batch is not None  # noqa: S101 - asked only for batch work
-    cluster = machine.cluster(1)
-    best: tuple[float, int, ServingEstimate] | None = None
-    for tensor in tensor_sizes(machine, job):
-        alike = _alike(cluster, tensor)
-        if alike not in memo.offline:
-            memo.offline[alike] = serving(job, cluster, tensor=tensor)
-        estimate = memo.offline[alike]
-        if isinstance(estimate, ServingRefusal):
-            continue
-        rate = estimate.requests_per_s * (machine.count // tensor)
-        if best is None or rate > best[0] * 1.001:
-            best = (rate, tensor, estimate)
-    if best is None:
-        return _memory_refusal(machine, job)
-    rate, tensor, estimate = best
-    memory = serving_memory(job, tensor=tensor, sequences=max(1.0, estimate.batch), accelerator=machine.accelerator)
-    window = need.batch.window_s - START_UP_S
-    if window <= 0:
-        return FleetRefusal(cause="too-slow", reason=f"start-up takes {START_UP_S / 60:.0f} min, as long as the window")
-    decoded = _decoded_per_s(machine, job)
-    rate = min(rate, decoded) * BATCH_EFFICIENCY
-    if decoded < estimate.requests_per_s * (machine.count // tensor):
-        each = decoded * tensor / machine.count
-        estimate = replace(
-            estimate,
-            requests_per_s=each,
-            low=min(estimate.low, each),
-            high=min(estimate.high, each),
-            bottleneck="host decoding",
-        )
-    least = math.ceil(need.batch.samples / (rate * window))
-    wanted = within(need.nodes, least)
-    if wanted is None:
-        return _too_many(least, need.nodes)
-    if wanted > machine.together_max:
-        return _beyond_search(wanted, machine)
-    counts = sorted(
-        {n for n in (wanted, wanted + 1, wanted * 2) if n <= machine.together_max and within(need.nodes, n) == n}
-    )
-    return tuple(
-        Fleet(
-            nodes=n,
-            memory=memory,
-            usable_bytes=_usable(job, machine, tensor),
-            serving=estimate,
-            replicas=n * (machine.count // tensor),
-            devices_per_replica=tensor,
-            replica_rate=estimate.requests_per_s,
-            run_s=START_UP_S + need.batch.samples / (rate * n),
-        )
-        for n in counts
-    )
 
 
 def _decoded_per_s(machine: Machine, job: ServingJob) -> float:

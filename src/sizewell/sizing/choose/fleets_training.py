@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sizewell.sizing.catalog.records import Accelerator
-from sizewell.sizing.choose.fleet import GIB, START_UP_S, Fleet, FleetRefusal, Machine, Memo, within
+from sizewell.sizing.choose.fleet import GIB, START_UP_S, Fleet, FleetRefusal, Machine, within
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.predict.memory import usable_bytes
 from sizewell.sizing.predict.numeric import np
@@ -26,71 +26,164 @@ COMPUTE = ("matrix products", "attention", "memory-bound", "recompute")  # of a 
 LIKELY_STATE = 3.0  # what a run is likely to need in all, over the least that any layout keeps
 BOUND_SHARE = 0.98  # products of other sizes may fill a device's last wave a little better
 
-Ask = tuple[tuple[object, ...], Cluster]
+_Key = tuple[object, ...]
+"""What of a cluster its layouts depend on."""
+
+Ask = tuple[_Key, Cluster]
 """A cluster whose best layout is wanted, and the key under which the answer is kept."""
 
 
 class Draft(NamedTuple):
     """A number of nodes that does, and the key under which its layout is kept."""
 
-    key: tuple[object, ...]
+    key: _Key
     nodes: int
     topology: str
 
 
-def training_fleets(
-    machines: Sequence[Machine], need: Requirements, memo: Memo
-) -> list[tuple[Fleet, ...] | FleetRefusal]:
-    """The fleets of each machine, in their order. Layouts are searched for many clusters at once, round by round."""
-    from sizewell.sizing.predict.layouts.search import find_all, plans
+class TrainingSearch:
+    """The fleets of machine types that finish one training run; layouts and times are kept as long as the search."""
 
-    job = need.training
-    assert job is not None  # noqa: S101 - asked only for training
-    done: dict[int, tuple[Draft, ...] | FleetRefusal] = {}
-    hunts = {index: _hunt(machine, need, job, memo) for index, machine in enumerate(machines)}
-    asks: dict[int, Ask] = {}
+    def __init__(self, need: Requirements) -> None:
+        assert need.training is not None  # noqa: S101 - asked only for training
+        self._need, self._job = need, need.training
+        self._layouts: dict[_Key, Any] = {}  # one node alone has no network
+        self._plans: dict[_Key, Plan] = {}  # of the layouts that fleets have, itemised
+        self._least_device_s: dict[str, float] = {}  # of the run, by accelerator: a lower bound
 
-    def go_on(index: int, answer: Any) -> None:
-        try:
-            asks[index] = hunts[index].send(answer)
-        except StopIteration as end:
-            done[index] = end.value
+    def bound(self, accelerators: Sequence[Accelerator]) -> None:
+        """Work out the lower bound of the run on many accelerators at once, which costs little more than on one."""
+        self._least_device_s |= least_device_s(self._job, accelerators)
 
-    def search(some: Iterable[Ask]) -> None:
-        wanted = {key: cluster for key, cluster in some if key not in memo.found}
-        if wanted:
-            memo.found.update(zip(wanted, find_all(job, tuple(wanted.values()), best=1), strict=True))
+    def fleets(self, machines: Sequence[Machine]) -> list[tuple[Fleet, ...] | FleetRefusal]:
+        """The fleets of each machine, in their order; layouts of many clusters are searched at once, by rounds."""
+        from sizewell.sizing.predict.layouts.search import find_all, plans
 
-    search(ask for machine in machines for ask in _foreseen(machine, need, job, memo))
-    for index in hunts:
-        go_on(index, None)
-    while asks:
-        now = dict(asks)
-        search(asks.values())
-        asks.clear()
-        for index, (key, _) in now.items():
-            go_on(index, memo.found[key])
-    drafts = [draft for drafted in done.values() if not isinstance(drafted, FleetRefusal) for draft in drafted]
-    missing = {draft.key: memo.found[draft.key][0] for draft in drafts if draft.key not in memo.plans}
-    memo.plans.update(zip(missing, plans(job, tuple(missing.values())), strict=True))
-    return [
-        drafted
-        if isinstance(drafted, FleetRefusal)
-        else tuple(_fleet(draft, job, machine, memo.plans[draft.key]) for draft in drafted)
-        for machine, drafted in ((machine, done[index]) for index, machine in enumerate(machines))
-    ]
+        done: dict[int, tuple[Draft, ...] | FleetRefusal] = {}
+        hunts = {index: self._hunt(machine) for index, machine in enumerate(machines)}
+        asks: dict[int, Ask] = {}
 
+        def go_on(index: int, answer: Any) -> None:
+            try:
+                asks[index] = hunts[index].send(answer)
+            except StopIteration as end:
+                done[index] = end.value
 
-def _foreseen(machine: Machine, need: Requirements, job: TrainingJob, memo: Memo) -> Iterator[Ask]:
-    """What `_hunt` will ask for up to the number of nodes that is likely to do: a guess that only saves rounds."""
-    usable, state, run_s = usable_bytes(machine.accelerator), least_state_bytes(job), least_run_s(machine, job, memo)
-    for nodes, topology in node_counts(machine, need):
-        room, late = nodes * machine.count * usable, need.deadline_s is not None and run_s / nodes > need.deadline_s
-        if state > room or late:
-            continue
-        yield _ask(machine, nodes, topology)
-        if LIKELY_STATE * state <= room:
-            break
+        def search(some: Iterable[Ask]) -> None:
+            wanted = {key: cluster for key, cluster in some if key not in self._layouts}
+            if wanted:
+                self._layouts.update(zip(wanted, find_all(self._job, tuple(wanted.values()), best=1), strict=True))
+
+        search(ask for machine in machines for ask in self._foreseen(machine))
+        for index in hunts:
+            go_on(index, None)
+        while asks:
+            now = dict(asks)
+            search(asks.values())
+            asks.clear()
+            for index, (key, _) in now.items():
+                go_on(index, self._layouts[key])
+        drafts = [draft for drafted in done.values() if not isinstance(drafted, FleetRefusal) for draft in drafted]
+        missing = {draft.key: self._layouts[draft.key][0] for draft in drafts if draft.key not in self._plans}
+        self._plans.update(zip(missing, plans(self._job, tuple(missing.values())), strict=True))
+        return [
+            drafted
+            if isinstance(drafted, FleetRefusal)
+            else tuple(_fleet(draft, self._job, machine, self._plans[draft.key]) for draft in drafted)
+            for machine, drafted in ((machine, done[index]) for index, machine in enumerate(machines))
+        ]
+
+    def _foreseen(self, machine: Machine) -> Iterator[Ask]:
+        """What `_hunt` will ask for up to the number of nodes that is likely to do: a guess that only saves rounds."""
+        need = self._need
+        usable, state, run_s = (
+            usable_bytes(machine.accelerator),
+            least_state_bytes(self._job),
+            self.least_run_s(machine),
+        )
+        for nodes, topology in node_counts(machine, need):
+            room, late = nodes * machine.count * usable, need.deadline_s is not None and run_s / nodes > need.deadline_s
+            if state > room or late:
+                continue
+            yield _ask(machine, nodes, topology)
+            if LIKELY_STATE * state <= room:
+                break
+
+    def _hunt(self, machine: Machine) -> Generator[Ask, Any, tuple[Draft, ...] | FleetRefusal]:
+        """The numbers of nodes worth looking at, each with its best layout; those that miss the deadline are left out.
+
+        More nodes only add communication, so for objective `cost` the smallest that does is enough; one more is looked
+        at where the deadline is near (interruptions take time) or memory was bought with recomputation.
+        """
+        from sizewell.sizing.predict.layouts.search import LayoutRefusal
+
+        need, job = self._need, self._job
+        usable = usable_bytes(machine.accelerator)
+        drafts: list[Draft] = []
+        refusals: list[FleetRefusal] = []
+        for nodes, topology in node_counts(machine, need):
+            devices = nodes * machine.count
+            least_s = self.least_run_s(machine) / nodes
+            if need.deadline_s is not None and least_s > need.deadline_s:
+                refusals.append(_slow(least_s, need.deadline_s, devices, "without any communication"))
+                continue
+            least = least_state_bytes(job) / devices
+            if least > usable:
+                refusals.append(_no_room(least, usable, devices, machine.accelerator))
+                continue
+            key, cluster = _ask(machine, nodes, topology)
+            answer = yield key, cluster
+            if isinstance(answer, LayoutRefusal):
+                shortfall = answer.need_bytes / answer.usable_bytes if answer.usable_bytes else math.inf
+                relax = {
+                    "memory": "allow more nodes in resources.nodes",
+                    "layout": "set training.global_batch so that the devices divide it, or allow fewer nodes",
+                }[answer.cause]
+                refusals.append(
+                    FleetRefusal(cause=answer.cause, reason=answer.reason, shortfall=shortfall, relax=relax)
+                )
+                continue
+            best = answer[0]
+            run_s = run_time_s(job, best.step_s) + START_UP_S
+            if need.deadline_s is not None and run_s > need.deadline_s:
+                refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
+                continue
+            drafts.append(Draft(key, nodes, topology))
+            near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
+            tight = best.layout.checkpointing == "full"
+            if need.objective == "cost" and (len(drafts) > 1 or not (near or tight)):
+                break
+        if drafts:
+            return tuple(drafts)
+        if refusals:
+            return min(refusals, key=lambda refusal: refusal.shortfall)
+        most = machine.together_max
+        if need.nodes and need.nodes.low > most:
+            if most == 1:
+                reason = "machines of one job need InfiniBand on Azure, these work alone"
+                return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
+            reason = f"one job runs on at most {most:,} of these machines"
+            return FleetRefusal(cause="nodes", reason=reason, relax=f"allow {most:,} nodes or fewer in resources.nodes")
+        return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
+
+    def least_run_s(self, machine: Machine) -> float:
+        """A lower bound of the run's time on one machine, which more machines divide at best.
+
+        Its devices compute all the time, or its hosts read all the time.
+        """
+        from sizewell.sizing.predict.performance.training_rows import input_facts
+
+        job, key = self._job, machine.accelerator.key
+        if key not in self._least_device_s:
+            self.bound([machine.accelerator])
+        steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch))
+        reading_s = (
+            steps
+            * job.global_batch
+            * input_facts(job.architecture, job.sequence_length)["decode_s"]
+            / (machine.host_vcpus or math.inf)
+        )
+        return max(self._least_device_s[key] / machine.count, reading_s)
 
 
 def _fleet(draft: Draft, job: TrainingJob, machine: Machine, plan: Plan) -> Fleet:
@@ -108,63 +201,6 @@ def _fleet(draft: Draft, job: TrainingJob, machine: Machine, plan: Plan) -> Flee
 def _ask(machine: Machine, nodes: int, topology: str) -> Ask:
     alike = (machine.accelerator.key, machine.count, machine.scale_up, machine.host_vcpus)
     return (*alike, nodes, topology, *machine.outside(nodes)), machine.cluster(nodes, topology)
-
-
-def _hunt(
-    machine: Machine, need: Requirements, job: TrainingJob, memo: Memo
-) -> Generator[Ask, Any, tuple[Draft, ...] | FleetRefusal]:
-    """The numbers of nodes worth looking at, each with its best layout; those that miss the deadline are left out.
-
-    More nodes only add communication, so for objective `cost` the smallest that does is enough; one more is looked at
-    where the deadline is near (interruptions take time) or memory was bought with recomputation.
-    """
-    from sizewell.sizing.predict.layouts.search import LayoutRefusal
-
-    usable = usable_bytes(machine.accelerator)
-    drafts: list[Draft] = []
-    refusals: list[FleetRefusal] = []
-    for nodes, topology in node_counts(machine, need):
-        devices = nodes * machine.count
-        least_s = least_run_s(machine, job, memo) / nodes
-        if need.deadline_s is not None and least_s > need.deadline_s:
-            refusals.append(_slow(least_s, need.deadline_s, devices, "without any communication"))
-            continue
-        least = least_state_bytes(job) / devices
-        if least > usable:
-            refusals.append(_no_room(least, usable, devices, machine.accelerator))
-            continue
-        key, cluster = _ask(machine, nodes, topology)
-        answer = yield key, cluster
-        if isinstance(answer, LayoutRefusal):
-            shortfall = answer.need_bytes / answer.usable_bytes if answer.usable_bytes else math.inf
-            relax = {
-                "memory": "allow more nodes in resources.nodes",
-                "layout": "set training.global_batch so that the devices divide it, or allow fewer nodes",
-            }[answer.cause]
-            refusals.append(FleetRefusal(cause=answer.cause, reason=answer.reason, shortfall=shortfall, relax=relax))
-            continue
-        best = answer[0]
-        run_s = run_time_s(job, best.step_s) + START_UP_S
-        if need.deadline_s is not None and run_s > need.deadline_s:
-            refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
-            continue
-        drafts.append(Draft(key, nodes, topology))
-        near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
-        tight = best.layout.checkpointing == "full"
-        if need.objective == "cost" and (len(drafts) > 1 or not (near or tight)):
-            break
-    if drafts:
-        return tuple(drafts)
-    if refusals:
-        return min(refusals, key=lambda refusal: refusal.shortfall)
-    most = machine.together_max
-    if need.nodes and need.nodes.low > most:
-        if most == 1:
-            reason = "machines of one job need InfiniBand on Azure, these work alone"
-            return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
-        reason = f"one job runs on at most {most:,} of these machines"
-        return FleetRefusal(cause="nodes", reason=reason, relax=f"allow {most:,} nodes or fewer in resources.nodes")
-    return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
 
 
 def least_state_bytes(job: TrainingJob) -> float:
@@ -241,26 +277,6 @@ def least_device_s(job: TrainingJob, accelerators: Sequence[Accelerator]) -> dic
         accelerator.key: max(least, BOUND_SHARE * float(seconds)) if math.isfinite(seconds) else least
         for accelerator, least, seconds in zip(accelerators, ideal, busy, strict=True)
     }
-
-
-def least_run_s(machine: Machine, job: TrainingJob, memo: Memo) -> float:
-    """A lower bound of the run's time on one machine: its devices compute all the time, or its hosts read all the time.
-
-    More machines divide it at best.
-    """
-    from sizewell.sizing.predict.performance.training_rows import input_facts
-
-    key = machine.accelerator.key
-    if key not in memo.least_device_s:
-        memo.least_device_s |= least_device_s(job, [machine.accelerator])
-    steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch))
-    reading_s = (
-        steps
-        * job.global_batch
-        * input_facts(job.architecture, job.sequence_length)["decode_s"]
-        / (machine.host_vcpus or math.inf)
-    )
-    return max(memo.least_device_s[key] / machine.count, reading_s)
 
 
 def run_time_s(job: TrainingJob, step_s: float) -> float:
