@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -75,3 +76,42 @@ def test_software_for_other_work_and_unknown_software_are_refused_with_their_pla
 def test_every_engine_that_has_constants_of_its_own_uses_them():
     fitted = constants().engines
     assert {"vllm", "tensorrt-llm", "sglang", "llama.cpp"} <= fitted.keys()
+
+
+def test_what_is_assumed_is_the_usual_software_of_each_accelerator_and_the_decision_says_it():
+    asked = need(RUN + "resources: {accelerators: [h100, tpu-v5p, trainium1, gaudi3]}\n")
+    usual = {runtime: asked.on(runtime) for runtime in ("cuda", "tpu", "neuron", "gaudi")}
+    assert {runtime: own.training.engine for runtime, own in usual.items()} == {
+        "cuda": "",
+        "tpu": "torch-xla",
+        "neuron": "neuron",
+        "gaudi": "habana",
+    }
+    assert all(own.training.engine_assumed for own in usual.values())
+    said = {runtime: [n for n in own.assumptions if "engine is not stated" in n] for runtime, own in usual.items()}
+    assert [len(notes) for notes in said.values()] == [1, 1, 1, 1]
+    assert len({notes[0] for notes in said.values()}) == 4
+    experts = need(RUN.replace("meta-llama/Llama-3.1-8B", "deepseek-ai/DeepSeek-V3"))
+    assert experts.training.engine == "megatron-bridge"
+    assert experts.on("tpu").training.engine == "torch-xla"  # Megatron-Core has no release for it
+
+
+def test_a_choice_of_another_accelerator_is_predicted_with_its_own_software():
+    text = RUN + "infra: [gcp]\nresources: {accelerators: [tpu-v5p, t4]}\n"
+    decision = decide([parse_spec(text)], load(), stack="", on=ON)
+    assert isinstance(decision, Decision), decision
+    workload = decision.workloads[0]
+    assert workload.pools[0].accelerator == "tpu-v5p"
+    assert "run by PyTorch/XLA, as such work usually is (engine is not stated)" in workload.assumptions
+    assert not any("FSDP" in note or "Megatron" in note for note in workload.assumptions)
+    named = decide([parse_spec(text + "engine: fsdp\n")], load(), stack="", on=ON)
+    alone = decide([parse_spec(RUN + "infra: [gcp]\nresources: {accelerators: [tpu-v5p]}\n")], load(), stack="", on=ON)
+    assert isinstance(named, Decision)
+    assert isinstance(alone, Decision)
+    assert workload.performance == alone.workloads[0].performance  # whoever else was a candidate
+
+
+def test_changed_inputs_are_predicted_with_the_same_software():
+    asked = need(RUN)
+    shorter = replace(asked, training=replace(asked.training, sequence_length=2048))
+    assert shorter.on("tpu").training.sequence_length == 2048

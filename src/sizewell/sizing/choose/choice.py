@@ -67,7 +67,8 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
         if name not in known:
             markets = need.markets if candidate.buildable else ELSEWHERE_MARKETS
             extra = least.get(candidate.shape.cloud, 0.0) if candidate.buildable else 0.0
-            known[name] = options_of(candidate, setting, markets, least_extra_usd=extra)
+            own = setting.for_runtime(candidate.accelerator.runtime)
+            known[name] = options_of(candidate, own, markets, least_extra_usd=extra)
         return known[name]
 
     def appraise(candidate: Candidate) -> float | None:
@@ -132,7 +133,7 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
         if len(group) < most:
             seen.add(name)
             group.append(option)
-    others = [*_other_ways(chosen, sizing.setting), *_other_markets(chosen, sizing.setting)]
+    others = [*_other_ways(chosen, chosen.setting), *_other_markets(chosen, chosen.setting)]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
     with_accelerator = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
     return (*with_accelerator, *_without_accelerator(sizing, chosen))

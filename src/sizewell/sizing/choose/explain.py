@@ -131,7 +131,7 @@ def explain(
     sizing, chosen = sized(spec, catalog, stack=stack, on=on, cloud=cloud, environment=environment)
     if chosen is None:
         return nothing_fits(sizing, cloud or cloud_of(stack))
-    need, fleet = sizing.need, chosen.fleet
+    need, fleet = chosen.setting.need, chosen.fleet
     machine = machine_of_option(chosen, need)
     total = fleet.memory.total_bytes
     limit = fleet.training or fleet.serving
@@ -150,7 +150,7 @@ def explain(
         layout=fleet.layout,
         next_layout=_next_layout(need.training, machine, fleet) if need.training else None,
         half_devices=_devices(chosen) // 2,
-        half=on_half(sizing, chosen),
+        half=on_half(chosen),
         scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,
         sensitivity=sensitivity(sizing, chosen),
         alternatives=alternatives(sizing, chosen),
@@ -223,9 +223,10 @@ def _scaling(job: TrainingJob, cluster: Cluster) -> Scaling | None:
 # Half the devices --------------------------------------------------------------------------------------------------
 
 
-def on_half(sizing: Sizing, chosen: Option) -> tuple[Change, ...]:
+def on_half(chosen: Option) -> tuple[Change, ...]:
     """What would have to change to fit on half the devices, each tried: as it is, then one change at a time."""
-    need, machine = sizing.need, machine_of_option(chosen, sizing.need)
+    need = chosen.setting.need
+    machine = machine_of_option(chosen, need)
     if _devices(chosen) < 2:
         return (Change(what="as it is", enough=False, outcome="there is one device; half of it is not sold"),)
     if need.training is not None:
@@ -398,11 +399,14 @@ def _best(need: Requirements, setting: Setting, chosen: Option) -> Option | None
     moved = replace(need, places=((chosen.cloud, chosen.deal.region, ""),))
     changed = replace(setting, need=moved)
 
+    def offered(candidate: Candidate) -> list[Option]:
+        return options_of(candidate, changed.for_runtime(candidate.accelerator.runtime), moved.markets)
+
     def appraise(candidate: Candidate) -> float | None:
-        return min((o.rank_usd for o in options_of(candidate, changed, moved.markets)), default=None)
+        return min((o.rank_usd for o in offered(candidate)), default=None)
 
     trial = try_all(moved, setting.catalog, setting.on, appraise, least_extras_usd(changed))
-    options = [option for candidate in trial.candidates for option in options_of(candidate, changed, moved.markets)]
+    options = [option for candidate in trial.candidates for option in offered(candidate)]
     return next((option for option in ordered(options, moved) if option.candidate.buildable), None)
 
 

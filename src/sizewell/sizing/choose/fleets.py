@@ -28,7 +28,7 @@ from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimat
 from sizewell.sizing.units import Range
 
 if TYPE_CHECKING:
-    from sizewell.sizing.choose.fleets_training import TrainingSearch
+    from sizewell.sizing.choose.fleets_training import TrainingSearches
 
 BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, scheduling and restarts of a batch leave
 POOLS = (1, 2, 4, 8, 16, 32)  # replicas that queue together: larger pools gain next to nothing more
@@ -51,11 +51,11 @@ class FleetSearch:
         self._offline: dict[_Alike, ServingEstimate | ServingRefusal] = {}
 
     @cached_property
-    def training(self) -> TrainingSearch:
+    def training(self) -> TrainingSearches:
         """The search for training fleets; its layouts need NumPy, which other workloads do without."""
-        from sizewell.sizing.choose.fleets_training import TrainingSearch
+        from sizewell.sizing.choose.fleets_training import TrainingSearches
 
-        return TrainingSearch(self._need)
+        return TrainingSearches(self._need)
 
     def fleets(self, machine: Machine) -> tuple[Fleet, ...] | FleetRefusal:
         """The fleets of `machine`, smallest first; or why there is none."""

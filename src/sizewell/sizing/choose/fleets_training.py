@@ -41,8 +41,45 @@ class Draft(NamedTuple):
     topology: str
 
 
+class TrainingSearches:
+    """The fleets of machine types that finish one training run, each machine with the software that is its own."""
+
+    def __init__(self, need: Requirements) -> None:
+        self._need = need
+        self._of_job: dict[TrainingJob, TrainingSearch] = {}
+
+    def _search(self, accelerator: Accelerator) -> TrainingSearch:
+        need = self._need.on(accelerator.runtime)
+        assert need.training is not None  # noqa: S101 - asked only for training
+        if need.training not in self._of_job:
+            self._of_job[need.training] = TrainingSearch(need)
+        return self._of_job[need.training]
+
+    def bound(self, accelerators: Sequence[Accelerator]) -> None:
+        """Work out the lower bound of the run on many accelerators at once, which costs little more than on one."""
+        together: dict[TrainingSearch, list[Accelerator]] = {}
+        for accelerator in accelerators:
+            together.setdefault(self._search(accelerator), []).append(accelerator)
+        for search, members in together.items():
+            search.bound(members)
+
+    def fleets(self, machines: Sequence[Machine]) -> list[tuple[Fleet, ...] | FleetRefusal]:
+        """The fleets of each machine, in their order; those that run the same software are searched at once."""
+        together: dict[TrainingSearch, list[int]] = {}
+        for index, machine in enumerate(machines):
+            together.setdefault(self._search(machine.accelerator), []).append(index)
+        fleets: dict[int, tuple[Fleet, ...] | FleetRefusal] = {}
+        for search, members in together.items():
+            fleets |= zip(members, search.fleets([machines[i] for i in members]), strict=True)
+        return [fleets[index] for index in range(len(machines))]
+
+    def least_run_s(self, machine: Machine) -> float:
+        """A lower bound of the run's time on one machine; more machines divide it at best."""
+        return self._search(machine.accelerator).least_run_s(machine)
+
+
 class TrainingSearch:
-    """The fleets of machine types that finish one training run; layouts and times are kept as long as the search."""
+    """The fleets of machine types that run one job; layouts and times are kept as long as the search."""
 
     def __init__(self, need: Requirements) -> None:
         assert need.training is not None  # noqa: S101 - asked only for training

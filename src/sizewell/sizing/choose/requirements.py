@@ -17,7 +17,7 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
-from sizewell.sizing.predict.usual import PYTORCH, SHOWN, usual_training
+from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
 from sizewell.sizing.spec.precision import known_model
@@ -72,6 +72,20 @@ class Team:
         return self.managed == "auto" and self.platform_engineers == 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """What runs the work on accelerators of one runtime: the fields of a training job that say so, and in words."""
+
+    engine: str
+    engine_assumed: bool
+    compiled: bool | None
+    software: tuple[str, ...]  # the assumptions about it
+
+    def of(self, job: TrainingJob) -> TrainingJob:
+        return replace(job, engine=self.engine, engine_assumed=self.engine_assumed, compiled=self.compiled)
+
+
+OTHER_RUNTIMES: Final = ("rocm", "tpu", "neuron", "gaudi")  # than CUDA, whose software a job is first made for
 DATA_CLOUDS = {"aws": ("s3://",), "gcp": ("gs://",), "azure": ("az://", "abfss://")}
 BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
 
@@ -109,6 +123,7 @@ class Requirements:
     scheduler: str = "auto"
     windows: int = 0  # of working hours in a week's schedule
     engine: str = ""  # software that the spec names
+    software: tuple[str, ...] = ()  # which of the assumptions speak of software that it does not name
     market_open: bool = False  # whether spot or on-demand is ours to choose
     warm: bool = False  # an answer is promised sooner than a machine starts: one is up, but for development
     stops: bool = True  # an idle pool is taken to zero; else somebody is told
@@ -118,6 +133,23 @@ class Requirements:
     data_cloud: str = ""  # where the data lie, where their location says it
     data_region: str = ""
     assumptions: tuple[str, ...] = ()
+    elsewhere: Mapping[str, Runs] = field(default_factory=dict)  # by runtime: what else runs it than on NVIDIA's GPUs
+
+    def on(self, runtime: str) -> Requirements:
+        """The same work as it is run on such accelerators: a job assumed for GPUs says nothing of a TPU."""
+        other = self.elsewhere.get(runtime)
+        if other is None:
+            return self
+        first = min((self.assumptions.index(note) for note in self.software), default=0)
+        assumptions = [note for note in self.assumptions if note not in self.software]
+        assumptions[first:first] = other.software
+        return replace(
+            self,
+            training=other.of(self.training) if self.training is not None else None,
+            software=other.software,
+            assumptions=tuple(assumptions),
+            elsewhere={},
+        )
 
     @property
     def architecture(self) -> Architecture | None:
@@ -175,7 +207,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     if architecture is not None:
         notes += model_assumptions(architecture)
         notes += _as_published(spec)
-        notes += _software(spec, architecture)
+        notes += _software(spec, architecture, "cuda")
         if architecture.kind == "diffusion" and spec.kind in ("inference", "batch-inference"):
             way = _denoising(spec, architecture)
             each = "once" if way.evaluations_per_step == 1 else "with and without the prompt"
@@ -188,7 +220,30 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         base = _batch(base, spec, architecture, notes)
     else:
         base = _notebook(base, spec, architecture, notes)
-    return replace(base, assumptions=tuple(notes))
+    if architecture is None:
+        return replace(base, assumptions=tuple(notes))
+    usual = _runs(spec, architecture, "cuda")
+    others = {runtime: _runs(spec, architecture, runtime) for runtime in OTHER_RUNTIMES}
+    return replace(
+        base,
+        assumptions=tuple(notes),
+        software=usual.software,
+        elsewhere={runtime: runs for runtime, runs in others.items() if runs != usual},
+    )
+
+
+def _runs(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> Runs:
+    """What runs the work on such accelerators: what the spec names, else what is launched or usual there."""
+    named = spec.engine
+    language = architecture.kind in ("decoder", "encoder")
+    training = work_of(spec.kind) == "training"
+    usual = _usual_engine(spec, architecture, runtime) if training else ""
+    return Runs(
+        engine=SOFTWARE[named.name].predicted_as if named else usual,
+        engine_assumed=named is None,
+        compiled=True if runtime in COMPILES else None if named is None and not language else False,
+        software=tuple(_software(spec, architecture, runtime)),
+    )
 
 
 def _budget(spec: WorkloadSpec) -> dict[str, Decimal]:
@@ -290,25 +345,23 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         samples = float(run.samples) * (run.epochs or 1)
     else:
         samples = float(run.steps or 0) * batch
-    named = spec.engine is not None
-    return TrainingJob(
-        architecture=architecture,
-        method=_method(spec),
-        precision=model.precision,
-        weights=(model.weights or "nf4") if run.method == "qlora" else "",
-        optimizer=run.optimizer,
-        sequence_length=sequence,
-        global_batch=batch,
-        samples=samples,
-        checkpointing=None if run.activation_checkpointing == "auto" else run.activation_checkpointing,
-        attention=run.attention,
-        packed=run.packed,
-        lora_rank=run.lora.rank if run.lora else 0,
-        lora_targets=run.lora.targets if run.lora else (),
-        framework=spec.framework,
-        engine=SOFTWARE[spec.engine.name].predicted_as if spec.engine else _usual_engine(spec, architecture),
-        engine_assumed=not named,
-        compiled=None if not named and not language else False,
+    return _runs(spec, architecture, "cuda").of(
+        TrainingJob(
+            architecture=architecture,
+            method=_method(spec),
+            precision=model.precision,
+            weights=(model.weights or "nf4") if run.method == "qlora" else "",
+            optimizer=run.optimizer,
+            sequence_length=sequence,
+            global_batch=batch,
+            samples=samples,
+            checkpointing=None if run.activation_checkpointing == "auto" else run.activation_checkpointing,
+            attention=run.attention,
+            packed=run.packed,
+            lora_rank=run.lora.rank if run.lora else 0,
+            lora_targets=run.lora.targets if run.lora else (),
+            framework=spec.framework,
+        )
     )
 
 
@@ -403,28 +456,34 @@ def _serving_engine(engine: Engine) -> str:
     return "vllm-v0" if name == "vllm" and old else name
 
 
-def _software(spec: WorkloadSpec, architecture: Architecture) -> list[str]:
-    """Which software the figures are for, where the spec names none: what is launched, or what such work usually runs,
-    since a training program is the user's own.
+def _software(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> list[str]:
+    """Which software the figures are for on such accelerators, where the spec names none: what is launched, or what
+    such work usually runs, since a training program is the user's own.
     """
     work = work_of(spec.kind)
     if spec.engine is not None or work is None:
         return []
     if work == "serving":
-        return [f"run by {engine_for(architecture.kind).name}, which is launched (engine is not stated)"]
-    usual = {"jax": "JAX", "tensorflow": "TensorFlow"}.get(spec.framework) or SHOWN[_usual_engine(spec, architecture)]
+        engine = engine_for(architecture.kind)
+        build = BUILDS.get(runtime, "") if runtime in engine.images else ""
+        return [f"run by {engine.name}{build}, which is launched (engine is not stated)"]
+    usual = {"jax": "JAX", "tensorflow": "TensorFlow"}.get(spec.framework)
+    usual = usual or SHOWN[_usual_engine(spec, architecture, runtime)]
     notes = [f"run by {usual}, as such work usually is (engine is not stated)"]
-    if architecture.kind in ("vision", "diffusion") and spec.framework == "pytorch":
+    if architecture.kind in ("vision", "diffusion") and spec.framework == "pytorch" and runtime not in COMPILES:
         notes.append("kernels halfway between compiled and not, as both are usual (engine is not stated)")
     return notes
 
 
-def _usual_engine(spec: WorkloadSpec, architecture: Architecture) -> str:
-    """Of a GPU unless the spec asks for a TPU slice: one job is predicted on all machines that are candidates."""
-    if spec.resources.tpu and spec.framework != "jax":
-        return PYTORCH  # Megatron-Core and PEFT have no release for it
+def _usual_engine(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> str:
     assert spec.model is not None  # noqa: S101 - a training spec without a model was refused
-    return usual_training(architecture, method=_method(spec), precision=spec.model.precision, framework=spec.framework)
+    return usual_training(
+        architecture,
+        method=_method(spec),
+        precision=spec.model.precision,
+        framework=spec.framework,
+        runtime=runtime,
+    )
 
 
 def _method(spec: WorkloadSpec) -> Method:

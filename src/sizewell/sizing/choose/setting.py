@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -29,6 +29,11 @@ class Setting:
     keep: int = KEEP
     interval_s: float | None = None  # between checkpoints; None: the best one
     fees: ComparedFees
+
+    def for_runtime(self, runtime: str) -> Setting:
+        """The same for options on accelerators of one runtime: what runs the work there is theirs."""
+        need = self.need.on(runtime)
+        return self if need is self.need else replace(self, need=need)
 
     @cached_property
     def checkpoint_bytes(self) -> int:

@@ -53,6 +53,7 @@ SOFTWARE: Final[Mapping[str, tuple[Trait, ...]]] = {
     "neuron": ("fused",),
     "nvidia-examples": ("fused",),
     "habana": ("fused",),
+    "torch-xla": ("fused",),
     "deepspeed": ("replicates-tables",),
     "litgpt": ("quantises-head", "replicates-tables"),
     "transformers": ("casts-up",),

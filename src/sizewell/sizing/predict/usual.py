@@ -23,7 +23,14 @@ SHOWN: Final[Mapping[str, str]] = {
     "peft": "Hugging Face PEFT",
     "maxtext": "MaxText",
     "neuron": "Neuron",
+    "torch-xla": "PyTorch/XLA",
+    "habana": "Gaudi's PyTorch bridge",
 }
+COMPILES: Final = frozenset({"tpu", "neuron"})
+"""Runtimes whose programs a compiler always makes: kernels are fused whatever the framework is."""
+BUILDS: Final[Mapping[str, str]] = {"rocm": " for ROCm", "tpu": " for TPU", "neuron": " for Neuron"}
+"""What an engine's own builds for other accelerators than NVIDIA's are called."""
+_OWN: Final[Mapping[str, str]] = {"tpu": "torch-xla", "neuron": "neuron", "gaudi": "habana"}
 
 
 def usual_training(
@@ -31,24 +38,25 @@ def usual_training(
     *,
     method: str,
     precision: str,
-    framework: str = "pytorch",
+    framework: str = "",
     runtime: str = "cuda",
     split: bool | None = None,
 ) -> str:
     """The training software that is assumed, as predictions name it; "" is PyTorch with FSDP.
 
     `split` says whether layers are divided over devices (tensor or pipeline parallelism), which is Megatron's way, or
-    known not to be (sharded by FSDP or ZeRO alone); None where nobody says.
+    known not to be (sharded by FSDP or ZeRO alone); None where nobody says. `framework` is "" where nobody says: on
+    TPU that is JAX.
 
     >>> from sizewell.sizing.catalog.records import Architecture
     >>> dense = Architecture(key="x", kind="decoder", layers=2, hidden=64)
     >>> [usual_training(dense, method="full", precision=name) for name in ("bf16", "fp8")]
     ['', 'megatron-bridge']
     """
-    if framework == "jax" or runtime == "tpu":
+    if framework == "jax" or (runtime == "tpu" and framework != "pytorch"):
         return "maxtext"
-    if runtime == "neuron":
-        return "neuron"
+    if runtime in _OWN:
+        return _OWN[runtime]
     if architecture.kind in ("vision", "diffusion"):
         return PYTORCH
     if runtime in ("cuda", "rocm") and method != "qlora" and split is not False:
