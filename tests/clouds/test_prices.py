@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import signal
+import socket
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +18,8 @@ from sizewell.cli.main import main
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.download import download, lines
-from sizewell.clouds.prices import aws
+from sizewell.clouds.prices import asking, aws
+from sizewell.clouds.prices.asking import Journal, ask
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.refresh import Listed, Place, accept
 from tests.clouds import price_standin as standin
@@ -280,6 +282,61 @@ def test_what_was_answered_is_not_asked_again(project, server):
     assert main(ask) == 0
     assert server.asked
     assert all("northeurope" in key for key in server.asked)
+
+
+# --- nobody there
+
+
+def test_without_a_network_every_cloud_is_one_message_and_nothing_is_asked_again(project, monkeypatch, capsys):
+    asked = []
+
+    def unknown(host, *_, **__):
+        asked.append(host)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AZURE_ENDPOINT_URL_PRICES", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "CLOUDSDK_CONFIG"):
+        monkeypatch.setenv(name, str(project / "none"))
+    assert main(["prices", "refresh", "--dry-run", "--on", ON]) == 69
+    told = [line for line in capsys.readouterr().err.splitlines() if "no answer" in line]
+    assert [line.removeprefix("sizewell: ").partition(" ")[0] for line in told] == ["aws", "azure", "gcp"]
+    assert "NameResolutionError" in told[0]
+    assert len(asked) <= 20, asked
+
+
+def test_one_name_that_is_not_known_keeps_no_other_region_from_its_answer(tmp_path):
+    places = [Place(cloud="aws", market="spot", region=f"region-{n}") for n in range(4)]
+
+    def question(place):
+        def rows():
+            if place.region == "region-0":
+                raise CloudError("ec2", "unanswered", "no answer", local=True)
+            return iter(())
+
+        return rows
+
+    readings = ask({place: question(place) for place in places}, Journal(tmp_path / "work", ON))
+    assert (list(readings.failed), len(readings.rows)) == (["aws spot region-0"], 3)
+
+
+@pytest.mark.parametrize(("reason", "asked"), [("login", 1), ("unanswered", 2)])
+def test_a_cause_on_this_machine_ends_the_questions_that_share_it(tmp_path, monkeypatch, reason, asked):
+    monkeypatch.setattr(asking, "AT_ONCE", 1)
+    begun = []
+
+    def question(place):
+        def rows():
+            begun.append(place)
+            raise CloudError("ec2", reason, "none", local=True)
+
+        return rows
+
+    places = [Place(cloud="aws", market="spot", region=f"region-{n}") for n in range(9)]
+    readings = ask({place: question(place) for place in places}, Journal(tmp_path / "work", ON))
+    assert (len(begun), len(readings.failed)) == (asked, 9)
 
 
 # --- AWS

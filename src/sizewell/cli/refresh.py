@@ -17,7 +17,7 @@ from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
-    from sizewell.clouds.calls import Deadline
+    from sizewell.clouds.calls import CloudError, Deadline
     from sizewell.clouds.prices.asking import Readings, Row
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.catalog.records import Shape
@@ -156,7 +156,7 @@ def questions(clouds: tuple[str, ...], regions: tuple[str, ...], scope: Scope) -
         if cloud in OTHERS:
             asked |= _other(cloud, regions, scope)
             continue
-        build = {"aws": _aws, "azure": _azure, "gcp": _google()}[cloud]
+        build = {"aws": _amazon, "azure": lambda: _azure, "gcp": _google}[cloud]()
         for where, region in sorted(facts):
             if where == cloud and (region in regions if regions else facts[where, region].access == "open"):
                 asked |= build(region, scope)
@@ -189,6 +189,7 @@ def _azure(region: str, scope: Scope) -> dict[Place, Question]:
 
 def _google() -> Callable[[str, Scope], dict[Place, Question]]:
     """A service's list has all regions: it is read once, by the first place that asks."""
+    from sizewell.clouds.calls import CloudError
     from sizewell.clouds.prices import gcp
     from sizewell.clouds.prices.meters import COMPUTE_ENGINE, GCP
     from sizewell.sizing.catalog.refresh import Place
@@ -198,8 +199,15 @@ def _google() -> Callable[[str, Scope], dict[Place, Question]]:
 
     def listed(service: str, scope: Scope) -> Any:
         with lock:
+            if "reader" not in read:
+                read["reader"] = gcp.reader(scope.deadline)
             if service not in read:
-                read[service] = gcp.skus(gcp.reader(scope.deadline), service)
+                try:
+                    read[service] = gcp.skus(read["reader"], service)
+                except CloudError as error:  # of all regions alike: a second region need not ask
+                    read[service] = error
+        if isinstance(read[service], CloudError):
+            raise read[service]
         return read[service]
 
     def parts(scope: Scope) -> gcp.Parts:
@@ -262,7 +270,26 @@ def _sold_in(catalog: Catalog, cloud: str, region: str) -> list[Shape]:
     ]
 
 
-def _aws(region: str, scope: Scope) -> dict[Place, Question]:
+def _amazon() -> Callable[[str, Scope], dict[Place, Question]]:
+    """One client for all regions: credentials are looked for once."""
+    lock = threading.Lock()
+    made: list[Any] = []
+
+    def build(region: str, scope: Scope) -> dict[Place, Question]:
+        def client() -> Any:
+            from sizewell.clouds.aws import Aws
+
+            with lock:
+                if not made:
+                    made.append(Aws(scope.deadline))
+            return made[0]
+
+        return _aws(region, scope, client)
+
+    return build
+
+
+def _aws(region: str, scope: Scope, client: Callable[[], Any]) -> dict[Place, Question]:
     from sizewell.clouds.prices import aws
     from sizewell.sizing.catalog.refresh import Place
 
@@ -283,11 +310,6 @@ def _aws(region: str, scope: Scope) -> dict[Place, Question]:
             yield from aws.machines(lines("aws price list", path), frozenset(sold("on-demand")))
         finally:
             path.unlink(missing_ok=True)
-
-    def client() -> Any:
-        from sizewell.clouds.aws import Aws
-
-        return Aws(scope.deadline)
 
     asked: dict[Place, Question] = {}
     if "on-demand" in scope.kinds and scope.query:
@@ -383,10 +405,34 @@ def _report(
         print(f"no longer listed: {len(accepted.gone):,}, such as {accepted.gone[0]}")
     for path in written:
         print(f"wrote {project.shown(path)}: review and commit it")
-    for name, error in readings.failed.items():
-        output.note(f"{name}: no answer, its prices are as before: {error}")
+    for message in _unanswered(readings.failed):
+        output.note(message)
     if readings.failed:
         output.note("run the same command again: what was answered is not asked twice")
+
+
+def _unanswered(failed: Mapping[str, CloudError]) -> list[str]:
+    """One message for each cloud and cause, with the places that it keeps from an answer."""
+    from sizewell.clouds.prices.asking import UNREACHABLE_AFTER
+
+    unknown: dict[str, list[CloudError]] = {}
+    for name, error in failed.items():
+        if error.local and error.reason == "unanswered":
+            unknown.setdefault(name.partition(" ")[0], []).append(error)
+    unreachable = {cloud: errors[0] for cloud, errors in unknown.items() if len(errors) >= UNREACHABLE_AFTER}
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for name, error in failed.items():
+        cloud, _, place = name.partition(" ")
+        cause = unreachable.get(cloud, error)
+        places.setdefault((cloud, cause.detail, cause.fix), []).append(place)
+    messages = []
+    for (cloud, detail, fix), names in places.items():
+        kinds = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in names))
+        regions = len({name.partition(" ")[2] for name in names})
+        where = names[0] if len(names) == 1 else f"{kinds} ({regions} region{'s' if regions > 1 else ''})"
+        message = f"{cloud} {where}: no answer, prices are as before: {detail}"
+        messages.append(message + (f"\n  fix: {fix}" if fix else ""))
+    return messages
 
 
 def _chosen(flag: str, text: str, allowed: tuple[str, ...]) -> tuple[str, ...]:

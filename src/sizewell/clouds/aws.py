@@ -5,6 +5,7 @@ Credentials, regions, proxies and base addresses (`AWS_ENDPOINT_URL`, `AWS_ENDPO
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,18 +37,24 @@ class Aws:
             import boto3
         except ImportError:
             fix = "run: pip install 'sizewell[aws]'"
-            raise CloudError("aws", "login", "boto3 is not installed", fix=fix) from None
+            raise CloudError("aws", "login", "boto3 is not installed", fix=fix, local=True) from None
         import botocore.exceptions
 
         self.deadline, self.timeouts = deadline, timeouts or Timeouts()
         try:
             self.session: boto3.Session = boto3.Session(profile_name=profile)
         except botocore.exceptions.ProfileNotFound as error:
-            raise CloudError("aws", "login", str(error), fix="set AWS_PROFILE to a profile that exists") from error
+            fix = "set AWS_PROFILE to a profile that exists"
+            raise CloudError("aws", "login", str(error), fix=fix, local=True) from error
         self._clients: dict[tuple[str, str], Any] = {}
+        self._lock = threading.Lock()
 
     def client(self, service: str, region: str) -> Any:
-        """A boto3 client that reads only. Made by the thread that asks first: call it before `together`."""
+        """A boto3 client that reads only, made once; making one is not safe in two threads of boto3's session."""
+        with self._lock:
+            return self._client(service, region)
+
+    def _client(self, service: str, region: str) -> Any:
         from botocore.config import Config
 
         key = (service, region)
@@ -62,6 +69,7 @@ class Aws:
             client = self.session.client(service, region_name=region, config=config)
             client.meta.events.register("before-call", _only_reads)
             client.meta.events.register("before-send", lambda **_: self.deadline.check(service))
+            client.meta.events.register_first("needs-retry", _not_again)
             self._clients[key] = client
         return self._clients[key]
 
@@ -96,13 +104,28 @@ def translated(service: str, ask: Callable[[], Any]) -> Any:
         message = str(error.response.get("Error", {}).get("Message", ""))
         raise CloudError(service, _reason(code), f"{error.operation_name}: {code}: {message}", code=code) from error
     except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError) as error:
-        raise CloudError(service, "login", str(error), fix="run: aws sso login, or set AWS_PROFILE") from error
+        fix = "run: aws sso login, or set AWS_PROFILE"
+        raise CloudError(service, "login", str(error), fix=fix, local=True) from error
     except (exceptions.TokenRetrievalError, exceptions.SSOError, exceptions.CredentialRetrievalError) as error:
-        raise CloudError(service, "login", str(error), fix="run: aws sso login") from error
+        raise CloudError(service, "login", str(error), fix="run: aws sso login", local=True) from error
     except (exceptions.ParamValidationError, exceptions.NoRegionError) as error:
         raise CloudError(service, "refused", " ".join(str(error).split())) from error
     except (exceptions.PaginationError, exceptions.HTTPClientError, exceptions.BotoCoreError) as error:
-        raise CloudError(service, "unanswered", " ".join(str(error).split())[:300]) from error
+        detail = " ".join(str(error).split())[:300]
+        raise CloudError(service, "unanswered", detail, local=_no_network(error)) from error
+
+
+def _no_network(error: Any) -> bool:
+    """Whether a call failed because a name is not known, which no second attempt mends."""
+    from urllib3.exceptions import NameResolutionError
+
+    return isinstance(getattr(error, "kwargs", {}).get("error"), NameResolutionError)
+
+
+def _not_again(caught_exception: Any = None, **_: Any) -> None:
+    """Ends botocore's attempts where there is no network: waiting would only make a person wait."""
+    if caught_exception is not None and _no_network(caught_exception):
+        raise caught_exception
 
 
 def _reason(code: str) -> Reason:

@@ -20,11 +20,15 @@ class CloudError(ServiceError):
 
     login: no credentials, or expired ones; denied: the caller lacks a right; missing: nothing has that name; refused:
     the API rejects the request (a service that is switched off, a wrong value); unanswered: time-outs, throttling to
-    the end, server errors, and answers that are not what the API documents.
+    the end, server errors, and answers that are not what the API documents. `local` says that the cause lies on this
+    machine (no network, no credentials, a client that is not installed): another call would end alike.
     """
 
-    def __init__(self, service: str, reason: Reason, detail: str, *, code: str = "", fix: str = "") -> None:
+    def __init__(
+        self, service: str, reason: Reason, detail: str, *, code: str = "", fix: str = "", local: bool = False
+    ) -> None:
         self.service, self.reason, self.detail, self.code, self.fix = service, reason, detail, code, fix
+        self.local = local
         super().__init__(f"{service}: {detail}" + (f"\n  fix: {fix}" if fix else ""))
 
 

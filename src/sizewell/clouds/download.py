@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import urllib3
 
@@ -31,7 +32,8 @@ def download(service: str, url: str, path: Path, deadline: Deadline, *, timeouts
         try:
             detail = _continue(pool, url, part, tag, limits)
         except urllib3.exceptions.NameResolutionError as error:  # no network: asking again only makes a person wait
-            raise CloudError(service, "unanswered", f"{url}: no answer ({type(error).__name__})") from error
+            detail = f"no answer from {urlsplit(url).netloc} ({type(error).__name__})"
+            raise CloudError(service, "unanswered", detail, local=True) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             detail = f"broke off ({type(error).__name__})"
         if not detail:

@@ -27,6 +27,7 @@ class Google:
         self._pool = urllib3.PoolManager(maxsize=16)
         self._lock = threading.Lock()
         self._credentials: Any = None
+        self._no_login: CloudError | None = None
 
     def reader(self, service: str, *, authorized: bool = True) -> Reader:
         """`https://SERVICE.googleapis.com`; without `authorized` no token is sent (public lists with an API key)."""
@@ -48,15 +49,19 @@ class Google:
             import google.auth.transport.urllib3
         except ImportError:
             fix = "run: pip install 'sizewell[gcp]'"
-            raise CloudError("google", "login", "google-auth is not installed", fix=fix) from None
+            raise CloudError("google", "login", "google-auth is not installed", fix=fix, local=True) from None
         with self._lock:
+            if self._no_login is not None:  # looking again would ask the metadata server again, for seconds
+                raise self._no_login
             try:
                 if self._credentials is None:
                     self._credentials, _ = google.auth.default(scopes=_SCOPES)
                 if not self._credentials.valid:
                     self._credentials.refresh(google.auth.transport.urllib3.Request(self._pool))
             except google.auth.exceptions.TransportError as error:
-                raise CloudError("google", "unanswered", f"no token: {error}") from error
+                raise CloudError("google", "unanswered", f"no token: {error}", local=True) from error
             except google.auth.exceptions.GoogleAuthError as error:
-                raise CloudError("google", "login", str(error).partition("\n")[0], fix=_LOGIN) from error
+                detail = str(error).partition("\n")[0]
+                self._no_login = CloudError("google", "login", detail, fix=_LOGIN, local=True)
+                raise self._no_login from error
             return {"Authorization": f"Bearer {self._credentials.token}"}

@@ -105,9 +105,10 @@ class Reader:
                 )
             except urllib3.exceptions.HTTPError as error:
                 # Without a network no name is known, and asking again only makes a person wait.
-                if last or isinstance(error, urllib3.exceptions.NameResolutionError):
+                unknown = isinstance(error, urllib3.exceptions.NameResolutionError)
+                if last or unknown:
                     detail = f"no answer from {urlsplit(url).netloc} ({type(error).__name__}), attempt {attempt}"
-                    raise CloudError(self.service, "unanswered", detail) from error
+                    raise CloudError(self.service, "unanswered", detail, local=unknown) from error
                 self.deadline.sleep(self.timeouts.wait_s(attempt), self.service)
                 continue
             document, code = document_of(answer.data)

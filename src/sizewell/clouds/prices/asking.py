@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ Row = Listed | ListedFee
 FEES: Final = "fees"  # the market of a place whose rows are fees
 
 AT_ONCE: Final = 4  # questions; sellers of prices throttle by the client
+UNREACHABLE_AFTER: Final = 2  # names of a cloud that are not known: one may be wrong, two are a network that is down
 
 
 @dataclass(slots=True)
@@ -28,6 +30,34 @@ class Readings:
 
     rows: list[tuple[Place, list[Row]]] = field(default_factory=list)
     failed: dict[str, CloudError] = field(default_factory=dict)
+
+
+class _Barred:
+    """What need not be asked any more because the cause lies on this machine (`CloudError.local`)."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._unknown: dict[str, int] = {}
+        self._clouds: dict[str, CloudError] = {}
+        self._kinds: dict[tuple[str, str], CloudError] = {}
+
+    def check(self, place: Place) -> None:
+        """The CloudError in which the question would end."""
+        with self._lock:
+            error = self._clouds.get(place.cloud) or self._kinds.get((place.cloud, place.market))
+        if error is not None:
+            raise error
+
+    def note(self, place: Place, error: CloudError) -> None:
+        if not error.local:
+            return
+        with self._lock:
+            if error.reason == "login":
+                self._kinds.setdefault((place.cloud, place.market), error)
+                return
+            self._unknown[place.cloud] = self._unknown.get(place.cloud, 0) + 1
+            if self._unknown[place.cloud] >= UNREACHABLE_AFTER:
+                self._clouds.setdefault(place.cloud, error)
 
 
 class Journal:
@@ -80,8 +110,12 @@ def ask(
     *,
     told: Callable[[str], None] | None = None,
 ) -> Readings:
-    """Every place's rows: out of the journal, or asked for and put there; a place without an answer is named."""
+    """Every place's rows: out of the journal, or asked for and put there; a place without an answer is named.
+
+    A cloud that cannot be reached is not asked again, nor is a kind of its prices where the login for it is missing.
+    """
     readings = Readings()
+    barred = _Barred()
     open_places: dict[str, Place] = {}
     for place in questions:
         known = journal.answer(place)
@@ -92,7 +126,12 @@ def ask(
 
     def asked(place: Place) -> Callable[[], list[Row]]:
         def run() -> list[Row]:
-            rows = list(questions[place]())
+            barred.check(place)
+            try:
+                rows = list(questions[place]())
+            except CloudError as error:
+                barred.note(place, error)
+                raise
             journal.keep(place, rows)
             return rows
 
