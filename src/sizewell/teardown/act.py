@@ -22,6 +22,7 @@ from sizewell.clouds.gcp import Google
 from sizewell.clouds.rest import Reader, document_of, message_of
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown.backend import Backend
+from sizewell.teardown.notices import Topic
 from sizewell.teardown.telemetry import azure as azure_telemetry
 from sizewell.teardown.telemetry import cloudwatch, google
 from sizewell.teardown.units import Unit
@@ -48,6 +49,17 @@ def wake(cloud: Aws | Google | Azure, unit: Unit) -> str:
     if isinstance(cloud, Google):
         return _wake_gke(_Hand(cloud.reader("container")), unit)
     return _wake_azure(_Hand(cloud.reader()), unit)
+
+
+def publish(aws: Aws, topic: Topic, subject: str, message: str) -> None:
+    """Send a message to a stack's topic, in a form for each protocol. CloudError where it was refused."""
+    _Boto(aws).call(
+        *("sns", topic.region, "publish"),
+        TopicArn=topic.arn,
+        Subject=subject,
+        Message=message,
+        MessageStructure="json",
+    )
 
 
 def destroy(backend: Backend, stack: str, *, kept: Path, environment: Mapping[str, str]) -> str:

@@ -84,6 +84,17 @@ class Identity(_Part):
     deletes: Mapping[str, Mapping[str, str]] = {}  # by environment
 
 
+class Mail(_Part):
+    """The server through which e-mail goes where a stack has no topic that sends it."""
+
+    host: str = Field(min_length=1)
+    port: int = Field(default=587, ge=1, le=65535)
+    sender: str = Field(pattern=r"^[^@\s]+@[^@\s]+$")
+    tls: Literal["starttls", "implicit", "none"] = "starttls"  # none: a relay on the same machine
+    user: str = ""  # "": without a login
+    password_env: str = ""  # name of the variable with its password
+
+
 class Prometheus(_Part):
     """A Prometheus API that has the metrics or the queues of a stack's cluster."""
 
@@ -116,6 +127,7 @@ class TeardownConfig(_Part):
     protected: Mapping[str, Protected] = {}
     identities: Mapping[str, Identity] = {}  # by account, project or subscription
     prometheus: Mapping[str, Prometheus] = {}  # by stack
+    mail: Mail | None = None
 
     def limits(self) -> Limits:
         """The limits of decisions."""

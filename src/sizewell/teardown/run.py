@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-import urllib3
-
+from sizewell.clouds.aws import Aws
 from sizewell.sizing.errors import ServiceError, SizewellError
 from sizewell.teardown import act, saves
 from sizewell.teardown.backend import Backend
@@ -20,6 +19,7 @@ from sizewell.teardown.clock import must_be_right
 from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.gather import Gatherer, LookedStack
 from sizewell.teardown.journal import HeldError, Journal
+from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
 from sizewell.teardown.planning import Plan, Row, StackPlan
 from sizewell.teardown.timeline import recorded
 
@@ -245,24 +245,38 @@ class Runner:
     def _tell(self, stack: StackPlan, row: Row, about: str) -> None:
         text = notice(stack, row)
         try:
-            configuration = self.backend.configuration(stack.stack)
-            stated = configuration.get("sizewell:notify")
-            hooks = list(stated.get("webhooks") or []) if isinstance(stated, Mapping) else []
+            receivers = Receivers.of(self.backend.configuration(stack.stack).get("sizewell:notify"))
         except ServiceError as error:
             self._say(row, "failed", f"nobody was told: {str(error).partition(chr(10))[0]}", action="notice")
             return
-        heard, failed = [], []
-        for number, hook in enumerate(hooks):
-            try:
-                (self.send or post)(str(hook), {"text": text, "stack": row.stack, "pool": row.pool})
-                heard.append(f"webhook {number}")
-            except ServiceError as error:
-                failed.append(str(error))
-        if hooks and not heard:
+        gatherer = self.fresh()
+
+        def publish(topic: Topic, subject: str, message: str) -> None:
+            cloud = gatherer.cloud("aws", stack.stack)
+            assert isinstance(cloud, Aws)  # noqa: S101  (the client of that name)
+            act.publish(cloud, topic, subject, message)
+
+        heard, failed = tell(
+            Notice(stack=row.stack, pool=row.pool, about=about, text=text),
+            receivers,
+            topic=self._topic(gatherer, stack) if receivers.count else None,
+            publish=publish,
+            send=self.send or post,
+            mail=self.config.mail,
+        )
+        if receivers.count and not heard:
             self._say(row, "failed", f"nobody was told: {failed[0]}", action="notice")
             return
-        self._record("notice", row, about=about, heard=heard or ["report"], text=text)
-        self._say(row, "told", text, action="notice")
+        self._record("notice", row, about=about, heard=heard or ["report"], unheard=failed, text=text)
+        self._say(row, "told", "; ".join([text, *(f"not told: {each}" for each in failed)]), action="notice")
+
+    def _topic(self, gatherer: Gatherer, stack: StackPlan) -> Topic | None:
+        """The stack's own topic, which has its receivers; None where it has none, or its state cannot be read."""
+        try:
+            listed = {each.name: each for each in self.backend.stacks()}
+            return topic_of(gatherer.state(listed[stack.stack]))
+        except (SizewellError, KeyError):
+            return None
 
     # Records ----------------------------------------------------------------------------------------------------------
 
@@ -290,16 +304,6 @@ def notice(stack: StackPlan, row: Row) -> str:
     object_ = f"sizewell keep {row.stack} --until DATE --reason TEXT"
     whose = f" ({stack.owner})" if stack.owner else ""
     return f"{what}{whose} {verb}{due}: {row.why}. To object: {object_}"
-
-
-def post(url: str, body: Mapping[str, Any]) -> None:
-    """Post a notice to a webhook. ServiceError where nobody takes it; the address itself is a secret and not said."""
-    try:
-        answer = urllib3.request("POST", url, json=dict(body), timeout=10.0, retries=False, redirect=False)
-    except urllib3.exceptions.HTTPError as error:
-        raise ServiceError(f"a webhook does not answer ({type(error).__name__})") from None
-    if not 200 <= answer.status < 300:
-        raise ServiceError(f"a webhook answers with status {answer.status}")
 
 
 def _acts(stack: StackPlan) -> list[Row]:
