@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.choose.choice import Sizing
     from sizewell.sizing.choose.decide import NothingFits
     from sizewell.sizing.choose.elsewhere import ByTheToken
     from sizewell.sizing.choose.explain import Explanation
+    from sizewell.sizing.choose.pricing import Option
     from sizewell.sizing.records.jobs import Layout
     from sizewell.sizing.spec.read import WorkloadSpec
+
+    Tried = tuple[WorkloadSpec, Sizing, Option | None]
 
 DESCRIPTION = """Explain a choice: the memory of a device, where the time of a step goes, what would have to
 change to fit on half the devices, the next best layout, how twice the devices would be used,
@@ -75,10 +79,20 @@ def run(args: argparse.Namespace) -> int:
 
     catalog = load()
     specs = read_all(paths, catalog)
-    if args.checklist:
-        return _checklist(specs, catalog, args, on=on, cloud=cloud, environment=stated)
-    if args.why:
-        return _why(specs, catalog, args, on=on, cloud=cloud, environment=stated)
+    if args.why and (seller := catalog.sellers.get(args.why.lower())):
+        output.print_json(_plain(seller)) if args.json else print(f"{seller.name} is not built: {seller.not_built}")
+        return 0
+    if args.checklist or args.why:
+        from sizewell.sizing.choose.explain import sized
+
+        tried = [
+            (spec, *sized(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=stated))
+            for spec in specs
+        ]
+        documents = _checklists(tried, args, cloud) if args.checklist else _verdicts(tried, args, catalog)
+        if args.json:
+            output.print_json(documents[0] if len(documents) == 1 else documents)
+        return 5 if any(chosen is None for _, _, chosen in tried) else 0
     with output.progress("trying") as tell:
         answers = []
         for spec in specs:
@@ -98,34 +112,19 @@ def run(args: argparse.Namespace) -> int:
     return 5 if any(not hasattr(answer, "memory") for answer in answers) else 0
 
 
-def _why(
-    specs: list[WorkloadSpec],
-    catalog: Catalog,
-    args: argparse.Namespace,
-    *,
-    on: date,
-    cloud: str | None,
-    environment: str,
-) -> int:
-    """What became of the machine types that `--why` names, for each spec."""
-    from sizewell.sizing.choose.explain import sized
+def _verdicts(tried: list[Tried], args: argparse.Namespace, catalog: Catalog) -> list[Any]:
+    """Print and return what became of the machine types that `--why` names, for each spec."""
     from sizewell.sizing.choose.why import asked_for, counts, verdicts
 
-    console, documents, fits = output.console(), [], True
-    seller = catalog.sellers.get(args.why.lower())
-    if seller is not None:
-        output.print_json(_plain(seller)) if args.json else print(f"{seller.name} is not built: {seller.not_built}")
-        return 0
-    for spec in specs:
-        sizing, chosen = sized(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=environment)
+    console, documents = output.console(), []
+    for spec, sizing, chosen in tried:
         every = verdicts(sizing, chosen)
         asked, number = asked_for(every, args.why, catalog), counts(every)
-        fits = fits and chosen is not None
+        machines = [dataclasses.asdict(verdict) for verdict in asked]
+        documents.append(
+            {"schema": schema_of("why"), "workload": spec.name, "why": machines, "machine_types": dict(number)}
+        )
         if args.json:
-            machines = [dataclasses.asdict(verdict) for verdict in asked]
-            documents.append(
-                {"schema": schema_of("why"), "workload": spec.name, "why": machines, "machine_types": dict(number)}
-            )
             continue
         made = output.table("machine type", "accelerators", "is", "because")
         for verdict in asked:
@@ -134,31 +133,18 @@ def _why(
             made.add_row(f"{verdict.cloud} {verdict.instance_type}", devices, cause, verdict.reason)
         console.print(f"{spec.name}: {_number_of_types(number)}")
         console.print(made)
-    if args.json:
-        output.print_json(documents[0] if len(documents) == 1 else documents)
-    return 0 if fits else 5
+    return documents
 
 
-def _checklist(
-    specs: list[WorkloadSpec],
-    catalog: Catalog,
-    args: argparse.Namespace,
-    *,
-    on: date,
-    cloud: str | None,
-    environment: str,
-) -> int:
-    """A checklist for each spec, or what came nearest where nothing fits."""
+def _checklists(tried: list[Tried], args: argparse.Namespace, cloud: str | None) -> list[Any]:
+    """Print and return a checklist for each spec, or what came nearest where nothing fits."""
     from sizewell.cli import card
     from sizewell.sizing.choose.checklist import checklist
     from sizewell.sizing.choose.decide import nothing_fits
-    from sizewell.sizing.choose.explain import sized
 
-    console, documents, fits = output.console(), [], True
-    for spec in specs:
-        sizing, chosen = sized(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=environment)
+    console, documents = output.console(), []
+    for spec, sizing, chosen in tried:
         if chosen is None:
-            fits = False
             answer = nothing_fits(sizing, cloud)
             documents.append(document(answer))
             if not args.json:
@@ -182,9 +168,7 @@ def _checklist(
             before = line.point
         console.print(spec.name, style="bold")
         console.print(made)
-    if args.json:
-        output.print_json(documents[0] if len(documents) == 1 else documents)
-    return 0 if fits else 5
+    return documents
 
 
 def _number_of_types(number: Mapping[str, int]) -> str:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.teardown.journal import Store, connect, script
@@ -43,8 +40,8 @@ def written(uri: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     manifests: list[float] = []
     parts: list[float] = []
     with _answered(uri):
-        for name, at_s in _times(_opened(uri)):
-            kind = f"/{name}"
+        for name, at in _opened(uri).written().items():
+            at_s, kind = at.timestamp(), f"/{name}"
             if f"/{MANIFESTS}" in kind:
                 manifests.append(at_s)
             elif f"/{PARTS}" in kind:
@@ -95,25 +92,3 @@ def _opened(uri: str) -> Store:
         return connect(uri)
     except UsageError as error:
         raise ServiceError(f"the checkpoints in {uri} cannot be read: {error}") from None
-
-
-def _times(store: Any) -> Iterator[tuple[str, float]]:
-    """Each object and when it was written: what the stores list besides sizes, through their own clients."""
-    scheme = urlsplit(store.uri).scheme
-    with store._translated(""):  # noqa: SLF001  (the script has four words, and none for this)
-        if scheme == "file":
-            folder = Path("/") / urlsplit(store.uri).path.strip("/")
-            for path in folder.glob("**/*"):
-                if path.is_file() and not path.name.startswith(".part-"):
-                    yield path.relative_to(folder).as_posix(), path.stat().st_mtime
-        elif scheme == "s3":
-            pages = store._s3.get_paginator("list_objects_v2")  # noqa: SLF001
-            for page in pages.paginate(Bucket=store._bucket, Prefix=store._prefix):  # noqa: SLF001
-                for item in page.get("Contents", ()):
-                    yield item["Key"].removeprefix(store._prefix), item["LastModified"].timestamp()  # noqa: SLF001
-        elif scheme == "gs":
-            for blob in store._client.list_blobs(store._bucket, prefix=store._prefix):  # noqa: SLF001
-                yield blob.name.removeprefix(store._prefix), blob.updated.timestamp()  # noqa: SLF001
-        else:
-            for blob in store._container.list_blobs(name_starts_with=store._prefix):  # noqa: SLF001
-                yield blob.name.removeprefix(store._prefix), blob.last_modified.timestamp()  # noqa: SLF001
