@@ -140,4 +140,8 @@ def _fault(arguments: Sequence[str], said: str) -> ServiceError:
     for word, what, fix in _KNOWN:
         if word in text:
             return ServiceError(f"{subject}: {what} (pulumi {' '.join(arguments[:2])})\n  fix: {fix}")
-    return ServiceError(f"{subject}: pulumi {' '.join(arguments[:2])} failed: {text[-400:] or 'it gave no reason'}")
+    # Warnings and the closing summary stand around the reason in no fixed order, and may be longer than it.
+    errors = (line.strip().removeprefix("error: ") for line in said.splitlines() if "error: " in line)
+    reasons = " ".join(dict.fromkeys(error for error in errors if error != "update failed"))[:400]
+    why = reasons or text[-400:] or "it gave no reason"
+    return ServiceError(f"{subject}: pulumi {' '.join(arguments[:2])} failed: {why}")
