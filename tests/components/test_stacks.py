@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+import json
 import os
 import re
 
@@ -216,8 +217,9 @@ def test_silence_is_not_idleness_and_notice_comes_before_the_end():
     assert notice["treatMissingData"] == stop["treatMissingData"] == "notBreaching"
     assert notice["evaluationPeriods"] * notice["period"] == 2700
     assert stop["evaluationPeriods"] * stop["period"] == 2700 + 3600
-    policy = only("dev-aws", "aws:autoscaling/policy:Policy", "chat-stop")
-    assert (policy["adjustmentType"], policy["scalingAdjustment"]) == ("ExactCapacity", 0)
+    steps = json.loads(only("dev-aws", "aws:ssm/document:Document", "chat-stop")["content"])["mainSteps"]
+    looks, empties = steps[2]["inputs"]["InputPayload"], steps[-1]["inputs"]
+    assert (looks["Seconds"], looks["Accelerators"], empties["DesiredCapacity"]) == (2700 + 3600, 1, 0)
     gcp = only("dev-gcp", "gcp:monitoring/alertPolicy:AlertPolicy", "chat-idle")
     threshold = gcp["conditions"][0]["conditionThreshold"]
     assert threshold["evaluationMissingData"] == "EVALUATION_MISSING_DATA_INACTIVE"

@@ -273,6 +273,8 @@ def _automated(role: Role, resource: RecordedResource, words: _Words) -> list[Ca
     """What a stop's automation calls, each step; expiries are played through in test_aws_ends.py."""
     found = []
     for step in json.loads(_document_of(role, resource).inputs["content"])["mainSteps"]:
+        if step["action"] == "aws:executeScript":
+            found += _scripted(step, words)
         if step["action"] != "aws:executeAwsApi":
             continue
         service, api = step["inputs"]["Service"], step["inputs"]["Api"]
@@ -284,16 +286,7 @@ def _automated(role: Role, resource: RecordedResource, words: _Words) -> list[Ca
                 Resource(
                     arn=words.arn(
                         "autoscaling",
-                        "autoScalingGroup:uuid:autoScalingGroupName/eks-"
-                        + next(
-                            (
-                                str(one.inputs["nodeGroupName"])
-                                for one in role.plan.resources
-                                if one.type == "aws:eks/nodeGroup:NodeGroup" and one.parent == role.component.urn
-                            ),
-                            "",
-                        )
-                        + "-uuid",
+                        f"autoScalingGroup:uuid:autoScalingGroupName/{_group_of(role)}",
                     )
                 )
             ],
@@ -315,6 +308,62 @@ def _automated(role: Role, resource: RecordedResource, words: _Words) -> list[Ca
             )
         )
     return found
+
+
+def _group_of(role: Role) -> str:
+    """The name of a pool's Auto Scaling group; EKS calls it after the node group and a UUID
+    (docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html).
+    """
+    for one in role.plan.resources:
+        if one.parent == role.component.urn and one.type == "aws:eks/nodeGroup:NodeGroup":
+            return f"eks-{one.inputs['nodeGroupName']}-12345678-90ab-cdef-1234-567890abcdef"
+        if one.parent == role.component.urn and one.type == "aws:autoscaling/group:Group":
+            return str(one.inputs["name"])
+    return ""
+
+
+def _scripted(step: dict[str, Any], words: _Words) -> list[Call]:
+    """The calls of a step's script by boto3, on what its payload names: a fleet, or an Auto Scaling group."""
+    payload = step["inputs"]["InputPayload"]
+    other = "autoscaling" if "Fleet" in payload else "ec2"
+    clients: dict[str, str] = {}
+    found = []
+    tree = ast.parse(step["inputs"]["Script"])
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Tuple)
+            and isinstance(node.value, ast.Tuple)
+        ):
+            for name, value in zip(node.targets[0].elts, node.value.elts, strict=True):
+                if (service := _client(value)) and isinstance(name, ast.Name):
+                    clients[name.id] = service
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        owner, method = node.func.value, node.func.attr
+        service = _client(owner) or (clients.get(owner.id, "") if isinstance(owner, ast.Name) else "")
+        if not service or service == other:
+            continue
+        if method == "get_paginator":
+            method = node.args[0].value  # type: ignore[attr-defined]
+        on = (Resource(arn=words.arn("ec2", "fleet/fleet-1")),) if service == "ec2" else ()
+        found.append(
+            Call(
+                action=action_of(service, operation_of(service, method)),
+                resources=on,
+                facts={"aws:RequestedRegion": words.region},
+                source=f"script of {step['name']}",
+            )
+        )
+    return found
+
+
+def _client(node: ast.AST) -> str:
+    """The service of `boto3.client("...")`; "" for anything else."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "boto3.client":
+        return str(node.args[0].value)  # type: ignore[attr-defined]
+    return ""
 
 
 def _tags_of(role: Role, token: str) -> dict[str, str]:

@@ -45,6 +45,7 @@ class Account:
         self.failing = list(failing)
         self.alarms: dict[str, str] = {}
         self.gone: list[str] = []  # deleted, but its tags are still listed
+        self.samples: dict[tuple[str, ...], list[float]] = {}  # of a series, by its dimensions "name=value", by period
 
     def add(self, service: str, path: str, stack: str = "", **state: Any) -> str:
         name = arn(service, path)
@@ -110,6 +111,9 @@ class Account:
                         "MinSize": thing["least"],
                         "DesiredCapacity": thing["size"],
                         "SuspendedProcesses": [{"ProcessName": one} for one in thing["suspended"]],
+                        "Instances": [
+                            {"InstanceId": one, "LifecycleState": state} for one, state in thing.get("machines", ())
+                        ],
                     }
                 )
         return {"AutoScalingGroups": groups}, {}
@@ -166,6 +170,15 @@ class Account:
             return [name], {}
         self.things[name]["size"] = inputs["TargetCapacitySpecification"]["TotalTargetCapacity"]
         return {}, {}
+
+    def ec2_DescribeFleetInstances(self, inputs: Any, *, ask: bool) -> Any:  # noqa: N802
+        name = self.named(f"fleet/{inputs['FleetId']}")
+        if ask:
+            return [name], {}
+        machines = [one for one, _ in self.things[name]["machines"]]
+        first = int(inputs.get("NextToken", 0))  # one a page
+        following = {"NextToken": str(first + 1)} if first + 1 < len(machines) else {}
+        return {"ActiveInstances": [{"InstanceId": one} for one in machines[first : first + 1]], **following}, {}
 
     def ec2_DescribeInstances(self, inputs: Any, *, ask: bool) -> Any:  # noqa: N802
         if ask:
@@ -288,6 +301,34 @@ class Account:
         self.things[name]["status"] = "Deleted"
         return {}, {}
 
+    def cloudwatch_ListMetrics(self, inputs: Any, *, ask: bool) -> Any:  # noqa: N802
+        if ask:
+            return [], {}
+        (wanted,) = (f"{one['Name']}={one['Value']}" for one in inputs["Dimensions"])
+        names = {key: inputs[key] for key in ("Namespace", "MetricName")}
+        listed = [series for series in self.samples if wanted in series]
+        pairs = [[one.partition("=") for one in series] for series in listed]
+        return {
+            "Metrics": [
+                {**names, "Dimensions": [{"Name": name, "Value": value} for name, _, value in series]}
+                for series in pairs
+            ]
+        }, {}
+
+    def cloudwatch_GetMetricData(self, inputs: Any, *, ask: bool) -> Any:  # noqa: N802
+        if ask:
+            return [], {}
+        results = []
+        for query in inputs["MetricDataQueries"]:
+            stat = query["MetricStat"]
+            series = tuple(f"{one['Name']}={one['Value']}" for one in stat["Metric"]["Dimensions"])
+            moments = range(inputs["StartTime"], inputs["EndTime"], stat["Period"])
+            rows = [pair for pair in zip(moments, self.samples[series], strict=True) if pair[1] >= 0]
+            results.append(
+                {"Id": query["Id"], "Timestamps": [at for at, _ in rows], "Values": [value for _, value in rows]}
+            )
+        return {"MetricDataResults": results}, {}
+
     def cloudwatch_DescribeAlarms(self, inputs: Any, *, ask: bool) -> Any:  # noqa: N802
         names = inputs["AlarmNames"]
         if ask:
@@ -324,6 +365,8 @@ def run(document: str, account: Account, parameters: Mapping[str, str]) -> Any:
         following = step.get("nextStep")
         if step["action"] == "aws:executeScript":
             answer = _script(inputs, account)
+            for output in step.get("outputs", ()):
+                known[f"{at}.{output['Name']}"] = _selected({"Payload": answer}, output["Selector"])
         elif step["action"] == "aws:executeAwsApi":
             service, api = inputs.pop("Service"), inputs.pop("Api")
             answer = account.call(service, api, inputs)
@@ -370,12 +413,11 @@ def _filled(value: Any, known: Mapping[str, Any]) -> Any:
 
 
 def _selected(answer: Any, selector: str) -> Any:
+    """What a selector finds; in a script's answer what it returned stands under Payload."""
     for part in selector.removeprefix("$.").replace("[", ".[").split("."):
         answer = answer[int(part[1:-1])] if part.startswith("[") else answer[part]
     return answer
 
 
 def _chosen(choice: Mapping[str, Any]) -> bool:
-    if "StringEquals" in choice:
-        return bool(choice["Variable"] == choice["StringEquals"])
-    return bool(choice["Variable"] > choice["NumericGreater"])
+    return bool(choice["Variable"] == choice["StringEquals"])

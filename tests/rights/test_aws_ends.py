@@ -3,12 +3,16 @@
 import json
 
 import pytest
-from aws_policies import rights
+from aws_policies import allows, rights
 from aws_standin import PROJECT, Account, DeniedError, arn, run, tags
 
+from sizewell.components.aws import plans
+from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks import scaling
 from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.aws.limits import idle
 from sizewell.components.aws.limits import plans as limits_plans
+from sizewell.components.machines import find_shape
 
 STACK, OTHER = "dev-aws", "prod-aws"
 POLICY = json.loads(limits_plans.end_policy(region="us-east-1", project=PROJECT, stack=STACK))
@@ -161,26 +165,67 @@ def test_without_any_one_right_the_expiry_fails_loudly(capsys):
     assert failed == removed
 
 
+GUARD = {"window_s": 1800, "grace_s": 1800, "min_utilization_percent": 5, "action": "scale-to-zero"}
+PERIODS = 11  # of five minutes, whole ones in window and grace
+FLEET = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Action": "ec2:ModifyFleet",
+            "Resource": arn("ec2", "fleet/*"),
+            "Condition": {"StringEquals": {"aws:ResourceTag/sizewell-stack": STACK}},
+        }
+    ],
+}
+UUID = "12345678-90ab-cdef-1234-567890abcdef"
+MANAGED = f"eks-{STACK}-chat-{UUID}"
+
+
+def watched(shape_type, dimension="", *, least=0):
+    shape = find_shape("aws", shape_type)
+    stated = plans.measured(shape, dimension=dimension) if dimension else eks_plans.measured(shape)
+    return idle.watched(stated["measured"], accelerators=shape.accelerators, guard=GUARD, seconds=3600, least=least)
+
+
+def group_may(name):
+    return json.loads(idle.group_policy(region="us-east-1", group=name))
+
+
+# By kind: the automation, its role's right, the pool with its parameter, the value of its metric's dimension, the size
+# that stays, and whether one series is a machine's ("") or an accelerator's.
 STOPS = {
     "fleet": (
-        fleet_plans.stop_document,
-        {
-            "Version": "2012-10-17",
-            "Statement": [
-                {
-                    "Effect": "Allow",
-                    "Action": "ec2:ModifyFleet",
-                    "Resource": arn("ec2", "fleet/*"),
-                    "Condition": {"StringEquals": {"aws:ResourceTag/sizewell-stack": STACK}},
-                }
-            ],
-        },
-        {"Fleet": f"fleet-{STACK}"},
+        fleet_plans.stop_document(watched("g6e.12xlarge", "Fleet")),
+        FLEET,
+        ("Fleet", f"fleet-{STACK}"),
+        ("Fleet", "batch"),
+        0,
+        "index",
+    ),
+    "group": (
+        idle.group_document(watched("g6e.12xlarge", "AutoScalingGroupName", least=1), pattern="^dev$"),
+        group_may(f"{STACK}-lab"),
+        ("Group", f"{STACK}-lab"),
+        ("AutoScalingGroupName", f"{STACK}-lab"),
+        1,
+        "index",
+    ),
+    "group of Trainium": (
+        idle.group_document(watched("trn1.2xlarge", "AutoScalingGroupName"), pattern="^dev$"),
+        group_may(f"{STACK}-lab"),
+        ("Group", f"{STACK}-lab"),
+        ("AutoScalingGroupName", f"{STACK}-lab"),
+        0,
+        "",
     ),
     "eks": (
-        scaling.hold_document,
-        json.loads(scaling.hold_policy(region="us-east-1", group=f"{STACK}-chat")),
-        {"Group": f"eks-{STACK}-chat-uuid"},
+        idle.group_document(watched("g6e.12xlarge"), pattern=scaling.GROUP_NAME, held=True),
+        group_may(scaling.managed_group(f"{STACK}-chat")),
+        ("Group", MANAGED),
+        ("ClusterName", "cluster"),
+        0,
+        "GpuDevice",
     ),
 }
 
@@ -188,35 +233,132 @@ STOPS = {
 @pytest.mark.parametrize("kind", STOPS)
 @pytest.mark.parametrize("state", ["ALARM", "OK", "INSUFFICIENT_DATA"])
 def test_an_idle_stop_works_while_its_alarm_stands_and_not_otherwise(kind, state):
-    account, document, parameters = _stop(kind, state)
-    run(document, account, parameters)
-    size = 0 if state == "ALARM" else 2
-    assert account.state(parameters.get("Fleet", parameters.get("Group")))["size"] == size
+    stop = Stop(kind, state)
+    stop.play()
+    assert stop.size == (stop.least if state == "ALARM" else 3)
+
+
+def silent(stop):
+    for series in stop.of("i-2"):
+        del stop.account.samples[series]
+
+
+def silent_for_a_while(stop):
+    for series in stop.of("i-2"):
+        stop.account.samples[series][4:6] = [-1, -1]
+
+
+def one_accelerator_silent(stop):
+    series = stop.of("i-2")
+    if len(series) > 1:
+        del stop.account.samples[series[-1]]
+    else:
+        silent(stop)
+
+
+def just_came(stop):
+    for series in stop.of("i-2"):
+        stop.account.samples[series] = [-1] * (PERIODS - 2) + [0, 0]
+
+
+def coming(stop):
+    stop.thing["machines"].append(("i-new", "Pending"))
+
+
+def busy(stop):
+    stop.account.samples[stop.of("i-1")[-1]][3] = 80
+
+
+def at_its_least(stop):
+    stop.thing["machines"] = stop.thing["machines"][: stop.least]
+
+
+@pytest.mark.parametrize("kind", STOPS)
+@pytest.mark.parametrize(
+    "happens", [silent, silent_for_a_while, one_accelerator_silent, just_came, coming, busy, at_its_least]
+)
+def test_a_machine_that_was_not_seen_idle_all_the_time_keeps_its_pool(kind, happens):
+    """The alarm stands: it sees the busiest that reports, and not who is silent."""
+    stop = Stop(kind, "ALARM")
+    happens(stop)
+    stop.play()
+    assert stop.size == 3
+    assert not [call for call in stop.account.calls if "Modify" in call or "Update" in call]
+
+
+def test_machines_that_go_and_series_of_those_that_are_gone_are_not_asked_for():
+    stop = Stop("group", "ALARM")
+    stop.thing["machines"].append(("i-going", "Terminating:Wait"))
+    stop.account.samples[("InstanceId=i-gone", f"AutoScalingGroupName={STACK}-lab", "index=0")] = [-1] * PERIODS
+    stop.account.samples[("AutoScalingGroupName=other", "InstanceId=i-1", "index=0")] = [90] * PERIODS
+    stop.play()
+    assert stop.size == 1
 
 
 @pytest.mark.parametrize("kind", STOPS)
 def test_without_any_one_right_an_idle_stop_fails(kind, capsys):
-    policies = _stop(kind, "ALARM")[0].policies
+    policies = Stop(kind, "ALARM").account.policies
     removed, failed = 0, 0
     for _, without in rights(policies):
-        account, document, parameters = _stop(kind, "ALARM")
-        account.policies = without
+        stop = Stop(kind, "ALARM")
+        stop.account.policies = without
         removed += 1
         try:
-            run(document, account, parameters)
+            stop.play()
         except DeniedError:
             failed += 1
+    stop = Stop(kind, "ALARM")
+    stop.play()
     with capsys.disabled():
-        print(f"\nAWS idle stop of {kind}: rights removed {removed}, runs that failed {failed}")
-    assert failed == removed >= 2
+        print(f"\nAWS idle stop of {kind}: rights removed {removed}, runs that failed {failed}", end="; called: ")
+        print(", ".join(sorted(set(stop.account.calls))))
+    assert failed == removed == 5
 
 
-def _stop(kind, state):
-    document, policy, parameters = STOPS[kind]
-    alarm = limits_plans.look_policy(arn("cloudwatch", "alarm:idle-stop"))
-    account = Account([policy, json.loads(alarm)])
-    account.alarms = {"idle-stop": state}
-    account.add("ec2", f"fleet/fleet-{STACK}", STACK, size=2)
-    group = f"autoScalingGroup:uuid:autoScalingGroupName/eks-{STACK}-chat-uuid"
-    account.add("autoscaling", group, STACK, suspended=[], least=0, size=2, most=4)
-    return account, document(), {"Role": "role", "Alarm": "idle-stop", **parameters}
+def test_a_stop_may_change_its_own_group_alone():
+    """Neither one whose name goes on after its own, nor that of a node group whose name does."""
+    for own, other in ((f"{STACK}-lab", f"{STACK}-lab-2"), (MANAGED, f"eks-{STACK}-chat-2-{UUID}")):
+        name = own if own != MANAGED else scaling.managed_group(f"{STACK}-chat")
+        policies = [group_may(name)]
+        for group, may in ((own, True), (other, False)):
+            call = "autoscaling:UpdateAutoScalingGroup"
+            assert (
+                allows(policies, call, arn("autoscaling", f"autoScalingGroup:u:autoScalingGroupName/{group}"), {})
+                == may
+            )
+
+
+class Stop:
+    """An idle stop of a kind: three machines in its pool, all of them idle and seen all the time."""
+
+    def __init__(self, kind, state):
+        self.document, policy, pool, (dimension, value), self.least, device = STOPS[kind]
+        look = idle.look_policy(alarm_arn=arn("cloudwatch", "alarm:idle-stop"), region="us-east-1", pool=pool[0])
+        self.account = account = Account([policy, json.loads(look)])
+        account.alarms = {"idle-stop": state}
+        machines = [(f"i-{number}", "InService") for number in range(3)]
+        account.add("ec2", f"fleet/fleet-{STACK}", STACK, size=3, machines=list(machines))
+        for group in (MANAGED, f"{STACK}-lab"):
+            path = f"autoScalingGroup:uuid:autoScalingGroupName/{group}"
+            account.add("autoscaling", path, STACK, suspended=[], least=0, size=3, most=4, machines=list(machines))
+        for machine, _ in machines:
+            for number in range(4 if device else 1):
+                own = (f"{device}={number}",) if device else ()
+                account.samples[(f"{dimension}={value}", f"InstanceId={machine}", *own)] = [0.0] * PERIODS
+        account.samples[(f"{dimension}={value}",)] = [0.0] * PERIODS  # what the alarm looks at
+        self.pool = pool[1]
+        self.parameters = {"Role": "role", "Alarm": "idle-stop", pool[0]: pool[1], "Value": value}
+
+    @property
+    def thing(self):
+        return self.account.state(self.pool)
+
+    @property
+    def size(self):
+        return self.thing["size"]
+
+    def of(self, machine):
+        return [series for series in self.account.samples if f"InstanceId={machine}" in series]
+
+    def play(self):
+        run(self.document, self.account, self.parameters)

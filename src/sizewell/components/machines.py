@@ -1,5 +1,7 @@
 """Finding a machine in the catalog. Pure."""
 
+from collections.abc import Iterable
+
 from sizewell.sizing.catalog.records import Shape, Slice
 from sizewell.sizing.records.decision import Pool, Workload
 
@@ -19,6 +21,16 @@ def shape_by_name(cloud: str, instance_type: str) -> Shape | None:
     from sizewell.sizing import catalog
 
     return catalog.load().shapes_by_type.get((cloud, instance_type))
+
+
+def least_accelerators(cloud: str, instance_types: Iterable[str]) -> int:
+    """Accelerators that each machine of a pool has for certain, whichever of its types it is.
+
+    >>> least_accelerators("aws", ["g6e.12xlarge", "g6e.xlarge"])
+    1
+    """
+    shapes = [find_shape(cloud, instance_type) for instance_type in instance_types]
+    return min((shape.accelerators for shape in shapes if shape is not None), default=0)
 
 
 def pool_name(workload: Workload, pool: Pool) -> str:

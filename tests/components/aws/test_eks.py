@@ -521,20 +521,20 @@ def test_what_the_guard_stopped_stays_stopped_until_somebody_wakes_it():
         one["name"]: one
         for one in json.loads(only(resources, "aws:ssm/document:Document").inputs["content"])["mainSteps"]
     }
-    hold = steps["Hold"]["inputs"]
+    hold = steps["ToLeast"]["inputs"]
     assert (hold["Api"], hold["MinSize"], hold["MaxSize"], hold["DesiredCapacity"]) == (
         "UpdateAutoScalingGroup",
         0,
         0,
         0,
     )
-    (choice,) = steps["WhetherItHasMachines"]["inputs"]["Choices"]
-    assert (choice["NumericGreater"], choice["NextStep"]) == (0, "Hold")
+    (choice,) = steps["WhetherAllAreIdle"]["inputs"]["Choices"]
+    assert (choice["StringEquals"], choice["NextStep"]) == ("idle", "ToLeast")
     wakes = only(resources, "aws:autoscaling/schedule:Schedule", "chat-start-0").inputs
     assert (wakes["desiredCapacity"], wakes["maxSize"]) == (1, 4)
     policy = json.loads(only(resources, "aws:iam/rolePolicy:RolePolicy", "chat-stop-group").inputs["policy"])
     nodes = only(resources, NODES).inputs["nodeGroupName"]
-    assert policy["Statement"][1]["Resource"].endswith(f"autoScalingGroupName/eks-{nodes}-*")
+    assert policy["Statement"][0]["Resource"].endswith(f"/{eks_scaling.managed_group(nodes)}")
     scaler = json.loads(eks_scaling.policy(region="us-east-1", cluster="c"))["Statement"][2]["Action"]
     assert "autoscaling:UpdateAutoScalingGroup" not in scaler  # the autoscaler cannot lift what the guard has set
 
@@ -542,5 +542,7 @@ def test_what_the_guard_stopped_stays_stopped_until_somebody_wakes_it():
 def test_a_pool_that_keeps_machines_goes_down_to_those_and_may_grow_again():
     kept = {key: value for key, value in POOL.items() if key != "schedule"} | {"nodes_min": 1}
     resources = record(lambda: EksNodeGroup("chat", kept))
-    assert only(resources, "aws:autoscaling/policy:Policy").inputs["scalingAdjustment"] == 1
-    assert not [one for one in resources if one.type == "aws:ssm/document:Document"]
+    content = json.loads(only(resources, "aws:ssm/document:Document").inputs["content"])
+    stop = content["mainSteps"][-1]["inputs"]
+    assert (stop["DesiredCapacity"], "MaxSize" in stop, "MinSize" in stop) == (1, False, False)
+    assert content["mainSteps"][2]["inputs"]["InputPayload"]["Least"] == 1

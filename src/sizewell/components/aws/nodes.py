@@ -17,10 +17,10 @@ from sizewell.components.aws import parts, plans
 from sizewell.components.aws.args import GpuNodeGroupArgs
 from sizewell.components.aws.checks import check_pool
 from sizewell.components.aws.fleets.plans import interruption_poller
-from sizewell.components.aws.limits import notices
+from sizewell.components.aws.limits import idle, notices, stopping
 from sizewell.components.aws.storage.mounts import mount_script
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import find_shape, least_accelerators
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
 
@@ -56,7 +56,8 @@ class GpuNodeGroup(Owned):
             sizedBy="autoscaling-group",
         )
         role, profile = self._identity(name, args)
-        key_arn = parts.key_arn(self, name, args, parts.account_of(args, role))
+        account = parts.account_of(args, role)
+        key_arn = parts.key_arn(self, name, args, account)
         mounts = bool(args.get("mounts"))
         security_group = parts.closed_group(self, f"{name}-nodes", args, what=f"Machines of {name}", lustre=mounts)
         reservation, starts, ends = self._reservation(name, args)
@@ -67,7 +68,7 @@ class GpuNodeGroup(Owned):
         self._schedule(name, args, group)
         nodes = (args["nodes_initial"], args["nodes_max"])
         parts.block_actions(self, name, group.name, nodes=nodes, starts=starts, ends=ends)
-        self._guard(name, args, shape, group, key_arn)
+        self._guard(name, args, shape, account=account, key_arn=key_arn)
 
         self.group_name = group.name
         self.role_arn = role.arn
@@ -293,32 +294,48 @@ class GpuNodeGroup(Owned):
         name: str,
         args: GpuNodeGroupArgs,
         shape: Shape,
-        group: autoscaling.Group,
+        *,
+        account: pulumi.Input[str],
         key_arn: pulumi.Input[str],
     ) -> None:
         """Two alarms on the accelerator: the first gives notice, the second, a grace later, takes the pool down."""
-        guard, runtime = args.get("guard"), plans.runtime_of(shape)
+        guard, runtime, region = args.get("guard"), plans.runtime_of(shape), args["region"]
         if guard is None or runtime not in plans.METRIC:
             return
-        topic = notices.topic(self, f"{name}-notices", key_arn=key_arn, region=args["region"])
-        alarms = {"idle": (guard["window_s"], topic.arn)}
+        topic = notices.topic(
+            self, f"{name}-notices", key_arn=key_arn, region=region, account=account, publishers=notices.PUBLISHERS
+        )
+        alarms = {"idle": guard["window_s"]}
         if guard["action"] == "scale-to-zero":
-            stop = self.make(
-                autoscaling.Policy,
-                f"{name}-stop",
-                autoscaling_group_name=group.name,
-                policy_type="SimpleScaling",
-                adjustment_type="ExactCapacity",
-                scaling_adjustment=args["nodes_min"],
-                cooldown=300,
-            )
-            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], stop.arn)
+            alarms["idle-stop"] = guard["window_s"] + guard["grace_s"]
         physical = self.name_of(autoscaling.Group, f"{name}-nodes")
-        for alarm, (seconds, action) in alarms.items():
+        for alarm, seconds in alarms.items():
             self.make(
                 cloudwatch.MetricAlarm,
                 f"{name}-{alarm}",
                 alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
-                alarm_actions=[action],
+                alarm_actions=[topic.arn],
                 **plans.idle_alarm(runtime=runtime, guard=guard, group=physical, seconds=seconds),
+            )
+        if "idle-stop" in alarms:
+            types = [args["instance_type"], *args.get("fallback_types", [])]
+            watched = idle.watched(
+                plans.measured(shape, dimension="AutoScalingGroupName")["measured"],
+                accelerators=least_accelerators("aws", types),
+                guard=guard,
+                seconds=alarms["idle-stop"],
+                least=args["nodes_min"],
+            )
+            stopping.stop_on_alarm(
+                self,
+                name,
+                region=region,
+                account=account,
+                alarm=self.name_of(cloudwatch.MetricAlarm, f"{name}-idle-stop"),
+                content=idle.group_document(watched, pattern=f"^{physical}$"),
+                pool=("Group", physical),
+                value=physical,
+                may={"group": idle.group_policy(region=region, group=physical)},
+                key_arn=key_arn,
+                topic_arn=topic.arn,
             )

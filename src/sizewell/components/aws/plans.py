@@ -268,7 +268,8 @@ def policy(statements: Sequence[Mapping[str, Any]]) -> str:
 
 
 def key_policy(*, account: str, region: str) -> str:
-    """The account administers the key; EC2 uses it for disks in its name, CloudWatch for logs and notices.
+    """The account administers the key; EC2 uses it for disks in its name, CloudWatch for logs and notices, EventBridge
+    for stops that failed.
 
     Auto Scaling reaches the key through EC2 as its service-linked role; the role may not exist yet on a new account,
     so the statement names the account and the service and not the role (as the key that AWS manages does).
@@ -306,7 +307,7 @@ def key_policy(*, account: str, region: str) -> str:
             {
                 "Sid": "Notices",
                 "Effect": "Allow",
-                "Principal": {"Service": "cloudwatch.amazonaws.com"},
+                "Principal": {"Service": ["cloudwatch.amazonaws.com", "events.amazonaws.com"]},
                 "Action": ["kms:Decrypt", "kms:GenerateDataKey*"],
                 "Resource": "*",
                 "Condition": {"StringEquals": {"aws:SourceAccount": account}},

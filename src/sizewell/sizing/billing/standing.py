@@ -143,7 +143,7 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
         bill += _cluster("aws", first.region, first.environment)
     for footing in footings:
         alarms = (2 if footing.stops else 1) if footing.guarded else 0
-        if alarms > 1 and (footing.target == "fleet" or (footing.target == "kubernetes" and footing.from_zero)):
+        if alarms > 1 and footing.target in ("machines", "fleet", "kubernetes"):
             alarms += 1  # of stops that could not be started: an automation does what alarms alone cannot
         if footing.target in ("machines", "fleet", *ON_EKS) and alarms:
             bill.append(

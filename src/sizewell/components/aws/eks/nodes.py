@@ -12,9 +12,9 @@ from sizewell.components.aws.eks import scaling as eks_scaling
 from sizewell.components.aws.eks.args import EksNodeGroupArgs
 from sizewell.components.aws.eks.checks import check_eks_pool
 from sizewell.components.aws.eks.cluster import NODE_POLICIES
-from sizewell.components.aws.limits import stopping
+from sizewell.components.aws.limits import idle, notices, stopping
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import find_shape, least_accelerators
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
 
@@ -189,51 +189,47 @@ class EksNodeGroup(Owned):
         """Two alarms: the first gives notice, the second, a grace later, takes the pool down.
 
         A pool that may be empty stays so, whoever still waits for a machine of it: the most that it may have becomes
-        none, which the autoscaler cannot change, until its working hours or a person say otherwise.
+        none, which the autoscaler cannot change, until its working hours or a person say otherwise. A pool that keeps
+        machines goes down to those; more come as soon as a pod waits for one.
         """
         guard, runtime = args.get("guard"), plans.runtime_of(shape)
         if guard is None or runtime not in eks_plans.METRICS:
             return
-        topic, key = eks_parts.notices(self, name, args, account)
-        alarms: dict[str, tuple[int, Any]] = {"idle": (guard["window_s"], topic.arn)}
+        topic, key = notices.topic_with_key(self, f"{name}-notices", region=args["region"], account=account)
+        alarms = {"idle": guard["window_s"]}
         if guard["action"] == "scale-to-zero":
-            action = self._to_least(name, args, scaled) if args["nodes_min"] else topic.arn
-            alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], action)
-        for alarm, (seconds, action) in alarms.items():
+            alarms["idle-stop"] = guard["window_s"] + guard["grace_s"]
+        for alarm, seconds in alarms.items():
             eks_parts.idle_alarm(
                 self,
                 name,
                 alarm=alarm,
-                action=action,
+                action=topic.arn,
                 seconds=seconds,
                 guard=guard,
                 runtime=runtime,
                 cluster=args["cluster"],
             )
-        if guard["action"] == "scale-to-zero" and not args["nodes_min"]:
+        if guard["action"] == "scale-to-zero":
+            types = [args["instance_type"], *args.get("fallback_types", [])]
+            watched = idle.watched(
+                eks_plans.measured(shape)["measured"],
+                accelerators=least_accelerators("aws", types),
+                guard=guard,
+                seconds=alarms["idle-stop"],
+                least=args["nodes_min"],
+            )
+            group = eks_scaling.managed_group(self.name_of(eks.NodeGroup, name))
             stopping.stop_on_alarm(
                 self,
                 name,
                 region=args["region"],
                 account=account,
                 alarm=self.name_of(cloudwatch.MetricAlarm, f"{name}-idle-stop"),
-                content=eks_scaling.hold_document(),
-                may={"group": eks_scaling.hold_policy(region=args["region"], group=self.name_of(eks.NodeGroup, name))},
-                inputs={"Group": scaled},
+                content=idle.group_document(watched, pattern=eks_scaling.GROUP_NAME, held=not args["nodes_min"]),
+                pool=("Group", scaled),
+                value=args["cluster"],
+                may={"group": idle.group_policy(region=args["region"], group=group)},
                 key_arn=key.arn,
                 topic_arn=topic.arn,
             )
-
-    def _to_least(self, name: str, args: EksNodeGroupArgs, scaled: pulumi.Output[str]) -> pulumi.Output[str]:
-        """A pool that keeps machines goes down to those; more come as soon as a pod waits for one."""
-        stop = self.make(
-            autoscaling.Policy,
-            f"{name}-stop",
-            autoscaling_group_name=scaled,
-            policy_type="SimpleScaling",
-            adjustment_type="ExactCapacity",
-            scaling_adjustment=args["nodes_min"],
-            cooldown=300,
-        )
-        arn: pulumi.Output[str] = stop.arn
-        return arn

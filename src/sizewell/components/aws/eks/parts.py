@@ -1,14 +1,13 @@
-"""What pools of an EKS cluster make alike, whoever runs their machines: writers of checkpoints, notices, alarms."""
+"""What pools of an EKS cluster make alike, whoever runs their machines: writers of checkpoints, alarms."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_aws import cloudwatch, eks, kms, sns
+from pulumi_aws import cloudwatch, eks
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.eks import plans as eks_plans
-from sizewell.components.aws.limits import notices as limits_notices
 from sizewell.components.owned import GuardArgs, Owned
 
 
@@ -39,23 +38,6 @@ def pod_writer(owner: Owned, name: str, args: Mapping[str, Any], cluster: pulumi
     )
     arn: pulumi.Output[str] = role.arn
     return arn
-
-
-PUBLISHERS = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
-
-
-def notices(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> tuple[sns.Topic, kms.Key]:
-    """A topic with a key of its own, which CloudWatch and EventBridge may write to; also into queues."""
-    key = parts.service_key(owner, f"{name}-notices", account=account, region=args["region"], services=PUBLISHERS)
-    topic = limits_notices.topic(
-        owner,
-        f"{name}-notices",
-        key_arn=key.arn,
-        region=args["region"],
-        account=account,
-        publishers=PUBLISHERS,
-    )
-    return topic, key
 
 
 def idle_alarm(

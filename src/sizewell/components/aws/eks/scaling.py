@@ -12,7 +12,6 @@ import pulumi
 
 from sizewell.components.aws import plans
 from sizewell.components.aws.eks import plans as eks_plans
-from sizewell.components.aws.limits.plans import automation
 from sizewell.components.aws.plans import runtime_of
 from sizewell.components.inputs import derive
 from sizewell.components.owned import GuardArgs
@@ -128,70 +127,17 @@ def policy(*, region: str, cluster: str) -> str:
     )
 
 
-def hold_policy(*, region: str, group: str) -> str:
-    """See every group, change that of one managed node group, which EKS names after it.
+def managed_group(node_group: str) -> str:
+    """The Auto Scaling group of a managed node group, as a policy names it: EKS calls it after the node group and a
+    UUID, so that no other node group's fits.
 
-    In any account: a role only ever acts in its own, and so the policy is known at preview.
+    >>> managed_group("chat")
+    'eks-chat-????????-????-????-????-????????????'
     """
-    own = f"arn:{plans.partition(region)}:autoscaling:{region}:*:autoScalingGroup:*"
-    return plans.policy(
-        [
-            {
-                "Sid": "Look",
-                "Effect": "Allow",
-                "Action": "autoscaling:DescribeAutoScalingGroups",
-                "Resource": "*",
-                "Condition": {"StringEquals": {"aws:RequestedRegion": region}},
-            },
-            {
-                "Sid": "Hold",
-                "Effect": "Allow",
-                "Action": "autoscaling:UpdateAutoScalingGroup",
-                "Resource": f"{own}:autoScalingGroupName/eks-{group}-*",
-            },
-        ]
-    )
+    return "-".join(["eks", node_group, *("?" * digits for digits in (8, 4, 4, 4, 12))])
 
 
-def hold_document() -> str:
-    """An automation that empties an idle group and lets none come back: its largest size becomes none.
-
-    A group that is empty already is left as it is: the alarm looks at the whole cluster, and only who has machines has
-    left them idle.
-    """
-    sizes = {"MinSize": 0, "MaxSize": 0, "DesiredCapacity": 0}
-    group = {"type": "String", "description": "Its Auto Scaling group", "allowedPattern": "^eks-[0-9A-Za-z-]+$"}
-    steps: list[dict[str, Any]] = [
-        {
-            "name": "Look",
-            "action": "aws:executeAwsApi",
-            "nextStep": "WhetherItHasMachines",
-            "inputs": {
-                "Service": "autoscaling",
-                "Api": "DescribeAutoScalingGroups",
-                "AutoScalingGroupNames": ["{{ Group }}"],
-            },
-            "outputs": [{"Name": "Size", "Selector": "$.AutoScalingGroups[0].DesiredCapacity", "Type": "Integer"}],
-        },
-        {
-            "name": "WhetherItHasMachines",
-            "action": "aws:branch",
-            "isEnd": True,
-            "inputs": {"Choices": [{"Variable": "{{ Look.Size }}", "NumericGreater": 0, "NextStep": "Hold"}]},
-        },
-        {
-            "name": "Hold",
-            "action": "aws:executeAwsApi",
-            "isEnd": True,
-            "inputs": {
-                "Service": "autoscaling",
-                "Api": "UpdateAutoScalingGroup",
-                "AutoScalingGroupName": "{{ Group }}",
-                **sizes,
-            },
-        },
-    ]
-    return automation("Empties an idle pool and keeps it empty", parameters={"Group": group}, steps=steps)
+GROUP_NAME = "^eks-[0-9A-Za-z-]+$"
 
 
 def priorities(groups: Mapping[str, str]) -> dict[str, list[str]]:

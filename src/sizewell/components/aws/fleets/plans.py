@@ -8,7 +8,7 @@ from typing import Any, NotRequired
 from sizewell.components.aws import plans
 from sizewell.components.aws.args import SubnetsArgs, WriterArgs
 from sizewell.components.aws.checks import check_image, check_place, check_script, check_sold
-from sizewell.components.aws.limits.plans import automation
+from sizewell.components.aws.limits import idle
 from sizewell.components.faults import Faults, check_guard
 from sizewell.components.forms import PlaceArgs
 from sizewell.components.owned import GuardArgs
@@ -217,7 +217,7 @@ def idle_alarm(*, runtime: str, guard: GuardArgs, fleet: str, seconds: int) -> d
     return {**alarm, "dimensions": {DIMENSION: fleet}}
 
 
-def stop_document() -> str:
+def stop_document(watched: idle.Watched) -> str:
     """An automation that takes a fleet's target to zero; the fleet itself stays, as Pulumi owns its existence."""
     fleet = {"type": "String", "description": "Id of the fleet", "allowedPattern": "^fleet-[0-9a-f-]+$"}
     empty = {
@@ -232,7 +232,8 @@ def stop_document() -> str:
             "TargetCapacitySpecification": {"TotalTargetCapacity": 0},
         },
     }
-    return automation("Takes the target capacity of a spot fleet to zero", parameters={"Fleet": fleet}, steps=[empty])
+    what = "Takes the target capacity of a spot fleet to zero"
+    return idle.automation(what, pool="Fleet", parameter=fleet, watched=watched, steps=[empty])
 
 
 def signal_document() -> str:

@@ -10,10 +10,10 @@ from pulumi_aws import cloudwatch, ec2, iam, kms, sqs, ssm
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.fleets import plans as fleet_plans
 from sizewell.components.aws.fleets.plans import SpotFleetArgs, check_fleet
-from sizewell.components.aws.limits import notices, stopping
+from sizewell.components.aws.limits import idle, notices, stopping
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.inputs import derive
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import find_shape, least_accelerators
 from sizewell.components.owned import Owned
 from sizewell.components.tags import physical_name
 from sizewell.sizing.catalog.records import Shape
@@ -237,9 +237,17 @@ class SpotFleet(Owned):
                     region=args["region"],
                     account=account,
                     alarm=self.name_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
-                    content=fleet_plans.stop_document(),
+                    content=fleet_plans.stop_document(
+                        idle.watched(
+                            plans.measured(shape, dimension=fleet_plans.DIMENSION)["measured"],
+                            accelerators=least_accelerators("aws", args["instance_types"]),
+                            guard=guard,
+                            seconds=seconds,
+                        )
+                    ),
+                    pool=("Fleet", fleet.id),
+                    value=self.physical(name, 128),
                     may={"fleet": self._may_empty(name, args["region"], account)},
-                    inputs={"Fleet": fleet.id},
                     key_arn=key.arn,
                     topic_arn=topic.arn,
                 )

@@ -11,6 +11,7 @@ from sizewell.components.aws.eks import parts as eks_parts
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.hyperpod import plans as hyperpod_plans
 from sizewell.components.aws.hyperpod.plans import HyperPodClusterArgs, HyperPodGroupArgs, check_hyperpod
+from sizewell.components.aws.limits import notices
 from sizewell.components.aws.sagemaker import plans as sagemaker_plans
 from sizewell.components.facts import of_machines, of_sizes
 from sizewell.components.inputs import derive
@@ -102,11 +103,12 @@ class HyperPodCluster(Owned):
         runtime = next((kind for kind in runtimes if kind in eks_plans.METRICS), None)
         if guard is None or runtime is None:
             return
+        topic, _ = notices.topic_with_key(self, f"{name}-notices", region=args["region"], account=account)
         eks_parts.idle_alarm(
             self,
             name,
             alarm="idle",
-            action=eks_parts.notices(self, name, args, account)[0].arn,
+            action=topic.arn,
             seconds=guard["window_s"],
             guard=guard,
             runtime=runtime,

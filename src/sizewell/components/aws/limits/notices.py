@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 import pulumi
-from pulumi_aws import cloudwatch, sns, sqs
+from pulumi_aws import cloudwatch, kms, sns, sqs
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.inputs import derive
@@ -35,6 +35,18 @@ def topic(
         _publishable(owner, name, made, region=region, account=account, publishers=publishers)
     subscribe(owner, name, made, emails=emails)
     return made
+
+
+PUBLISHERS = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
+
+
+def topic_with_key(
+    owner: Owned, name: str, *, region: str, account: pulumi.Input[str], publishers: Sequence[str] = PUBLISHERS
+) -> tuple[sns.Topic, kms.Key]:
+    """A topic with a key of its own, which the publishers may write with; also into queues."""
+    key = parts.service_key(owner, name, account=account, region=region, services=publishers)
+    made = topic(owner, name, key_arn=key.arn, region=region, account=account, publishers=publishers)
+    return made, key
 
 
 def topic_with_policy(

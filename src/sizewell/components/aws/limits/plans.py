@@ -1,7 +1,7 @@
 """Budgets and the hard end of a stack: arguments, refusals, documents. Pure."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NotRequired
 
 from sizewell.components import limits
@@ -168,48 +168,6 @@ def end_document() -> str:
                     "outputs": [{"Name": "Report", "Selector": "$.Payload", "Type": "StringMap"}],
                 }
             ],
-        },
-        indent=1,
-    )
-
-
-def look_policy(alarm_arn: str) -> str:
-    """Ask whether one alarm stands."""
-    return plans.policy([{"Effect": "Allow", "Action": "cloudwatch:DescribeAlarms", "Resource": alarm_arn}])
-
-
-def automation(description: str, *, parameters: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> str:
-    """An automation that takes `steps` while its alarm stands, and does nothing otherwise."""
-    look: list[Mapping[str, Any]] = [
-        {
-            "name": "LookAtTheAlarm",
-            "action": "aws:executeAwsApi",
-            "nextStep": "WhetherItStands",
-            "inputs": {"Service": "cloudwatch", "Api": "DescribeAlarms", "AlarmNames": ["{{ Alarm }}"]},
-            "outputs": [{"Name": "State", "Selector": "$.MetricAlarms[0].StateValue", "Type": "String"}],
-        },
-        {
-            "name": "WhetherItStands",
-            "action": "aws:branch",
-            "isEnd": True,
-            "inputs": {
-                "Choices": [
-                    {"Variable": "{{ LookAtTheAlarm.State }}", "StringEquals": "ALARM", "NextStep": steps[0]["name"]}
-                ]
-            },
-        },
-    ]
-    return json.dumps(
-        {
-            "schemaVersion": "0.3",
-            "description": description,
-            "assumeRole": "{{ Role }}",
-            "parameters": {
-                "Role": {"type": "AWS::IAM::Role::Arn", "description": "Role that looks and stops"},
-                "Alarm": {"type": "String", "description": "Name of the alarm that has to stand"},
-                **parameters,
-            },
-            "mainSteps": [*look, *steps],
         },
         indent=1,
     )

@@ -1,8 +1,9 @@
 """What an alarm alone cannot stop: alarm -> EventBridge -> an automation of Systems Manager.
 
 The rule that starts the automation does so once an hour as well, and the automation itself asks whether the alarm still
-stands: a stop that was denied, throttled or cancelled is tried again as long as the machines stay idle. A start that
-does not come about lies in a dead-letter queue, a run that fails is told of: both reach the pool's receivers.
+stands and looks at each machine (`idle`): a stop that was denied, throttled or cancelled is tried again as long as the
+machines stay idle. A start that does not come about lies in a dead-letter queue, a run that fails is told of: both
+reach the pool's receivers.
 """
 
 import json
@@ -13,8 +14,7 @@ from pulumi_aws import cloudwatch, iam, sqs, ssm
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.fleets import plans as fleet_plans
-from sizewell.components.aws.limits import notices
-from sizewell.components.aws.limits import plans as limits_plans
+from sizewell.components.aws.limits import idle, notices
 from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
 
@@ -29,17 +29,19 @@ def stop_on_alarm(
     account: pulumi.Input[str],
     alarm: str,
     content: str,
+    pool: tuple[str, pulumi.Input[str]],
+    value: pulumi.Input[str],
     may: Mapping[str, pulumi.Input[str]],
-    inputs: Mapping[str, pulumi.Input[str]],
     key_arn: pulumi.Input[str],
     topic_arn: pulumi.Input[str],
 ) -> None:
-    """While the alarm of the name `alarm` stands, run the automation `content` with `inputs` and a role that `may`.
+    """While the alarm of the name `alarm` stands, run the automation `content` with a role that `may`.
 
-    `content` takes its role as the parameter Role and the alarm's name as Alarm; `may` are the role's policies by name,
-    beside the right to look at the alarm. Who hears of a failure reads `topic_arn`, encrypted with `key_arn`, whose
-    policies let EventBridge in.
+    `content` is one of `idle.automation`: `pool` is its parameter for the machines with what that names, `value` the
+    value of the metric's dimension. `may` are the role's policies by name, beside the right to look. Who hears of a
+    failure reads `topic_arn`, encrypted with `key_arn`, whose policies let EventBridge in.
     """
+    inputs = {pool[0]: pool[1], "Value": value}
     document = owner.make(
         ssm.Document, f"{name}-stop", document_type="Automation", document_format="JSON", content=content
     )
@@ -50,7 +52,10 @@ def stop_on_alarm(
         description=f"Takes {name} to zero",
         inline={
             **may,
-            "alarm": derive(limits_plans.look_policy, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")),
+            "look": derive(
+                lambda arn: idle.look_policy(alarm_arn=arn, region=region, pool=pool[0]),
+                parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}"),
+            ),
         },
         region=region,
     )
