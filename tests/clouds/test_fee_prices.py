@@ -107,7 +107,7 @@ def answered(account, lists, *, pages=1):
     from botocore.stub import ANY, Stubber
 
     stubber = Stubber(account.client("pricing", "us-east-1"))
-    asked: dict[tuple[str, str], None] = dict.fromkeys((meter.service, meter.family) for meter in meters.AWS)
+    asked = dict.fromkeys((meter.service, meter.family) for meter in meters.AWS)
     for service, family in asked:
         texts = lists.get((service, family), [])
         cut = len(texts) // pages
@@ -188,8 +188,8 @@ def azure_items(**changes):
         meter("Load Balancer", "Standard Included LB Rules and Outbound Rules", 0.025, "1 Hour", region="Global",
               service="Load Balancer"),
         meter("Container Registry", "Premium Registry Unit", 1.6666, "1/Day", service="Container Registry"),
-        meter("Analytics Logs", "Analytics Logs Data Ingestion", 0.0, "1 GB", service="Log Analytics"),
-        meter("Analytics Logs", "Analytics Logs Data Ingestion", 2.99, "1 GB", service="Log Analytics", tier=5.0),
+        meter("Log Analytics", "Analytics Logs Data Ingestion", 0.0, "1 GB", service="Log Analytics"),
+        meter("Log Analytics", "Analytics Logs Data Ingestion", 2.99, "1 GB", service="Log Analytics", tier=5.0),
     ]  # fmt: skip
     for item in made:
         if item["meterName"] == "P10 LRS Disk":
@@ -221,6 +221,26 @@ def test_fees_of_azure_by_region_and_for_all(project, server):
     from sizewell.sizing.catalog.check import check
 
     assert [fault.message for fault in check(known) if "westeurope" in fault.message] == []
+
+
+def test_zones_and_traffic_of_azure_are_for_all_and_by_region(project, server):
+    """DNS has no region, as a public note of 2026 quotes it; bandwidth has tiers, the first of which costs nothing."""
+    traffic = ("Rtn Preference: MGN", "Standard Data Transfer Out")
+    serve_azure(server, [
+        meter("Azure DNS", "Private Zone", 0.5, "1", region="", service="Azure DNS"),
+        meter("Azure DNS", "Private Zone", 0.1, "1", region="", service="Azure DNS", tier=25.0),
+        meter("Azure DNS", "Public Zone", 0.5, "1", region="", service="Azure DNS"),
+        meter(*traffic, 0.0, "1 GB", service="Bandwidth"),
+        meter(*traffic, 0.087, "1 GB", service="Bandwidth", tier=100.0),
+        meter(*traffic, 0.083, "1 GB", service="Bandwidth", tier=10335.0),
+    ])  # fmt: skip
+    ask = ["prices", "refresh", "--cloud", "azure", "--kind", "fees", "--region", "westeurope", "--on", ON]
+    assert main(ask) == 0
+    assert written(project) == {
+        ("private_dns.zone", "all", "0"): Decimal("0.5"),
+        ("egress.internet", "westeurope", "0"): Decimal(0),
+        ("egress.internet", "westeurope", "100"): Decimal("0.087"),
+    }
 
 
 WRONG = {
@@ -307,6 +327,111 @@ def test_every_meter_is_of_a_fee_that_is_known_or_named():
     for cloud, rows in (("aws", meters.AWS), ("azure", meters.AZURE), ("gcp", meters.GCP)):
         for row in rows:
             assert shipped().fees_of(cloud, row.key) or (row.title and row.catalog_unit), row
+
+
+# --- what sellers sent, as others recorded it: usage types, units and prices that this reader did not make up
+
+OREGON = [  # sirerun/serenity@0bed48e, aws-regional-rates-selected.json: price lists of us-west-2, 2026-09-11 to 2026-09-18
+    ("awskms", "Encryption Key", "us-west-2-KMS-Keys", "Keys", "1.0000000000", "kms.key"),
+    ("AWSSecretsManager", "Secret", "USW2-AWSSecretsManager-Secrets", "Secrets", "0.4000000000", "secrets.secret"),
+    ("AmazonVPC", "", "USW2-PublicIPv4:InUseAddress", "Hrs", "0.0050000000", "ipv4.hour"),
+    ("AmazonVPC", "", "USW2-PublicIPv4:IdleAddress", "Hrs", "0.0050000000", ""),
+    ("AmazonCloudWatch", "Alarm", "USW2-CW:AlarmMonitorUsage", "Alarms", "0.1000000000", "cloudwatch.alarm"),
+    ("AmazonCloudWatch", "Data Payload", "USW2-DataProcessing-Bytes", "GB", "0.5000000000", "logs.ingested"),
+    ("AmazonCloudWatch", "Metric", "USW2-CW:MetricMonitorUsage", "Metrics", "0.3000000000", ""),
+    ("AWSSecretsManager", "API Request", "USW2-AWSSecretsManagerAPIRequest", "API Requests", "0.0000050000", ""),
+    # the same repository's extracts of AmazonEC2 20260918212757 and AmazonS3
+    ("AmazonEC2", "Storage", "USW2-EBS:VolumeUsage.gp3", "GB-Mo", "0.0800000000", "ebs.gp3.gb_month"),
+    ("AmazonEC2", "System Operation", "USW2-EBS:VolumeP-IOPS.gp3", "IOPS-Mo", "0.0050000000", "ebs.gp3.iops_month"),
+    ("AmazonEC2", "Provisioned Throughput", "USW2-EBS:VolumeP-Throughput.gp3", "GiBps-mo", "40.9600000000",
+     "ebs.gp3.mbps_month"),
+    ("AmazonS3", "Storage", "USW2-TimedStorage-ByteHrs", "GB-Mo", "0.0230000000", "s3.standard"),
+    # a GetProducts answer of 2022 in a public note, of another region; the unit is not "Hrs" as of all other services
+    ("AmazonEKS", "Compute", "USW2-AmazonEKS-Hours:perCluster", "Hours", "0.1000000000", "eks.control_plane"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("recorded", OREGON, ids=lambda row: row[2])
+def test_what_aws_listed_for_oregon_is_read_under_its_key(account, recorded):
+    service, family, usage, unit, usd, key = recorded
+    answered(account, {(service, family): [product(usage, unit, ("0", usd), family=family, region="us-west-2")]})
+    rows = [row for row in aws.fees(account, "us-west-2") if row.usd != "0"]
+    assert [(row.key, row.usd) for row in rows] == ([(key, usd)] if key else [])
+    assert accept_fees(shipped(), rows, DAY).refused == {} or key.startswith("ebs.gp3.")  # its free tier is not here
+
+
+def test_traffic_is_asked_by_where_it_leaves(account):
+    out = {"fromRegionCode": "us-east-1", "transferType": "AWS Outbound", "fromLocation": "US East (N. Virginia)"}
+    tiers = ("0", "0.0900000000"), ("10240", "0.0850000000"), ("51200", "0.0700000000"), ("153600", "0.0500000000")
+    listed = [
+        product("DataTransfer-Out-Bytes", "GB", *tiers, region="", **out),
+        product("USE1-DataTransfer-Regional-Bytes", "GB", ("0", "0.0100000000"), region="",
+                **out | {"transferType": "IntraRegion"}),
+        product("USE1-USE2-AWS-Out-Bytes", "GB", ("0", "0.0100000000"), region="",
+                **out | {"transferType": "InterRegion Outbound"}),
+    ]  # fmt: skip
+    answered(account, {("AWSDataTransfer", "Data Transfer"): listed})
+    result = accept_fees(shipped(), aws.fees(account, "us-east-1"), DAY)
+    assert result.refused == {}
+    expected = shipped().fee_tiers("aws", "egress.internet", "us-east-1", DAY)
+    read = [(fee.from_quantity, fee.usd) for fee in result.fees if fee.key == "egress.internet"]
+    assert read == [(fee.from_quantity, fee.usd) for fee in expected]
+    assert [fee.usd for fee in result.fees if fee.key == "egress.cross_zone"] == [Decimal("0.01")]
+
+
+def test_lustre_is_told_from_the_other_file_systems(account):
+    listed = [
+        product("Storage.SSD.125", "GB-Mo", ("0", "0.1450000000"), region="us-east-1", fileSystemType="Lustre"),
+        product("Storage.SSD.250", "GB-Mo", ("0", "0.9990000000"), region="us-east-1", fileSystemType="ONTAP"),
+    ]
+    answered(account, {("AmazonFSx", "Storage"): listed})
+    (row,) = aws.fees(account, "us-east-1")
+    assert (row.key, row.usd) == ("fsx.lustre.persistent2.125", "0.1450000000")
+
+
+RECORDED_SKUS = [  # public notes that quote the catalog in 2026: description, unit or its words, USD, region, key
+    ("Active software symmetric key versions", ("", "active key versions"), "0.06", "global", "kms.key"),
+    ("Active HSM symmetric key versions", ("", "active key versions"), "1", "global", ""),
+    ("Regional Kubernetes Clusters", ("h", "hour"), "0.1", "global", "gke.control_plane"),
+    ("Zonal Kubernetes Clusters", ("h", "hour"), "0.1", "global", ""),
+    ("Services CPU (Instance-based billing) in us-central1", ("s", "second"), "0.000018", "us-central1",
+     "cloudrun.cpu.second"),
+    ("Services CPU (Request-based billing)", ("s", "second"), "0.000024", "us-central1", ""),
+    ("Services Memory (Instance-based billing) in us-central1", ("GiBy.s", "gibibyte second"), "0.000002", "us-central1",
+     "cloudrun.memory.gib_second"),
+    ("Managed Lustre Capacity 125-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.145", "us-central1", "lustre.125"),
+    ("Managed Lustre Capacity 250-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.21", "us-central1", "lustre.250"),
+    ("Managed Lustre Capacity 500-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.34", "us-central1", "lustre.500"),
+    ("Managed Lustre Capacity 1000-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.60", "us-central1", "lustre.1000"),
+    ("Managed Lustre Capacity Dynamic-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.06", "us-central1", ""),
+    ("Networking Cloud Nat Gateway Uptime", ("h", "hour"), "0.044", "global", "nat.hour_cap"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("recorded", RECORDED_SKUS, ids=lambda row: row[0])
+def test_what_google_listed_is_read_under_its_key(recorded):
+    description, (unit, words), usd, region, key = recorded
+    item = google_standin.item(description, unit, usd, region)
+    item["pricingInfo"][0]["pricingExpression"]["usageUnitDescription"] = words
+    rows = list(gcp.fees({meter.service: [item] for meter in meters.GCP}, "us-central1", DAY))
+    assert [row.key for row in rows] == ([key] if key else [])
+    result = accept_fees(shipped(), rows, DAY)
+    assert result.refused == {}
+    for fee in result.fees:
+        assert fee.usd == shipped().fee("gcp", fee.key, "us-central1", DAY).amount
+
+
+def test_a_service_that_is_named_is_found_by_its_name(project, server):
+    named = [{"serviceId": "0000-AAAA-0001", "displayName": "Kubernetes Engine"}]
+    server.reply("GET /v1/services", Reply({"services": named}))
+    for service in sorted({meter.service for meter in meters.GCP} - set(meters.NAMED)):
+        items = [google_standin.item("Storage PD Capacity in Iowa", "GiBy.mo", "0.04")]
+        server.reply(f"GET /v1/services/{service}/skus", Reply({"skus": items}))
+    clusters = [google_standin.item("Regional Kubernetes Clusters", "h", "0.1", "global")]
+    server.reply("GET /v1/services/0000-AAAA-0001/skus", Reply({"skus": clusters}))
+    assert main(["prices", "refresh", "--cloud", "gcp", "--kind", "fees", "--region", "us-central1", "--on", ON]) == 0
+    assert written(project)["gke.control_plane", "all", "0"] == Decimal("0.1")
+    assert sum("/v1/services?" in key for key in server.asked) == 1
 
 
 def test_one_tier_that_cannot_be_read_makes_the_fee_unknown():

@@ -188,10 +188,13 @@ def _azure(region: str, scope: Scope) -> dict[Place, Question]:
 
 
 def _google() -> Callable[[str, Scope], dict[Place, Question]]:
-    """A service's list has all regions: it is read once, by the first place that asks."""
+    """A service's list has all regions: it is read once, by the first place that asks.
+
+    A service that the catalog does not know any more lists nothing; its fees stay as they are, and so do all others.
+    """
     from sizewell.clouds.calls import CloudError
     from sizewell.clouds.prices import gcp
-    from sizewell.clouds.prices.meters import COMPUTE_ENGINE, GCP
+    from sizewell.clouds.prices.meters import COMPUTE_ENGINE, GCP, NAMED
     from sizewell.sizing.catalog.refresh import Place
 
     lock = threading.Lock()
@@ -203,9 +206,11 @@ def _google() -> Callable[[str, Scope], dict[Place, Question]]:
                 read["reader"] = gcp.reader(scope.deadline)
             if service not in read:
                 try:
-                    read[service] = gcp.skus(read["reader"], service)
+                    if "ids" not in read and service in NAMED:
+                        read["ids"] = gcp.services(read["reader"])
+                    read[service] = gcp.skus(read["reader"], service, read.get("ids"))
                 except CloudError as error:  # of all regions alike: a second region need not ask
-                    read[service] = error
+                    read[service] = [] if error.reason == "missing" and service != COMPUTE_ENGINE else error
         if isinstance(read[service], CloudError):
             raise read[service]
         return read[service]

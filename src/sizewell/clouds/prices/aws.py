@@ -131,47 +131,42 @@ def queried(aws: Aws, region: str, types: frozenset[str]) -> Iterator[Listed]:
 
 def fees(aws: Aws, region: str, meters: Sequence[Meter] = AWS) -> Iterator[ListedFee]:
     """What stands beside machines in a region, by GetProducts: one question for each service and product family."""
-    asked: dict[tuple[str, str], list[Meter]] = {}
+    asked: dict[tuple[str, str, str], list[Meter]] = {}
     for meter in meters:
-        asked.setdefault((meter.service, meter.family), []).append(meter)
-    for (service, family), group in asked.items():
-        for product in _products(aws, service, region, {"productFamily": family} if family else {}):
+        asked.setdefault((meter.service, meter.family, meter.place), []).append(meter)
+    for (service, family, place), group in asked.items():
+        for product in _products(aws, service, region, {"productFamily": family} if family else {}, place=place):
             attributes = product["product"].get("attributes", {})
-            usage, place = str(attributes.get("usagetype") or ""), str(attributes.get("regionCode") or "")
+            usage = str(attributes.get("usagetype") or "")
             for meter in group:
-                if place == region and re.fullmatch(_PREFIX + meter.name, usage):
-                    yield from _fee(meter, service, region, product)
+                if (
+                    attributes.get(place) == region
+                    and re.fullmatch(_PREFIX + meter.name, usage)
+                    and all(attributes.get(name) == value for name, value in meter.attributes)
+                ):
+                    yield from _fee(meter, region, product)
 
 
-def _fee(meter: Meter, service: str, region: str, product: dict[str, Any]) -> Iterator[ListedFee]:
+def _fee(meter: Meter, region: str, product: dict[str, Any]) -> Iterator[ListedFee]:
     for since, dimension, currency, usd in _dimensions(product):
-        start = str(dimension.get("beginRange") or "0")
-        if meter.free_allowance and start == "0":
-            continue  # nothing, for the account's first ones
-        bound = "0" if meter.free_allowance and start == str(meter.free_allowance) else start
-        common: dict[str, str] = {
-            "cloud": "aws",
-            "key": meter.key,
-            "name": meter.title,
-            "region": region,
-            "currency": currency,
-            "unit": str(dimension.get("unit") or ""),
-            "meter_unit": meter.unit,
-            "since": since,
-            "source": f"AWS Price List, GetProducts {service}",
-            "catalog_unit": meter.catalog_unit,
-            "per": meter.per,
-        }
-        if meter.free_below and bound == "0":
-            yield ListedFee(from_quantity="0", **common, usd="0")
-            bound = str(meter.free_below)
-        yield ListedFee(from_quantity=bound, **common, usd=usd)
+        yield from meter.tier(
+            cloud="aws",
+            region=region,
+            start=str(dimension.get("beginRange") or "0"),
+            usd=usd,
+            currency=currency,
+            unit=str(dimension.get("unit") or ""),
+            since=since,
+            source=f"AWS Price List, GetProducts {meter.service}",
+        )
 
 
-def _products(aws: Aws, service: str, region: str, fields: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _products(
+    aws: Aws, service: str, region: str, fields: dict[str, str], *, place: str = "regionCode"
+) -> Iterator[dict[str, Any]]:
     """Every product of a service in a region, all pages; each is JSON in a text (API_pricing_GetProducts)."""
     filters = [{"Type": "TERM_MATCH", "Field": name, "Value": value}
-               for name, value in {"regionCode": region, **fields}.items()]  # fmt: skip
+               for name, value in {place: region, **fields}.items()]  # fmt: skip
     for text in aws.pages(
         "pricing", _REGIONAL, "get_products", "PriceList", ServiceCode=service, Filters=filters, FormatVersion="aws_v1"
     ):

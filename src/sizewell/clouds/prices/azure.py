@@ -21,7 +21,7 @@ from sizewell.sizing.catalog.refresh_fees import ListedFee
 VERSION: Final = "2023-01-01-preview"  # the first with savings plans
 SOURCE: Final = "Azure Retail Prices API"
 TERMS: Final = {"1 Year": "reserved-1y", "3 Years": "reserved-3y"}
-GLOBAL: Final = "Global"  # region of meters that have one price
+GLOBAL: Final = ("Global", "")  # how the region of meters is written that have one price
 UNPROVEN: Final = "list; a listed price does not prove that the region can deploy it"
 
 
@@ -59,41 +59,34 @@ def fees(prices: Reader, region: str, meters: Sequence[Meter] = AZURE) -> Iterat
     asked: dict[tuple[str, str], list[Meter]] = {}
     for meter in meters:
         asked.setdefault((meter.service, meter.family), []).append(meter)
+    places = " or ".join(f"armRegionName eq '{place}'" for place in (region, *GLOBAL))
     for (service, product), group in asked.items():
         wanted = (
             f"serviceName eq '{service}'",
             f"productName eq '{product}'",
             "priceType eq 'Consumption'",
-            f"(armRegionName eq '{region}' or armRegionName eq '{GLOBAL}')",
+            f"({places})",
         )
         parameters = {"api-version": VERSION, "currencyCode": "'USD'", "$filter": " and ".join(wanted)}
         for item in prices.pages("api/retail/prices", items="Items", link="NextPageLink", **parameters):
             place = str(item.get("armRegionName") or "")
-            if item.get("type") != "Consumption" or place not in (region, GLOBAL):
+            if item.get("type") != "Consumption" or place not in (region, *GLOBAL):
                 continue
             for meter in group:
                 if item.get("productName") == product and re.fullmatch(meter.name, str(item.get("meterName") or "")):
-                    yield from _fee(meter, item, EVERYWHERE if place == GLOBAL else region)
+                    yield from _fee(meter, item, EVERYWHERE if place in GLOBAL else region)
 
 
 def _fee(meter: Meter, item: dict[str, Any], region: str) -> Iterator[ListedFee]:
-    start = str(item.get("tierMinimumUnits") or 0).removesuffix(".0")
-    if meter.free_allowance and start == "0":
-        return  # nothing, for the account's first ones
-    yield ListedFee(
+    yield from meter.tier(
         cloud="azure",
-        key=meter.key,
-        name=meter.title,
         region=region,
+        start=str(item.get("tierMinimumUnits") or 0).removesuffix(".0"),
         usd=str(item.get("retailPrice")),
         currency=str(item.get("currencyCode") or ""),
         unit=str(item.get("unitOfMeasure") or ""),
-        meter_unit=meter.unit,
-        from_quantity="0" if meter.free_allowance and start == str(meter.free_allowance) else start,
         since=str(item.get("effectiveStartDate") or "")[:10],
         source=f"{SOURCE}, {item.get('productName')}, {item.get('meterName')}",
-        catalog_unit=meter.catalog_unit,
-        per=meter.per,
     )
 
 

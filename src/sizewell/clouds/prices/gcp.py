@@ -31,6 +31,7 @@ SOURCE: Final = "Cloud Billing Catalog API"
 GLOBAL: Final = "global"
 KEY: Final = "GOOGLE_API_KEY"  # the catalog answers to a key as well as to a login
 PAGE: Final = 5000  # the most that a page may have
+_ID: Final = re.compile(r"[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}")  # of a service
 
 # How a description says in which market a part is sold; the region at its end is said by `serviceRegions` too.
 _WHERE: Final = r"(?: running)?(?: in [^:]+?)?"
@@ -92,15 +93,32 @@ def reader(deadline: Deadline, timeouts: Timeouts | None = None) -> Reader:
     return google.reader("cloudbilling", authorized=not os.environ.get(KEY))
 
 
-def skus(prices: Reader, service: str) -> list[Mapping[str, Any]]:
-    """What a service's list has of machines and fees, all regions and pages. CloudError where there is no list."""
-    parameters = {"currencyCode": "USD", "pageSize": str(PAGE)}
-    if key := os.environ.get(KEY):
-        parameters["key"] = key
+def services(prices: Reader) -> dict[str, str]:
+    """The ids of all services by the names under which the catalog shows them."""
+    listed = prices.pages("v1/services", items="services", parameter="pageToken", **_asked())
+    return {str(row.get("displayName") or ""): str(row.get("serviceId") or "") for row in listed}
+
+
+def _asked(**more: str) -> dict[str, str]:
+    key = os.environ.get(KEY)
+    return {"pageSize": str(PAGE), **more, **({"key": key} if key else {})}
+
+
+def skus(prices: Reader, service: str, ids: Mapping[str, str] | None = None) -> list[Mapping[str, Any]]:
+    """What a service's list has of machines and fees, all regions and pages. CloudError where there is no list.
+
+    A service that is named by its display name is looked up in `ids`; one that is not there lists nothing.
+    """
+    number = service if _ID.fullmatch(service) else (ids or {}).get(service, "")
+    if not number:
+        return []
     meters = [re.compile(meter.name) for meter in GCP if meter.service == service]
     priced: list[Mapping[str, Any]] = []
     listed = 0
-    for item in prices.pages(f"v1/services/{service}/skus", items="skus", parameter="pageToken", **parameters):
+    pages = prices.pages(
+        f"v1/services/{number}/skus", items="skus", parameter="pageToken", **_asked(currencyCode="USD")
+    )
+    for item in pages:
         listed += 1
         description = str(item.get("description") or "")
         if part_of(description) is not None or any(name.fullmatch(description) for name in meters):
@@ -129,7 +147,7 @@ def parts(items: Iterable[Mapping[str, Any]], on: date) -> Parts:
 def fees(lists: Lists, region: str, on: date, meters: Sequence[Meter] = GCP) -> Iterator[ListedFee]:
     """What stands beside machines in a region, and what is listed for all of them ("global")."""
     for meter in meters:
-        for item in lists[meter.service]:
+        for item in lists.get(meter.service, ()):
             places = item.get("serviceRegions") or ()
             if re.fullmatch(meter.name, str(item.get("description") or "")) and (region in places or GLOBAL in places):
                 yield from _fee(meter, item, region if region in places else EVERYWHERE, on)
@@ -138,26 +156,19 @@ def fees(lists: Lists, region: str, on: date, meters: Sequence[Meter] = GCP) -> 
 def _fee(meter: Meter, item: Mapping[str, Any], region: str, on: date) -> Iterator[ListedFee]:
     info = _info(item, on)
     expression = info.get("pricingExpression") or {}
+    units = (str(expression.get("usageUnit") or ""), str(expression.get("usageUnitDescription") or ""))
     for tier in expression.get("tieredRates") or ():
-        start = f"{tier.get('startUsageAmount') or 0:g}"
-        if meter.free_allowance and start == "0" and len(expression["tieredRates"]) > 1:
-            continue  # nothing, for the account's first ones
         price = tier.get("unitPrice") or {}
         usd = _usd(price)
-        yield ListedFee(
+        yield from meter.tier(
             cloud="gcp",
-            key=meter.key,
-            name=meter.title,
             region=region,
+            start=f"{tier.get('startUsageAmount') or 0:g}",
             usd="" if usd is None else str(usd),
             currency=str(price.get("currencyCode") or ""),
-            unit=str(expression.get("usageUnit") or ""),
-            meter_unit=meter.unit,
-            from_quantity="0" if meter.free_allowance and start == str(meter.free_allowance) else start,
+            unit=meter.unit if meter.unit in units else units[0],
             since=str(info.get("effectiveTime") or "")[:10],
             source=f"{SOURCE}, {item.get('skuId')}",
-            catalog_unit=meter.catalog_unit,
-            per=meter.per,
         )
 
 

@@ -1,15 +1,29 @@
 """Under which names the sellers list what the catalog calls a fee: one row for each, by cloud.
 
-AWS: service code, product family, the usage type without its region (as in botocore's Pricing examples and in the
-price lists quoted by the catalog's own rows). Azure: service, product and meter of the retail prices, with the unit.
-Google Cloud: service id and SKU description without its region (Cyclenerd/google-cloud-pricing-cost-calculator@dac3128
-build/mapping.csv; SKU ids 015F-5732-FFF0, 32E2-4EFC-EF9F). A fee without a row here is kept by hand.
+AWS: service code, product family, the usage type without its region. Azure: service, product and meter of the retail
+prices, with the unit. Google Cloud: a service, by its id or by its name, and the SKU description without its region.
+
+Where the names were seen. AWS: excerpts of the price lists of us-west-2 of September 2026 (sirerun/serenity,
+docs/launch), a GetProducts answer of AmazonEKS of 2022 in a public note, the queries of infracost/infracost
+(internal/resources), public price notes of 2026 for FSx (Storage.SSD.125 to 1000) and traffic. Azure: a dump of
+disks and blobs (andy-diericks/azure-pricing-radar), infracost's queries, public notes that quote answers for Log
+Analytics, DNS and bandwidth. Google: build/mapping.csv of Cyclenerd/google-cloud-pricing-cost-calculator,
+infracost's queries, public notes that quote 015F-5732-FFF0, 32E2-4EFC-EF9F, E09C-32B3-9AC7 and B561-BFBD-1264. Seen
+of application load balancers only and taken for network ones too: the unit "LCU-Hrs". A name that a seller changes
+ends in a fee that is not listed; the known one stays.
+
+A fee without a row here is kept by hand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Final
+
+from sizewell.sizing.catalog.refresh import HOURLY
+from sizewell.sizing.catalog.refresh_fees import ListedFee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +34,47 @@ class Meter:
     service: str
     family: str = ""  # AWS: product family; Azure: product
     name: str  # a regular expression for the whole name
-    unit: str  # as the seller writes it
+    unit: str  # as the seller writes it; of an hour, any of the ways in which an hour is written
     per: str = "1"  # times the listed price: the price of the catalog's unit
     title: str = ""  # name and unit of a fee that the catalog has no row of yet
     catalog_unit: str = ""
     free_below: int = 0  # quantity that costs nothing and that the catalog has a tier for
     free_allowance: int = 0  # quantity that costs nothing for an account and that the catalog leaves out
+    place: str = "regionCode"  # AWS: the attribute that names the region
+    attributes: tuple[tuple[str, str], ...] = ()  # AWS: further attributes that a product must have
+
+    def tier(
+        self, *, cloud: str, region: str, start: str, usd: str, currency: str, unit: str, since: str, source: str
+    ) -> Iterator[ListedFee]:
+        """What the catalog makes of one listed price from a quantity on: text as it was sent, unchecked."""
+        if self.free_allowance and start == "0" and _nothing(usd):
+            return  # for the account's first ones
+        bound = "0" if self.free_allowance and start == str(self.free_allowance) else start
+        hours = self.unit.lower() in HOURLY and unit.strip().lower() in HOURLY
+        common: dict[str, str] = {
+            "cloud": cloud,
+            "key": self.key,
+            "name": self.title,
+            "region": region,
+            "currency": currency,
+            "unit": unit,
+            "meter_unit": unit if hours else self.unit,
+            "since": since,
+            "source": source,
+            "catalog_unit": self.catalog_unit,
+            "per": self.per,
+        }
+        if self.free_below and bound == "0":
+            yield ListedFee(from_quantity="0", usd="0", **common)
+            bound = str(self.free_below)
+        yield ListedFee(from_quantity=bound, usd=usd, **common)
+
+
+def _nothing(usd: str) -> bool:
+    try:
+        return Decimal(usd) == 0
+    except InvalidOperation:
+        return False
 
 
 AWS: Final = (
@@ -51,7 +100,11 @@ AWS: Final = (
     Meter(key="ipv4.hour", service="AmazonVPC", name="PublicIPv4:InUseAddress", unit="Hrs"),
     Meter(key="vpc_endpoint.hour", service="AmazonVPC", family="VpcEndpoint", name="VpcEndpoint-Hours", unit="Hrs"),
     Meter(
-        key="eks.control_plane", service="AmazonEKS", family="Compute", name="AmazonEKS-Hours:perCluster", unit="Hrs"
+        key="eks.control_plane", service="AmazonEKS", family="Compute", name="AmazonEKS-Hours:perCluster", unit="Hours"
+    ),
+    Meter(
+        key="eks.control_plane.extended", service="AmazonEKS", family="Compute",
+        name="AmazonEKS-Hours:extendedSupport", unit="Hours",
     ),
     Meter(key="kms.key", service="awskms", family="Encryption Key", name="KMS-Keys", unit="Keys"),
     Meter(
@@ -66,6 +119,22 @@ AWS: Final = (
     ),
     Meter(key="s3.standard", service="AmazonS3", family="Storage", name="TimedStorage-ByteHrs", unit="GB-Mo"),
     Meter(key="efs.standard", service="AmazonEFS", family="Storage", name="TimedStorage-ByteHrs", unit="GB-Mo"),
+    Meter(key="efs.one_zone", service="AmazonEFS", family="Storage", name="TimedStorage-Z-ByteHrs", unit="GB-Mo"),
+    *(
+        Meter(
+            key=f"fsx.lustre.persistent2.{speed}", service="AmazonFSx", family="Storage", unit="GB-Mo",
+            name=rf"Storage\.SSD\.{speed}", attributes=(("fileSystemType", "Lustre"),),
+        )
+        for speed in (125, 250, 500, 1000)
+    ),
+    Meter(
+        key="egress.internet", service="AWSDataTransfer", family="Data Transfer", name="DataTransfer-Out-Bytes",
+        unit="GB", place="fromRegionCode", attributes=(("transferType", "AWS Outbound"),), free_below=100,
+    ),
+    Meter(
+        key="egress.cross_zone", service="AWSDataTransfer", family="Data Transfer", name="DataTransfer-Regional-Bytes",
+        unit="GB", place="fromRegionCode", attributes=(("transferType", "IntraRegion"),),
+    ),
     Meter(
         key="efs.provisioned_mbps_month", service="AmazonEFS", family="Provisioned Throughput",
         name="ProvisionedTP-MiBpsHrs", unit="MiBps-Mo",
@@ -128,14 +197,25 @@ AZURE: Final = (
         for tier in ("Basic", "Standard", "Premium")
     ),
     Meter(
-        key="log_analytics.gb", service="Log Analytics", family="Analytics Logs", name="Analytics Logs Data Ingestion",
+        key="log_analytics.gb", service="Log Analytics", family="Log Analytics", name="Analytics Logs Data Ingestion",
         unit="1 GB", title="Log Analytics, ingested (the first 5 GB of an account a month are free)",
         catalog_unit="GB", free_allowance=5,
+    ),
+    Meter(key="private_dns.zone", service="Azure DNS", family="Azure DNS", name="Private Zone", unit="1"),
+    Meter(
+        key="egress.internet", service="Bandwidth", family="Rtn Preference: MGN", name="Standard Data Transfer Out",
+        unit="1 GB",
     ),
 )  # fmt: skip
 COMPUTE_ENGINE: Final = "6F81-5844-456A"
 CLOUD_STORAGE: Final = "95FF-2EF5-5EA1"
 NETWORKING: Final = "E505-1604-58F8"
+CLOUD_KMS: Final = "EE2F-D110-890C"
+CLOUD_RUN: Final = "152E-C115-5142"
+KUBERNETES: Final = "Kubernetes Engine"
+FILESTORE: Final = "Cloud Filestore"
+LUSTRE: Final = "Managed Lustre"  # the SKUs were seen, the name of their service was not
+NAMED: Final = (KUBERNETES, FILESTORE, LUSTRE)  # by display name: their ids are asked for
 _PLACE: Final = r"(?: in .+)?"
 GCP: Final = (
     Meter(
@@ -168,5 +248,25 @@ GCP: Final = (
         name=r"Standard Storage (?!.*(?:Dual-region|Multi-region|Early Delete)).+",
     ),
     Meter(key="nat.gb", service=NETWORKING, name="Networking Cloud Nat Data Processing", unit="GiBy"),
+    Meter(key="hyperdisk.ml", service=COMPUTE_ENGINE, name=rf"Hyperdisk ML Capacity{_PLACE}", unit="GiBy.mo"),
+    Meter(key="kms.key", service=CLOUD_KMS, name="Active software symmetric key versions", unit="active key versions"),
+    Meter(key="gke.control_plane", service=KUBERNETES, name="Regional Kubernetes Clusters", unit="h"),
+    Meter(
+        key="cloudrun.cpu.second", service=CLOUD_RUN, unit="s",
+        name=r"Services CPU \(Instance-based billing\) in .+",
+    ),
+    Meter(
+        key="cloudrun.memory.gib_second", service=CLOUD_RUN, unit="GiBy.s",
+        name=r"Services Memory \(Instance-based billing\) in .+",
+    ),
+    Meter(
+        key="filestore.zonal", service=FILESTORE, unit="GiBy.mo", name=r"Filestore Capacity Zonal and High Scale .+"
+    ),
+    *(
+        Meter(
+            key=f"lustre.{speed}", service=LUSTRE, unit="GiBy.mo", name=rf"Managed Lustre Capacity {speed}-Perf .+"
+        )
+        for speed in (125, 250, 500, 1000)
+    ),
     Meter(key="nat.hour_cap", service=NETWORKING, name="Networking Cloud Nat Gateway Uptime", unit="h"),
 )  # fmt: skip
