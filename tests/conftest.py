@@ -1,8 +1,17 @@
-"""The collector of garbage looks less often: the SDKs' modules are millions of objects, and they stay."""
+"""What all tests pay for once.
+
+The collector of garbage looks less often: the SDKs' modules are millions of objects, and they stay. The sessions of boto3
+share what they read of their services, which is most of the time that a client takes to be made.
+"""
 
 from __future__ import annotations
 
+import functools
 import gc
+
+import botocore.session
+
+botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 
 def pytest_sessionstart() -> None:

@@ -22,6 +22,7 @@ from sizewell.sizing.records.decision import Decision
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
+PIP = ("list --format json", "--version")  # what the engine asks pip before it runs a program
 PACKAGES = ("aws", "gcp", "azure-native", "kubernetes")
 
 
@@ -96,15 +97,43 @@ def project(folder: Path, *, source: Path = ROOT, warm: bool = True) -> Engine:
     shutil.copytree(source / "stacks", work / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
     text = (source / "Pulumi.yaml").read_text(encoding="utf-8")
     (work / "Pulumi.yaml").write_text(text, encoding="utf-8")
-    (work / ".venv").symlink_to(Path(sys.prefix), target_is_directory=True)
+    _virtual_environment(work / ".venv", warm=warm)
     return Engine(project=work, environment=environment(folder, warm=warm), clouds=folder / "clouds")
 
 
+def _virtual_environment(folder: Path, *, warm: bool) -> None:
+    """This one, as the engine takes it for its own: its interpreter, and what pip says of it, which is asked once.
+
+    Before each program the engine has pip list all packages for plugins among them: a second of processor time.
+    """
+    (folder / "bin").mkdir(parents=True)
+    (folder / "pyvenv.cfg").write_text((Path(sys.prefix) / "pyvenv.cfg").read_text(encoding="utf-8"), encoding="utf-8")
+    answers = folder / "answers"
+    answers.mkdir()
+    cases = ""
+    for number, question in enumerate(PIP):
+        (answers / f"{number}.txt").write_text(_pip(question), encoding="utf-8")
+        cases += f"'-m pip {question}') exec cat {answers / f'{number}.txt'} ;;\n"
+    if warm:
+        script = shutil.which("pulumi-language-python-exec")
+        words = f"{sys.executable} -I -S {HERE / 'warm.py'} program {_warm('serve_programs')}"
+        cases += f'"-u {script} "*) shift; exec {words} "$@" ;;\n"{script} "*) exec {words} "$@" ;;\n'
+    python = folder / "bin" / "python"
+    python.write_text(f'#!/bin/sh\ncase "$*" in\n{cases}esac\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+
+
 @functools.cache
-def _warm() -> Path:
-    """Where the process listens that is forked into stand-ins; it lives as long as this one."""
+def _pip(question: str) -> str:
+    command = [sys.executable, "-m", "pip", *question.split()]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@functools.cache
+def _warm(serve: str) -> Path:
+    """Where the process listens that is forked into stand-ins, or programs; it lives as long as this one."""
     path = Path(tempfile.mkdtemp(prefix="sizewell-standins-")) / "socket"
-    process = subprocess.Popen([sys.executable, HERE / "warm.py", "serve", path], stdin=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, HERE / "warm.py", serve, path], stdin=subprocess.PIPE)
     atexit.register(_end, process, path)
     while not path.exists():
         assert process.poll() is None, "the process of the stand-ins ended"
@@ -126,7 +155,9 @@ def environment(folder: Path, *, warm: bool = True) -> dict[str, str]:
         path.mkdir(parents=True, exist_ok=True)
     for package in PACKAGES:
         script = plugins / f"pulumi-resource-{package}"
-        words = f"-I -S {HERE / 'warm.py'} ask {package} {_warm()}" if warm else f"{HERE / 'standin.py'} {package}"
+        words = (
+            f"-I -S {HERE / 'warm.py'} ask {package} {_warm('serve')}" if warm else f"{HERE / 'standin.py'} {package}"
+        )
         script.write_text(f"#!/bin/sh\nexec {sys.executable} {words}\n", encoding="utf-8")
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return {

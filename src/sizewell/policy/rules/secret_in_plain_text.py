@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
@@ -76,6 +77,13 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_secret(path: str, value: str) -> bool:
+    if _holds_secret(value):
+        return True
+    return bool(_NAMED.search(path.rsplit(".", 1)[-1])) and _random(value)
+
+
+@lru_cache(maxsize=1024)  # scripts and documents are alike in many resources, and before and after a change
+def _holds_secret(value: str) -> bool:
     for text in (value, _decoded(value)):
         if not _HINT.search(text):
             continue
@@ -85,7 +93,7 @@ def _is_secret(path: str, value: str) -> bool:
             return True
         if text.lstrip()[:1] in "[{" and any(_random(entry) for entry in _entries(text)):
             return True
-    return bool(_NAMED.search(path.rsplit(".", 1)[-1])) and _random(value)
+    return False
 
 
 def _entries(text: str) -> list[str]:
