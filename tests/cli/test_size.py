@@ -207,6 +207,10 @@ UNKNOWN = {
         ("owner:", "framework: tensorflow\nresources: {instance_type: trn2.48xlarge}\nowner:"),
         ("framework: tensorflow does not run on Trainium2", "use jax or pytorch"),
     ),
+    "TPU": (
+        ("infra: [aws/us-east-1]", "framework: jax\nresources: {tpu: {type: v5x}}"),
+        ("resources.tpu.type: must be one of v4, v5e, v5p, v6e, tpu7x, got 'v5x'", "did you mean v5p, or v5e?"),
+    ),
     "topology": (
         ("infra: [aws/us-east-1]", "framework: jax\nresources: {tpu: {type: v6e, topology: 3x5}}"),
         ("3x5 is no slice of v6e", "4x4"),

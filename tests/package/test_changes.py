@@ -37,7 +37,7 @@ data: {location: "gs://shop/text", size: 160GB}
 checkpoint: {interval: auto, keep: 4}
 deadline: 30d
 infra: [gcp/us-east5]
-resources: {accelerators: [TPU Z9]}
+resources: {tpu: {type: z9}}
 owner: search
 cost_center: c-1
 """

@@ -348,6 +348,11 @@ class Catalog:
         """The model of that key or alias, in any case; KeyError with a did-you-mean."""
         return self.models[_lookup("model", name, self.model_names)]
 
+    def tpu_generations(self) -> tuple[str, ...]:
+        """Generations of TPU with slices that are sold, in the order of the accelerators: v5e and the like."""
+        named = {item.accelerator: item.generation for item in self.slices}
+        return tuple(named[key] for key in self.accelerators if key in named)
+
     def regions(self, cloud: str) -> tuple[str, ...]:
         """Regions in which the cloud offers anything, sorted; () for a seller with one price everywhere."""
         asked = ("regions", cloud)

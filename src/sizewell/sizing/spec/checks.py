@@ -319,14 +319,14 @@ def _hardware(spec: WorkloadSpec) -> list[Fault]:
         of_type = [tpu_slice for tpu_slice in known.slices if tpu_slice.generation == limits.tpu.type]
         dimensions = max((tpu_slice.topology.count("x") + 1 for tpu_slice in of_type), default=2)
         topology: Any = limits.tpu.topology
-        if topology and topology.count("x") + 1 != dimensions:
+        if of_type and topology and topology.count("x") + 1 != dimensions:
             example = "2x2x4" if dimensions == 3 else "4x4"
             message = f"{topology} has {topology.count('x') + 1} sides; {limits.tpu.type} slices have {dimensions}"
             faults.append(_fault("resources.tpu.topology", message, f"use for example {example}"))
         runs = {
             framework for tpu_slice in of_type for framework in known.accelerators[tpu_slice.accelerator].frameworks
         }
-        if spec.framework == "tensorflow" and "tensorflow" not in runs:
+        if of_type and spec.framework == "tensorflow" and "tensorflow" not in runs:
             message = f"TensorFlow does not run on {limits.tpu.type}"
             faults.append(_fault("framework", message, "use jax, or another tpu type"))
     if spec.framework == "tensorflow" and "trainium" in _families(limits.accelerators, limits.instance_types):

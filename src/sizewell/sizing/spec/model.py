@@ -166,7 +166,7 @@ class Data(Section):
 class Tpu(Section):
     """A TPU slice."""
 
-    type: Literal["v4", "v5e", "v5p", "v6e", "tpu7x"]
+    type: Annotated[str, Text(r"[a-z0-9]+", "such as v5e")]
     topology: (
         Annotated[str, Text(r"[1-9]\d*x[1-9]\d*(?:x[1-9]\d*)?", "chips along each side, such as 4x4 or 4x4x8")] | None
     ) = None

@@ -170,9 +170,13 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             )
         )
     tpu = limits.tpu
-    if tpu is not None and tpu.topology is not None:
+    if tpu is not None:
         legal = [item.topology for item in catalog.slices if item.generation == tpu.type]
-        if tpu.topology not in legal:
+        if not legal:
+            generations = catalog.tpu_generations()
+            allowed, fix = f"one of {', '.join(generations)}", _near(tpu.type, generations)
+            faults.append(Fault(path="resources.tpu.type", found=tpu.type, allowed=allowed, fix=fix))
+        elif tpu.topology is not None and tpu.topology not in legal:
             faults.append(
                 Fault(
                     path="resources.tpu.topology",

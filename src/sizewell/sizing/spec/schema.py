@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sizewell.sizing.catalog import load
 from sizewell.sizing.spec.docs import sentence
 from sizewell.sizing.spec.model import WorkloadSpec
 from sizewell.sizing.spec.software import SOFTWARE
@@ -29,6 +30,9 @@ def schema() -> dict[str, Any]:
     }
     defs.pop("Place", None)
     document["properties"]["engine"] = {"anyOf": [{"enum": list(SOFTWARE)}, {"$ref": "#/$defs/Engine"}]}
+    generation = defs["Tpu"]["properties"]["type"]
+    del generation["pattern"], generation["description"]
+    generation["enum"] = list(load().tpu_generations())
     capacity = defs["Capacity"]["properties"]
     capacity["flex_start"] = {"anyOf": [{"const": True}, {"$ref": "#/$defs/FlexStart"}]}
     capacity["savings_plan"] = {"anyOf": [{"enum": ["1y", "3y"]}, {"$ref": "#/$defs/SavingsPlan"}]}
