@@ -370,3 +370,67 @@ def test_many_stacks_share_one_import(repository):
     assert len(preview.stacks) == 31
     assert time.process_time() - start < 8
     assert preview.silent
+
+
+def rates_file(folder, count):
+    path = folder / "rates.yaml"
+    path.write_text(
+        "commitments:\n  - {cloud: aws, instance_type: g6.xlarge, region: us-east-1,"
+        f" count: {count}, usd_per_hour: 0.5, until: 2027-06-30}}\n"
+    )
+    return path
+
+
+TWO = """
+import pulumi
+class Instance(pulumi.CustomResource):
+    def __init__(self, name, **props):
+        super().__init__("aws:ec2/instance:Instance", name, props, None)
+if pulumi.get_stack() in {stacks}:
+    Instance("gpu", ami="ami-1", instanceType="g6.xlarge", availabilityZone="us-east-1a")
+"""
+
+
+def committed(preview):
+    lines = [
+        (stack.stack, line)
+        for stack in preview.stacks
+        for row in (*stack.rows, *stack.unchanged.rows)
+        for line in row.lines
+    ]
+    return {(stack, line.unit): line.usd.expected for stack, line in lines if line.source == "own commitment"}
+
+
+def test_a_commitment_is_used_once_over_all_stacks(repository, tmp_path):
+    repository.stack("prod")
+    repository.program(text=TWO.format(stacks=("dev", "prod")))
+    rates = rates_file(tmp_path, 1)
+    both = repository.preview(discounts=rates)
+    assert committed(both) == {("dev", "machine-hour"): 365}
+    alone = repository.preview(discounts=rates, stacks=("prod",)).stacks[0]
+    assert (
+        "the commitment to g6.xlarge, on-demand, us-east-1 is counted here whole: dev may use it too" in alone.notes[0]
+    )
+    assert committed(repository.preview(discounts=rates_file(tmp_path, 2))) == {
+        ("dev", "machine-hour"): 365, ("prod", "machine-hour"): 365,
+    }  # fmt: skip
+
+
+def test_a_commitment_does_not_go_away_with_its_machine(repository, tmp_path):
+    repository.stack("prod")
+    repository.program(text=TWO.format(stacks=("dev", "prod")))
+    repository.commit()
+    rates = rates_file(tmp_path, 1)
+    listed = repository.preview(discounts=rates).stacks[1].after.usd_per_month.expected
+    repository.program(text=TWO.format(stacks=("prod",)))  # dev's machine goes, prod takes over what it had
+    moved = repository.preview(base="HEAD", discounts=rates)
+    assert committed(moved) == {
+        ("dev", "machine-hour"): 365,
+        ("prod", "machine-hour"): 365,
+    }  # a row that goes shows what was
+    assert moved.change_usd_per_month == 365 - 365 - listed
+    repository.program(text="import pulumi\n")  # both go: the commitment is paid until its end
+    gone = repository.preview(base="HEAD", discounts=rates)
+    assert gone.after.usd_per_month.expected == 365
+    assert committed(gone)["dev", "hour"] == 365
+    assert gone.after.idle_usd_per_hour.expected == 0

@@ -77,7 +77,9 @@ def run_preview(request: Request) -> records.Preview:
         names = list(heads)
         if base is not None and base.tree is not None and not request.stacks:
             names += [name for name in stacks_of(base.tree.root) if name not in heads]
-        stacks = [_stack(request, name, heads.get(name), base, pricing) for name in names]
+        stacks = _compared(
+            [_looked_at(request, name, heads.get(name), base, pricing) for name in names], request, pricing
+        )
     preview = assemble(
         stacks,
         on=request.on,
@@ -161,6 +163,7 @@ class _Pricing:
     unused: frozenset[tuple[str, str]] | None = None  # statements of use that no stack has asked for so far
 
     def side(self, plan: Plan) -> Side:
+        """A plan and what it costs before commitments, which `_share` deals out over all stacks."""
         pricing = self.price(plan, self.catalog)
         self.unused = pricing.unused if self.unused is None else self.unused & pricing.unused
         return Side(plan=plan, pricing=pricing)
@@ -168,7 +171,11 @@ class _Pricing:
     def price(self, plan: Plan, catalog: Any) -> Any:
         from sizewell.resources.pricing import price
 
-        return price(plan, catalog, on=self.on, usage=self.usage, discounts=self.discounts)
+        return price(plan, catalog, on=self.on, usage=self.usage, discounts=self.discounts, committed=False)
+
+    @property
+    def rates(self) -> Any:
+        return self.discounts or self.catalog.rates
 
 
 def _check(request: Request) -> None:
@@ -279,9 +286,25 @@ def _own_catalog(root: Path) -> Any:
     return None if catalog.digest == load().digest else catalog
 
 
-def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> records.Stack:
+@dataclass(slots=True, kw_only=True)
+class _Sides:
+    """One stack before and after, each priced; `result` where there is nothing to compare."""
+
+    name: str
+    result: records.Stack | None = None
+    before: Side | None = None
+    after: Side | None = None
+    base_at_own_prices: Any = None
+    label: str = ""
+    failed: str = ""
+    gone: bool = False
+    replaced: frozenset[str] | None = None
+    note: str = ""  # on commitments
+
+
+def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> _Sides:
     if head is not None and head.after is None:
-        return failed_stack(name, _project(request.root), head.failed)
+        return _Sides(name=name, result=failed_stack(name, _project(request.root), head.failed))
     before, label, failed = _before(request, name, head, base)
     if head is not None and head.after is not None:
         gone, after = False, head.after
@@ -293,29 +316,80 @@ def _stack(request: Request, name: str, head: _Head | None, base: _Base | None, 
     own = None
     if before is not None and base is not None and base.catalog is not None:
         own = pricing.price(before, base.catalog)
+    return _Sides(
+        name=name,
+        before=pricing.side(before) if before is not None else None,
+        after=pricing.side(after),
+        base_at_own_prices=own,
+        label=label,
+        failed=failed,
+        gone=gone,
+        replaced=head.replaced if head is not None else None,
+    )
+
+
+def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list[records.Stack]:
+    if pricing.rates.commitments:
+        _share([each for each in stacks if each.after is not None], request, pricing)
+    return [each.result or _stack(request, each, pricing) for each in stacks]
+
+
+def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
+    """Own commitments over all stacks: each is used once, before the change and after it."""
+    from sizewell.preview.commitments import elsewhere, granted, needed, unused
+
+    rates, on = pricing.rates, request.on
+    items = {"before": [_items(each.before) for each in stacks], "after": [_items(each.after) for each in stacks]}
+    held = granted(rates, [needed(each) for each in items["before"]], on)
+    given = granted(rates, [needed(each) for each in items["after"]], on, kept=held)
+    before = [tuple(rates.with_commitments(each, on, hours)) for each, hours in zip(items["before"], held, strict=True)]
+    after = [tuple(rates.with_commitments(each, on, hours)) for each, hours in zip(items["after"], given, strict=True)]
+    idle = unused(rates, before, after, on)
+    names = {each.name for each in stacks}
+    note = elsewhere(rates, given, [name for name in stacks_of(request.root) if name not in names], on)
+    for number, each in enumerate(stacks):
+        if each.before is not None:
+            each.before = replace(each.before, pricing=replace(each.before.pricing, items=before[number]))
+        if each.after is not None:
+            lines = (*after[number], *idle[number])
+            each.after = replace(each.after, pricing=replace(each.after.pricing, items=lines))
+        if each.base_at_own_prices is not None:
+            own = tuple(rates.with_commitments(each.base_at_own_prices.items, on, held[number]))
+            each.base_at_own_prices = replace(each.base_at_own_prices, items=own)
+        each.note = note if any(given[number].values()) else ""
+
+
+def _items(side: Side | None) -> tuple[Any, ...]:
+    return () if side is None else tuple(side.pricing.items)
+
+
+def _stack(request: Request, sides: _Sides, pricing: _Pricing) -> records.Stack:
+    assert sides.after is not None, "a stack without a figure is never compared"
+    name, gone, after = sides.name, sides.gone, sides.after.plan
+    before = sides.before.plan if sides.before is not None else None
     decision, note = _decision(request.root, name)
-    replaced = head.replaced if head is not None else None
     judged = None
     if request.policies is not None and not gone:
-        judged = request.policies(after, decision, changes_of(before, after, replaced))
+        judged = request.policies(after, decision, changes_of(before, after, sides.replaced))
         if judged is not None and request.new_only and before is not None:
             earlier = request.policies(before, decision, {})
             judged = _only_new(judged, earlier) if earlier is not None else judged
     result = compare(
         name,
-        pricing.side(before) if before is not None else None,
-        pricing.side(after),
-        base=label,
-        base_failed=failed,
-        base_at_own_prices=own,
-        replaced=replaced,
+        sides.before,
+        sides.after,
+        base=sides.label,
+        base_failed=sides.failed,
+        base_at_own_prices=sides.base_at_own_prices,
+        replaced=sides.replaced,
         policies=judged,
         decision=decision,
         budget=request.limits.budgets.get(name, budget_of(decision)),
     )
     if gone and after.resources:
         result = result.model_copy(update={"needs": (*result.needs, left_behind(result))})
-    reasons: dict[str, Any] = {"notes": (*result.notes, note)} if note else {}
+    notes = tuple(each for each in (note, sides.note) if each)
+    reasons: dict[str, Any] = {"notes": (*result.notes, *notes)} if notes else {}
     if decision is not None and not gone:
         reasons |= {
             "choices": choices_of(decision),

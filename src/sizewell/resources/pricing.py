@@ -54,9 +54,18 @@ class Pricing:
 
 
 def price(
-    plan: Plan, catalog: Catalog, *, on: date, usage: Usage | None = None, discounts: Discounts | None = None
+    plan: Plan,
+    catalog: Catalog,
+    *,
+    on: date,
+    usage: Usage | None = None,
+    discounts: Discounts | None = None,
+    committed: bool = True,
 ) -> Pricing:
-    """Price every resource of a plan on a date, in order of registration."""
+    """Price every resource of a plan on a date, in order of registration.
+
+    `committed`: False where the caller shares own commitments out over several plans.
+    """
     own = discounts or catalog.rates  # a file that is named goes before the project's own rates
     context = Context(
         graph=Graph(plan),
@@ -95,7 +104,8 @@ def price(
             unpriced.append((resource.urn, resource.type, "; ".join(dict.fromkeys(reasons))))
         else:
             estimated += 1
-    items = list(own.with_commitments(items, on))
+    if committed:
+        items = list(own.with_commitments(items, on))
     return Pricing(
         items=tuple(items),
         free=tuple(free),

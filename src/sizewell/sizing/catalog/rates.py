@@ -91,10 +91,20 @@ class Discounts:
                 return rate.applied(listed)
         return listed
 
-    def with_commitments(self, items: Iterable[LineItem], on: date) -> Iterable[LineItem]:
-        """On-demand machine-hours that a commitment covers become a line of their own, at the committed price."""
-        ours = {f"{c.instance_type}, on-demand, {c.region}": c for c in self.commitments if c.until >= on}
-        left = {what: commitment.count * HOURS_PER_MONTH for what, commitment in ours.items()}
+    def standing(self, on: date) -> dict[str, Commitment]:
+        """Commitments that have not ended, by what a line of a bill calls the machines that they cover."""
+        return {f"{c.instance_type}, on-demand, {c.region}": c for c in self.commitments if c.until >= on}
+
+    def with_commitments(
+        self, items: Iterable[LineItem], on: date, granted: Mapping[str, Decimal] | None = None
+    ) -> Iterable[LineItem]:
+        """On-demand machine-hours that a commitment covers become a line of their own, at the committed price.
+
+        `granted`: hours of each commitment for these items, where others use it as well; None: all of it.
+        """
+        ours = self.standing(on)
+        whole_hours = {what: commitment.count * HOURS_PER_MONTH for what, commitment in ours.items()}
+        left = whole_hours if granted is None else {what: granted.get(what, Decimal(0)) for what in ours}
         for item in items:
             hours = left.get(item.what, Decimal(0))
             if item.unit != "machine-hour" or item.cadence != "monthly" or hours <= 0:

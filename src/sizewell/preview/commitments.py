@@ -1,0 +1,110 @@
+"""Own commitments over all stacks of a preview: each hour is used once, and what nobody uses any more bills on.
+
+A commitment belongs to the account that pays, whatever stacks stand in it. A stack keeps what it had before the change;
+what becomes free, or was never used, goes to the others in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+
+from sizewell.preview.diff import MACHINE_HOUR
+from sizewell.sizing.catalog.rates import Discounts
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
+
+
+Hours = dict[str, Decimal]  # what a line bills, as a commitment names it -> hours a month
+NOTHING = Decimal(0)
+
+
+def granted(rates: Discounts, needs: Sequence[Hours], on: date, kept: Sequence[Hours] = ()) -> list[Hours]:
+    """Hours of each commitment for each stack: first those it has already (`kept`), then what is left, in order.
+
+    >>> from sizewell.sizing.catalog.rates import Commitment
+    >>> one = Commitment(cloud="aws", instance_type="g6.xlarge", region="us-east-1", count=1, usd_per_hour=Decimal(1),
+    ...                  until=date(2027, 1, 1))
+    >>> need = {"g6.xlarge, on-demand, us-east-1": Decimal(500)}
+    >>> [list(each.values()) for each in granted(Discounts(commitments=(one,)), [need, need], date(2026, 11, 22))]
+    [[Decimal('500')], [Decimal('230')]]
+    """
+    bought = {what: each.count * HOURS_PER_MONTH for what, each in rates.standing(on).items()}
+    held = list(kept) or [Hours() for _ in needs]
+    grants = [
+        {what: min(had.get(what, NOTHING), need.get(what, NOTHING)) for what in bought}
+        for had, need in zip(held, needs, strict=True)
+    ]
+    for what, hours in bought.items():
+        free = hours - sum((grant[what] for grant in grants), NOTHING)
+        for grant, need in zip(grants, needs, strict=True):
+            more = min(need.get(what, NOTHING) - grant[what], free)
+            grant[what] += more
+            free -= more
+    return grants
+
+
+def needed(items: Iterable[LineItem]) -> Hours:
+    """The most machine-hours a month of each kind that a commitment may cover."""
+    hours: Hours = {}
+    for item in items:
+        if item.unit == MACHINE_HOUR and item.cadence == "monthly":
+            hours[item.what] = hours.get(item.what, NOTHING) + item.quantity.ceiling
+    return hours
+
+
+def unused(
+    rates: Discounts, before: Sequence[Sequence[LineItem]], after: Sequence[Sequence[LineItem]], on: date
+) -> list[tuple[LineItem, ...]]:
+    """Lines of hours that a stack used before the change and no stack uses after it: they are paid until the term ends."""
+    lines: list[list[LineItem]] = [[] for _ in after]
+    for what, commitment in rates.standing(on).items():
+        was = [_covered(items, what) for items in before]
+        now = [_covered(items, what) for items in after]
+        rest = [max(_sum(was, bound) - _sum(now, bound), NOTHING) for bound in _BOUNDS]
+        for number, (earlier, later) in enumerate(zip(was, now, strict=True)):
+            idle = [
+                min(max(getattr(earlier, bound) - getattr(later, bound), NOTHING), left)
+                for bound, left in zip(_BOUNDS, rest, strict=True)
+            ]
+            if not any(idle):
+                continue
+            rest = [left - hours for left, hours in zip(rest, idle, strict=True)]
+            line = next(item for item in before[number] if _is_covered(item, what))
+            price = Priced(commitment.usd_per_hour, OWN, on.isoformat())
+            how = f"{commitment.count} committed until {commitment.until.isoformat()}: paid, used or not"
+            lines[number].append(
+                LineItem(
+                    component=line.component, what=f"{what}, committed and not used", unit="hour", price=price, how=how,
+                    quantity=Interval(*sorted(idle)), resource=line.resource,
+                )
+            )  # fmt: skip
+    return [tuple(each) for each in lines]
+
+
+OWN = "own commitment"  # the source of a committed price
+_BOUNDS = ("floor", "expected", "ceiling")
+
+
+def _is_covered(item: LineItem, what: str) -> bool:
+    return item.what == what and isinstance(item.price, Priced) and item.price.source == OWN
+
+
+def _covered(items: Iterable[LineItem], what: str) -> Interval:
+    covered = [item.quantity for item in items if _is_covered(item, what)]
+    return sum(covered, Interval(NOTHING, NOTHING, NOTHING))
+
+
+def _sum(intervals: Iterable[Interval], bound: str) -> Decimal:
+    return sum((getattr(interval, bound) for interval in intervals), NOTHING)
+
+
+def elsewhere(rates: Discounts, grants: Sequence[Mapping[str, Decimal]], others: Sequence[str], on: date) -> str:
+    """A note where a commitment is used and stacks of the project were not looked at, which may use it as well."""
+    names = sorted({what for grant in grants for what, hours in grant.items() if hours and what in rates.standing(on)})
+    if not names or not others:
+        return ""
+    return (
+        f"the commitment to {', '.join(names)} is counted here whole: {', '.join(others[:3])}"
+        f"{f' and {len(others) - 3} more' if len(others) > 3 else ''} may use it too, preview all stacks to see it shared"
+    )
