@@ -14,7 +14,6 @@ from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
 
-
 Hours = dict[str, Decimal]  # what a line bills, as a commitment names it -> hours a month
 NOTHING = Decimal(0)
 
@@ -56,7 +55,7 @@ def needed(items: Iterable[LineItem]) -> Hours:
 def unused(
     rates: Discounts, before: Sequence[Sequence[LineItem]], after: Sequence[Sequence[LineItem]], on: date
 ) -> list[tuple[LineItem, ...]]:
-    """Lines of hours that a stack used before the change and no stack uses after it: they are paid until the term ends."""
+    """Lines of hours that a stack used before the change and none uses after it: they are paid until the term ends."""
     lines: list[list[LineItem]] = [[] for _ in after]
     for what, commitment in rates.standing(on).items():
         was = [_covered(items, what) for items in before]
@@ -106,5 +105,5 @@ def elsewhere(rates: Discounts, grants: Sequence[Mapping[str, Decimal]], others:
         return ""
     return (
         f"the commitment to {', '.join(names)} is counted here whole: {', '.join(others[:3])}"
-        f"{f' and {len(others) - 3} more' if len(others) > 3 else ''} may use it too, preview all stacks to see it shared"
+        f"{f' and {len(others) - 3} more' if len(others) > 3 else ''} may use it too"
     )

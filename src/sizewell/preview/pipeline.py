@@ -288,10 +288,10 @@ def _own_catalog(root: Path) -> Any:
 
 @dataclass(slots=True, kw_only=True)
 class _Sides:
-    """One stack before and after, each priced; `result` where there is nothing to compare."""
+    """One stack before and after the change, each priced."""
 
     name: str
-    result: records.Stack | None = None
+    failed_as: str = ""  # why there is no `after`
     before: Side | None = None
     after: Side | None = None
     base_at_own_prices: Any = None
@@ -304,7 +304,7 @@ class _Sides:
 
 def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> _Sides:
     if head is not None and head.after is None:
-        return _Sides(name=name, result=failed_stack(name, _project(request.root), head.failed))
+        return _Sides(name=name, failed_as=head.failed)
     before, label, failed = _before(request, name, head, base)
     if head is not None and head.after is not None:
         gone, after = False, head.after
@@ -331,7 +331,12 @@ def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | No
 def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list[records.Stack]:
     if pricing.rates.commitments:
         _share([each for each in stacks if each.after is not None], request, pricing)
-    return [each.result or _stack(request, each, pricing) for each in stacks]
+    return [
+        _stack(request, each, each.after, pricing)
+        if each.after is not None
+        else failed_stack(each.name, _project(request.root), each.failed_as)
+        for each in stacks
+    ]
 
 
 def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
@@ -363,9 +368,8 @@ def _items(side: Side | None) -> tuple[Any, ...]:
     return () if side is None else tuple(side.pricing.items)
 
 
-def _stack(request: Request, sides: _Sides, pricing: _Pricing) -> records.Stack:
-    assert sides.after is not None, "a stack without a figure is never compared"
-    name, gone, after = sides.name, sides.gone, sides.after.plan
+def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> records.Stack:
+    name, gone, after = sides.name, sides.gone, head.plan
     before = sides.before.plan if sides.before is not None else None
     decision, note = _decision(request.root, name)
     judged = None
@@ -377,7 +381,7 @@ def _stack(request: Request, sides: _Sides, pricing: _Pricing) -> records.Stack:
     result = compare(
         name,
         sides.before,
-        sides.after,
+        head,
         base=sides.label,
         base_failed=sides.failed,
         base_at_own_prices=sides.base_at_own_prices,

@@ -4,39 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import MIXED, Mix
 from sizewell.resources.values import Count, Text, count, get, items, number, text
 
 LAUNCH_TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
 LAUNCH_CONFIGURATION: Final = "aws:ec2/launchConfiguration:LaunchConfiguration"
 GROUP: Final = "aws:autoscaling/group:Group"
-MIXED: Final = "mixed"  # part on-demand, part spot
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mix:
-    """How many machines of a group are on-demand: the first ones, and a share of the others."""
-
-    base: Decimal
-    percent_above: Decimal
-
-    def on_demand(self, machines: Decimal, largest: int) -> Decimal:
-        """On-demand machines of `machines`, a whole size or an average over a month in which some run part of the time.
-
-        The service rounds the share up. Of an average the share is that of the largest size.
-
-        >>> mix = Mix(base=Decimal(1), percent_above=Decimal(50))
-        >>> mix.on_demand(Decimal(4), 8), mix.on_demand(Decimal("0.5"), 8)
-        (Decimal('3'), Decimal('0.3125'))
-        """
-        if machines != machines.to_integral_value() and largest:
-            return machines * self.on_demand(Decimal(largest), largest) / largest
-        above = max(machines - self.base, Decimal(0))
-        return min(machines, self.base) + (above * self.percent_above / 100).to_integral_value(ROUND_CEILING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +125,9 @@ def fleet_nodes(graph: Graph, fleet: RecordedResource) -> Nodes:
     configs = items(fleet.inputs.get("launchTemplateConfigs"))
     specifications = items(fleet.inputs.get("launchSpecifications"))
     template = template_of(graph, fleet, "launchTemplateConfigs")
+    market, mix = fleet_mix(fleet)
     if isinstance(configs, Unknown) or isinstance(specifications, Unknown):
-        return Nodes(types=UNKNOWN, market=fleet_market(fleet), template=template)
+        return Nodes(types=UNKNOWN, market=market, template=template)
     names: list[Any] = [get(entry, "instanceType") for entry in specifications]
     for config in configs:
         overrides = items(get(config, "overrides"))
@@ -160,15 +139,32 @@ def fleet_nodes(graph: Graph, fleet: RecordedResource) -> Nodes:
         inputs = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
         names = [get(inputs, "instanceType", default=UNKNOWN)]
     types = UNKNOWN if any(name is UNKNOWN for name in names) else tuple(dict.fromkeys(str(name) for name in names))
-    return Nodes(types=types, market=fleet_market(fleet), template=template)
+    return Nodes(types=types, market=market, template=template, mix=mix)
 
 
-def fleet_market(fleet: RecordedResource) -> Text:
+def fleet_mix(fleet: RecordedResource) -> tuple[Text, Mix | None]:
+    """What a fleet buys: of its target the parts that are stated for a market, and the rest in its default one."""
+    spot: Count = None
     if fleet.type.endswith("SpotFleetRequest"):
-        return "spot"
-    target = fleet.inputs.get("targetCapacitySpecification")
-    market = text(get(target, "defaultTargetCapacityType"), "on-demand")
-    return market if isinstance(market, Unknown) else market.lower()
+        whole, firm = count(fleet.inputs.get("targetCapacity")), count(fleet.inputs.get("onDemandTargetCapacity"))
+        default: Text = "spot"
+    else:
+        target = fleet.inputs.get("targetCapacitySpecification")
+        whole, firm, spot = (
+            count(get(target, key)) for key in ("totalTargetCapacity", "onDemandTargetCapacity", "spotTargetCapacity")
+        )
+        stated = text(get(target, "defaultTargetCapacityType"), "on-demand")
+        default = stated if isinstance(stated, Unknown) else stated.lower()
+    if default == "on-demand" and not spot and spot is not UNKNOWN:
+        return default, None
+    if isinstance(default, Unknown) or UNKNOWN in (whole, firm, spot):
+        return UNKNOWN, None
+    base = firm if isinstance(firm, int) else 0
+    if default == "on-demand" and isinstance(whole, int) and isinstance(spot, int):
+        base = max(whole - spot, 0)
+    if default not in ("spot", "on-demand") or base in (0, whole):
+        return "on-demand" if base else "spot" if default == "on-demand" else default, None
+    return MIXED, Mix(base=Decimal(base), percent_above=Decimal(0))
 
 
 def fleet_size(graph: Graph, fleet: RecordedResource) -> tuple[Count, Count, Count]:

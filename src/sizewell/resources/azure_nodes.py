@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.values import Text, count, flag, get, items, text
+from sizewell.resources.sizes import MIXED, Mix, Size, fixed
+from sizewell.resources.values import Text, count, flag, get, items, number, text
 
 SCALE_SET: Final = "azure-native:compute:VirtualMachineScaleSet"
 MANAGED_CLUSTER: Final = "azure-native:containerservice:ManagedCluster"
@@ -25,6 +26,7 @@ class Machine:
     disk_gigabytes: Any
     disk_type: Text
     ephemeral: bool | Unknown
+    mix: Mix | None = None  # of a market that is MIXED
 
 
 def spot_market(priority: Any) -> Text:
@@ -48,7 +50,20 @@ def profile_machine(kind: Text, profile: Any) -> Machine:
 
 
 def scale_set_machine(resource: RecordedResource) -> Machine:
-    return profile_machine(text(get(resource.inputs, "sku", "name")), resource.inputs.get("virtualMachineProfile"))
+    """A scale set's machine; one on spot may keep a base and a share of regular machines (`priorityMixPolicy`)."""
+    machine = profile_machine(text(get(resource.inputs, "sku", "name")), resource.inputs.get("virtualMachineProfile"))
+    policy = resource.inputs.get("priorityMixPolicy")
+    if machine.market != "spot" or policy is None:
+        return machine
+    base = number(get(policy, "baseRegularPriorityCount", default=0))
+    above = number(get(policy, "regularPriorityPercentageAboveBase", default=0))
+    if not isinstance(base, Decimal) or not isinstance(above, Decimal):
+        return replace(machine, market=UNKNOWN)
+    if base == 0 and above == 0:
+        return machine
+    if above == 100:
+        return replace(machine, market="on-demand")
+    return replace(machine, market=MIXED, mix=Mix(base=base, percent_above=above))
 
 
 def vm_machine(resource: RecordedResource) -> Machine:

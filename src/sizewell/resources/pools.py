@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import schedule_of
-from sizewell.resources.sizes import Size
+from sizewell.resources.sizes import Mix, Size
 from sizewell.resources.values import Text, count, get, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.billing.tariff import COMMITTED
-from sizewell.sizing.money import Interval, LineItem, Priced
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced, Unpriced
 
 if TYPE_CHECKING:
     from sizewell.resources.context import Context
@@ -82,6 +82,24 @@ def machines(
         named = f"{premium} surcharge" if premium in SURCHARGED else ""
         charge = charge._replace(service=premium, premium=named)
     return context.line(resource, charge, where)
+
+
+def shares(whole: LineItem, spot: LineItem, mix: Mix, size: Size) -> list[LineItem]:
+    """The line of each market of a pool that mixes them, from the line of all its machines in either market."""
+    if isinstance(whole.price, Unpriced) or isinstance(spot.price, Unpriced):
+        return [whole if isinstance(whole.price, Unpriced) else spot]
+    largest = max((each for each in (size.most, size.wanted) if isinstance(each, int)), default=0)
+    firm = [mix.on_demand(hours / HOURS_PER_MONTH, largest) * HOURS_PER_MONTH for hours in _bounds(whole)]
+    rest = [max(hours - share, Decimal(0)) for hours, share in zip(_bounds(spot), firm, strict=True)]
+    return [
+        replace(line, quantity=Interval(*map(amount, sorted(hours))), how=f"{line.how}; its share of the mix")
+        for line, hours in ((whole, firm), (spot, rest))
+        if max(hours) > 0
+    ]
+
+
+def _bounds(line: LineItem) -> tuple[Decimal, Decimal, Decimal]:
+    return line.quantity.floor, line.quantity.expected, line.quantity.ceiling
 
 
 def started_jobs(resource: RecordedResource, context: Context, *, service: str) -> tuple[LineItem, ...]:

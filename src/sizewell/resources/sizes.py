@@ -1,9 +1,11 @@
-"""How many machines a pool has, as its inputs say."""
+"""How many machines a pool has, as its inputs say, and how many of them are on-demand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from functools import lru_cache
+from typing import Final
 
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.values import Count
@@ -39,3 +41,28 @@ class Size:
 
 def fixed(count: Count) -> Size:
     return Size(least=count, wanted=count, most=count)
+
+
+MIXED: Final = "mixed"  # part on-demand, part spot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """How many machines of a group are on-demand: the first ones, and a share of the others."""
+
+    base: Decimal
+    percent_above: Decimal
+
+    def on_demand(self, machines: Decimal, largest: int) -> Decimal:
+        """On-demand machines of `machines`, a whole size or an average over a month in which some run part of the time.
+
+        The service rounds the share up. Of an average the share is that of the largest size.
+
+        >>> mix = Mix(base=Decimal(1), percent_above=Decimal(50))
+        >>> mix.on_demand(Decimal(4), 8), mix.on_demand(Decimal("0.5"), 8)
+        (Decimal('3'), Decimal('0.3125'))
+        """
+        if machines != machines.to_integral_value() and largest:
+            return machines * self.on_demand(Decimal(largest), largest) / largest
+        above = max(machines - self.base, Decimal(0))
+        return min(machines, self.base) + (above * self.percent_above / 100).to_integral_value(ROUND_CEILING)

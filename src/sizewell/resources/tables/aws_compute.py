@@ -7,15 +7,15 @@ from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.resources import aws_nodes, pools
-from sizewell.resources.aws_nodes import MIXED, Nodes
+from sizewell.resources.aws_nodes import Nodes
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.sizes import MIXED, Size, fixed
 from sizewell.resources.tables import gaps
 from sizewell.resources.values import Text, count, flag, get, items, number, text
 from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Unpriced
+from sizewell.sizing.money import Interval, LineItem, Unpriced
 
 
 def _group(resource: RecordedResource, context: Context) -> Outcome:
@@ -78,20 +78,7 @@ def _machines(resource: RecordedResource, context: Context, nodes: Nodes, size: 
         return [_dearest(resource, context, nodes, nodes.market, size)]
     whole = _dearest(resource, context, nodes, "on-demand", size)
     spot = _dearest(resource, context, nodes, "spot", size)
-    if isinstance(whole.price, Unpriced) or isinstance(spot.price, Unpriced):
-        return [whole if isinstance(whole.price, Unpriced) else spot]
-    largest = max((each for each in (size.most, size.wanted) if isinstance(each, int)), default=0)
-    shares = [nodes.mix.on_demand(hours / HOURS_PER_MONTH, largest) * HOURS_PER_MONTH for hours in _bounds(whole)]
-    rest = [max(hours - share, Decimal(0)) for hours, share in zip(_bounds(spot), shares, strict=True)]
-    return [
-        replace(line, quantity=Interval(*map(amount, sorted(hours))), how=f"{line.how}; its share of the mix")
-        for line, hours in ((whole, shares), (spot, rest))
-        if hours[2] > 0
-    ]
-
-
-def _bounds(line: LineItem) -> tuple[Decimal, Decimal, Decimal]:
-    return line.quantity.floor, line.quantity.expected, line.quantity.ceiling
+    return pools.shares(whole, spot, nodes.mix, size)
 
 
 def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, market: Text, size: Size) -> LineItem:

@@ -40,9 +40,13 @@ def managed_disk(
 def _machines(
     resource: RecordedResource, context: Context, machine: Machine, size: Size, premium: str = ""
 ) -> list[LineItem]:
+    markets = ("on-demand", "spot") if machine.mix is not None else (machine.market,)
     lines = [
-        pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size, premium=premium)
+        pools.machines(resource, context, instance_type=machine.kind, market=market, size=size, premium=premium)
+        for market in markets
     ]
+    if machine.mix is not None:
+        lines = pools.shares(lines[0], lines[1], machine.mix, size)
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     if machine.ephemeral is True:
         return lines
