@@ -434,3 +434,38 @@ def test_a_commitment_does_not_go_away_with_its_machine(repository, tmp_path):
     assert gone.after.usd_per_month.expected == 365
     assert committed(gone)["dev", "hour"] == 365
     assert gone.after.idle_usd_per_hour.expected == 0
+
+
+POOL = """
+import pulumi
+class Resource(pulumi.CustomResource):
+    def __init__(self, kind, name, **props):
+        super().__init__(kind, name, {{**props, "id_": None}}, None)
+machines = {machines}[pulumi.get_stack()]
+if machines:
+    block = {{"capacityReservationTarget": {{"capacityReservationId": "cr-0123456789abcdef0"}}}}
+    lt = Resource("aws:ec2/launchTemplate:LaunchTemplate", "lt", imageId="ami-1", instanceType="p5.48xlarge",
+                  instanceMarketOptions={{"marketType": "capacity-block"}}, capacityReservationSpecification=block)
+    Resource("aws:autoscaling/group:Group", "pool", minSize=machines, maxSize=machines, vpcZoneIdentifiers=["s"],
+             launchTemplate={{"id": lt.id, "version": "1"}})
+"""
+
+
+def bought(preview):
+    return {stack.stack: stack.after.usd_once.expected for stack in preview.stacks}
+
+
+def test_a_purchased_block_counts_once_over_all_stacks(repository):
+    repository.stack("prod")
+    repository.program(text=POOL.format(machines={"dev": 1, "prod": 2}))
+    one = repository.preview(stacks=("prod",)).after.usd_once.expected
+    assert one > 0
+    assert bought(repository.preview()) == {
+        "dev": 0,
+        "prod": one,
+    }  # both stand in it: the larger one is what was bought
+    repository.commit()
+    repository.program(text=POOL.format(machines={"dev": 2, "prod": 2}))
+    joined = repository.preview(base="HEAD")
+    assert bought(joined) == {"dev": 0, "prod": one}
+    assert joined.bought.expected == 0

@@ -1,4 +1,4 @@
-"""Own commitments over all stacks of a preview: each hour is used once, and what nobody uses any more bills on.
+"""Own commitments and purchased blocks over all stacks of a preview: each is used once, and what nobody uses bills on.
 
 A commitment belongs to the account that pays, whatever stacks stand in it. A stack keeps what it had before the change;
 what becomes free, or was never used, goes to the others in their order.
@@ -6,11 +6,17 @@ what becomes free, or was never used, goes to the others in their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from sizewell.preview.diff import MACHINE_HOUR
+from sizewell.resources import aws_nodes
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.resources.values import canonical, get
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
 
@@ -107,3 +113,69 @@ def elsewhere(rates: Discounts, grants: Sequence[Mapping[str, Decimal]], others:
         f"the commitment to {', '.join(names)} is counted here whole: {', '.join(others[:3])}"
         f"{f' and {len(others) - 3} more' if len(others) > 3 else ''} may use it too"
     )
+
+
+def blocks_of(plan: Plan) -> dict[str, str]:
+    """URN -> the id of the block that it stands in, of pools that name one which is bought already."""
+    graph = Graph(plan)
+    named: dict[str, str] = {}
+    for resource in plan.resources:
+        read = _TEMPLATES.get(canonical(resource.type))
+        stated = None if read is None else read(graph, resource)
+        block = get(stated, "capacityReservationSpecification", "capacityReservationTarget", "capacityReservationId")
+        if isinstance(block, str) and block:
+            named[resource.urn] = block
+    return named
+
+
+def once(
+    sides: Sequence[tuple[Mapping[str, str], Sequence[LineItem]]], paid: Mapping[str, int]
+) -> tuple[list[tuple[LineItem, ...]], dict[str, int]]:
+    """Lines of stacks whose pools stand in the same purchased blocks: of each block the purchase counts once.
+
+    `sides` has the blocks and lines of each stack; `paid` says which stack's line counted before the change. Where
+    nobody's did, the largest counts. Returns the lines, and which stack's line counts.
+    """
+    counted = dict(paid)
+    for number, (blocks, items) in enumerate(sides):
+        for item in _of_blocks(blocks, items):
+            block = blocks[item.resource]
+            rival = counted.setdefault(block, number)
+            if block not in paid and _largest(sides[rival], block) < item.quantity.ceiling:
+                counted[block] = number
+    lines = []
+    for number, (blocks, items) in enumerate(sides):
+        prepaid = [item for item in _of_blocks(blocks, items) if counted[blocks[item.resource]] != number]
+        lines.append(
+            tuple(
+                replace(item, quantity=_NONE, how=f"in block {blocks[item.resource]}, which is paid once")
+                if item in prepaid
+                else item
+                for item in items
+            )
+        )
+    return lines, counted
+
+
+_NONE = Interval(NOTHING, NOTHING, NOTHING)
+
+
+def _of_blocks(blocks: Mapping[str, str], items: Iterable[LineItem]) -> list[LineItem]:
+    return [item for item in items if item.cadence == "once" and item.resource in blocks]
+
+
+def _largest(side: tuple[Mapping[str, str], Sequence[LineItem]], block: str) -> Decimal:
+    sizes = [item.quantity.ceiling for item in _of_blocks(*side) if side[0][item.resource] == block]
+    return max(sizes, default=NOTHING)
+
+
+def _inputs(_: Graph, resource: RecordedResource) -> Any:
+    return resource.inputs
+
+
+_TEMPLATES: Mapping[str, Callable[[Graph, RecordedResource], Any]] = {
+    "aws:autoscaling/group:Group": lambda graph, group: aws_nodes.group_nodes(graph, group).template_inputs,
+    "aws:ec2/fleet:Fleet": lambda graph, fleet: aws_nodes.fleet_nodes(graph, fleet).template_inputs,
+    "aws:eks/nodeGroup:NodeGroup": lambda graph, group: aws_nodes.node_group_nodes(graph, group).template_inputs,
+    "aws:ec2/instance:Instance": _inputs,
+}

@@ -329,14 +329,36 @@ def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | No
 
 
 def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list[records.Stack]:
+    shown = [each for each in stacks if each.after is not None]
+    if len(shown) > 1:
+        _pay_blocks_once(shown)
     if pricing.rates.commitments:
-        _share([each for each in stacks if each.after is not None], request, pricing)
+        _share(shown, request, pricing)
     return [
         _stack(request, each, each.after, pricing)
         if each.after is not None
         else failed_stack(each.name, _project(request.root), each.failed_as)
         for each in stacks
     ]
+
+
+def _pay_blocks_once(stacks: list[_Sides]) -> None:
+    """A purchased block in which pools of several stacks stand is in the figures once."""
+    from sizewell.preview.commitments import blocks_of, once
+
+    plans = [(each.before.plan if each.before else None, each.after.plan if each.after else None) for each in stacks]
+    blocks = [[blocks_of(plan) if plan is not None else {} for plan in pair] for pair in plans]
+    if not any(named for pair in blocks for named in pair):
+        return
+    was = [(named, _items(each.before)) for (named, _), each in zip(blocks, stacks, strict=True)]
+    now = [(named, _items(each.after)) for (_, named), each in zip(blocks, stacks, strict=True)]
+    before, paid = once(was, {})
+    after, _ = once(now, paid)
+    for number, each in enumerate(stacks):
+        if each.before is not None:
+            each.before = replace(each.before, pricing=replace(each.before.pricing, items=before[number]))
+        if each.after is not None:
+            each.after = replace(each.after, pricing=replace(each.after.pricing, items=after[number]))
 
 
 def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
