@@ -105,6 +105,12 @@ def judged_page() -> Files:
     return {"docs/reference/judged.md": page()}
 
 
+def example_repositories() -> Files:
+    from example_repositories import pages
+
+    return pages()
+
+
 def markdown_outputs() -> Files:
     """What the commands in Markdown print, put back where it stands."""
     files: Files = {}
@@ -144,6 +150,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     decisions_page,
     judged_page,
     needs_page,
+    example_repositories,
     markdown_outputs,
 )
 
