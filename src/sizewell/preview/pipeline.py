@@ -356,9 +356,9 @@ def _pay_blocks_once(stacks: list[_Sides]) -> None:
     after, _ = once(now, paid)
     for number, each in enumerate(stacks):
         if each.before is not None:
-            each.before = replace(each.before, pricing=replace(each.before.pricing, items=before[number]))
+            each.before = _with(each.before, before[number])
         if each.after is not None:
-            each.after = replace(each.after, pricing=replace(each.after.pricing, items=after[number]))
+            each.after = _with(each.after, after[number])
 
 
 def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
@@ -376,14 +376,18 @@ def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
     note = elsewhere(rates, given, [name for name in stacks_of(request.root) if name not in names], on)
     for number, each in enumerate(stacks):
         if each.before is not None:
-            each.before = replace(each.before, pricing=replace(each.before.pricing, items=before[number]))
+            each.before = _with(each.before, before[number])
         if each.after is not None:
-            lines = (*after[number], *idle[number])
-            each.after = replace(each.after, pricing=replace(each.after.pricing, items=lines))
+            each.after = _with(each.after, (*after[number], *idle[number]))
         if each.base_at_own_prices is not None:
             own = tuple(rates.with_commitments(each.base_at_own_prices.items, on, held[number]))
             each.base_at_own_prices = replace(each.base_at_own_prices, items=own)
         each.note = note if any(given[number].values()) else ""
+
+
+def _with(side: Side, items: tuple[Any, ...]) -> Side:
+    pricing: Any = side.pricing
+    return Side(plan=side.plan, pricing=replace(pricing, items=items))
 
 
 def _items(side: Side | None) -> tuple[Any, ...]:
