@@ -16,12 +16,14 @@ from test_weaknesses import CLOUDS, STANDARD, plan_of, programs
 from weak.rows import Row
 
 from sizewell.policy.announced import announced
+from sizewell.policy.announcement import WHOLE_POOLS
 from sizewell.policy.engine import evaluate
 from sizewell.policy.opening import Opening
 from sizewell.policy.rules import RULES
 from sizewell.policy.session import Session
 from sizewell.resources import Plan, facts, price
 from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.values import canonical
 from sizewell.sizing.catalog import load
 
 HIDDEN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's word for a text that is not known yet
@@ -32,7 +34,7 @@ def suites() -> Iterator[tuple[str, list[Row], str]]:
     for name, rows, weakness in programs():
         yield f"weak {name}", rows, weakness.stack
     for cloud, cases in CLOUDS.items():
-        for weakness in cases.WEAKNESSES:
+        for weakness in cases:
             yield f"mended {cloud}: {weakness.name}", weakness.mended, weakness.stack
     for module in (aws, gcp, azure, kubernetes):
         for program in module.PROGRAMS:
@@ -85,3 +87,25 @@ def test_evaluator_and_engine_agree(suite: str) -> None:
             if evaluated != engine:
                 differing[name] = (sorted(evaluated - engine), sorted(engine - evaluated))
     assert differing == {}
+
+
+def test_a_pool_that_one_resource_shows_whole_is_judged_before_it_is_built() -> None:
+    """`pulumi up --skip-preview` asks of each resource before it makes it; at the end the pool would stand."""
+    from pulumi.runtime.proto import analyzer_pb2
+
+    early = set()
+    for name, rows, stack in suites():
+        plan = plan_of(rows, stack)
+        opening = Opening(
+            said=announced(), config=STANDARD, project=plan.project, stack=plan.stack, settings=dict(plan.config)
+        )
+        pools = [resource for resource in plan.resources if canonical(resource.type) in WHOLE_POOLS]
+        session = Session(opening) if pools else None
+        for resource in pools:
+            assert session is not None
+            request = analyzer_pb2.AnalyzeRequest(type=resource.type, name=resource.name, urn=resource.urn)
+            request.properties.update(told(dict(resource.inputs)))
+            if "idle-exposure" in {each.rule for each in session.one(request)}:
+                early.add((name.partition(" ")[0], canonical(resource.type)))
+    assert {kind for suite, kind in early if suite == "weak"} == set(WHOLE_POOLS)
+    assert {suite for suite, _ in early} == {"weak"}

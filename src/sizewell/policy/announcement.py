@@ -9,6 +9,19 @@ from typing import Any, Final, Literal
 Level = Literal["mandatory", "advisory", "disabled"]
 LEVELS: Final[tuple[Level, ...]] = ("mandatory", "advisory", "disabled")
 ALONE: Final = ("things", "purchases", "grants", "openings", "jobs")  # subjects that one resource makes up
+# Resources that show a pool whole, its size, what moves it and its end: nothing that stands beside them stops it. Where
+# no component registers more, these rules judge them before they are built, as `pulumi up --skip-preview` needs.
+WHOLE_POOLS: Final = (
+    "aws:eks/nodeGroup:NodeGroup",
+    "gcp:container/nodePool:NodePool",
+    "gcp:container/cluster:Cluster",
+    "gcp:tpu/v2Vm:V2Vm",
+    "gcp:tpu/v2QueuedResource:V2QueuedResource",
+    "azure-native:containerservice:AgentPool",
+    "azure-native:containerservice:ManagedCluster",
+    "azure-native:machinelearningservices:Compute",
+)
+OF_WHOLE_POOLS: Final = ("idle-exposure",)
 TOTAL: Final = "cost-total"  # not a rule: the line with the bill that a plain `pulumi preview` shows
 
 

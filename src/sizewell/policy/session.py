@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sizewell.policy.announced import FILE, differing
-from sizewell.policy.announcement import ALONE, TOTAL, Level
+from sizewell.policy.announcement import ALONE, OF_WHOLE_POOLS, TOTAL, WHOLE_POOLS, Level
 from sizewell.policy.config import Waiver
 from sizewell.policy.decisions import read_decision
 from sizewell.policy.engine import Report, Result, evaluate
@@ -23,6 +23,7 @@ from sizewell.resources.facts import facts
 from sizewell.resources.pricing import Pricing, price
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.usage import read_usage
+from sizewell.resources.values import canonical
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.overlay import folder_of
 from sizewell.sizing.catalog.rates import read_discounts
@@ -59,6 +60,7 @@ class Session:
         self._opening = opening
         self._rules = rules
         self._alone = tuple(rule for rule in rules if rule.subject in ALONE)
+        self._early = (*self._alone, *(rule for rule in rules if rule.id in OF_WHOLE_POOLS))
         self._seen: dict[str, RecordedResource] = {}
         self._told: set[tuple[str, str, str]] = set()
         own = folder_of(opening.decisions.parent.parent) if opening.decisions is not None else None
@@ -91,7 +93,7 @@ class Session:
         self._config = replace(opening.config, levels=levels, settings=settings)
 
     def one(self, message: Any) -> tuple[Result, ...]:
-        """Definite violations that this resource alone makes; what is undetermined waits for the whole stack."""
+        """Definite violations of this resource alone, or of a pool that it shows whole; all else waits for the end."""
         resource = recorded(message)
         self._seen[resource.urn] = resource
         chain = [resource]
@@ -103,10 +105,16 @@ class Session:
         today = _today()
         known = tuple(reversed(chain))
         config = replace(self._config, waivers=_applicable(self._config.waivers, known, today))
+        # a component of ours registers what ends its pools only after they are made
+        whole = canonical(resource.type) in WHOLE_POOLS and not any(each.type.startswith("sizewell-") for each in chain)
         stated = facts(
-            self._plan(known), None, environment=self._opening.environment(), on=today, retention_visible=False
+            self._plan(known),
+            self._catalog if whole else None,
+            environment=self._opening.environment(),
+            on=today,
+            retention_visible=False,
         )
-        report = evaluate(stated, config, on=today, rules=self._alone, evaluator=False)
+        report = evaluate(stated, config, on=today, rules=self._early if whole else self._alone, evaluator=False)
         violations = tuple(r for r in report.results if r.outcome == "violation" and r.urn == resource.urn)
         self._told.update((result.rule, result.urn, result.message) for result in violations)
         return violations

@@ -123,7 +123,7 @@ GOOGLE = [
     ), g.GOOD_POOL, "dev"),
     Weakness("a place for models that is never empty", (
         [gcp("vertex/AiDeploymentResourcePool", "p", name="p", region="us-central1", dedicatedResources={"machineSpec": {"machineType": "g2-standard-48", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 4}, "minReplicaCount": 1, "maxReplicaCount": 4})],
-        [gcp("vertex/AiPersistentResource", "p", region="us-central1", resourcePools=[{"machineSpec": {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1}, "replicaCount": 2}])],
+        [gcp("vertex/AiPersistentResource", "p", location="us-central1", resourcePools=[{"machineSpec": {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1}, "replicaCount": 2}])],
     ), g.GOOD_POOL, "dev"),
     Weakness("a notebook of the browser that stays", (
         [gcp("colab/RuntimeTemplate", "t", displayName="t", location="us-central1", machineSpec={"machineType": "g2-standard-48", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 4}, networkSpec={"enableInternetAccess": False}, idleShutdownConfig={"idleTimeout": "86400s"})],

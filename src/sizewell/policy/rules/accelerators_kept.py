@@ -4,23 +4,25 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
+from sizewell.policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Thing
-from sizewell.resources.values import Flag, contains_unknown, count, every, flag, get, items, number
+from sizewell.resources.values import Flag, contains_unknown, count, either, every, flag, get, items, negated, number
 
 
-def accelerators_kept(thing: Thing, _: Parameters) -> Verdict:
+def accelerators_kept(thing: Thing, parameters: Parameters) -> Verdict:
     """Services that start machines with accelerators by themselves let go of them: to zero, or after a while.
 
     >>> from sizewell.policy.examples import thing
     >>> group = {"coreInstanceGroup": {"instanceType": "g6e.12xlarge"}}
-    >>> accelerators_kept(thing(type="aws:emr/cluster:Cluster", inputs=group), {}).fix
+    >>> accelerators_kept(thing(type="aws:emr/cluster:Cluster", inputs=group), {"baseline": ["prod"]}).fix
     'set autoTerminationPolicy.idleTimeout to an hour'
     """
     keeps, fix = _READERS[thing.type]
+    if thing.type in _SERVING and thing.environment in parameters["baseline"]:
+        return None
     kept = keeps(thing.inputs)
     if isinstance(kept, Unknown):
         return Undetermined("how long it keeps its accelerators")
@@ -136,11 +138,80 @@ def _studio_app(inputs: Mapping[str, Any]) -> Flag:
     return UNKNOWN if kernel is UNKNOWN else every(kernel != "Canvas", _named(inputs.get("resourceSpec"), "aws"))
 
 
+def _throughput(inputs: Mapping[str, Any]) -> Flag:
+    """Model units without a term bill by the hour until they are deleted; those with one are a purchase."""
+    return UNKNOWN if inputs.get("commitmentDuration") is UNKNOWN else inputs.get("commitmentDuration") is None
+
+
+def _desktops(inputs: Mapping[str, Any]) -> Flag:
+    kind, fleet = inputs.get("instanceType"), inputs.get("fleetType")
+    named: Flag = UNKNOWN if kind is UNKNOWN else "graphics" in str(kind).lower()
+    return every(named, UNKNOWN if fleet is UNKNOWN else bool(fleet != "ON_DEMAND"))
+
+
+def _model_pool(inputs: Mapping[str, Any]) -> Flag:
+    least = count(get(inputs, "dedicatedResources", "minReplicaCount"))
+    kept: Flag = UNKNOWN if isinstance(least, Unknown) else bool(least)
+    return every(kept, _named(get(inputs, "dedicatedResources", "machineSpec"), "gcp"))
+
+
+def _persistent(inputs: Mapping[str, Any]) -> Flag:
+    listed = items(inputs.get("resourcePools"))
+    return UNKNOWN if isinstance(listed, Unknown) else _named(listed, "gcp")
+
+
+def _colab(inputs: Mapping[str, Any]) -> Flag:
+    idle = get(inputs, "idleShutdownConfig", "idleTimeout", default="10800s")  # the service's default is three hours
+    limit = minutes(idle)
+    stays: Flag = UNKNOWN if limit is UNKNOWN else limit is None or not 0 < limit < LONGEST_IDLE_MINUTES
+    return every(_named(inputs.get("machineSpec"), "gcp"), stays)
+
+
+def _spark(inputs: Mapping[str, Any]) -> Flag:
+    family, pause = inputs.get("nodeSizeFamily"), inputs.get("autoPause")
+    delay = number(get(pause, "delayInMinutes", default=15))
+    late: Flag = UNKNOWN if isinstance(delay, Unknown) else delay is None or delay > LONGEST_IDLE_MINUTES
+    accelerated: Flag = UNKNOWN if family is UNKNOWN else "GPU" in str(family)
+    return every(accelerated, either(negated(flag(get(pause, "enabled"))), late))
+
+
+def _fleet(inputs: Mapping[str, Any]) -> Flag:
+    """Machines of Azure's compute fleets that come back when they are taken, or are never asked whether they work."""
+    regular = count(get(inputs, "regularPriorityProfile", "capacity", default=0))
+    spot = count(get(inputs, "spotPriorityProfile", "capacity", default=0))
+    again = flag(get(inputs, "spotPriorityProfile", "maintain"), default=True)
+    kept = either(
+        UNKNOWN if isinstance(regular, Unknown) else bool(regular),
+        every(again, UNKNOWN if isinstance(spot, Unknown) else bool(spot)),
+    )
+    return every(kept, _named(inputs.get("vmSizesProfile"), "azure"))
+
+
+def _batch_pool(inputs: Mapping[str, Any]) -> Flag:
+    sizes = [
+        count(get(inputs, "scaleSettings", "fixedScale", key, default=0))
+        for key in ("targetDedicatedNodes", "targetLowPriorityNodes")
+    ]
+    kept = either(*(UNKNOWN if isinstance(size, Unknown) else bool(size) for size in sizes))
+    return every(kept, _named(inputs.get("vmSize"), "azure"))
+
+
 _Reader = tuple[Callable[[Mapping[str, Any]], Flag], str]
 _READERS: Final[Mapping[str, _Reader]] = {
     "aws:emr/cluster:Cluster": (_emr, "set autoTerminationPolicy.idleTimeout to an hour"),
     "aws:sagemaker/domain:Domain": (_studio, "enable idle shutdown with idleTimeoutInMinutes of 60"),
     "aws:sagemaker/app:App": (_studio_app, "start apps from a space whose domain stops them when idle"),
+    "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput": (
+        _throughput,
+        "call the model on demand, or delete the units when nobody tests",
+    ),
+    "aws:appstream/fleet:Fleet": (_desktops, "set fleetType to ON_DEMAND with a disconnect timeout"),
+    "gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool": (_model_pool, "set minReplicaCount to 0"),
+    "gcp:vertex/aiPersistentResource:AiPersistentResource": (_persistent, "start custom jobs without it"),
+    "gcp:colab/runtimeTemplate:RuntimeTemplate": (_colab, "set idleShutdownConfig.idleTimeout to 3600s"),
+    "azure-native:synapse:BigDataPool": (_spark, "enable autoPause with delayInMinutes of 15"),
+    "azure-native:azurefleet:Fleet": (_fleet, "use a scale set with an autoscaler that reaches 0"),
+    "azure-native:batch:Pool": (_batch_pool, "set scaleSettings.autoScale with a formula that reaches 0"),
     "gcp:dataproc/cluster:Cluster": (_dataproc, "set lifecycleConfig.idleDeleteTtl to 3600s"),
     "gcp:container/cluster:Cluster": (_gke, "set the minimum of the accelerator's resourceLimits to 0"),
     "gcp:workbench/instance:Instance": (_workbench, "set the metadata idle-timeout-seconds to 3600"),
@@ -149,6 +220,12 @@ _READERS: Final[Mapping[str, _Reader]] = {
     "azure-native:machinelearningservices:Compute": (_ml_compute, "set the idle time to PT30M"),
 }
 
+_SERVING: Final = (  # what answers users may keep accelerators where users are
+    "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput",
+    "gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool",
+    "azure-native:azurefleet:Fleet",
+)
+
 RULE = Rule(
     id="accelerators-kept",
     area="spend",
@@ -156,4 +233,11 @@ RULE = Rule(
     prevents="managed accelerators that bill while nobody works",
     judge=accelerators_kept,
     types=tuple(_READERS),
+    parameters={
+        "baseline": Parameter(
+            default=["prod"],
+            schema={"type": "array", "items": {"type": "string"}},
+            meaning="environments in which what serves may keep a minimum",
+        )
+    },
 )

@@ -69,5 +69,8 @@ RULE = Rule(
         "aws:elasticsearch/domainPolicy:DomainPolicy",
         "aws:backup/vaultPolicy:VaultPolicy",
         "aws:glacier/vault:Vault",
+        "aws:s3/accessPoint:AccessPoint",
+        "aws:s3control/accessPointPolicy:AccessPointPolicy",
+        "aws:kinesis/resourcePolicy:ResourcePolicy",
     ),
 )

@@ -56,6 +56,8 @@ def _rule(rule: Any, *, whole: bool) -> bool | Unknown:
         return UNKNOWN
     if {"escalate", "bind", "impersonate"} & set(verbs):
         return True
+    if "serviceaccounts/token" in resources and {"create", "*"} & set(verbs):
+        return whole or get(rule, "resourceNames") is None  # a token of any account is that account
     named = get(rule, "resourceNames")
     return whole and "secrets" in resources and bool(_READING & set(verbs)) and named is None
 

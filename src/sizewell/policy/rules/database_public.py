@@ -15,6 +15,7 @@ _FLAGS: Final[Mapping[str, str]] = {
     "aws:redshift/cluster:Cluster": "publiclyAccessible",
     "aws:redshiftserverless/workgroup:Workgroup": "publiclyAccessible",
     "aws:dms/replicationInstance:ReplicationInstance": "publiclyAccessible",
+    "aws:mq/broker:Broker": "publiclyAccessible",
     "azure-native:cache:Redis": "enableNonSslPort",
     "azure-native:redis:Redis": "enableNonSslPort",
 }
@@ -29,7 +30,10 @@ _RULES: Final = (
     "azure-native:dbformysql:FirewallRule",
     "azure-native:cache:FirewallRule",
     "azure-native:redis:FirewallRule",
+    "azure-native:synapse:IpFirewallRule",
 )
+_KAFKA: Final = "aws:msk/cluster:Cluster"
+_ALLOYDB: Final = "gcp:alloydb/instance:Instance"
 _CLOUD_SQL: Final = "gcp:sql/databaseInstance:DatabaseInstance"
 
 
@@ -63,10 +67,18 @@ def _open(kind: str, inputs: Mapping[str, Any]) -> Flag:
         if UNKNOWN in (first, last):
             return UNKNOWN
         return str(first).startswith("0.") and int(str(last).partition(".")[0] or 0) > 63
-    listed = items(get(inputs, "settings", "ipConfiguration", "authorizedNetworks"))
+    if kind == _KAFKA:
+        stated = get(inputs, "brokerNodeGroupInfo", "connectivityInfo", "publicAccess", "type")
+        return UNKNOWN if stated is UNKNOWN else bool(stated == "SERVICE_PROVIDED_EIPS")
+    path, key = (
+        (("networkConfig", "authorizedExternalNetworks"), "cidrRange")
+        if kind == _ALLOYDB
+        else (("settings", "ipConfiguration", "authorizedNetworks"), "value")
+    )
+    listed = items(get(inputs, *path))
     if isinstance(listed, Unknown):
         return UNKNOWN
-    ranges = [get(entry, "value") for entry in listed]
+    ranges = [get(entry, key) for entry in listed]
     return True if covers_world([each for each in ranges if isinstance(each, str)]) else (UNKNOWN in ranges and UNKNOWN)
 
 
@@ -80,5 +92,5 @@ RULE = Rule(
     subject="things",
     prevents="strangers at your databases",
     judge=database_public,
-    types=(*_FLAGS, *_ACCESS, *_RULES, _CLOUD_SQL),
+    types=(*_FLAGS, *_ACCESS, *_RULES, _KAFKA, _ALLOYDB, _CLOUD_SQL),
 )

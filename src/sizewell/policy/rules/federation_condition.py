@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.stackfacts import Thing
+
+_COMPARES: Final = re.compile(r"==|\bin\b|startsWith|matches|endsWith|contains")  # "is not empty" holds for everybody
 
 
 def federation_condition(thing: Thing, _: Parameters) -> Verdict:
@@ -16,7 +21,8 @@ def federation_condition(thing: Thing, _: Parameters) -> Verdict:
     condition = thing.inputs.get("attributeCondition")
     if condition is UNKNOWN:
         return Undetermined("the condition")
-    if any(word in str(condition or "") for word in ("assertion.", "attribute.", "google.")):
+    stated = str(condition or "")
+    if any(word in stated for word in ("assertion.", "attribute.", "google.")) and _COMPARES.search(stated):
         return None
     return Violation(
         "every identity of the issuer, in every organization, may ask for credentials",

@@ -8,6 +8,7 @@ from sizewell.resources.stackfacts import Thing
 
 _URL: Final = "aws:lambda/functionUrl:FunctionUrl"
 _PERMISSION: Final = "aws:lambda/permission:Permission"
+_LAYER: Final = "aws:lambda/layerVersionPermission:LayerVersionPermission"
 
 
 def function_public(thing: Thing, _: Parameters) -> Verdict:
@@ -23,7 +24,7 @@ def function_public(thing: Thing, _: Parameters) -> Verdict:
         if stated is UNKNOWN:
             return Undetermined("who may call it")
         return Violation(message, "set authorizationType to AWS_IAM") if stated == "NONE" else None
-    narrowed = [thing.inputs.get(key) for key in ("sourceArn", "sourceAccount", "principalOrgId")]
+    narrowed = [thing.inputs.get(key) for key in ("sourceArn", "sourceAccount", "principalOrgId", "organizationId")]
     principal = thing.inputs.get("principal")
     if principal is UNKNOWN:
         return Undetermined("who may call it")
@@ -39,5 +40,5 @@ RULE = Rule(
     prevents="strangers' calls on your bill",
     judge=function_public,
     clouds=("aws",),
-    types=(_URL, _PERMISSION),
+    types=(_URL, _PERMISSION, _LAYER),
 )

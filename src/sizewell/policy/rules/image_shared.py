@@ -5,8 +5,10 @@ from typing import Final
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.stackfacts import Thing
+from sizewell.resources.values import items, known
 
 _IMAGE: Final = "aws:ec2/amiLaunchPermission:AmiLaunchPermission"
+_DATABASES: Final = ("aws:rds/snapshot:Snapshot", "aws:rds/clusterSnapshot:ClusterSnapshot")
 _SNAPSHOT: Final = "aws:ec2/snapshotCreateVolumePermission:SnapshotCreateVolumePermission"
 
 
@@ -17,7 +19,8 @@ def image_shared(thing: Thing, _: Parameters) -> Verdict:
     >>> image_shared(thing(inputs={"group": "all"}), {}).fix
     'name the accounts'
     """
-    stated = [thing.inputs.get(key) for key in ("group", "accountId")]
+    shared = items(thing.inputs.get("sharedAccounts"))
+    stated = [thing.inputs.get("group"), thing.inputs.get("accountId"), *(shared if known(shared) else (UNKNOWN,))]
     if "all" in stated:
         return Violation("everybody may start or copy it, with the data and keys that lie in it", "name the accounts")
     return Undetermined("with whom it is shared") if UNKNOWN in stated else None
@@ -30,5 +33,5 @@ RULE = Rule(
     prevents="data and keys in images that everybody may start",
     judge=image_shared,
     clouds=("aws",),
-    types=(_IMAGE, _SNAPSHOT),
+    types=(_IMAGE, _SNAPSHOT, *_DATABASES),
 )

@@ -9,6 +9,7 @@ _KEYS: Final = (
     "aws:iam/accessKey:AccessKey",
     "aws:iam/userLoginProfile:UserLoginProfile",
     "aws:iam/serviceSpecificCredential:ServiceSpecificCredential",
+    "aws:lightsail/bucketAccessKey:BucketAccessKey",
     "gcp:serviceaccount/key:Key",
     "gcp:storage/hmacKey:HmacKey",
     "gcp:projects/apiKey:ApiKey",

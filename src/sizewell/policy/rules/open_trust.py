@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from sizewell.resources.recorded import Unknown
+from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Grant
 
 
@@ -34,7 +35,33 @@ def open_trust(grant: Grant, _: Parameters) -> Verdict:
                 "every repository on GitHub may assume the role: the subject of the token is not checked",
                 "add StringEquals token.actions.githubusercontent.com:sub = repo:ORG/REPO:environment:NAME",
             )
+    elif "oidc-provider/" in grant.principal and not _checks_subject(conditions):
+        return Violation(
+            "every user of the issuer may assume the role: the subject of the token is not checked",
+            "add StringEquals on the issuer's :sub with the project and branch",
+        )
     return None
+
+
+def _checks_subject(conditions: Any) -> bool:
+    """Whether a condition on some issuer's subject names at least two parts of it before a wildcard.
+
+    >>> _checks_subject({"StringLike": {"gitlab.com:sub": "project_path:*"}})
+    False
+    >>> _checks_subject({"StringEquals": {"gitlab.com:sub": "project_path:team/app:ref_type:branch:ref:main"}})
+    True
+    """
+    subjects = [
+        value
+        for pairs in conditions.values()
+        for key, values in pairs.items()
+        for value in (values if isinstance(values, list) else [values])
+        if str(key).endswith(":sub")
+    ]
+    if UNKNOWN in subjects:
+        return True
+    parts = [[part for part in re.split("[:/]", str(value).partition("*")[0]) if part] for value in subjects]
+    return bool(parts) and all(len(each) > 1 for each in parts)
 
 
 def _named(subject: str) -> bool:

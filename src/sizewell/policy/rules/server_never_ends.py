@@ -3,12 +3,30 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameter, Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
+from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES
 from sizewell.resources.readers.pods import accelerators_asked
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import StackFacts
 from sizewell.resources.values import Flag, canonical, contains_unknown, count, either, flag, get, items
 
-_SERVERS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Pod", "DaemonSet", "RayCluster", "Notebook")
+_SERVERS: Final = (
+    "Deployment",
+    "StatefulSet",
+    "ReplicaSet",
+    "Pod",
+    "DaemonSet",
+    "RayCluster",
+    "RayService",
+    "RayJob",
+    "LeaderWorkerSet",
+    "InferenceService",
+    "Notebook",
+)
+_RAY: Final[dict[str, tuple[str, ...]]] = {
+    "RayCluster": (),
+    "RayService": ("rayClusterConfig",),
+    "RayJob": ("rayClusterSpec",),
+}
 _KEEPERS: Final = ("pause", "sleep infinity", "tail -f /dev/null", "sleep inf")
 
 
@@ -40,8 +58,14 @@ def _judged(facts: StackFacts, resource: RecordedResource) -> Verdict:
     labels = {**_mapping(resource, "labels"), **_mapping(resource, "annotations")}
     if any(str(key).endswith("expires") for key in labels):
         return None
-    if canonical(resource.type).endswith(":RayCluster"):
-        ends = _ray(spec)
+    kind = canonical(resource.type).rsplit(":", 1)[-1]
+    if kind in _RAY:
+        ends = _ray(get(spec, *_RAY[kind]) if _RAY[kind] else spec)
+        if kind == "RayJob":
+            ends = either(ends, flag(get(spec, "shutdownAfterJobFinishes")))
+    elif kind == "InferenceService":
+        least = count(get(spec, "predictor", "minReplicas", default=1))
+        ends = UNKNOWN if least is UNKNOWN else least == 0
     else:
         ends = either(
             count(get(spec, "replicas")) == 0, *(_scales(other, resource) for other in facts.graph.plan.resources)
@@ -79,9 +103,18 @@ def _scales(scaler: RecordedResource, server: RecordedResource) -> Flag:
     named, own = get(spec, "scaleTargetRef", "name"), get(server.inputs, "metadata", "name", default=server.name)
     paused = get(scaler.inputs, "metadata", "annotations", "autoscaling.keda.sh/paused")
     least = count(get(spec, "minReplicaCount", default=0))
-    if UNKNOWN in (named, own, paused, least):
+    wait, triggers = count(get(spec, "cooldownPeriod", default=300)), items(get(spec, "triggers"))
+    if UNKNOWN in (named, own, paused, least, wait) or isinstance(triggers, Unknown):
         return UNKNOWN
-    return named == own and least == 0 and str(paused).lower() != "true"
+    sleeps = isinstance(wait, int) and wait <= LONGEST_IDLE_MINUTES * 60 and not any(map(_always, triggers))
+    return named == own and least == 0 and sleeps and str(paused).lower() != "true"
+
+
+def _always(trigger: Any) -> bool:
+    """Whether a trigger by the clock holds servers from the first minute of every day to the last."""
+    start, end = (str(get(trigger, "metadata", key)).split() for key in ("start", "end"))
+    days = [fields[2:] for fields in (start, end) if len(fields) == 5]
+    return start[:2] == ["0", "0"] and end[:2] in (["59", "23"], ["0", "0"]) and days == [["*", "*", "*"]] * 2
 
 
 def _ray(spec: Any) -> Flag:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
@@ -10,11 +11,17 @@ from sizewell.resources.values import get
 _TERMS: Final = (
     "aws:savingsplans/savingsPlan:SavingsPlan",
     "aws:rds/reservedInstance:ReservedInstance",
+    "aws:elasticache/reservedCacheNode:ReservedCacheNode",
     "gcp:compute/regionCommitment:RegionCommitment",
     "azure-native:billingbenefits:SavingsPlanOrderAlias",
     "azure-native:billingbenefits:ReservationOrderAlias",
     "azure-native:capacity:ReservationOrder",
 )
+_WHERE_STATED: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {  # by an input: the values that bind nobody
+    "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput": ("commitmentDuration", (None,)),
+    "gcp:bigquery/capacityCommitment:CapacityCommitment": ("plan", ("FLEX", "FLEX_FLAT_RATE", "TRIAL", "NONE")),
+    "gcp:compute/futureReservation:FutureReservation": ("planningStatus", (None, "DRAFT")),
+}
 
 
 def term_bought(thing: Thing, _: Parameters) -> Verdict:
@@ -25,7 +32,11 @@ def term_bought(thing: Thing, _: Parameters) -> Verdict:
     'buy it by hand, or confirm it with the tag sizewell-purchase: confirmed'
     """
     said = get(thing.tags, "sizewell-purchase")
-    if thing.tags is UNKNOWN or said is UNKNOWN:
+    key, free = _WHERE_STATED.get(thing.type, ("", ()))
+    stated = thing.inputs.get(key)
+    if key and stated in free:
+        return None
+    if thing.tags is UNKNOWN or said is UNKNOWN or stated is UNKNOWN:
         return Undetermined("whether somebody confirmed the purchase")
     if str(said).lower() == "confirmed":
         return None
@@ -41,5 +52,5 @@ RULE = Rule(
     subject="things",
     prevents="terms of years bought by a merge",
     judge=term_bought,
-    types=_TERMS,
+    types=(*_TERMS, *_WHERE_STATED),
 )

@@ -9,6 +9,16 @@ from sizewell.resources.stackfacts import Grant
 _HARMLESS: Final = ("Describe", "List", "Get", "PutMetricData", "GetAuthorizationToken", "BatchGet")
 
 
+_GIVING: Final = (  # of Azure: whoever has it gives itself every other right
+    "Microsoft.Authorization/*",
+    "*/write",
+    "Microsoft.Authorization/*/Write",
+    "Microsoft.Authorization/*/write",
+    "Microsoft.Authorization/roleAssignments/write",
+    "Microsoft.Authorization/roleAssignments/*",
+)
+
+
 def wildcard_permission(grant: Grant, _: Parameters) -> Verdict:
     """Policies name actions; a wildcard of a whole service, or writing on every resource, is a master key.
 
@@ -22,7 +32,7 @@ def wildcard_permission(grant: Grant, _: Parameters) -> Verdict:
         return None
     if isinstance(grant.actions, Unknown) or isinstance(grant.targets, Unknown):
         return Undetermined("the policy document")
-    broad = [action for action in grant.actions if action == "*" or action.endswith(":*")]
+    broad = [action for action in grant.actions if action == "*" or action.endswith(":*") or action in _GIVING]
     writes = [
         action
         for action in grant.actions

@@ -204,11 +204,11 @@ def stop_event(graph: Graph, machine: RecordedResource) -> Flag:
 
 
 def _recurs(inputs: Any) -> Flag:
-    stated, start = inputs.get("scheduleExpression"), inputs.get("startDate")
-    if UNKNOWN in (stated, start):
+    stated, start, end = (inputs.get(key) for key in ("scheduleExpression", "startDate", "endDate"))
+    if UNKNOWN in (stated, start, end):
         return UNKNOWN
-    if start is not None and str(start)[:4] >= str(FAR):
-        return False
+    if (start is not None and str(start)[:4] >= str(FAR)) or (end is not None and str(end)[:4] < str(FAR)):
+        return False  # it never begins, or ends before the machine does
     rate = _RATE.match(str(stated or ""))
     if rate:
         return int(rate[1]) * {"minute": 1, "hour": 60, "day": 1440}[rate[2]] <= 7 * 1440

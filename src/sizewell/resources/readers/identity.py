@@ -28,7 +28,9 @@ _POLICIES: Final = {
     "aws:elasticsearch/domainPolicy:DomainPolicy": "accessPolicies",
     "aws:backup/vaultPolicy:VaultPolicy": "policy",
     "aws:glacier/vault:Vault": "accessPolicy",
-    "aws:lambda/layerVersionPermission:LayerVersionPermission": "policy",
+    "aws:s3/accessPoint:AccessPoint": "policy",
+    "aws:s3control/accessPointPolicy:AccessPointPolicy": "policy",
+    "aws:kinesis/resourcePolicy:ResourcePolicy": "policy",
 }
 _ATTACHMENTS: Final = (
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
@@ -45,6 +47,7 @@ _DEFINITIONS: Final[dict[str, tuple[str, ...]]] = {
     "gcp:organizations/iAMCustomRole:IAMCustomRole": (),
     "azure-native:authorization:RoleDefinition": ("actions", "dataActions"),
 }
+_WHOLE_POLICIES: Final = tuple(f"gcp:{scope}/iAMPolicy:IAMPolicy" for scope in ("projects", "folder", "organizations"))
 _ASSIGNMENT: Final = "azure-native:authorization:RoleAssignment"
 
 
@@ -67,6 +70,8 @@ def grants(graph: Graph) -> tuple[Grant, ...]:
             granted.append(Grant(**base(graph, resource), role=role))
         elif kind.startswith("gcp:") and kind.endswith(_GCP_MEMBER):
             granted.extend(_gcp(graph, resource))
+        elif kind in _WHOLE_POLICIES:
+            granted.extend(_whole_policy(graph, resource))
         elif kind == "gcp:bigquery/dataset:Dataset":
             granted.extend(_readers_of(graph, resource))
         elif kind == _ASSIGNMENT:
@@ -74,6 +79,28 @@ def grants(graph: Graph) -> tuple[Grant, ...]:
         elif kind in _DEFINITIONS:
             granted.extend(_definition(graph, resource, _DEFINITIONS[kind]))
     return tuple(granted)
+
+
+def _whole_policy(graph: Graph, resource: RecordedResource) -> list[Grant]:
+    """The bindings of a policy that replaces all others of a project, folder or organization."""
+    bindings = items(get(document_of(resource.inputs.get("policyData")), "bindings"))
+    if isinstance(bindings, Unknown):
+        return [Grant(**base(graph, resource), role=UNKNOWN, principal=UNKNOWN)]
+    return [
+        Grant(
+            **base(graph, resource),
+            role=text(get(binding, "role")),
+            principal=member,
+            conditions=get(binding, "condition"),
+        )
+        for binding in bindings
+        for member in _members(get(binding, "members"))
+    ]
+
+
+def _members(value: Any) -> list[Text]:
+    listed = items(value)
+    return [UNKNOWN] if isinstance(listed, Unknown) else [text(member) for member in listed]
 
 
 def _last(value: Any) -> Any:

@@ -9,7 +9,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import base
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Opening
-from sizewell.resources.values import Flag, Text, canonical, either, flag, get, items, text
+from sizewell.resources.values import Flag, Text, canonical, either, every, flag, get, items, text
 
 WORLD: Final = ("0.0.0.0/0", "::/0", "0::0/0", "*", "Internet", "internet", "Any", "any")
 _INLINE: Final = {
@@ -29,6 +29,8 @@ def openings(graph: Graph) -> tuple[Opening, ...]:
             opened.append(_aws(graph, resource, resource.inputs, text(resource.inputs.get("type"), "ingress")))
         elif kind in _SEPARATE:
             opened.append(_separate(graph, resource, _SEPARATE[kind]))
+        elif kind in _POLICY_RULES:
+            opened.extend(_policy_rule(graph, resource))
         elif kind == "gcp:compute/firewall:Firewall":
             opened.append(_gcp(graph, resource))
         elif kind == "azure-native:network:NetworkSecurityGroup":
@@ -46,6 +48,51 @@ _SEPARATE: Final = {
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "ingress",
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "egress",
 }
+
+
+_POLICY_RULES: Final = tuple(
+    f"gcp:compute/{name[0].lower()}{name[1:]}:{name}"
+    for name in ("NetworkFirewallPolicyRule", "RegionNetworkFirewallPolicyRule", "FirewallPolicyRule")
+)
+
+
+def _policy_rule(graph: Graph, resource: RecordedResource) -> list[Opening]:
+    """A rule of a firewall policy that lets in or out."""
+    inputs = resource.inputs
+    if inputs.get("action") not in ("allow", UNKNOWN) or flag(inputs.get("disabled")) is True:
+        return []
+    direction = "egress" if inputs.get("direction") == "EGRESS" else "ingress"
+    peers = get(inputs, "match", "srcIpRanges" if direction == "ingress" else "destIpRanges")
+    layers = items(get(inputs, "match", "layer4Configs"))
+    listed = [None] if isinstance(layers, Unknown) else list(layers)
+    ports = [UNKNOWN if isinstance(layers, Unknown) else _spans(get(layer, "ports")) for layer in listed]
+    return [
+        Opening(
+            **base(graph, resource),
+            direction=direction,
+            world=every(_world(peers), UNKNOWN if inputs.get("action") is UNKNOWN else True),
+            ports=each,
+            protocol=text(get(layer, "ipProtocol")),
+            described=inputs.get("description") is not None,
+        )
+        for layer, each in zip(listed, ports, strict=True)
+    ]
+
+
+def _spans(ports: Any) -> Text:
+    listed = items(ports)
+    if isinstance(listed, Unknown) or UNKNOWN in listed:
+        return UNKNOWN
+    return ",".join(str(port) for port in listed) or "all"
+
+
+def _prefixes(graph: Graph, resource: RecordedResource, prop: str, rule: Any) -> list[Any]:
+    """The ranges of prefix lists of this plan that a rule names."""
+    if get(rule, "prefixListIds") is None and get(rule, "prefixListId") is None:
+        return []
+    lists = graph.referenced(resource, prop, "aws:ec2/managedPrefixList:ManagedPrefixList")
+    entries = [items(each.inputs.get("entries")) for each in lists] if isinstance(lists, tuple) else []
+    return [get(entry, "cidr") for listed in entries if isinstance(listed, tuple) for entry in listed]
 
 
 def _inline(graph: Graph, group: RecordedResource, prop: str) -> list[Opening]:
@@ -97,18 +144,20 @@ def _whole(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) else str(value)
 
 
-def _aws(graph: Graph, resource: RecordedResource, rule: Any, direction: Text, group: str = "") -> Opening:
+def _aws(graph: Graph, resource: RecordedResource, rule: Any, direction: Text, *, group: str = "") -> Opening:
+    """An opening of a rule inside a group (`direction` is then the input that holds it) or of one that stands alone."""
     if isinstance(rule, Unknown):
         way = direction if isinstance(direction, str) else "ingress"
         return Opening(**base(graph, resource), direction=way, world=UNKNOWN, ports=UNKNOWN, group=group)
     alone = flag(get(rule, "self"))
+    prop = str(direction) if group else "prefixListIds"
     if not group:
         parents = graph.referenced(resource, "securityGroupId", *_INLINE)
         group = parents[0].urn if isinstance(parents, tuple) and parents else str(get(rule, "securityGroupId"))
     return Opening(
         **base(graph, resource),
         direction=direction if isinstance(direction, str) else "ingress",
-        world=_world(get(rule, "cidrBlocks"), get(rule, "ipv6CidrBlocks")),
+        world=_world(get(rule, "cidrBlocks"), get(rule, "ipv6CidrBlocks"), _prefixes(graph, resource, prop, rule)),
         self_reference=alone,
         ports=_ports(get(rule, "fromPort"), get(rule, "toPort"), get(rule, "protocol")),
         protocol=text(get(rule, "protocol")),
@@ -131,7 +180,7 @@ def _separate(graph: Graph, resource: RecordedResource, direction: str) -> Openi
     return Opening(
         **base(graph, resource),
         direction=direction,
-        world=_world(rule.get("cidrIpv4"), rule.get("cidrIpv6")),
+        world=_world(rule.get("cidrIpv4"), rule.get("cidrIpv6"), _prefixes(graph, resource, "prefixListId", rule)),
         self_reference=own,
         ports=_ports(rule.get("fromPort"), rule.get("toPort"), rule.get("ipProtocol")),
         protocol=text(rule.get("ipProtocol")),

@@ -34,6 +34,7 @@ ACCELERATORS: Final = (
 _OTHERS: Final = ("kubernetes:helm.sh/", "kubernetes:kueue.", "kubernetes:rbac.", "kubernetes:apiextensions.")
 _WORKLOADS: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "JobSet")
 _JOB: Final = "kubernetes:batch/v1:Job"
+_TRAINING: Final = ("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob")
 _SERVICE: Final = "kubernetes:core/v1:Service"
 _SERVERS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet")  # their pods do not end by themselves
 
@@ -80,6 +81,8 @@ def _jobs(resource: RecordedResource) -> Iterator[tuple[Count, Any]]:
     elif kind == "kubernetes:batch/v1:CronJob":
         inner = get(spec, "jobTemplate", "spec")
         yield count(get(inner, "activeDeadlineSeconds")), inner
+    elif kind.startswith("kubernetes:kubeflow.org/") and kind.rsplit(":", 1)[-1] in _TRAINING:
+        yield count(get(spec, "runPolicy", "activeDeadlineSeconds")), spec
     elif "jobset" in kind:
         listed = items(get(spec, "replicatedJobs"))
         for entry in () if isinstance(listed, Unknown) else listed:
@@ -253,6 +256,11 @@ def accelerators_asked(resource: RecordedResource) -> Count:
     if not resource.type.startswith("kubernetes:") or resource.type.startswith(_OTHERS):
         return 0
     spec = resource.inputs.get("spec")
+    model = get(spec, "predictor", "model")
+    if canonical(resource.type).endswith(":InferenceService") and model is not None:
+        least = count(get(spec, "predictor", "minReplicas", default=1))
+        each = _accelerators({"containers": [model]})
+        return each * max(least or 0, 1) if isinstance(each, int) and not isinstance(least, Unknown) else UNKNOWN
     pods_wanted = count(get(spec, "replicas", default=get(spec, "parallelism", default=1)))
     wanted = [_accelerators(specification) for _, specification in _all(resource)]
     if not any(each is UNKNOWN or each for each in wanted):

@@ -11,7 +11,7 @@ from sizewell.resources import aws_nodes
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, text
+from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
 
@@ -103,6 +103,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     zones = items(resource.inputs.get("availabilityZones"))
     machine = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
     group = text(resource.inputs.get("placementGroup"))
+    ends = negated(either(_suspends(resource, "Terminate"), flag(resource.inputs.get("protectFromScaleIn"))))
     return [
         {
             **machine,
@@ -111,19 +112,54 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "placement": either(machine["placement"], UNKNOWN if isinstance(group, Unknown) else group != ""),
             "kinds": nodes.types,
             "market": nodes.market,
-            "nodes_min": count(resource.inputs.get("minSize")),
+            "nodes_min": _always(resource),
             "nodes_wanted": count(resource.inputs.get("desiredCapacity")),
             "nodes_max": count(resource.inputs.get("maxSize")),
             "moved": guards.exist(policies, schedules, alarms),
-            "scales": either(by_cluster, guards.any_of(policies, guards.tracks), _follows_tasks(graph, resource)),
-            "scheduled": either(
-                guards.any_of(schedules, lambda action: guards.scheduled_stop(action, None)),
-                guards.stop_event(graph, resource),
+            "scales": either(
+                by_cluster,
+                every(ends, guards.any_of(policies, guards.tracks)),
+                _follows_tasks(graph, resource),
             ),
-            "guarded": guards.any_of(alarms, lambda alarm: guards.idle_alarm(graph, alarm)),
+            "scheduled": every(
+                ends,
+                either(
+                    every(
+                        negated(_suspends(resource, "ScheduledActions")),
+                        guards.any_of(schedules, lambda action: guards.scheduled_stop(action, None)),
+                    ),
+                    guards.stop_event(graph, resource),
+                ),
+            ),
+            "guarded": every(
+                ends,
+                negated(_suspends(resource, "AlarmNotification")),
+                guards.any_of(alarms, lambda alarm: guards.idle_alarm(graph, alarm)),
+            ),
             "zones": _several(graph, resource, subnets, zones),
         }
     ]
+
+
+def _suspends(group: RecordedResource, process: str) -> Flag:
+    """Whether the group leaves a process undone, such as taking machines away."""
+    listed = items(group.inputs.get("suspendedProcesses"))
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    if process in listed:
+        return True
+    return UNKNOWN if UNKNOWN in listed else False
+
+
+def _always(group: RecordedResource) -> Count:
+    """Machines that always run: the smallest size, and those of a warm pool that are not stopped."""
+    least, pool = count(group.inputs.get("minSize")), group.inputs.get("warmPool")
+    if pool is None or get(pool, "poolState", default="Stopped") != "Running":
+        return least
+    ready = count(get(pool, "minSize", default=0))
+    if isinstance(least, Unknown) or isinstance(ready, Unknown):
+        return UNKNOWN
+    return max(least or 0, ready or 0)
 
 
 _PROVIDER: Final = "aws:ecs/capacityProvider:CapacityProvider"
