@@ -5,7 +5,7 @@ from __future__ import annotations
 import cloudformation
 import pytest
 
-from sizewell.preview.fixed import FIXED
+from sizewell.preview.fixed import FIXED, is_fixed, replaced
 from sizewell.resources.recorded import RecordedResource
 
 AWS = {kind: inputs for kind, inputs in FIXED.items() if kind.startswith("aws:")}
@@ -55,3 +55,24 @@ def test_what_forces_a_replacement_is_what_cloudformation_only_creates(kind: str
 
 def test_nearly_all_of_it_has_a_source() -> None:
     assert sum(map(len, UNSAID.values())) <= 0.2 * sum(map(len, AWS.values()))
+
+
+GOOGLE = {  # type -> what its page of the Terraform provider's documentation says "forces new resource" of, and what not
+    "gcp:compute/disk:Disk": ({"type", "image", "snapshot", "zone", "name"}, {"size", "labels"}),
+    "gcp:compute/instance:Instance": ({"zone", "name"}, {"machineType", "metadata", "deletionProtection"}),
+    "gcp:storage/bucket:Bucket": ({"location", "name"}, {"storageClass", "versioning"}),
+    "gcp:container/nodePool:NodePool": ({"cluster", "initialNodeCount", "location"}, {"nodeCount", "nodeLocations"}),
+    "gcp:tpu/v2Vm:V2Vm": ({"acceleratorType", "runtimeVersion"}, {"labels", "description"}),
+    "gcp:sql/databaseInstance:DatabaseInstance": ({"region", "name"}, {"databaseVersion", "settings"}),
+}
+
+
+@pytest.mark.parametrize("kind", GOOGLE)
+def test_inputs_of_google_cloud_are_those_of_the_terraform_provider(kind: str) -> None:
+    fixed, free = GOOGLE[kind]
+    resource = RecordedResource(urn=f"urn:pulumi:s::p::{kind}::r", type=kind, name="r", inputs={})
+    assert {each for each in fixed | free if is_fixed(resource, (each,))} == fixed
+
+
+def test_most_of_google_clouds_types_are_known() -> None:
+    assert len(replaced()) > 500

@@ -3,13 +3,17 @@
 The providers' schemas say it of every input, but their Python packages leave it out. So this holds what decides it
 everywhere (place, project, resource group, the resource's own name) and, by type, what is common and what holds data.
 Sources: for AWS CloudFormation's schemas (`createOnlyProperties`), to which tests/judges/test_fixed_inputs.py holds it
-and names what they do not say; for Google Cloud, Azure and Kubernetes the providers' documentation ("forces new
-resource"), from memory. An engine's plan says it of all.
+and names what they do not say; for Google Cloud `ForceNew` of the Terraform provider's source, in replaced.json by
+tools/replaced_inputs.py; for Azure pulumi-azure-native's provider/pkg/gen/replacement.go, and the parts of a resource's
+id; for Kubernetes pulumi-kubernetes' provider/pkg/provider/diff.go (both as of 2026-08). An engine's plan says it of all.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 from sizewell.resources.recorded import RecordedResource
@@ -60,32 +64,58 @@ FIXED: Final[Mapping[str, tuple[str, ...]]] = {
         "executionRoleArn",
     ),
     "aws:batch/computeEnvironment:ComputeEnvironment": ("type",),
-    "gcp:compute/disk:Disk": ("type",),
-    "gcp:compute/instance:Instance": ("bootDisk",),
-    "gcp:compute/reservation:Reservation": ("specificReservationRequired",),
-    "gcp:filestore/instance:Instance": ("tier",),
-    "gcp:lustre/instance:Instance": ("instanceId", "filesystem"),
-    "gcp:container/cluster:Cluster": ("enableAutopilot",),
-    "gcp:container/nodePool:NodePool": ("cluster", "placementPolicy"),
-    "gcp:tpu/v2Vm:V2Vm": ("acceleratorType", "runtimeVersion"),
-    "gcp:bigquery/dataset:Dataset": ("datasetId",),
-    "gcp:bigquery/table:Table": ("datasetId", "tableId"),
+    # blocks of Google Cloud, of which each part says for itself; single inputs stand in replaced.json
+    "gcp:compute/instance:Instance": ("bootDisk", "scratchDisks"),
+    "gcp:container/nodePool:NodePool": ("placementPolicy",),
+    "gcp:tpu/v2Vm:V2Vm": ("acceleratorConfig",),
+    "azure-native:authorization:RoleAssignment": ("principalId", "scope"),
+    "azure-native:automation:JobSchedule": ("parameters",),
     "azure-native:compute:VirtualMachineScaleSet": ("vmScaleSetName",),
     "azure-native:compute:VirtualMachine": ("vmName",),
-    "azure-native:storage:StorageAccount": ("accountName",),
+    "azure-native:storage:StorageAccount": ("accountName", "isHnsEnabled"),
     "azure-native:storage:BlobContainer": ("accountName", "containerName"),
-    "azure-native:compute:Disk": ("diskName", "zones"),
-    "azure-native:containerservice:ManagedCluster": ("resourceName", "dnsPrefix"),
-    "azure-native:containerservice:AgentPool": (
-        "resourceName", "agentPoolName", "vmSize", "osDiskType", "osDiskSizeGB",
+    "azure-native:compute:Disk": ("diskName", "zones"),  # zones: from memory
+    "azure-native:containerservice:ManagedCluster": (
+        "resourceName", "diskEncryptionSetID", "dnsPrefix", "fqdnSubdomain", "linuxProfile", "nodeResourceGroup",
+        "windowsProfile", "networkProfile.serviceCidr", "networkProfile.serviceCidrs", "networkProfile.podCidrs",
+        "networkProfile.dnsServiceIP", "networkProfile.networkMode", "networkProfile.networkPlugin",
+        "networkProfile.networkPluginMode", "networkProfile.podCidr", "networkProfile.networkDataplane",
+        "networkProfile.networkPolicy", "networkProfile.outboundType", "networkProfile.ipFamilies",
     ),
+    "azure-native:containerservice:AgentPool": ("resourceName", "agentPoolName", "gpuInstanceProfile", "vmSize"),
     "azure-native:keyvault:Vault": ("vaultName",),
-    "kubernetes:core/v1:PersistentVolumeClaim": ("spec.storageClassName", "spec.accessModes"),
-    "kubernetes:batch/v1:Job": ("spec.template", "spec.selector", "spec.completionMode"),
+    "azure-native:network:PrivateEndpoint": ("subnet",),
+    "azure-native:network:PublicIPAddress": ("publicIPAddressVersion", "publicIPPrefix", "sku"),
+    "azure-native:servicebus:Queue": ("requiresDuplicateDetection", "requiresSession", "enablePartitioning"),
+    "azure-native:servicebus:Topic": ("requiresDuplicateDetection", "requiresSession", "enablePartitioning"),
+    "kubernetes:core/v1:ConfigMap": ("binaryData", "data"),
+    "kubernetes:core/v1:Secret": ("type", "stringData", "data"),
+    "kubernetes:core/v1:PersistentVolumeClaim": ("spec",),
+    "kubernetes:core/v1:Pod": (
+        "spec.affinity", "spec.hostNetwork", "spec.nodeName", "spec.nodeSelector", "spec.priorityClassName",
+        "spec.restartPolicy", "spec.runtimeClassName", "spec.schedulerName", "spec.securityContext",
+        "spec.serviceAccountName", "spec.volumes", "spec.containers", "spec.initContainers",
+    ),
+    "kubernetes:core/v1:ResourceQuota": ("spec.scopes",),
+    "kubernetes:core/v1:Service": ("spec.clusterIP",),
+    "kubernetes:batch/v1:Job": ("spec.completions", "spec.parallelism", "spec.selector", "spec.template"),
     "kubernetes:apps/v1:Deployment": ("spec.selector",),
-    "kubernetes:apps/v1:StatefulSet": ("spec.selector", "spec.serviceName", "spec.volumeClaimTemplates"),
+    "kubernetes:apps/v1:StatefulSet": (
+        "spec.podManagementPolicy", "spec.revisionHistoryLimit", "spec.selector", "spec.serviceName",
+        "spec.volumeClaimTemplates",
+    ),
+    "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding": ("roleRef",),
+    "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding": ("roleRef",),
+    "kubernetes:storage.k8s.io/v1:StorageClass": ("parameters", "provisioner"),
 }  # fmt: skip
 _KUBERNETES: Final = ("metadata.name", "metadata.namespace", "apiVersion", "kind")
+
+
+@cache
+def replaced() -> Mapping[str, frozenset[str]]:
+    """Inputs of Google Cloud's types that another value replaces, as the Terraform provider declares them."""
+    said = json.loads(Path(__file__).with_name("replaced.json").read_text(encoding="utf-8"))
+    return {kind: frozenset(inputs) for kind, inputs in said["types"].items()}
 
 
 def is_fixed(resource: RecordedResource, path: tuple[str, ...]) -> bool:
@@ -94,10 +124,13 @@ def is_fixed(resource: RecordedResource, path: tuple[str, ...]) -> bool:
     if kind.startswith("pulumi:") or path[0] in resource.ignore_changes:
         return False
     stated = FIXED.get(kind, ())
+    of_google = replaced().get(kind) if kind.startswith("gcp:") else None
     if any(joined == fixed or joined.startswith(f"{fixed}.") for fixed in stated):
         return True
     if kind.startswith("kubernetes:"):
         return joined in _KUBERNETES
+    if of_google is not None:
+        return path[0] in of_google
     if len(path) > 1:
         return False
     if path[0] == "name":
