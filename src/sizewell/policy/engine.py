@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from operator import itemgetter
 from typing import Final, Literal
 
 from sizewell.policy.config import Config, Waiver
@@ -80,7 +81,7 @@ def evaluate(
     results: list[Result] = []
     passed = 0
     ran = 0
-    waivers = _Waivers(config, facts, on)
+    waivers, subjects = _Waivers(config, facts, on), _Subjects(facts)
     for rule in rules:
         level = config.level(rule, facts.environment)
         if level == "disabled" or (rule.evaluator_only and not evaluator):
@@ -88,7 +89,7 @@ def evaluate(
         ran += 1
         parameters = config.parameters(rule)
         try:
-            verdicts = _verdicts(rule, facts, parameters)
+            verdicts = _verdicts(rule, subjects, parameters)
             unsure = config.level_undetermined(rule, facts.environment)
             judged, fine = _results(rule, level, unsure, facts, verdicts)
         except Exception as error:  # noqa: BLE001  (a broken rule must fail, not pass and not stop the others)
@@ -118,15 +119,36 @@ _NOW: Final = "state it in the program, or waive the rule for this resource"
 _LATER: Final = "state it in the program, or let `pulumi up` judge it with the cloud's answers"  # as the file allows
 
 
-def _verdicts(rule: Rule, facts: StackFacts, parameters: dict[str, object]) -> Iterable[tuple[str, Verdict]]:
+class _Subjects:
+    """The facts of a stack by type and by cloud, so that a rule looks only at those that it judges."""
+
+    def __init__(self, facts: StackFacts) -> None:
+        self.facts = facts
+        self._sorted: dict[str, tuple[dict[str, list[tuple[int, Fact]]], dict[str, list[tuple[int, Fact]]]]] = {}
+
+    def of(self, rule: Rule) -> Iterable[Fact]:
+        """In the order in which the stack has them."""
+        if rule.subject not in self._sorted:
+            by_type: dict[str, list[tuple[int, Fact]]] = {}
+            by_cloud: dict[str, list[tuple[int, Fact]]] = {}
+            for place in enumerate(getattr(self.facts, rule.subject)):
+                by_type.setdefault(place[1].type, []).append(place)
+                by_cloud.setdefault(place[1].cloud, []).append(place)
+            self._sorted[rule.subject] = by_type, by_cloud
+        by_type, by_cloud = self._sorted[rule.subject]
+        found = [by_type[each] for each in rule.types if each in by_type] if rule.types else [
+            by_cloud[each] for each in rule.clouds if each in by_cloud
+        ]  # fmt: skip
+        places = found[0] if len(found) == 1 else sorted((p for group in found for p in group), key=itemgetter(0))
+        return (fact for _, fact in places)
+
+
+def _verdicts(rule: Rule, subjects: _Subjects, parameters: dict[str, object]) -> Iterable[tuple[str, Verdict]]:
     if rule.subject == "stack":
-        yield from rule.judge(facts, parameters)
+        yield from rule.judge(subjects.facts, parameters)
         return
-    judge, clouds, types = rule.judge, rule.clouds, rule.types
-    subjects: tuple[Fact, ...] = getattr(facts, rule.subject)
-    for fact in subjects:
-        if (types and fact.type not in types) or (not types and fact.cloud not in clouds):
-            continue
+    judge = rule.judge
+    for fact in subjects.of(rule):
         yield fact.urn, judge(fact, parameters)
 
 

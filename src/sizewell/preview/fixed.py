@@ -5,7 +5,7 @@ everywhere (place, project, resource group, the resource's own name) and, by typ
 Sources: for AWS CloudFormation's schemas (`createOnlyProperties`), to which tests/judges/test_fixed_inputs.py holds it
 and names what they do not say; for Google Cloud `ForceNew` of the Terraform provider's source, in replaced.json by
 tools/replaced_inputs.py; for Azure pulumi-azure-native's provider/pkg/gen/replacement.go, and the parts of a resource's
-id; for Kubernetes pulumi-kubernetes' provider/pkg/provider/diff.go (both as of 2026-08). An engine's plan says it of all.
+id; for Kubernetes pulumi-kubernetes' provider/pkg/provider/diff.go (both of 2026-08). An engine's plan says it of all.
 """
 
 from __future__ import annotations

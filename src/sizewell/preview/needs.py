@@ -87,7 +87,7 @@ def needs_of(
     needs: list[records.Need] = []
     if before is not None:
         needs += _gone(before, after, billed={row.component for row in rows if row.lines or row.unpriced})
-        needs += _replaced(after, changes)
+        needs += _replaced(before, after, changes)
     needs += _purchases(rows, decision)
     order = ("destroys", "replaces", "keeps", "purchases")
     return tuple(sorted(needs, key=lambda need: (not need.data, order.index(need.kind), need.component)))
@@ -156,9 +156,11 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
             )
 
 
-def _replaced(after: Plan, changes: Mapping[str, Change]) -> Iterable[records.Need]:
-    """What is deleted and built anew, by component, with what was in it."""
-    new = after.by_urn()
+def _replaced(before: Plan, after: Plan, changes: Mapping[str, Change]) -> Iterable[records.Need]:
+    """What is deleted and built anew, by component, with what was in it: its size before the change."""
+    new, old = after.by_urn(), before.by_urn()
+    names = {alias: urn for urn, resource in new.items() for alias in resource.aliases}
+    was = {names.get(urn, urn): resource for urn, resource in old.items()}
     grouped: dict[str, list[tuple[RecordedResource, str]]] = {}
     for urn, change in changes.items():
         if change.kind == "replace" and not new[urn].type.startswith("pulumi:"):
@@ -167,7 +169,7 @@ def _replaced(after: Plan, changes: Mapping[str, Change]) -> Iterable[records.Ne
         resources = [resource for resource, _ in pairs]
         words = [f"{resource.name} ({why} changed)" if why else resource.name for resource, why in pairs[:3]]
         more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
-        data = _data_in_words(resources)
+        data = _data_in_words([was.get(each.urn, each) for each in resources])
         yield records.Need(
             kind="replaces",
             component=label,
