@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 from sizewell.resources.recorded import UNKNOWN, Unknown
 
@@ -31,6 +31,13 @@ def get(value: Any, *path: str | int, default: Any = None) -> Any:
     'none'
     """
     for step in path:
+        if type(value) is dict:  # nearly always: the checks below are for what remains
+            if step not in value:
+                return default
+            value = value[step]
+            continue
+        if value is None:
+            return default
         if isinstance(value, Unknown):
             return UNKNOWN
         if isinstance(step, int):
@@ -105,9 +112,13 @@ def either(*flags: Flag) -> Flag:
     >>> either(False, UNKNOWN), either(UNKNOWN, True), either(False, False)
     (UNKNOWN, True, False)
     """
-    if any(value is True for value in flags):
-        return True
-    return UNKNOWN if any(value is UNKNOWN for value in flags) else False
+    answer: Flag = False
+    for value in flags:
+        if value is True:
+            return True
+        if value is UNKNOWN:
+            answer = UNKNOWN
+    return answer
 
 
 def every(*flags: Flag) -> Flag:
@@ -116,17 +127,26 @@ def every(*flags: Flag) -> Flag:
     >>> every(True, UNKNOWN), every(UNKNOWN, False), every()
     (UNKNOWN, False, True)
     """
-    if any(value is False for value in flags):
-        return False
-    return UNKNOWN if any(value is UNKNOWN for value in flags) else True
+    answer: Flag = True
+    for value in flags:
+        if value is False:
+            return False
+        if value is UNKNOWN:
+            answer = UNKNOWN
+    return answer
 
 
 def negated(value: Flag) -> Flag:
     return UNKNOWN if value is UNKNOWN else not value
 
 
+_PLAIN: Final = frozenset((str, bool, int, float, type(None)))
+
+
 def contains_unknown(value: Any) -> bool:
     """Whether anything inside is not known yet."""
+    if type(value) in _PLAIN:
+        return False
     if isinstance(value, Unknown):
         return True
     if isinstance(value, Mapping):
