@@ -137,7 +137,7 @@ def test_a_focus_export_gives_the_contracted_rates_and_counts_the_rest(capsys, p
         ("b.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0,1,USD,us-east-1,x,{LINUX}\n", "line 2: ContractedUnitPrice: must be more than 0, got '0'"),
         ("c.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,USD,us-east-1,x,{LINUX}\nAWS,Usage,2026,Sta", "line 3: has not as many cells as columns: is the file whole?"),
         ("d.csv", FOCUS + "".join(f"AWS,Usage,2026,Standard,Hours,{usd},1,USD,us-east-1,x,{LINUX}\n" for usd in ("0.5", "0.6")), "line 3: contradicts line 2"),
-        ("e.csv", "<html>error</html>\n", "is no rates table, FOCUS export or price sheet: <html>error</html>"),
+        ("e.csv", "<html>error</html>\n", "is no rates table, bill or price sheet: <html>error</html>"),
         ("f.csv", "cloud,instance_type,usd\naws,p5.48xlrge,3\n", "catalog/rates/f.yaml line 3: rates[0].instance_type: no machine type 'p5.48xlrge' of aws"),
         ("g.csv", "cloud,instance_type,usd\naws,p5.48xlarge,three\n", "line 2: rates[0].usd: must be a number"),
         ("h.yaml", "rates: []\n", "holds no rate"),
@@ -240,5 +240,144 @@ def test_azures_price_sheet_gives_percents_off_the_list(capsys, project):
 def test_a_price_sheet_that_is_wrong_is_named_by_line_and_writes_nothing(capsys, project, before, after, fault):
     (project / "sheet.csv").write_text(SHEET.replace(before, after, 1))
     code, _, err = said(capsys, "import", "sheet.csv")
+    assert (code, fault in err) == (64, True), err
+    assert not (project / "catalog").exists()
+
+
+# --- AWS: the Cost and Usage Report, by the columns of docs.aws.amazon.com/cur (data dictionary, versions 1 and 2)
+
+REPORT = (
+    "identity_line_item_id,line_item_usage_start_date,line_item_line_item_type,line_item_usage_type,line_item_operation,"
+    "line_item_currency_code,line_item_unblended_rate,line_item_net_unblended_rate,pricing_unit,"
+    "pricing_public_on_demand_rate,product_region_code,product_instance_type\n"
+    "a,2026-10-01T00:00:00Z,Usage,USE1-BoxUsage:g6.xlarge,RunInstances,USD,0.8048,0.7,Hrs,0.8048,us-east-1,g6.xlarge\n"
+    "b,2026-11-01T00:00:00Z,Usage,BoxUsage:g6.xlarge,RunInstances,USD,0.8048,0.61,Hrs,0.8048,us-east-1,g6.xlarge\n"
+    "c,2026-11-01T00:00:00Z,Usage,EUC1-BoxUsage:g6.xlarge,RunInstances,USD,0.9,,Hrs,1.0062,eu-central-1,g6.xlarge\n"
+    "d,2026-11-01T00:00:00Z,Usage,BoxUsage:g6.2xlarge,RunInstances:0002,USD,1.4,1.2,Hrs,1.4,us-east-1,g6.2xlarge\n"
+    "e,2026-11-01T00:00:00Z,Usage,SpotUsage:g6.xlarge,RunInstances:SV001,USD,0.3,0.3,Hrs,0.8048,us-east-1,g6.xlarge\n"
+    "f,2026-11-01T00:00:00Z,SavingsPlanCoveredUsage,BoxUsage:g6.xlarge,RunInstances,USD,0.5,0.5,Hrs,0.8,us-east-1,g6.xlarge\n"
+    "g,2026-11-01T00:00:00Z,Usage,EBS:VolumeUsage.gp3,CreateVolume-Gp3,USD,0.08,0.07,GB-Mo,0.08,us-east-1,\n"
+    "h,2026-11-01T00:00:00Z,Usage,BoxUsage:t3.micro,RunInstances,USD,0.0000000000,,Hrs,0.0104,us-east-1,t3.micro\n"
+    "i,2026-11-01T00:00:00Z,Tax,,,USD,,,,,us-east-1,\n"
+)
+FIRST = {  # the same columns in a report of version 1
+    "identity_line_item_id": "identity/LineItemId", "line_item_usage_start_date": "lineItem/UsageStartDate",
+    "line_item_line_item_type": "lineItem/LineItemType", "line_item_usage_type": "lineItem/UsageType",
+    "line_item_operation": "lineItem/Operation", "line_item_currency_code": "lineItem/CurrencyCode",
+    "line_item_unblended_rate": "lineItem/UnblendedRate", "line_item_net_unblended_rate": "lineItem/NetUnblendedRate",
+    "pricing_unit": "pricing/unit", "pricing_public_on_demand_rate": "pricing/publicOnDemandRate",
+    "product_region_code": "product/regionCode", "product_instance_type": "product/instanceType",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_report_of_aws_gives_the_rates_after_discounts_and_counts_the_rest(capsys, project, version):
+    head, _, rows = REPORT.partition("\n")
+    names = [FIRST[name] for name in head.split(",")] if version == 1 else head.split(",")
+    (project / "report.csv").write_text(",".join(names) + "\n" + rows)
+    code, out, err = said(capsys, "import", "report.csv", "--dry-run")
+    assert code == 0, err
+    assert out.splitlines()[2:] == [
+        "  - {cloud: aws, instance_type: g6.xlarge, region: eu-central-1, market: on-demand, usd: 0.9}",
+        "  - {cloud: aws, instance_type: g6.xlarge, region: us-east-1, market: on-demand, usd: 0.61}",
+    ]
+    for reason in (
+        "2 rows left out: no usage on demand",
+        "1 rows left out: no machine type named",
+        "1 rows left out: another operating system than Linux",
+        "1 rows left out: free of charge",
+        "1 rows left out: spot, whose price moves",
+    ):
+        assert reason in err
+    assert said(capsys, "import", "report.csv")[0] == 0
+    assert str(catalog.load().price("aws", "g6.xlarge", "us-east-1").amount) == "0.61"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ("USD,0.8048,0.61", "EUR,0.8048,0.61", "line 3: line_item_currency_code: must be USD, got 'EUR'"),
+        ("USD,0.8048,0.61", "USD,0.8048,-1", "line 3: line_item_net_unblended_rate: must be more than 0, got '-1'"),
+        ("USD,0.8048,0.61", "USD,0.8048,n/a", "line 3: line_item_net_unblended_rate"),
+        (
+            "a,2026-10-01",
+            "a,2026-11-01",
+            "line 3: contradicts line 2: two prices for aws g6.xlarge us-east-1 on-demand",
+        ),
+        (",Hrs,1.0062,eu-central-1,g6.xlarge", ",Hrs", "line 4: has not as many cells as columns"),
+    ],
+)
+def test_a_report_of_aws_that_is_wrong_is_named_by_line_and_writes_nothing(capsys, project, before, after, fault):
+    (project / "report.csv").write_text(REPORT.replace(before, after, 1))
+    code, _, err = said(capsys, "import", "report.csv")
+    assert (code, fault in err) == (64, True), err
+    assert not (project / "catalog").exists()
+
+
+# --- Google: the pricing export, by the fields of docs.cloud.google.com/billing/…/export-data-bigquery-tables/pricing-data
+
+
+def sku(description, unit, listed, own=None, *, regions=("us-central1",), day="2026-11-20"):
+    def price(usd):
+        tier = {
+            "pricing_unit_quantity": "1",
+            "start_usage_amount": "0",
+            "usd_amount": usd,
+            "account_currency_amount": "9",
+        }
+        return {"aggregation_info": {"aggregation_level": "ACCOUNT"}, "tiered_rates": [tier]}
+
+    return {
+        "pricing_as_of_time": f"{day} 08:00:00 UTC", "billing_account_id": "012345-678901-ABCDEF",
+        "service": {"id": "6F81-5844-456A", "description": "Compute Engine"},
+        "sku": {"id": "2E27-4F75-95CD", "description": description}, "pricing_unit": unit,
+        "geo_taxonomy": {"type": "REGIONAL", "regions": list(regions)}, "account_currency_code": "EUR",
+        "list_price": price(listed), "billing_account_price": None if own is None else price(own),
+    }  # fmt: skip
+
+
+G2 = [
+    sku("G2 Instance Core running in Americas", "h", "0.024988", "0.020"),
+    sku("G2 Instance Ram running in Americas", "GiBy.h", "0.002927", "0.002"),
+    sku("Nvidia L4 GPU running in Americas", "h", "0.560040", "0.500"),
+    sku("N2 Instance Core running in Americas", "h", "0.031611"),
+    sku("N2 Instance Ram running in Americas", "GiBy.h", "0.004237"),
+    sku("Storage PD Capacity", "GiBy.mo", "0.04", "0.03"),
+    sku("Nvidia L4 GPU running in Americas", "h", "0.560040", "0.100", day="2026-11-19"),
+]
+
+
+@pytest.mark.parametrize("form", ["sheet.jsonl", "sheet.json"])
+def test_the_price_sheet_of_google_gives_the_sum_of_the_parts_of_a_contract(capsys, project, form):
+    text = json.dumps(G2) if form == "sheet.json" else "".join(json.dumps(row) + "\n" for row in G2)
+    (project / form).write_text(text)
+    code, _, err = said(capsys, "import", form)
+    assert code == 0, err
+    assert "1 rows left out: no part of a machine" in err
+    assert "1 rows left out: of an earlier day" in err
+    known = catalog.load()
+    own = known.price("gcp", "g2-standard-8", "us-central1", "on-demand").amount  # 8 cores, 32 GiB, one L4
+    assert own == 8 * Decimal("0.020") + 32 * Decimal("0.002") + Decimal("0.5")
+    rates = (project / "catalog/rates/sheet.yaml").read_text()
+    assert "instance_type: n2-" not in rates  # its parts cost what the list says
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (json.dumps(G2[0])[:-9] + "\n", "sheet.jsonl line 1: is no JSON, or is cut off"),
+        ("", "sheet.jsonl: holds no price"),
+        ('{"a": 1}\n', "sheet.jsonl line 1: has not sku, pricing_unit, list_price"),
+        (json.dumps(G2[3]) + "\n", "has no billing_account_price: the account pays list prices"),
+        (
+            json.dumps(G2[0]).replace('"0.020"', '"-1"') + "\n",
+            "line 1: usd_amount: must be 0 or more US dollars, got '-1'",
+        ),
+        (json.dumps(G2[0]).replace('"0.020"', '"n/a"') + "\n", "line 1: usd_amount"),
+    ],
+)
+def test_a_price_sheet_of_google_that_is_wrong_is_named_by_line_and_writes_nothing(capsys, project, text, fault):
+    (project / "sheet.jsonl").write_text(text)
+    code, _, err = said(capsys, "import", "sheet.jsonl")
     assert (code, fault in err) == (64, True), err
     assert not (project / "catalog").exists()

@@ -213,9 +213,9 @@ def test_what_the_catalog_does_wrong_ends_in_the_right_price_or_in_none(project,
 
 def test_parts_make_only_the_machines_that_a_region_is_known_to_have():
     """Parts are listed for more regions than machines: a price there would be an offer of what cannot be had."""
-    from sizewell.cli.refresh import _sold_in
+    from sizewell.cli.refresh import sold_in
 
-    names = {shape.instance_type for shape in _sold_in(shipped(), "gcp", "europe-west2")}
+    names = {shape.instance_type for shape in sold_in(shipped(), "gcp", "europe-west2")}
     assert "e2-standard-4" in names
     assert not {"a4-highgpu-8g", "a2-megagpu-16g"} & names
 

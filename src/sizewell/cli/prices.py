@@ -16,7 +16,9 @@ from sizewell.sizing.files import write_whole
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.catalog.history import Move, Quote
+    from sizewell.sizing.catalog.imports import Imported
 
+JSON = (".json", ".jsonl", ".ndjson")  # what Google's pricing export is written as
 DESCRIPTION = """Show prices with their source, date and age; compare days; bring in rates of your own.
 
 Own rows and rates lie in catalog/ beside Pulumi.yaml and steer size, preview and policies alike.
@@ -29,6 +31,7 @@ EXAMPLES = """examples:
   sizewell prices diff --since 2026-07-01               what moved since
   sizewell prices import rates.csv                      negotiated rates, into catalog/rates/
   sizewell prices import focus-export.csv --dry-run     what a bill says you pay
+  sizewell prices import cloud_pricing_export.json      Google's prices of a contract
   sizewell prices refresh --cloud azure --region westeurope
 
 exit code: 0 fine, 3 a price is not known, 64 bad input, 69 a seller did not answer: run it again
@@ -48,7 +51,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     diff.add_argument("--all", action="store_true", help="print every price that moved")
     add = actions.add_parser("import", help="rates of your own, into catalog/rates/", allow_abbrev=False)
     add.add_argument(
-        "file", type=Path, metavar="FILE", help="a rates file, a table of rates, a FOCUS export, Azure's price sheet"
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="rates, a table of rates, a FOCUS export, AWS's Cost and Usage Report, Azure's or Google's price sheet",
     )
     add.add_argument("--dry-run", action="store_true", help="print the rates and write nothing")
     ask = actions.add_parser("refresh", help="new prices from the sellers, into catalog/offers/", allow_abbrev=False)
@@ -239,7 +245,7 @@ def _import(args: argparse.Namespace) -> int:
     from sizewell.sizing.catalog.imports import as_yaml, read_rates
     from sizewell.sizing.catalog.overlay import FOLDER, current
 
-    imported = read_rates(args.file, load().shapes_by_type)
+    imported = _sheet_of_google(args.file) if args.file.suffix in JSON else read_rates(args.file, load().shapes_by_type)
     for reason, count in imported.left_out.items():
         output.note(f"{count:,} rows left out: {reason}")
     if not imported.rates:
@@ -265,6 +271,18 @@ def _import(args: argparse.Namespace) -> int:
         counts += f", {len(imported.rates.commitments):,} commitments"
     print(f"wrote {project.shown(path)}: {counts}; review and commit it")
     return 0
+
+
+def _sheet_of_google(path: Path) -> Imported:
+    from sizewell.clouds.prices.google_sheet import read_sheet
+    from sizewell.sizing.catalog import load
+
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    catalog = load()
+    regions = sorted(region for cloud, region in catalog.region_facts if cloud == "gcp")
+    today = date.today()  # noqa: DTZ011 - the user's own calendar
+    return read_sheet(path, {region: refresh.sold_in(catalog, "gcp", region) for region in regions}, today)
 
 
 def _today(args: argparse.Namespace) -> date:

@@ -224,7 +224,7 @@ def _google() -> Callable[[str, Scope], dict[Place, Question]]:
         return prices
 
     def build(region: str, scope: Scope) -> dict[Place, Question]:
-        shapes = _sold_in(scope.catalog, "gcp", region)
+        shapes = sold_in(scope.catalog, "gcp", region)
 
         def rows(market: str) -> Question:
             def take() -> Iterator[Row]:
@@ -261,7 +261,7 @@ def _other(cloud: str, regions: tuple[str, ...], scope: Scope) -> dict[Place, Qu
     return asked
 
 
-def _sold_in(catalog: Catalog, cloud: str, region: str) -> list[Shape]:
+def sold_in(catalog: Catalog, cloud: str, region: str) -> list[Shape]:
     """The machine types that a region is known to have: a list of parts says nothing of that."""
     return [
         shape

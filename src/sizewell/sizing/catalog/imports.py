@@ -1,16 +1,21 @@
-"""Rates of one's own out of other files: a rates file, a table of rates, a FOCUS export, Azure's price sheet.
+"""Rates of one's own out of other files: a rates file, a table of rates, a bill, Azure's price sheet.
 
 FOCUS is read by its specification's columns (1.0 to 1.2): `ContractedUnitPrice` by the hour of usage whose machine type
-`SkuPriceDetails` or `SkuMeter` names. A price sheet of a Microsoft Customer Agreement
+`SkuPriceDetails` or `SkuMeter` names. A Cost and Usage Report of AWS (docs.aws.amazon.com/cur: version 1 with columns
+such as lineItem/UnblendedRate, version 2 with line_item_unblended_rate) has the rate of every line; the net one, after
+discounts, counts where the report has it. A price sheet of a Microsoft Customer Agreement
 (learn.microsoft.com/azure/cost-management-billing/dataset-schema/price-sheet-mca) has list price and own price of each
 meter: what they differ by is the rate of a machine type. What is no machine-hour is counted, never guessed.
+
+Google's price sheet, whose entries are parts of machines, is read in `clouds.prices.google_sheet`.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -29,6 +34,12 @@ FOCUS: Final = (
     "BillingCurrency",
 )
 SHEET: Final = ("MeterCategory", "MeterName", "MarketPrice", "UnitPrice", "UnitOfMeasure", "PriceType", "Currency")
+CUR: Final = (
+    *("line_item_line_item_type", "line_item_usage_type", "line_item_operation", "line_item_usage_start_date"),
+    *("line_item_unblended_rate", "line_item_currency_code", "pricing_unit", "product_region_code"),
+)
+NET: Final = "line_item_net_unblended_rate"  # after discounts; only reports of accounts that have some
+LINUX: Final = "RunInstances"  # the operation of a machine with Linux; others have a number behind it
 NO_LINUX: Final = (
     "windows",
     "dedicated host",
@@ -68,7 +79,10 @@ def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> 
     reader = csv.DictReader(text.splitlines())
     header = tuple(reader.fieldnames or ())
     if set(FOCUS) <= set(header):
-        return _of_known(_focus(path, reader), known)
+        return _of_known(_bill(path, reader, _focus), known)
+    if set(CUR) <= set(columns := [_column(name) for name in header]):
+        reader.fieldnames = columns
+        return _of_known(_bill(path, reader, _usage), known)
     named = {name.strip().lower() for name in header}
     if {name.lower() for name in SHEET} <= named:
         return _of_known(_sheet(path, reader), known)
@@ -78,8 +92,9 @@ def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> 
         [
             Fault(
                 path=f"{path} line 1",
-                message=f"is no rates table, FOCUS export or price sheet: {','.join(header)[:80] or 'no columns'}",
-                fix=f"a table has {', '.join(TABLE)}; an export {', '.join(FOCUS)}; a sheet {', '.join(SHEET)}",
+                message=f"is no rates table, bill or price sheet: {','.join(header)[:80] or 'no columns'}",
+                fix=f"a table has {', '.join(TABLE)}; a FOCUS export {', '.join(FOCUS)};"
+                f" an AWS report {', '.join(CUR)}; Azure's sheet {', '.join(SHEET)}",
             )
         ]
     )
@@ -98,7 +113,83 @@ def _table(path: Path, reader: csv.DictReader[str]) -> Imported:
     return Imported(parse_discounts({"rates": entries}, str(path), lines))
 
 
-def _focus(path: Path, reader: csv.DictReader[str]) -> Imported:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Charge:
+    """A line of a bill that is a machine-hour; the texts are as they stand in the columns named."""
+
+    cloud: str
+    machine: str
+    region: str
+    market: str
+    period: str
+    usd: str
+    usd_column: str
+    currency: str
+    currency_column: str
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        return (self.cloud, self.machine, self.region, self.market)
+
+
+def _focus(row: Mapping[str, str]) -> _Charge | str:
+    """What a line of a FOCUS export is, or why it is left out."""
+    reason = _left_out(row)
+    if reason:
+        return reason
+    return _Charge(
+        cloud=_cloud(row),
+        machine=_machine(row),
+        region=row["RegionId"],
+        market=CATEGORIES[row["PricingCategory"].lower()],
+        period=row.get("ChargePeriodStart") or "",
+        usd=row["ContractedUnitPrice"],
+        usd_column="ContractedUnitPrice",
+        currency=row.get("PricingCurrency") or row["BillingCurrency"],
+        currency_column="BillingCurrency",
+    )
+
+
+def _usage(row: Mapping[str, str]) -> _Charge | str:
+    """What a line of AWS's Cost and Usage Report is, or why it is left out."""
+    usage = row["line_item_usage_type"]
+    meter = next((start for start in METERS if start in usage), "")
+    if row["line_item_line_item_type"] != "Usage":
+        return "no usage on demand"
+    if not meter:
+        return "no machine type named"
+    if row["pricing_unit"].strip().lower() not in HOURS:
+        return "not billed by the hour"
+    market = "spot" if meter.startswith("Spot") else "on-demand"
+    if market == "on-demand" and row["line_item_operation"] != LINUX:
+        return "another operating system than Linux"
+    column = NET if row.get(NET) else "line_item_unblended_rate"
+    if re.fullmatch(r"0*\.?0+", row[column]):
+        return "free of charge"
+    return _Charge(
+        cloud="aws",
+        machine=usage.partition(meter)[2],
+        region=row["product_region_code"],
+        market=market,
+        period=row["line_item_usage_start_date"],
+        usd=row[column],
+        usd_column=column,
+        currency=row["line_item_currency_code"],
+        currency_column="line_item_currency_code",
+    )
+
+
+def _column(name: str) -> str:
+    """A column of a report of version 1 by its name in version 2.
+
+    >>> _column("lineItem/NetUnblendedRate")
+    'line_item_net_unblended_rate'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip().replace("/", "_")).lower()
+
+
+def _bill(path: Path, reader: csv.DictReader[str], charge_of: Callable[[Mapping[str, str]], _Charge | str]) -> Imported:
+    """The price of every machine-hour of a bill, the newest period's where it changed."""
     latest: dict[tuple[str, str, str, str], tuple[str, Decimal, int]] = {}
     faults: list[Fault] = []
     imported = Imported(Discounts())
@@ -107,33 +198,26 @@ def _focus(path: Path, reader: csv.DictReader[str]) -> Imported:
         if None in row or None in row.values():
             faults.append(Fault(path=place, message="has not as many cells as columns: is the file whole?"))
             break
-        reason = _left_out(row)
-        if reason:
-            imported.left_out[reason] = imported.left_out.get(reason, 0) + 1
+        charge = charge_of(row)
+        if isinstance(charge, str):
+            imported.left_out[charge] = imported.left_out.get(charge, 0) + 1
             continue
-        currency = row.get("PricingCurrency") or row["BillingCurrency"]
-        if currency != "USD":
-            faults.append(Fault(path=f"{place}: BillingCurrency", found=currency, allowed="USD"))
+        if charge.currency != "USD":
+            faults.append(Fault(path=f"{place}: {charge.currency_column}", found=charge.currency, allowed="USD"))
             break
         try:
-            usd = Decimal(row["ContractedUnitPrice"])
+            usd = Decimal(charge.usd)
         except InvalidOperation:
             usd = Decimal(-1)
         if not usd.is_finite() or usd <= 0:
-            faults.append(
-                Fault(path=f"{place}: ContractedUnitPrice", found=row["ContractedUnitPrice"], allowed="more than 0")
-            )
+            faults.append(Fault(path=f"{place}: {charge.usd_column}", found=charge.usd, allowed="more than 0"))
             continue
-        market = CATEGORIES[row["PricingCategory"].lower()]
-        key = (_cloud(row), _machine(row), row["RegionId"], market)
-        day = row.get("ChargePeriodStart") or ""
-        before = latest.get(key)
-        if before is not None and before[0] == day and before[1] != usd and market != "spot":
-            faults.append(
-                Fault(path=place, message=f"contradicts line {before[2]}: two prices for {' '.join(key)} in one period")
-            )
-        if before is None or day >= before[0]:
-            latest[key] = (day, usd, reader.line_num)
+        before = latest.get(charge.key)
+        if before is not None and before[0] == charge.period and before[1] != usd and charge.market != "spot":
+            message = f"contradicts line {before[2]}: two prices for {' '.join(charge.key)} in one period"
+            faults.append(Fault(path=place, message=message))
+        if before is None or charge.period >= before[0]:
+            latest[charge.key] = (charge.period, usd, reader.line_num)
     if faults:
         raise ConfigError(faults)
     rates = tuple(
