@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from sizewell.sizing.catalog import overlay
+from sizewell.sizing.catalog import load, overlay
 from sizewell.sizing.catalog.engines import SHIPPED, engine_for
 from sizewell.sizing.catalog.engines.own import with_own
 from sizewell.sizing.errors import CatalogError
@@ -58,6 +58,17 @@ def test_what_is_wrong_is_said_with_file_and_line(own, text, said):
         own(house=text)
     assert said in str(wrong.value)
     assert "house" in str(wrong.value)
+
+
+def test_an_engine_of_ones_own_is_part_of_the_catalog_that_a_decision_names(tmp_path):
+    (tmp_path / "engines").mkdir()
+    file = tmp_path / "engines/house.yaml"
+    digests = []
+    for text in ("like: vllm\n", "like: vllm\nnodes_max: 1\n"):
+        file.write_text(text)
+        digests.append(load(overlay=tmp_path).digest)
+    file.unlink()
+    assert len({*digests, load(overlay=tmp_path).digest}) == 3
 
 
 def test_the_engines_of_a_project_are_those_of_every_command_in_it(tmp_path):

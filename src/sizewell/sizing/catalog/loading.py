@@ -203,7 +203,7 @@ def _by_type(
 
 
 def _own_files(folder: Path, faults: list[Fault]) -> tuple[dict[str, str], str]:
-    """The tables and rates of an overlay by their path, and the SHA-256 over them."""
+    """The tables and rates of an overlay by their path, and the SHA-256 over them and its engines."""
     if not folder.is_dir():
         raise CatalogError([Fault(path=str(folder), message="no such folder", fix=f"unset {overlays.VARIABLE}")])
     texts, digest = _files(folder, f"{overlays.FOLDER}/")
@@ -221,6 +221,11 @@ def _own_files(folder: Path, faults: list[Fault]) -> tuple[dict[str, str], str]:
             faults += wrong.faults
         else:
             digest = hashlib.sha256(f"{digest} {name} {texts[name]}".encode()).hexdigest()
+    for engine in sorted(
+        (folder / "engines").glob("*.yaml")
+    ):  # read by `engines`, and facts of a decision all the same
+        content = hashlib.sha256(engine.read_bytes()).hexdigest()
+        digest = hashlib.sha256(f"{digest} engines/{engine.name} {content}".encode()).hexdigest()
     return texts, digest
 
 
