@@ -22,6 +22,7 @@ from sizewell.clouds.prices import asking, aws
 from sizewell.clouds.prices.asking import Journal, ask
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.refresh import Listed, Place, accept
+from tests.clouds import google_standin
 from tests.clouds import price_standin as standin
 from tests.clouds.price_standin import items, serve, truth
 from tests.clouds.rest_server import Reply, Server
@@ -215,9 +216,10 @@ def test_what_a_price_list_does_wrong_ends_in_the_right_price_or_in_none(project
 
 
 REGIONS = "eastus,northeurope,uksouth,westeurope"
+AZURE_ASK = ("prices", "refresh", "--cloud", "azure", "--region", REGIONS, "--kind", KINDS, "--on", ON)
 
 
-def run_killed(pid_of, server: Server, at_request: int = 0, at_write: int = 0) -> int:
+def run_killed(pid_of, server: Server, at_request: int = 0, at_write: int = 0, ask=AZURE_ASK) -> int:
     """The refresh in a process of its own, which dies at its nth request or its nth file; its wait status."""
     pid_of["at"] = len(server.asked) + at_request if at_request else 0
     pid = os.fork()
@@ -236,7 +238,7 @@ def run_killed(pid_of, server: Server, at_request: int = 0, at_write: int = 0) -
             devnull = os.open(os.devnull, os.O_WRONLY)
             os.dup2(devnull, 1)
             os.dup2(devnull, 2)
-            code = main(["prices", "refresh", "--cloud", "azure", "--region", REGIONS, "--kind", KINDS, "--on", ON])
+            code = main([*ask])
         except BaseException:  # noqa: BLE001 - the child must not go on as a test
             os._exit(99)
         os._exit(code)
@@ -268,6 +270,70 @@ def test_killed_at_any_point_it_resumes_to_the_same_bytes(project, server, monke
         halfway = {path.name: path.read_bytes() for path in (project / "catalog/offers").glob("*.csv")}
         assert halfway in ({}, whole)
         assert run_killed(pid_of, server) == 0
+        assert {path.name: path.read_bytes() for path in (project / "catalog/offers").glob("*.csv")} == whole
+    assert killed == 15
+
+
+def serve_bulk_files(server: Server, change) -> tuple[str, ...]:
+    """A bulk file of each region of AWS that has a list in the catalog, two percent above it; what to ask."""
+    facts = standin.shipped()
+    listed: dict[str, dict[str, Decimal]] = {}
+    for offer in facts.all_offers:
+        if (offer.cloud, offer.market) == ("aws", "on-demand") and offer.basis.startswith("list") and not offer.zone:
+            listed.setdefault(offer.region, {})[offer.instance_type] = offer.usd_per_hour
+    regions = sorted(region for region in listed if facts.region_facts["aws", region].access == "open")[:16]
+    for region in regions:
+        rows = (
+            bulk_row(kind, str((usd * Decimal("1.02")).quantize(Decimal("1e-6"))), region=region)
+            for kind, usd in sorted(listed[region].items())
+        )
+        text = HEADER + "".join(rows)
+        path = f"/offers/v1.0/aws/AmazonEC2/current/{region}/index.csv"
+        server.answers[f"GET {path}"] = lambda *_, text=text: change(Reply(text.encode()), 0)
+    return ("prices", "refresh", "--cloud", "aws", "--region", ",".join(regions), "--kind", "on-demand", "--on", ON)
+
+
+def serve_sku_pages(server: Server, change) -> tuple[str, ...]:
+    """Google's list of parts in three regions, two to a page; what to ask."""
+    regions = ["us-central1", "us-east1", "europe-west4"]
+
+    def listed():
+        return [{**sku, "serviceRegions": regions} for sku in google_standin.items()]
+
+    google_standin.serve(server, listed, change)
+    kinds = "on-demand,spot,savings-plans,capacity-blocks"
+    return ("prices", "refresh", "--cloud", "gcp", "--region", ",".join(regions), "--kind", kinds, "--on", ON)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("way", ["request", "write"])
+@pytest.mark.parametrize("cloud", ["aws", "gcp"])
+def test_killed_at_thirty_points_the_other_clouds_resume_too(project, server, monkeypatch, cloud, way):
+    """As above, of bulk files and of the parts of machines: fifteen requests and fifteen files each."""
+    monkeypatch.setattr(google_standin, "PAGE", 2)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_PRICE_LIST", server.url)
+    monkeypatch.setenv("GOOGLE_ENDPOINT_URL_CLOUDBILLING", server.url)
+    monkeypatch.setenv("GOOGLE_API_KEY", "a-key")
+    pid_of: dict[str, int] = {}
+
+    def kill(good, _):
+        if pid_of.get("at") and len(server.asked) >= pid_of["at"]:
+            pid_of["at"] = 0
+            os.kill(pid_of["pid"], signal.SIGKILL)
+        return good
+
+    ask = {"aws": serve_bulk_files, "gcp": serve_sku_pages}[cloud](server, kill)
+    assert run_killed(pid_of, server, ask=ask) == 0
+    whole = {path.name: path.read_bytes() for path in (project / "catalog/offers").iterdir()}
+    assert len(whole[f"{cloud}-{ON}.csv"].splitlines()) > 30
+    killed = 0
+    for point in range(1, 16):
+        (project / f"catalog/offers/{cloud}-{ON}.csv").unlink()
+        code = run_killed(pid_of, server, ask=ask, **{f"at_{way}": point})
+        killed += code == -signal.SIGKILL
+        halfway = {path.name: path.read_bytes() for path in (project / "catalog/offers").glob("*.csv")}
+        assert halfway in ({}, whole)
+        assert run_killed(pid_of, server, ask=ask) == 0
         assert {path.name: path.read_bytes() for path in (project / "catalog/offers").glob("*.csv")} == whole
     assert killed == 15
 
