@@ -9,7 +9,7 @@ import pytest
 
 from sizewell.cli.main import main
 from sizewell.sizing import catalog
-from sizewell.sizing.choose.elsewhere import by_the_token
+from sizewell.sizing.choose.elsewhere import BY_THE_API, by_the_token
 from sizewell.sizing.spec.read import parse_spec
 
 CHAT = {
@@ -81,6 +81,22 @@ def test_size_and_explain_show_them_beside_the_answer(tmp_path, capsys):
     assert "Groq" in capsys.readouterr().out.partition("by the token")[2]
     assert main(["explain", str(path), "--why", "Graphcore"]) == 0
     assert "Graphcore is not built: no cloud that Sizewell builds on sells it" in capsys.readouterr().out
+
+
+def test_the_cheapest_is_an_alternative_of_the_decision_by_the_prices_of_its_day(facts, tmp_path, capsys):
+    path = tmp_path / "chat.yaml"
+    path.write_text(json.dumps(CHAT))
+    found = {}
+    for day in ("2026-11-22", "2026-10-31"):  # the rates are of 1 November
+        assert main(["size", str(path), "--on", day, "--json"]) in (0, 3)
+        (workload,) = json.loads(capsys.readouterr().out)["workloads"]
+        found[day] = [other for other in workload["alternatives"] if other["market"] == BY_THE_API]
+    (other,) = found["2026-11-22"]
+    cheapest = offers(facts)[0]
+    assert (other["cloud"], other["instance_type"]) == (cheapest.seller.seller, cheapest.price.listed_as)
+    assert Decimal(other["usd_per_month"]) == cheapest.usd_per_month.quantize(Decimal("0.01"))
+    assert "not built here" in other["why_not"]
+    assert found["2026-10-31"] == []
 
 
 def test_an_own_row_takes_the_place_of_a_shipped_one(facts, tmp_path):

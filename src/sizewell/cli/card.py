@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sizewell.cli.output import dollars, table
+from sizewell.sizing.choose.elsewhere import BY_THE_API
 from sizewell.sizing.money import Unpriced
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN, to_spare
 from sizewell.sizing.records.decision import Alternative, Decision, Performance, Pool, Workload
@@ -296,7 +297,11 @@ def _small(amount: Decimal) -> str:
 
 
 def alternatives(console: Console, options: Sequence[Alternative], *, runs: bool) -> None:
-    """What lost, and why; by the price of a run where the workload is one, else by the month."""
+    """What lost, and why; by the price of a run where the workload is one, else by the month.
+
+    Tokens have a table of their own.
+    """
+    options = [option for option in options if option.market != BY_THE_API]
     if not options:
         return
     per_run = runs and all(item.usd_per_run is not None for item in options)

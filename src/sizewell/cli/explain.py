@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             answers.append(explain(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=stated))
     from sizewell.sizing.choose.elsewhere import by_the_token
 
-    tokens = [by_the_token(spec, catalog) for spec in specs]
+    tokens = [by_the_token(spec, catalog, on) for spec in specs]
     if args.json:
         documents = [
             {**_document(answer), "by_the_token": [_plain(offer) for offer in offers]}

@@ -145,7 +145,7 @@ def _print(
                 if len(rows) > 1:
                     console.print()
                 card.card(console, workload, answer)
-                card.by_the_token(console, by_the_token(asked[workload.spec.name], catalog))
+                card.by_the_token(console, by_the_token(asked[workload.spec.name], catalog, answer.decided_on))
     if target is not None:
         decided = all(is_decision(answer) for answer in answers)
         console.print()

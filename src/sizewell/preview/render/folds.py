@@ -96,6 +96,8 @@ def bound_by(each: records.Evidence) -> str:
 
 def choice_label(choice: records.Choice) -> str:
     """How many of what, on which terms, and which service runs it."""
+    if not choice.nodes:  # an API, whose machines nobody sees
+        return f"{choice.label}, {choice.market}"
     by = f", {SERVICES.get(choice.managed, choice.managed)}" if choice.managed else ""
     return f"{choice.nodes} x {choice.label}, {choice.market}{by}"
 

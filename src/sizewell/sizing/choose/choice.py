@@ -8,10 +8,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sizewell.sizing.billing.tariff import COMMITTED
+from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.managed import RAW, STANDING, TITLES
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
+from sizewell.sizing.choose.elsewhere import BY_THE_API, by_the_token
 from sizewell.sizing.choose.fleets import TARGET_LOAD
 from sizewell.sizing.choose.pricing import Option, least_extras_usd, make_option, options_of, usd_per_hour, ways_of
 from sizewell.sizing.choose.requirements import Requirements
@@ -136,7 +138,26 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
     others = [*_other_ways(chosen, chosen.setting), *_other_markets(chosen, chosen.setting)]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
     with_accelerator = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
-    return (*with_accelerator, *_without_accelerator(sizing, chosen))
+    return (*with_accelerator, *_without_accelerator(sizing, chosen), *_by_the_token(sizing))
+
+
+def _by_the_token(sizing: Sizing) -> tuple[Alternative, ...]:
+    """The cheapest seller of the same tokens; no machine of it is built, and none is counted."""
+    offers = by_the_token(sizing.spec, sizing.setting.catalog, sizing.setting.on)[:1]
+    return tuple(
+        Alternative(
+            cloud=offer.seller.seller,
+            region=EVERYWHERE,
+            instance_type=offer.price.listed_as,
+            accelerator="",
+            nodes=0,
+            market=BY_THE_API,
+            usd_per_month=offer.usd_per_month.quantize(Decimal("0.01")),
+            why_not=f"{offer.price.input_usd:f} USD per million tokens in and {offer.price.output_usd:f} out; "
+            "an API is not built here, and its data leaves the account",
+        )
+        for offer in offers
+    )
 
 
 def _without_accelerator(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Final
 
@@ -13,6 +14,7 @@ from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.spec.model import WorkloadSpec
 
 _VARIANTS: Final = re.compile(r"-(?:instruct|it|chat|hf|fp8|base)(?=-|$)")  # one model, tuned or packed otherwise
+BY_THE_API: Final = "tokens"  # the market of an alternative that is an API
 _MILLION: Final = Decimal(1_000_000)
 
 
@@ -27,9 +29,10 @@ class ByTheToken:
     usd_per_month: Decimal
 
 
-def by_the_token(spec: WorkloadSpec, catalog: Catalog) -> tuple[ByTheToken, ...]:
+def by_the_token(spec: WorkloadSpec, catalog: Catalog, on: date | None = None) -> tuple[ByTheToken, ...]:
     """Every seller of the model by the token, cheapest first; () where the load has no rate or nobody sells the model.
 
+    `on` is the day whose prices count (the newest where it is None).
     A service with a schedule has its traffic in those hours alone.
     """
     traffic, model = spec.traffic, spec.model.name if spec.model is not None else None
@@ -42,6 +45,8 @@ def by_the_token(spec: WorkloadSpec, catalog: Catalog) -> tuple[ByTheToken, ...]
         return ()
     newest: dict[tuple[str, str], TokenPrice] = {}
     for price in catalog.token_prices:  # sorted by date within a model of a seller
+        if on is not None and price.effective_from > on.isoformat():
+            continue
         if family(price.model) == family(model) and price.seller in catalog.sellers:
             newest[price.seller, price.listed_as] = price
     offers = [
