@@ -11,6 +11,7 @@ import yaml
 from sizewell.sizing import catalog
 from sizewell.sizing.choose.choice import Sizing, alternatives, why_not
 from sizewell.sizing.choose.decide import nothing_fits, size_one
+from sizewell.sizing.choose.elsewhere import BY_THE_API
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.workloads import workload_record
 from sizewell.sizing.records.decision import Workload
@@ -54,7 +55,8 @@ def _section(number: int, row: dict[str, Any], sizing: Sizing) -> str:
         lines.append(f"- **{_machines(chosen)}**, {_cost(workload)}")
         lines.append(f"- why: {_why(workload)}")
         lines += [f"- runner-up: {text}" for text in _runner_up(sizing, chosen)]
-        lines += [f"- without an accelerator: {text}" for text in _without_accelerator(workload)]
+        lines += [f"- without an accelerator: {text}" for text in _others(workload, market="on-demand")]
+        lines += [f"- by the token: {text}" for text in _others(workload, market=BY_THE_API)]
         told = [note for note in workload.assumptions if note.startswith(("weights in", "scarce", "a run of"))]
         lines += [f"- note: {note}" for note in told]
     if "practice" in row:
@@ -94,12 +96,12 @@ def _why(workload: Workload) -> str:
     return f"{done}{limit}; {used if memory.breakdown else 'nothing loaded yet'}, {speed.grade}"
 
 
-def _without_accelerator(workload: Workload) -> list[str]:
-    """The CPU machine that would do, where one would."""
+def _others(workload: Workload, *, market: str) -> list[str]:
+    """What has no accelerator of its own: the CPU machine that would do, or the API that sells the model's tokens."""
     return [
         f"{a.cloud} {a.instance_type}, {a.usd_per_month:,.0f} USD a month: {a.why_not}"
         for a in workload.alternatives
-        if not a.accelerator and a.usd_per_month is not None
+        if not a.accelerator and a.market == market and a.usd_per_month is not None
     ]
 
 
