@@ -412,7 +412,7 @@ def _written(words: _Words) -> list[Call]:
     """
     tree = ast.parse(STORE.read_text(encoding="utf-8"))
     methods = set()
-    for node in _without_functions(tree, BY_A_PERSON):
+    for node in without_functions(tree, BY_A_PERSON):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = node.func.value
             if isinstance(owner, ast.Attribute) and owner.attr == "_s3":
@@ -430,13 +430,13 @@ def _written(words: _Words) -> list[Call]:
     return [*found, *words.of("multipart")] if found else []
 
 
-def _without_functions(tree: ast.AST, names: tuple[str, ...]) -> Iterator[ast.AST]:
+def without_functions(tree: ast.AST, names: tuple[str, ...]) -> Iterator[ast.AST]:
     """The nodes of a tree outside of the functions of those names."""
     if isinstance(tree, ast.FunctionDef) and tree.name in names:
         return
     yield tree
     for child in ast.iter_child_nodes(tree):
-        yield from _without_functions(child, names)
+        yield from without_functions(child, names)
 
 
 def _read(words: _Words) -> list[Call]:

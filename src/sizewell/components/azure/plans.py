@@ -288,12 +288,14 @@ def custom_data(*, start_script: str, rocm: bool) -> str:
 
 
 def writer_permissions() -> list[dict[str, Any]]:
-    """Read and write blobs of the container; no delete, no keys."""
+    """Read, list and write blobs of the container; no delete, no keys
+    (learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory).
+    """
     blobs = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
     return [
         {
-            "actions": ["Microsoft.Storage/storageAccounts/blobServices/containers/read"],
-            "data_actions": [f"{blobs}/read", f"{blobs}/write", f"{blobs}/add/action"],
+            "actions": [],
+            "data_actions": [f"{blobs}/read", f"{blobs}/write"],
             "not_actions": [],
             "not_data_actions": [],
         }
