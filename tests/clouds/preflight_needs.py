@@ -41,6 +41,7 @@ def needs(cloud: str, account: str, pools: tuple[Machines, ...], *resources: Dec
         machines=pools,
         types=tuple(sorted({resource.type for resource in resources})),
         resources=resources,
+        quotas={("p5.48xlarge", "on-demand"): ("L-417A185B", 192), ("p5.48xlarge", "spot"): ("L-7212CCBC", 192)},
         config={f"sizewell:{key}": value for key, value in config.items()},
     )
 

@@ -187,8 +187,3 @@ def test_calls_of_google_s_workflows_are_ones_that_its_apis_have(plans, capsys):
         f"post {wrong}: SetNodePoolSizeRequest has no field nodes"
     ]
     assert discovery.faults("post", wrong.replace("setSize", "setNodes"))
-
-
-def test_azure_s_definitions_are_not_judged_here(capsys):
-    """Azure publishes its definitions in a repository, and no package of them is in this environment."""
-    say(capsys, "Azure's definitions: not judged here (operations and resource types: tests/rights, tests/scanner)")

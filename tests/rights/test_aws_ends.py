@@ -23,7 +23,7 @@ def stand(account, stack, *, tag=None):
     tag = stack if tag is None else tag
     sizes = {"least": 1, "size": 2, "most": 4}
     group = f"autoScalingGroup:uuid:autoScalingGroupName/{stack}-group"
-    cluster = f"sizewell-{stack}-cluster"
+    cluster = f"sizewell-{stack}-cluster-us-east-1"
     entry = account.add("eks", f"access-entry/{cluster}/role/123456789012/hyperpod/uuid")
     account.add("autoscaling", group, tag, suspended=[], **sizes)
     account.add("ec2", f"fleet/fleet-{stack}", tag, size=3)
@@ -85,6 +85,17 @@ def test_an_expiry_ends_what_bills_and_nothing_of_others(account, capsys):
     with capsys.disabled():
         print(f"\nAWS expiry called: {', '.join(sorted(set(account.calls)))}")
     assert {one.split(":")[2] for one in report["kept"]} == {"ec2", "s3"}
+
+
+def test_an_expiry_reaches_entries_of_its_own_cluster_alone():
+    """Neither those of a stack whose name goes on after its own, nor those of a cluster that somebody else made."""
+    for cluster, may in (
+        (f"sizewell-{STACK}-cluster-us-east-1", True),
+        (f"sizewell-{STACK}-2-cluster-us-east-1", False),
+        (f"sizewell-{STACK}-cluster-us-east-1-old", False),
+    ):
+        entry = arn("eks", f"access-entry/{cluster}/role/123456789012/hyperpod/uuid")
+        assert allows([POLICY], "eks:DeleteAccessEntry", entry, {}) == may
 
 
 def test_endpoints_go_after_what_hangs_on_them(account):

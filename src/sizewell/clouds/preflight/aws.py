@@ -96,7 +96,7 @@ def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[st
     for region in needs.regions:
         local = [machines for machines in needs.machines if machines.region == region]
         asked[f"zones of {region}"] = lambda r=region, h=local: _zones(needs, aws, r, h)  # type: ignore[misc]
-        asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(aws, r, h)  # type: ignore[misc]
+        asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(needs, aws, r, h)  # type: ignore[misc]
         asked[f"images of {region}"] = lambda r=region: _images(needs, aws, r)  # type: ignore[misc]
         if named := [machines for machines in local if machines.reservation]:
             asked[f"reservations of {region}"] = lambda r=region, n=named: _reservations(aws, r, n, at)  # type: ignore[misc]
@@ -193,18 +193,22 @@ def _cluster_zones(needs: Needs, region: str, by_name: dict[str, Any]) -> Iterat
                 yield wrong(f"zones of {region}", f"the control plane's subnet would lie in {name}, a {kind}", fix)
 
 
-def _quotas(aws: Aws, region: str, local: list[Machines]) -> Iterator[Finding]:
-    for (_, code), wanted in demanded(local, "vCPU").items():
+def _quotas(needs: Needs, aws: Aws, region: str, local: list[Machines]) -> Iterator[Finding]:
+    demand = demanded(local, "vCPU")
+    used = _used(needs, aws, region) if demand else {}
+    for (_, code), wanted in demand.items():
         about = f"quota {code} in {region}"
         if not re.fullmatch(r"L-[0-9A-F]{8}", code):
             yield Finding(about, "note", "the catalog names no code that could be asked for")
             continue
         quota = aws.call("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)["Quota"]
         limit, kinds = quota["Value"], ", ".join(dict.fromkeys(m.instance_type for m in local if m.quota == code))
-        sentence = f"{quota['QuotaName']}: {limit:,.0f} vCPU, the stack may reach {wanted:,.0f} ({kinds})"
-        if wanted > limit:
+        taken = used.get(code, 0)
+        others = f", machines outside of it have {taken:,}" if taken else ""
+        sentence = f"{quota['QuotaName']}: {limit:,.0f} vCPU{others}, the stack may reach {wanted:,.0f} ({kinds})"
+        if wanted + taken > limit:
             command = "aws service-quotas request-service-quota-increase --service-code ec2"
-            fix = f"{command} --quota-code {code} --desired-value {wanted:.0f} --region {region}"
+            fix = f"{command} --quota-code {code} --desired-value {wanted + taken:.0f} --region {region}"
             yield wrong(about, sentence, fix)
         else:
             yield Finding(about, "ok", sentence)
@@ -288,6 +292,23 @@ def _reserved(about: str, machines: Machines, row: dict[str, Any], at: datetime)
     yield from faults or [Finding(about, "ok", f"{row['State']}, {row['TotalInstanceCount']} x {row['InstanceType']}")]
 
 
+def _used(needs: Needs, aws: Aws, region: str) -> dict[str, int]:
+    """By quota: vCPU of the machines that run in a region and are not the stack's own, which it counts itself.
+
+    A capacity block takes nothing of a quota (docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html).
+    """
+    used: dict[str, int] = {}
+    running = [{"Name": "instance-state-name", "Values": ["pending", "running"]}]
+    for reservation in aws.pages("ec2", region, "describe_instances", "Reservations", Filters=running):
+        for machine in reservation.get("Instances", []):
+            tags = {tag["Key"]: tag["Value"] for tag in machine.get("Tags", [])}
+            market = machine.get("InstanceLifecycle", "on-demand")
+            code, vcpus = needs.quotas.get((machine["InstanceType"], market), ("", 0))
+            if code and tags.get("sizewell-stack") != needs.stack:
+                used[code] = used.get(code, 0) + vcpus
+    return used
+
+
 def _receivers(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
     about = f"receivers in {region}"
     subscribed = needs.of("aws:sns/topicSubscription:TopicSubscription")
@@ -296,14 +317,20 @@ def _receivers(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
         yield wrong(about, detail, "set sizewell:notify")
         return
     names = {resource.inputs.get("name") for resource in needs.of("aws:sns/topic:Topic")}
-    waiting = [
-        row["Endpoint"]
+    rows = [
+        row
         for row in aws.pages("sns", region, "list_subscriptions", "Subscriptions")
-        if row["SubscriptionArn"] == "PendingConfirmation" and row["TopicArn"].rpartition(":")[2] in names
+        if row["TopicArn"].rpartition(":")[2] in names
     ]
+    waiting = {row["Endpoint"] for row in rows if row["SubscriptionArn"] == "PendingConfirmation"}
+    ended = {row["Endpoint"] for row in rows if row["SubscriptionArn"] == "Deleted"}
+    ended -= {row["Endpoint"] for row in rows if row["SubscriptionArn"].startswith("arn:")}
     if waiting:
-        yield wrong(about, f"not confirmed: {', '.join(sorted(set(waiting)))}", "open the message of AWS and confirm")
-    else:
+        yield wrong(about, f"not confirmed: {', '.join(sorted(waiting))}", "open the message of AWS and confirm")
+    if ended:
+        fix = f"pulumi refresh -s {needs.stack}, then pulumi up: each receiver gets a message to confirm"
+        yield wrong(about, f"unsubscribed themselves: {', '.join(sorted(ended))}", fix)
+    if not waiting and not ended:
         yield Finding(about, "ok", f"{len(subscribed)} subscriptions, none waits for its confirmation")
 
 

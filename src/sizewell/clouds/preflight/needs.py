@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from sizewell.sizing.catalog import Catalog
@@ -51,6 +51,8 @@ class Needs:
     types: tuple[str, ...]  # of the resources, sorted, each once
     resources: tuple[Resource, ...]
     config: Mapping[str, Any]
+    quotas: Mapping[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+    """By type and market, for all types of the cloud: the quota's code and the vCPU that each machine takes of it."""
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -82,6 +84,12 @@ def needs_of(decision: Decision, resources: Iterable[Resource], catalog: Catalog
         types=tuple(sorted({resource.type for resource in custom})),
         resources=custom,
         config=config,
+        quotas={
+            (shape.instance_type, market): (code, shape.vcpus)
+            for shape in catalog.shapes
+            if shape.cloud == clouds[0] and shape.vcpus
+            for market, code in shape.quota.items()
+        },
     )
 
 

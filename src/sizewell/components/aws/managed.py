@@ -7,7 +7,7 @@ import pulumi
 from pulumi_aws import get_caller_identity_output
 
 from sizewell.components import containers
-from sizewell.components.aws import parts
+from sizewell.components.aws import parts, plans
 from sizewell.components.aws.args import pool_args
 from sizewell.components.facts import is_gang, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
@@ -351,7 +351,7 @@ def _build_hyperpod(
         args |= {**place, **key_named(region, settings), "zones": zones, **subnets(zones)}
         args["eks_cluster_arn"] = cluster.cluster_arn
         if "account" in place:  # known at preview, where rules judge who may be whom
-            path = f"cluster/{cluster.physical(f'cluster-{region}', 100)}"
+            path = f"cluster/{plans.cluster_name(pulumi.get_stack(), region)}"
             args["eks_cluster_arn"] = parts.arn_of(place["account"], region, "eks", path)
         args["cluster_security_group_id"] = cluster.cluster_security_group_id
         if scripts := told[name].get("scripts"):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sizewell.components.owned import GuardArgs, ScheduleArgs
+from sizewell.components.tags import physical_name
 from sizewell.sizing.billing import standing
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.errors import ServiceError
@@ -261,6 +262,15 @@ def partition(region: str) -> str:
 
 def assume_role(service: str) -> str:
     return policy([{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
+
+
+def cluster_name(stack: str, region: str) -> str:
+    """How AWS calls the EKS cluster that a stack builds in a region: the same for the stack and for what ends it.
+
+    >>> cluster_name("dev-aws", "us-east-1")
+    'sizewell-dev-aws-cluster-us-east-1'
+    """
+    return physical_name("sizewell", stack, f"cluster-{region}", limit=100)
 
 
 def policy(statements: Sequence[Mapping[str, Any]]) -> str:

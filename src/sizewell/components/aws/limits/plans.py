@@ -10,7 +10,7 @@ from sizewell.components.aws.args import AccountArgs
 from sizewell.components.aws.checks import check_region
 from sizewell.components.faults import Faults
 from sizewell.components.forms import BudgetArgs, EndArgs
-from sizewell.components.tags import legal, physical_name
+from sizewell.components.tags import legal
 
 STACK_TAG, PROJECT_TAG = "sizewell-stack", "sizewell-project"
 SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
@@ -73,7 +73,7 @@ def end_policy(*, region: str, project: str, stack: str) -> str:
     """
     tags = {PROJECT_TAG: legal(project), STACK_TAG: legal(stack)}
     own = {"StringEquals": {f"aws:ResourceTag/{key}": value for key, value in tags.items()}}
-    clusters = physical_name("sizewell", stack, limit=60)
+    cluster = plans.cluster_name(stack, region)
     return plans.policy(
         [
             {
@@ -116,11 +116,12 @@ def end_policy(*, region: str, project: str, stack: str) -> str:
                 "Condition": own,
             },
             {
-                # sagemaker:DeleteCluster asks for it; SageMaker made the entry of its machines, and put no tag on it
+                # sagemaker:DeleteCluster asks for it; SageMaker made the entry of its machines in the cluster that the
+                # stack builds, and put no tag on it
                 "Sid": "HyperPodEntry",
                 "Effect": "Allow",
                 "Action": "eks:DeleteAccessEntry",
-                "Resource": f"arn:{plans.partition(region)}:eks:{region}:*:access-entry/{clusters}-*/role/*",
+                "Resource": f"arn:{plans.partition(region)}:eks:{region}:*:access-entry/{cluster}/role/*",
             },
             {
                 "Sid": "NeverData",
