@@ -118,6 +118,7 @@ LABELS_ONLY = {"gcp:monitoring/alertPolicy:AlertPolicy", "gcp:billing/budget:Bud
 UPSERTS = {
     "aws:cloudwatch/metricAlarm:MetricAlarm", "aws:cloudwatch/eventRule:EventRule", "aws:iam/rolePolicy:RolePolicy",
     "aws:sns/topic:Topic", "aws:sqs/queue:Queue", "aws:autoscaling/schedule:Schedule", "aws:autoscaling/policy:Policy",
+    "gcp:projects/serviceIdentity:ServiceIdentity",
 }  # fmt: skip
 
 
@@ -126,8 +127,35 @@ def refusals(token: str, inputs: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*_name(token, inputs), *_tags(token, inputs), *(RULES[token](inputs) if token in RULES else ())]
 
 
+# Inputs that tell one thing without tags from another.
+TELLS_APART = (
+    "member", "role", "policyArn", "name", "cluster", "location", "region", "topic", "accountId", "roleId", "bucket",
+    "routeTableId", "subnetId", "autoscalingGroupName", "scheduledActionName", "roleAssignmentName", "scope",
+    "roleDefinitionId", "subnetName", "virtualNetworkName", "resourceGroupName", "cryptoKeyId", "containerName",
+)  # fmt: skip
+
+
+def named(token: str, path: str, things: Mapping[str, Mapping[str, Any]]) -> str:
+    """The one thing of a type that a path names (an identity such as ROLE/POLICY); "" where there is none, or several.
+
+    The stand-ins' own identities are made up: a path names what it has all the telling inputs of.
+    """
+    fitting = []
+    for key, thing in things.items():
+        told = [thing["inputs"][name] for name in TELLS_APART if isinstance(thing["inputs"].get(name), str)]
+        if token == "azure-native:authorization:RoleAssignment":
+            told = [thing["inputs"]["roleAssignmentName"]]
+        if token == "azure-native:authorization:RoleDefinition":
+            told = [thing["inputs"]["roleDefinitionId"]]
+        if thing["type"] == token and told and all(value in path for value in told):
+            fitting.append(key)
+    return fitting[0] if len(fitting) == 1 else ""
+
+
 def identity(token: str, inputs: Mapping[str, Any]) -> tuple[str, ...] | None:
     """What the cloud allows once: the type, the stated name and what it is unique in; None where a second one is made."""
+    if token == "gcp:projects/serviceIdentity:ServiceIdentity":
+        return (token, str(inputs.get("project")), str(inputs.get("service")))
     if token.startswith("kubernetes:"):
         metadata = inputs.get("metadata") or {}
         key, scope = metadata.get("name") or inputs.get("name"), metadata.get("namespace") or inputs.get("namespace")

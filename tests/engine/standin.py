@@ -3,7 +3,7 @@
 It keeps its cloud in a JSON file, `$SIZEWELL_STANDIN/<package>.json`, checks inputs against the SDK's own types, refuses
 what the cloud would refuse (refusals.py; a second one of a name, deleting what is protected or still in use) and does as
 `$SIZEWELL_STANDIN/orders.json` tells: `[{"call": "create", "type": "aws:ec2/...", "then": "fail|hang|lose", "times": 1,
-"message": "InsufficientInstanceCapacity"}]`. "lose": the cloud has done it, but the answer never arrives; "each": true
+"message": "InsufficientInstanceCapacity"}]`, or all of a `"package"`. "lose": the cloud has done it, but the answer never arrives; "each": true
 does it to every resource once.
 With `SIZEWELL_STANDIN_TRUSTS=1` it takes inputs as they are: a preview is then as fast as a provider lets it be.
 """
@@ -96,6 +96,11 @@ UNIQUE = {
     "azure-native:cognitiveservices:Account": "accountName",
     "azure-native:storagecache:AmlFilesystem": "amlFilesystemName",
 }
+CLUSTERS = (
+    "aws:eks/cluster:Cluster",
+    "gcp:container/cluster:Cluster",
+    "azure-native:containerservice:ManagedCluster",
+)
 DELETION_PROTECTION = ("deletionProtection", "deletionProtectionEnabled")
 
 
@@ -126,7 +131,8 @@ class Cloud:
             fcntl.flock(lock, fcntl.LOCK_EX)
             orders = json.loads(self.orders_path.read_text())
             for order in orders:
-                if order["call"] != call or order.get("type", token) != token:
+                package = order.get("package", token.partition(":")[0])
+                if order["call"] != call or order.get("type", token) != token or not token.startswith(f"{package}:"):
                     continue
                 if order.get("each"):
                     left = urn not in order.setdefault("done", [])
@@ -337,11 +343,12 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
         token = request.urn.split("::")[2].split("$")[-1]
         with self.cloud.open() as resources:
-            found = resources.get(request.id)
+            key = request.id if request.id in resources else refusals.named(token, request.id, resources)
+            found = resources.get(key)
         if found is None:
             return provider_pb2.ReadResponse()
         outputs = outputs_of(token, found["name"], found["inputs"])
-        return provider_pb2.ReadResponse(id=request.id, properties=wire(outputs), inputs=wire(found["inputs"]))
+        return provider_pb2.ReadResponse(id=key, properties=wire(outputs), inputs=wire(found["inputs"]))
 
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
         token, inputs = request.urn.split("::")[2].split("$")[-1], plain(request.news)
@@ -378,6 +385,11 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
                 if users:
                     context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"DependencyViolation: in use by {users[0]}")
                 del resources[request.id]
+            if token in CLUSTERS:  # what is inside of it goes with it
+                stack = request.urn.split("::")[0]
+                with Cloud(self.cloud.path.parent, "kubernetes").open() as inside:
+                    for key in [key for key, each in inside.items() if each["urn"].split("::")[0] == stack]:
+                        del inside[key]
             return Empty()
 
         return self._obey("delete", token, request.urn, context, do)

@@ -14,6 +14,7 @@ from sizewell.recording.sources.files import read_preview
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.sizing.records.decision import Decision
 
+UNREACHABLE = "configured Kubernetes cluster is unreachable"
 DECISIONS = sorted((harness.ROOT / "stacks" / "decisions").glob("*.json"))
 
 
@@ -86,6 +87,8 @@ def test_a_cluster_comes_up_stays_as_it_is_and_goes(engine, stack, tmp_path):
         assert engine.destroy(stack, check=False).returncode != 0
         engine.run("config", "set", "-s", stack, "sizewell:deletionProtection", "false")
         engine.up(stack)
+    # a cluster that cannot be reached any more goes with all that is inside of it (pulumi-kubernetes#2675)
+    engine.order({"call": "delete", "package": "kubernetes", "then": "fail", "each": True, "message": UNREACHABLE})
     engine.destroy(stack)
     assert {package: engine.cloud(package) for package in harness.PACKAGES} == {key: {} for key in harness.PACKAGES}
 

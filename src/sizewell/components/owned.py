@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Final, NotRequired, ParamSpec, Self, TypedDict, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import pulumi
 
@@ -129,6 +130,8 @@ class Owned(pulumi.ComponentResource):
         given: dict[str, Any] = dict(inputs)
         options = copy.copy(given.pop("opts", None)) or pulumi.ResourceOptions()
         options.parent = self
+        if _inside(kind) and options.deleted_with is None:
+            options.deleted_with = cluster_of(self._args.get("kubeconfig"))
         if (argument := NAMES.get(token_of(kind), ("", 0))[0]) and argument not in given:
             given[argument] = self.name_of(kind, name)
         if (argument := _tag_argument(kind)) and argument not in given:
@@ -155,6 +158,28 @@ class Owned(pulumi.ComponentResource):
     def physical(self, name: str, limit: int) -> str:
         """A name that says the stack, of at most `limit` characters."""
         return physical_name("sizewell", pulumi.get_stack(), name, limit=limit)
+
+
+# The cluster that a kubeconfig is of, where the same program builds it. What is inside of a cluster goes with it: a Helm
+# release of a cluster that cannot be reached cannot be deleted (pulumi-kubernetes#2675), and held its destroy up.
+_CLUSTERS: Final[WeakKeyDictionary[pulumi.Output[str], pulumi.Resource]] = WeakKeyDictionary()
+
+
+def reaching(cluster: pulumi.Resource, kubeconfig: pulumi.Output[str]) -> pulumi.Output[str]:
+    """The same kubeconfig, from now on known as that of `cluster`."""
+    _CLUSTERS[kubeconfig] = cluster
+    return kubeconfig
+
+
+def cluster_of(kubeconfig: object) -> pulumi.Resource | None:
+    """The cluster that a kubeconfig reaches; None where it is not built by this program."""
+    return _CLUSTERS.get(kubeconfig) if isinstance(kubeconfig, pulumi.Output) else None
+
+
+def _inside(kind: Callable[..., pulumi.Resource]) -> bool:
+    """Whether something of this kind stands inside of a cluster."""
+    ours = str(getattr(kind, "__module__", "")).startswith("pulumi_kubernetes.")
+    return ours and not (isinstance(kind, type) and issubclass(kind, pulumi.ProviderResource))
 
 
 def kept(**options: Any) -> pulumi.ResourceOptions:

@@ -76,6 +76,22 @@ def destroy(backend: Backend, stack: str, *, kept: Path, environment: Mapping[st
     return backend.destroy(stack, environment=environment)
 
 
+def forget_pending(backend: Backend, stack: str) -> str:
+    """Drop from the state what a killed update had begun to create and no cloud has."""
+    return backend.forget_pending(stack)
+
+
+def take_in(backend: Backend, stack: str, path: Path) -> str:
+    """Import into the state what a file of the engine's names."""
+    return backend.take_in(stack, path)
+
+
+def destroy_some(backend: Backend, stack: str, urns: Sequence[str], *, environment: Mapping[str, str]) -> str:
+    """Destroy some resources of a stack, from its state. ServiceError where its secrets cannot be read."""
+    backend.configuration(stack)
+    return backend.destroy_some(stack, urns, environment=environment)
+
+
 # Amazon ---------------------------------------------------------------------------------------------------------------
 
 

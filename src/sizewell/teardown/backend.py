@@ -87,6 +87,47 @@ class Backend:
             timeout_s=timeout_s,
         )
 
+    def forget_pending(self, stack: str, *, timeout_s: float = 3600.0) -> str:
+        """Drop from the state the creations that an update did not see the end of, and read everything else anew."""
+        return self._run(
+            *("refresh", "--stack", checked(stack), "--yes", "--skip-preview", "--clear-pending-creates"),
+            *("--suppress-progress", "--color", "never"),
+            timeout_s=timeout_s,
+        )
+
+    def creations(self, stack: str, path: Path, *, timeout_s: float = 1800.0) -> dict[str, Any]:
+        """What the program would create: the engine's own file for `pulumi import`, identities left open.
+
+        ServiceError where the program does not evaluate.
+        """
+        self._run(
+            *("preview", "--stack", checked(stack), "--import-file", str(path), "--suppress-progress"),
+            *("--color", "never"),
+            timeout_s=timeout_s,
+        )
+        if not path.exists():  # nothing would be created
+            return {}
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return data if isinstance(data, dict) else {}
+
+    def take_in(self, stack: str, path: Path, *, timeout_s: float = 3600.0) -> str:
+        """Import what a file names; the next update protects what the program says is protected."""
+        return self._run(
+            *("import", "--stack", checked(stack), "--file", str(path), "--yes", "--skip-preview"),
+            *("--protect=false", "--generate-code=false", "--suppress-progress", "--color", "never"),
+            timeout_s=timeout_s,
+        )
+
+    def destroy_some(self, stack: str, urns: Sequence[str], *, environment: Mapping[str, str]) -> str:
+        """Destroy these resources and what depends on them, protected ones excluded, without the program."""
+        targets = [word for urn in urns for word in ("--target", urn)]
+        return self._run(
+            *("destroy", "--stack", checked(stack), "--yes", "--skip-preview", "--target-dependents", *targets),
+            *("--run-program=false", "--suppress-progress", "--color", "never"),
+            environment=environment,
+            timeout_s=7200.0,
+        )
+
     def _json(self, *arguments: str) -> Any:
         text = self._run(*arguments)
         try:

@@ -5,7 +5,7 @@ docs/reference/teardown.schema.json.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -48,16 +48,38 @@ class Window(_Part):
     def open_at(self, at: datetime) -> bool:
         """Whether a time lies in the window.
 
-        Compared are clocks on the wall: where a change of clocks leaves an hour out, so does the window; an hour that
-        comes twice is in it twice. A window whose end is not after its start goes on over midnight, and its days are
-        those on which it starts.
+        It opens once on each of its days, whatever the clocks do: of an hour that comes twice the first counts, and a
+        window that begins in an hour that is left out begins when that is over. One that would lie in it wholly keeps
+        its length. A window whose end is not after its start goes on over midnight; its days are those on which it
+        starts.
         """
-        wall = at.astimezone(ZoneInfo(self.time_zone))
-        now, start, end = wall.time(), time.fromisoformat(self.start), time.fromisoformat(self.end)
-        today, yesterday = DAYS[wall.weekday()], DAYS[wall.weekday() - 1]
-        if start < end:
-            return today in self.days and start <= now < end
-        return (today in self.days and now >= start) or (yesterday in self.days and now < end)
+        today = at.astimezone(ZoneInfo(self.time_zone)).date()
+        days = (today - timedelta(days=1), today)
+        return any(start <= at < end for day in days for start, end in [self._span(day)] if DAYS[day.weekday()] in self.days)
+
+    def _span(self, day: date) -> tuple[datetime, datetime]:
+        """From when until when the window of a day is open."""
+        zone = ZoneInfo(self.time_zone)
+        start, end = (datetime.combine(day, time.fromisoformat(text)) for text in (self.start, self.end))
+        end += timedelta(days=1) if end <= start else timedelta()
+        opens, closes = _reached(start, zone), _reached(end, zone)
+        return opens, closes if closes > opens else opens + (end - start)
+
+
+def _reached(wall: datetime, zone: ZoneInfo) -> datetime:
+    """When a clock on the wall reaches a time first, or where it leaves that out is past it first."""
+    early = wall.replace(tzinfo=zone).astimezone(UTC)
+    if early.astimezone(zone).replace(tzinfo=None) == wall:
+        return early
+    before = wall.replace(tzinfo=zone, fold=1).astimezone(UTC)  # left out: the change lies between the two readings
+    after = early
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) / 2
+        if middle.astimezone(zone).replace(tzinfo=None) < wall:
+            before = middle
+        else:
+            after = middle
+    return after.replace(microsecond=0)
 
 
 class Environment(_Part):

@@ -10,7 +10,7 @@ from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks.args import KUBERNETES, EksClusterArgs
 from sizewell.components.aws.eks.checks import check_eks_cluster
 from sizewell.components.machines import find_shape
-from sizewell.components.owned import Owned
+from sizewell.components.owned import Owned, reaching
 
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore")
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
@@ -56,13 +56,14 @@ class EksCluster(Owned):
             lambda network: getattr(network, "cluster_security_group_id", None) or ""
         )
         authority = cluster.certificate_authority.apply(lambda certificate: getattr(certificate, "data", None) or "")
-        self.kubeconfig = pulumi.Output.secret(
+        kubeconfig = pulumi.Output.secret(
             pulumi.Output.all(cluster.name, cluster.endpoint, authority).apply(
                 lambda known: eks_plans.kubeconfig(
                     cluster=known[0], endpoint=known[1], authority=known[2], region=region
                 )
             )
         )
+        self.kubeconfig = reaching(cluster, kubeconfig)
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,

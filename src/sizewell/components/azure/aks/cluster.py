@@ -10,7 +10,7 @@ from sizewell.components.azure.aks import plans as aks_plans
 from sizewell.components.azure.aks.args import KUBERNETES, SYSTEM_SIZE, AksClusterArgs
 from sizewell.components.azure.aks.checks import check_aks_cluster
 from sizewell.components.machines import find_shape
-from sizewell.components.owned import Owned
+from sizewell.components.owned import Owned, reaching
 
 
 def object_id(held: Any, which: str) -> str:
@@ -68,11 +68,12 @@ class AksCluster(Owned):
             format="exec",
             opts=pulumi.InvokeOptions(parent=self),
         )
-        self.kubeconfig = pulumi.Output.secret(
+        kubeconfig = pulumi.Output.secret(
             pulumi.Output.all(answered.kubeconfigs, cluster.name).apply(
                 lambda known: aks_plans.kubeconfig(aks_plans.credential(known[0]), cluster=known[1])
             )
         )
+        self.kubeconfig = reaching(cluster, kubeconfig)
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,

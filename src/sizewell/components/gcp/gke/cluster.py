@@ -9,7 +9,7 @@ from pulumi_gcp import container, projects, serviceaccount
 from sizewell.components.gcp import parts, plans
 from sizewell.components.gcp.args import GkeClusterArgs
 from sizewell.components.gcp.checks import check_cluster
-from sizewell.components.owned import Owned
+from sizewell.components.owned import Owned, reaching
 
 SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]  # what a node may is said by its account's roles
 NODE_ROLES = ("roles/container.defaultNodeServiceAccount", "roles/artifactregistry.reader")
@@ -55,11 +55,12 @@ class GkeCluster(Owned):
         self.node_service_account = account.email
         self.workload_pool = workload_pool
         self.kms_key_name = key
-        self.kubeconfig = pulumi.Output.secret(
+        kubeconfig = pulumi.Output.secret(
             pulumi.Output.all(cluster.name, cluster.control_plane_endpoints_config).apply(
                 lambda known: plans.kubeconfig(cluster=known[0], endpoint=_dns_name(known[1]))
             )
         )
+        self.kubeconfig = reaching(cluster, kubeconfig)
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,

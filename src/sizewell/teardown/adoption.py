@@ -1,0 +1,242 @@
+"""Which resource of a stack an orphan is, and by which identity its provider imports it: pure.
+
+An update that was killed leaves what it had begun in the state's pending operations, with type, name and inputs; one
+whose answer was lost leaves nothing there, but the program still names what it would build. Both meet what a cloud has
+by the tag `sizewell-id`, which follows from project, stack, type and name. What carries no tag (rules, policies,
+routes, pools of GKE) is known by the identity that its inputs make up, and only where an operation is pending.
+
+Forms of identities are those that the providers document under "Import".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sizewell.recording.sources.state import State
+from sizewell.teardown.orphans import Thing
+from sizewell.teardown.units import STATEFUL
+
+ID_TAG: Final = "sizewell-id"
+# Amazon's types that are imported by their whole ARN; the others by what the ARN ends with.
+BY_ARN: Final = frozenset(
+    {
+        *("aws:iam/policy:Policy", "aws:sns/topic:Topic", "aws:sfn/stateMachine:StateMachine"),
+        *("aws:secretsmanager/secret:Secret", "aws:acm/certificate:Certificate", "aws:lb/loadBalancer:LoadBalancer"),
+        *("aws:lb/targetGroup:TargetGroup", "aws:lb/listener:Listener", "aws:ecs/taskDefinition:TaskDefinition"),
+        *("aws:ecs/capacityProvider:CapacityProvider", "aws:resourcegroups/group:Group"),
+        *("aws:batch/computeEnvironment:ComputeEnvironment", "aws:batch/jobQueue:JobQueue"),
+    }
+)
+# What carries no tag: its identity out of its inputs. {project}, {region} and {subscription} are the provider's where
+# the inputs have none. Several names: the first that is there.
+FROM_INPUTS: Final[Mapping[str, str]] = {
+    "aws:autoscaling/policy:Policy": "{autoscalingGroupName}/{name}",
+    "aws:autoscaling/schedule:Schedule": "{autoscalingGroupName}/{scheduledActionName}",
+    "aws:cloudwatch/eventTarget:EventTarget": "{rule}/{targetId}",
+    "aws:ec2/route:Route": "{routeTableId}_{destinationCidrBlock|destinationIpv6CidrBlock|destinationPrefixListId}",
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": "{subnetId|gatewayId}/{routeTableId}",
+    "aws:iam/rolePolicy:RolePolicy": "{role}:{name}",
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "{role}/{policyArn}",
+    "aws:kms/alias:Alias": "{name}",
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": "{bucket}",
+    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": "{bucket}",
+    "aws:s3/bucketPolicy:BucketPolicy": "{bucket}",
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": "{bucket}",
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": "{bucket}",
+    "aws:s3/bucketVersioning:BucketVersioning": "{bucket}",
+    "aws:sns/topicPolicy:TopicPolicy": "{arn}",
+    "gcp:cloudscheduler/job:Job": "projects/{project}/locations/{region}/jobs/{name}",
+    "gcp:compute/firewall:Firewall": "projects/{project}/global/firewalls/{name}",
+    "gcp:compute/network:Network": "projects/{project}/global/networks/{name}",
+    "gcp:compute/router:Router": "projects/{project}/regions/{region}/routers/{name}",
+    "gcp:compute/routerNat:RouterNat": "projects/{project}/regions/{region}/routers/{router}/{name}",
+    "gcp:compute/subnetwork:Subnetwork": "projects/{project}/regions/{region}/subnetworks/{name}",
+    "gcp:container/nodePool:NodePool": "{project}/{location}/{cluster}/{name}",
+    "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember": "{cryptoKeyId} {role} {member}",
+    "gcp:kms/keyRing:KeyRing": "projects/{project}/locations/{location}/keyRings/{name}",
+    "gcp:projects/iAMCustomRole:IAMCustomRole": "projects/{project}/roles/{roleId}",
+    "gcp:projects/iAMMember:IAMMember": "{project} {role} {member}",
+    "gcp:pubsub/topicIAMMember:TopicIAMMember": "projects/{project}/topics/{topic} {role} {member}",
+    "gcp:serviceaccount/account:Account": (
+        "projects/{project}/serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com"
+    ),
+    "gcp:serviceaccount/iAMMember:IAMMember": "{serviceAccountId} {role} {member}",
+    "gcp:storage/bucketIAMMember:BucketIAMMember": "b/{bucket} {role} {member}",
+    "azure-native:authorization:RoleAssignment": (
+        "{scope}/providers/Microsoft.Authorization/roleAssignments/{roleAssignmentName}"
+    ),
+    "azure-native:authorization:RoleDefinition": (
+        "{scope}/providers/Microsoft.Authorization/roleDefinitions/{roleDefinitionId}"
+    ),
+    "azure-native:network:Subnet": (
+        "/subscriptions/{subscription}/resourceGroups/{resourceGroupName}/providers/Microsoft.Network"
+        "/virtualNetworks/{virtualNetworkName}/subnets/{subnetName|name}"
+    ),
+    "azure-native:storage:BlobContainer": (
+        "/subscriptions/{subscription}/resourceGroups/{resourceGroupName}/providers/Microsoft.Storage"
+        "/storageAccounts/{accountName}/blobServices/default/containers/{containerName}"
+    ),
+    "azure-native:managedidentity:FederatedIdentityCredential": (
+        "/subscriptions/{subscription}/resourceGroups/{resourceGroupName}/providers/Microsoft.ManagedIdentity"
+        "/userAssignedIdentities/{resourceName}/federatedIdentityCredentials/{federatedIdentityCredentialResourceName}"
+    ),
+}
+_PLACE = re.compile(r"\{([^}]+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A resource that the stack has, or would have, and whose creation nobody saw the end of."""
+
+    urn: str
+    type: str
+    name: str
+    inputs: Mapping[str, Any] | None = None  # None: only the program names it
+    parent: str = ""  # its URN
+    provider: str = ""  # its URN::id
+    listed: str = ""  # its name in the engine's file of creations
+
+    @property
+    def pending(self) -> bool:
+        """Whether its creation stands in the state's pending operations."""
+        return self.inputs is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """An orphan and the resource that it is; `thing` None: it carries no tag, and may or may not be there."""
+
+    wanted: Wanted
+    identity: str  # as the provider imports it
+    thing: Thing | None = None
+
+    @property
+    def data(self) -> str:
+        """What of value it holds; "" for none."""
+        return next((what for kind, what in STATEFUL.items() if self.wanted.type.startswith(kind)), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sorted:
+    """Orphans by what can be done with them."""
+
+    matches: tuple[Match, ...]
+    twice: tuple[Thing, ...]  # a second one of what is known or matched: a person decides which of them stays
+    nobodys: tuple[Thing, ...]  # no resource of the stack: of another release or decision, or made by hand
+    pending: tuple[str, ...]  # URNs of creations that are in no cloud, as far as names and tags tell
+
+
+def pending_creations(state: State) -> list[Wanted]:
+    """What an update had begun to create when it ended."""
+    return [
+        Wanted(
+            urn=operation.resource.urn,
+            type=operation.resource.type,
+            name=operation.resource.name,
+            inputs=operation.resource.inputs,
+            parent=operation.resource.parent or "",
+            provider=operation.resource.provider or "",
+        )
+        for operation in state.pending_operations
+        if operation.type == "creating" and not operation.resource.type.startswith("pulumi:")
+    ]
+
+
+def sort_out(
+    orphans: Sequence[Thing], state: State, wanted: Iterable[Wanted], identity_of: Callable[[str, str], str]
+) -> Sorted:
+    """Which resource each orphan is: by its tag, or where an operation is pending by what its inputs say.
+
+    `identity_of` gives the tag `sizewell-id` of a resource from its type and name.
+    """
+    known = {identity_of(resource.type, resource.name) for resource in state.resources if resource.id}
+    by_tag: dict[str, list[Thing]] = {}
+    for thing in orphans:
+        by_tag.setdefault(str((thing.tags or {}).get(ID_TAG, "")), []).append(thing)
+    matches: list[Match] = []
+    twice = [thing for tag, things in by_tag.items() if tag in known for thing in things]
+    pending: list[str] = []
+    done: set[str] = set()
+    for each in wanted:
+        tag = identity_of(each.type, each.name)
+        if each.urn in done or tag in known:
+            continue
+        done.add(each.urn)
+        things = by_tag.get(tag, [])
+        if len(things) > 1:
+            twice += things
+        elif things:
+            matches.append(Match(wanted=each, identity=import_id(each.type, things[0].identity), thing=things[0]))
+        elif each.inputs is not None:
+            identity = id_from_inputs(each, state)
+            if identity:
+                matches.append(Match(wanted=each, identity=identity))
+            else:
+                pending.append(each.urn)
+    taken = {match.thing.identity for match in matches if match.thing} | {thing.identity for thing in twice}
+    return Sorted(
+        matches=tuple(matches),
+        twice=tuple(twice),
+        nobodys=tuple(thing for thing in orphans if thing.identity not in taken),
+        pending=tuple(pending),
+    )
+
+
+def import_id(kind: str, identity: str) -> str:
+    """The identity by which a provider imports what a cloud calls `identity` (ARN, asset name, ARM id).
+
+    >>> import_id("aws:ec2/vpc:Vpc", "arn:aws:ec2:us-east-1:123456789012:vpc/vpc-1")
+    'vpc-1'
+    >>> import_id("gcp:storage/bucket:Bucket", "storage.googleapis.com/petsnap")
+    'petsnap'
+    """
+    if identity.startswith("arn:") and kind not in BY_ARN:
+        return _of_arn(kind, identity.split(":", 5)[2], identity.split(":", 5)[5])
+    host, _, path = identity.partition("/")
+    if host.endswith(".googleapis.com"):
+        if kind == "gcp:container/nodePool:NodePool":
+            return "/".join(path.split("/")[1::2])
+        return path
+    return identity
+
+
+def _of_arn(kind: str, service: str, rest: str) -> str:
+    if service == "eks" and kind != "aws:eks/cluster:Cluster":  # nodegroup/CLUSTER/NAME/UUID
+        return ":".join(rest.split("/")[1:3])
+    if kind == "aws:cloudwatch/logGroup:LogGroup":  # log-group:/aws/vpc/flow
+        return rest.partition(":")[2].removesuffix(":*")
+    if service in ("ssm", "secretsmanager", "iam") and "/" in rest:
+        return rest.rpartition("/")[2]
+    for separator in (":", "/"):
+        if separator in rest:
+            return rest.rpartition(separator)[2] if service != "cloudwatch" else rest.partition(":")[2]
+    return rest
+
+
+def id_from_inputs(wanted: Wanted, state: State) -> str:
+    """The identity that a resource without tags has by its inputs; "" where they do not say it."""
+    form = FROM_INPUTS.get(wanted.type)
+    if form is None or wanted.inputs is None:
+        return ""
+    given = {**_provider_of(wanted, state), **{key: value for key, value in wanted.inputs.items() if value}}
+    parts: list[str] = []
+    rest = 0
+    for place in _PLACE.finditer(form):
+        value = next((given[name] for name in place[1].split("|") if isinstance(given.get(name), str)), None)
+        if value is None:
+            return ""
+        parts += [form[rest : place.start()], value]
+        rest = place.end()
+    return "".join((*parts, form[rest:]))
+
+
+def _provider_of(wanted: Wanted, state: State) -> dict[str, Any]:
+    """Where the provider of a resource works, in the words of `FROM_INPUTS`."""
+    urn = wanted.provider.rpartition("::")[0]
+    provider = next((resource for resource in state.resources if resource.urn == urn), None)
+    inputs = provider.inputs if provider is not None else {}
+    named = {"project": inputs.get("project"), "region": inputs.get("region"), "location": inputs.get("location")}
+    return {**named, "subscription": inputs.get("subscriptionId")}

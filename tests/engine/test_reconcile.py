@@ -1,0 +1,146 @@
+"""`up` killed again and again, each time put in order by `reconcile`: nothing is built twice, nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import harness
+import pytest
+from test_interrupted import TRIES, nothing_twice, standing, tags_of, until_done
+
+from sizewell.components.tags import sizewell_id
+from sizewell.teardown.backend import Backend
+from sizewell.teardown.orphans import TAG, Thing
+from sizewell.teardown.reconcile import Reconciler
+
+EXAMPLES = ("dev-aws", "dev-gcp", "dev-azure", "checkpoints-dev-aws", "ttl-dev-aws", "ttl-dev-azure")
+SMALL = "ttl-dev-gcp"
+KILLS = 30
+# Google deletes neither; they bill nothing. A second service identity is the same one, a second key ring has another name.
+FOR_EVER = ("gcp:projects/serviceIdentity:ServiceIdentity", "gcp:kms/keyRing:KeyRing")
+
+
+def reconciler(engine, stack):
+    """As the command makes it, but that the clouds are the stand-ins': what a sweep by the tag would list."""
+
+    def things(state):
+        tagged = [(key, tags_of(each["inputs"]), each["type"]) for (_, key), each in standing(engine).items()]
+        return [Thing(identity=key, kind=kind, tags=tags) for key, tags, kind in tagged if tags.get(TAG) == stack]
+
+    def identity_of(kind, name):
+        return sizewell_id(project="sizewell", stack=stack, type_token=kind, name=name)
+
+    backend = Backend(root=engine.project, environment=engine.environment)
+    return Reconciler(backend=backend, stack=stack, things=things, identity_of=identity_of)
+
+
+def unknown(engine, stack):
+    """What stands in the clouds and in no state, by what the stand-ins know and no sweep does."""
+    ours = {each.get("id") for each in engine.export(stack)}
+    lost = [each for (_, key), each in standing(engine).items() if key not in ours]
+    return [each["urn"] for each in lost if each["type"] not in FOR_EVER]
+
+
+def killed(engine, stack, *, after):
+    """Start an update and kill it, and its plugins, once `after` more things stand; False where it came to its end."""
+    before = len(standing(engine))
+    process = subprocess.Popen(
+        ["pulumi", "up", "-s", stack, "--yes", "--skip-preview", "--non-interactive"],
+        cwd=engine.project, env=engine.environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 400
+    while process.poll() is None and time.monotonic() < deadline:
+        if len(standing(engine)) >= before + after:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            settle(engine)
+            engine.run("cancel", "-s", stack, "--yes", check=False)  # the lock of the killed one
+            return True
+        time.sleep(0.01)
+    assert process.returncode == 0, "neither ends nor makes anything"
+    return False
+
+
+def settle(engine):
+    """Stand-ins end some time after their engine; what they had begun is done then."""
+    last, since = len(standing(engine)), time.monotonic()
+    while time.monotonic() - since < 2.5:
+        time.sleep(0.1)
+        if (now := len(standing(engine))) != last:
+            last, since = now, time.monotonic()
+
+
+def in_order(engine, stack, how):
+    """Reconcile, and look again."""
+    nothing_twice(engine)
+    held = reconciler(engine, stack)
+    found = held.look()
+    assert found.sorted.twice == ()
+    assert found.sorted.nobodys == ()
+    if how == "adopt":
+        held.take_in(found)
+    else:
+        held.delete(found, data=True, environment={})
+    assert unknown(engine, stack) == []
+    assert reconciler(engine, stack).look().orphans == 0
+    return found
+
+
+def kill_and_reconcile(engine, stack, how, kills):
+    """How many times it was killed, and how many things were in no state."""
+    engine.run("stack", "init", stack)
+    count, orphans = 0, 0
+    while count < kills and killed(engine, stack, after=1 + count % 3):
+        count += 1
+        orphans += len(in_order(engine, stack, how).sorted.matches)
+    assert engine.up(stack, check=False).returncode == 0
+    assert unknown(engine, stack) == []
+    gone(engine, stack)
+    return count, orphans
+
+
+def gone(engine, stack):
+    """Nothing is left to do, nothing stands twice, and a destroy leaves nothing."""
+    assert {step["op"] for step in engine.preview(stack)["steps"]} <= {"same", "read"}
+    nothing_twice(engine)
+    engine.destroy(stack, "--exclude-protected")
+    protected = {each["urn"] for each in engine.export(stack) if each.get("protect")}
+    left = [each for each in standing(engine).values() if each["type"] not in FOR_EVER]
+    assert {each["urn"] for each in left} <= protected
+
+
+@pytest.mark.parametrize("how", ["adopt", pytest.param("delete", marks=pytest.mark.soak)])
+def test_an_update_killed_twice(engine, how):
+    count, _ = kill_and_reconcile(engine, SMALL, how, 2)
+    assert count == 2
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("stack", EXAMPLES)
+def test_an_update_killed_at_thirty_points(engine, stack):
+    """By turns a few and many are under way; one that has fewer resources is killed until it is built."""
+    count, orphans = kill_and_reconcile(engine, stack, "adopt", KILLS)
+    print(f"{stack}: killed {count} times, {orphans} things were in no state")
+    assert count >= min(KILLS, 4)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("stack", [SMALL, "dev-azure"])
+def test_answers_that_were_lost_are_adopted(engine, stack):
+    """The engine saw an error and keeps nothing of it: the program and the tags say what each thing is."""
+    engine.run("stack", "init", stack)
+    engine.order({"call": "create", "then": "lose", "each": True})
+
+    def update():
+        done = engine.up(stack, "--continue-on-error", check=False)
+        if done.returncode != 0:
+            held = reconciler(engine, stack)
+            held.take_in(held.look())
+        return done
+
+    assert until_done(engine, update) <= TRIES
+    gone(engine, stack)
