@@ -164,3 +164,26 @@ def test_every_component_makes_its_children_by_make():
             if inspect.isclass(value) and issubclass(value, pulumi.CustomResource):
                 past.append(f"{Path(path).relative_to(ROOT)}:{node.lineno}")
     assert past == []
+
+
+def test_what_is_inside_of_a_cluster_goes_with_it():
+    """By the kubeconfig that the cluster's component gave; a cluster that somebody else built takes nothing along."""
+    given = []
+
+    class Release(pulumi.CustomResource):
+        def __init__(self, name, opts=None):
+            given.append(opts.deleted_with)
+            super().__init__("kubernetes:helm.sh/v3:Release", name, {}, opts)
+
+    Release.__module__ = "pulumi_kubernetes.helm.v3.Release"
+
+    def build(self):
+        cluster = self.make(sns.Topic, "cluster")
+        theirs = pulumi.Output.secret("theirs")
+        for kubeconfig in (owned.reaching(cluster, pulumi.Output.secret("ours")), theirs, "text"):
+            self._args = {**self._args, "kubeconfig": kubeconfig}
+            self.make(Release, f"release-{len(given)}")
+        self.make(sqs.Queue, "beside")
+        assert given == [cluster, None, None]
+
+    assert len(made(build)) >= 5

@@ -231,16 +231,13 @@ EVERY_DAY = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def opened_on(window: Window, day: date) -> list[datetime]:
-    """When a window of a day opened, seen from each quarter of an hour of the two days around: its own day is counted
-    from the clock on the wall at the opening, at most a change of clocks past its start.
-    """
-    zone = ZoneInfo(window.time_zone)
-    start = datetime.combine(day, time(12), UTC) - timedelta(hours=30)
-    before, opened = window.open_at(start - timedelta(minutes=5)), []
-    for step in range(60 * 12):
-        at = start + timedelta(minutes=5 * step)
+    """When a window opens within four hours of its start on a day: by the clock there, whichever side of a change."""
+    nominal = datetime.combine(day, time.fromisoformat(window.start), ZoneInfo(window.time_zone)).astimezone(UTC)
+    before, opened = window.open_at(nominal - timedelta(minutes=245)), []
+    for step in range(8 * 12 + 1):
+        at = nominal + timedelta(minutes=5 * step - 240)
         now = window.open_at(at)
-        if now and not before and at.astimezone(zone).date() == day:
+        if now and not before:
             opened.append(at)
         before = now
     return opened

@@ -83,6 +83,13 @@ def test_what_a_known_group_made_is_no_orphan(tags: dict[str, str], resource: St
     assert bool(unknown_to([thing], state(resource))) == lost
 
 
+def test_components_of_a_state_make_nothing_known() -> None:
+    """They have no identity, and so no thing is theirs."""
+    component = StateResource(urn="u", type="sizewell-aws:index:GpuNodeGroup", name="train", custom=False)
+    lost = Thing(identity=f"arn:aws:ec2:{REGION}:1:instance/i-1", kind="ec2 instance", tags={})
+    assert unknown_to([lost], state(component)) == [lost]
+
+
 def test_google_and_azure_are_asked_by_tag(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as server:
         for cloud in ("GOOGLE", "AZURE"):

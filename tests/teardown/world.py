@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sizewell.recording.sources.state import PendingOperation, StateResource
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown.backend import Backend, Listed
 
@@ -182,3 +183,8 @@ def samples(
 
 def whole_minute() -> datetime:
     return datetime.now(UTC).replace(second=30, microsecond=0)
+
+
+def pending(urn_: str, kind: str, name: str) -> PendingOperation:
+    """A creation whose end nobody saw."""
+    return PendingOperation(type="creating", resource=StateResource(urn=urn_, type=kind, name=name, inputs={"a": 1}))

@@ -1,104 +1,210 @@
-"""`sizewell reconcile`: what the cloud has by a stack's tag and no state knows. Changes nothing."""
+"""`sizewell reconcile`: what the cloud has by a stack's tag and no state knows is listed, adopted or deleted."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from sizewell.cli import output, project
-from sizewell.cli.teardown import opened
-from sizewell.sizing.errors import UsageError
+from sizewell.cli.teardown import opened, project_name
+from sizewell.sizing.errors import SizewellError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from sizewell.recording.sources.state import State
+    from sizewell.sizing.records.decision import Decision
+    from sizewell.teardown.adoption import Match
+    from sizewell.teardown.config import TeardownConfig
     from sizewell.teardown.gather import Gatherer
+    from sizewell.teardown.journal import Journal
     from sizewell.teardown.orphans import Thing
-    from sizewell.teardown.units import StackParts
+    from sizewell.teardown.reconcile import Found, Reconciler
 
 DESCRIPTION = """List what the cloud has with a stack's tag and no state knows: what an update that was killed, a
-lost answer or a failed deletion left. It changes nothing; what is listed a person adopts (pulumi
-import) or deletes. Things that carry no tag of their own, such as rules and policies, are not seen.
+capacity error or a lost answer left. Each is met with the resource of the stack that it is, by its
+tag; what carries no tag, such as a rule or a route, only where the killed update had begun it.
+
+--adopt takes what is met into the state: the next `pulumi up` goes on with it. --delete takes it in
+and destroys it; what holds data stays in the state unless --data is given. Both only say what they
+would do without --yes. What is no resource of the stack, or is there twice, stays: a person looks.
 """
 EXAMPLES = """example:
   sizewell reconcile dev-aws
+  sizewell reconcile dev-aws --adopt --yes
 
-exit code: 0 all is known, 6 something is in no state, 64 bad input, 69 a cloud did not answer
+exit code: 0 all is known, 6 something is in no state, 64 bad input, 69 a cloud did not answer or
+the engine did not do it: run again
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK", help="a stack of the backend")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--adopt", action="store_true", help="take what is met into the state")
+    how.add_argument("--delete", action="store_true", help="destroy what is met")
+    parser.add_argument("--data", action="store_true", help="with --delete: what holds data may go too")
+    parser.add_argument("--yes", action="store_true", help="really do it")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     from sizewell.teardown.backend import Backend
-    from sizewell.teardown.orphans import unknown_to
-    from sizewell.teardown.units import stack_parts
+    from sizewell.teardown.reconcile import Reconciler
 
+    if (args.yes or args.data) and not (args.adopt or args.delete):
+        raise UsageError("--yes and --data belong to --adopt or --delete\n  fix: say which of the two")
     root = project.root()
-    listed = {stack.name: stack for stack in Backend(root=root).stacks()}
+    backend = Backend(root=root)
+    listed = {stack.name: stack for stack in backend.stacks()}
     project.must_be_stacks([args.stack], sorted(listed))
-    _, _, fresh = opened(root)
+    config, journal, fresh = opened(root)
     gatherer = fresh()
-    state = gatherer.state(listed[args.stack])
-    parts = stack_parts(state, args.stack)
-    clouds = parts.clouds or _stated_clouds(root, args.stack)
-    if not clouds:
-        raise UsageError(
-            f"{args.stack}: neither its state nor its decision names a cloud\n  fix: nothing is to be looked for"
-        )
-    things = [thing for cloud in clouds for thing in _things(gatherer, cloud, args.stack, parts)]
-    orphans = unknown_to(things, state)
+    if not gatherer.accounts(args.stack):
+        fix = f"pulumi config set --path 'sizewell:accounts[0]' ACCOUNT --stack {args.stack}"
+        raise UsageError(f"{args.stack} names no sizewell:accounts: nothing to compare the login with\n  fix: {fix}")
+    name = project_name(root)
+    reconciler = Reconciler(
+        backend=backend,
+        stack=args.stack,
+        things=lambda state: _things(gatherer, root, args.stack, state),
+        identity_of=lambda kind, resource: _identity(name, args.stack, kind, resource),
+    )
+    found = reconciler.look()
+    if args.yes:
+        gone = _act(args, reconciler, found, journal, _deleter(config, gatherer, args.stack))
+        found = reconciler.look()
+        if not args.json:
+            for match in gone:
+                print(f"{'deleted' if args.delete else 'adopted'}: {match.wanted.type} {match.wanted.name}")
     if args.json:
-        output.print_json([asdict(thing) for thing in orphans])
-        return 6 if orphans else 0
-    for operation in state.pending_operations:
-        print(f"pending: {operation.type} {operation.resource.urn.rpartition('::')[2]} ({operation.resource.type})")
-    if state.pending_operations:
-        print(f"  pulumi refresh -s {args.stack} asks what became of each")
-    table = output.table("kind", "region", "what no state knows")
-    for thing in orphans:
-        table.add_row(thing.kind, thing.region, thing.identity)
-    if orphans:
+        output.print_json(_document(found))
+    else:
+        _print(args, found)
+    return 6 if found.orphans else 0
+
+
+def _act(
+    args: argparse.Namespace, reconciler: Reconciler, found: Found, journal: Journal, deleter: Mapping[str, str]
+) -> Sequence[Match]:
+    """Adopt or delete under the stack's lock, with a record before and after."""
+    action = "delete" if args.delete else "adopt"
+    about = {"stack": args.stack, "subject": "", "owner": "", "action": action, "why": "a person"}
+    lock = journal.lock(args.stack, datetime.now(UTC))
+    try:
+        named = [match.wanted.urn for match in found.sorted.matches]
+        journal.write("begin", datetime.now(UTC), **about, resources=named)
+        lock.must_hold()
+        try:
+            if args.delete:
+                done = reconciler.delete(found, data=args.data, environment=deleter)
+            else:
+                done = reconciler.take_in(found)
+        except SizewellError as error:
+            journal.write("failed", datetime.now(UTC), **about, detail=str(error)[:2000])
+            raise
+        journal.write("done", datetime.now(UTC), **about, resources=[match.wanted.urn for match in done])
+    finally:
+        lock.release()
+    return done
+
+
+def _deleter(config: TeardownConfig, gatherer: Gatherer, stack: str) -> Mapping[str, str]:
+    """Settings of the identity that deletes in the stack's account and environment."""
+    from sizewell.sizing.records.stackname import environment_of
+
+    return config.deleter(gatherer.accounts(stack), environment_of(stack, ""))
+
+
+def _print(args: argparse.Namespace, found: Found) -> None:
+    rows: list[tuple[str, str, str, str]] = []
+    for match in found.sorted.matches:
+        if match.thing is None:
+            continue
+        kept = args.delete and match.data and not args.data
+        would = "adopt: it holds data" if kept else "delete" if args.delete else "adopt"
+        rows.append((match.thing.kind, match.thing.region, match.thing.identity, f"{would} as {match.wanted.name}"))
+    for things, what in (
+        (found.sorted.twice, "a second one: delete the one that is not used"),
+        (found.sorted.nobodys, "no resource of the stack"),
+    ):
+        rows += [(thing.kind, thing.region, thing.identity, what) for thing in things]
+    table = output.table("kind", "region", "what no state knows", "what it is")
+    for row in rows:
+        table.add_row(*row)
+    if rows:
         output.console().print(table)
-        print("adopt each with `pulumi import`, or delete it; then run this again")
-    print(f"{len(things)} things have the tag of {args.stack}; {len(orphans)} are in no state")
-    return 6 if orphans else 0
+    untagged = [match.wanted for match in found.sorted.matches if match.thing is None]
+    for wanted in untagged:
+        print(f"pending: {wanted.type} {wanted.name} (it carries no tag; the provider is asked)")
+    for urn in found.sorted.pending:
+        print(f"pending: {urn.rpartition('::')[2]} ({urn.split('::')[2].rpartition('$')[2]}): no cloud lists it")
+    if found.fault:
+        print(f"what the program would build is not known: {found.fault}")
+    print(f"{found.things} things have the tag of {args.stack}; {found.orphans} are in no state")
+    if found.orphans or untagged or found.sorted.pending:
+        command = f"sizewell reconcile {args.stack} --{'delete' if args.delete else 'adopt'} --yes"
+        print("nothing was changed" if args.adopt or args.delete else f"to take them in: {command}")
 
 
-def _stated_clouds(root: Path, stack: str) -> tuple[str, ...]:
-    """The clouds of the stack's decision, where its state has nothing yet."""
+def _document(found: Found) -> dict[str, Any]:
+    return {
+        "things": found.things,
+        "matched": [
+            {
+                "urn": match.wanted.urn,
+                "type": match.wanted.type,
+                "identity": match.identity,
+                "data": match.data,
+                "thing": asdict(match.thing) if match.thing else None,
+            }
+            for match in found.sorted.matches
+        ],
+        "twice": [asdict(thing) for thing in found.sorted.twice],
+        "nobodys": [asdict(thing) for thing in found.sorted.nobodys],
+        "pending": list(found.sorted.pending),
+        "fault": found.fault,
+    }
+
+
+def _decision(root: Path, stack: str) -> Decision | None:
     from sizewell.sizing.errors import DecisionError
     from sizewell.sizing.records.decision import Decision
 
     try:
-        decision = Decision.from_json(project.decision_path(root, stack))
+        return Decision.from_json(project.decision_path(root, stack))
     except DecisionError:
-        return ()
-    return tuple(sorted({pool.cloud for workload in decision.workloads for pool in workload.pools}))
+        return None
 
 
-def _things(gatherer: Gatherer, cloud: str, stack: str, parts: StackParts) -> Sequence[Thing]:
-    from sizewell.clouds.aws import Aws
-    from sizewell.clouds.azure import Azure
-    from sizewell.clouds.gcp import Google
-    from sizewell.teardown.orphans import in_aws, in_azure, in_google
+def _things(gatherer: Gatherer, root: Path, stack: str, state: State) -> list[Thing]:
+    """Everything with the stack's tag in each of its clouds: those of its state, and of its decision where an update
+    was killed before much stood.
+    """
+    from sizewell.teardown.orphans import in_cloud
+    from sizewell.teardown.units import stack_parts
 
-    client = gatherer.cloud(cloud, stack)
-    tag = _legal(stack)
-    if isinstance(client, Aws):
-        return in_aws(client, parts.regions, tag)
-    things: list[Thing] = []
-    for account in gatherer.accounts(stack):
-        if isinstance(client, Google):
-            things += in_google(client, account, tag)
-        elif isinstance(client, Azure):
-            things += in_azure(client, account, tag)
-    return things
+    parts, decision = stack_parts(state, stack), _decision(root, stack)
+    pools = [pool for workload in decision.workloads for pool in workload.pools] if decision else []
+    clouds = sorted({*parts.clouds, *(pool.cloud for pool in pools)})
+    if not clouds:
+        raise UsageError(
+            f"{stack}: neither its state nor its decision names a cloud\n  fix: nothing is to be looked for"
+        )
+    regions = {*parts.regions, *(pool.region for pool in pools if pool.cloud == "aws")}
+    accounts = gatherer.accounts(stack)
+    return [
+        thing for cloud in clouds for thing in in_cloud(gatherer.cloud(cloud, stack), accounts, regions, _legal(stack))
+    ]
+
+
+def _identity(project_: str, stack: str, kind: str, name: str) -> str:
+    from sizewell.components.tags import sizewell_id
+
+    return sizewell_id(project=project_, stack=stack, type_token=kind, name=name)
 
 
 def _legal(stack: str) -> str:

@@ -160,8 +160,8 @@ class Owned(pulumi.ComponentResource):
         return physical_name("sizewell", pulumi.get_stack(), name, limit=limit)
 
 
-# The cluster that a kubeconfig is of, where the same program builds it. What is inside of a cluster goes with it: a Helm
-# release of a cluster that cannot be reached cannot be deleted (pulumi-kubernetes#2675), and held its destroy up.
+# The cluster that a kubeconfig is of, where the same program builds it. What is inside of a cluster goes with it: a
+# Helm release of a cluster that cannot be reached cannot be deleted (pulumi-kubernetes#2675), and held its destroy up.
 _CLUSTERS: Final[WeakKeyDictionary[pulumi.Output[str], pulumi.Resource]] = WeakKeyDictionary()
 
 

@@ -26,8 +26,7 @@ BY_ARN: Final = frozenset(
         *("aws:iam/policy:Policy", "aws:sns/topic:Topic", "aws:sfn/stateMachine:StateMachine"),
         *("aws:secretsmanager/secret:Secret", "aws:acm/certificate:Certificate", "aws:lb/loadBalancer:LoadBalancer"),
         *("aws:lb/targetGroup:TargetGroup", "aws:lb/listener:Listener", "aws:ecs/taskDefinition:TaskDefinition"),
-        *("aws:ecs/capacityProvider:CapacityProvider", "aws:resourcegroups/group:Group"),
-        *("aws:batch/computeEnvironment:ComputeEnvironment", "aws:batch/jobQueue:JobQueue"),
+        *("aws:ecs/capacityProvider:CapacityProvider", "aws:batch/jobQueue:JobQueue"),
     }
 )
 # What carries no tag: its identity out of its inputs. {project}, {region} and {subscription} are the provider's where

@@ -4,7 +4,7 @@ docs/reference/teardown.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -55,7 +55,9 @@ class Window(_Part):
         """
         today = at.astimezone(ZoneInfo(self.time_zone)).date()
         days = (today - timedelta(days=1), today)
-        return any(start <= at < end for day in days for start, end in [self._span(day)] if DAYS[day.weekday()] in self.days)
+        return any(
+            start <= at < end for day in days for start, end in [self._span(day)] if DAYS[day.weekday()] in self.days
+        )
 
     def _span(self, day: date) -> tuple[datetime, datetime]:
         """From when until when the window of a day is open."""
@@ -169,6 +171,14 @@ class TeardownConfig(_Part):
         """A person's word that the stack stays."""
         word = self.protected.get(stack)
         return None if word is None else Protection(until=word.until, reason=word.reason)
+
+    def deleter(self, accounts: Sequence[str], environment: str) -> Mapping[str, str]:
+        """Settings of the identity that deletes in a stack's account and environment; {} where none is named."""
+        for account in accounts:
+            identity = self.identities.get(account)
+            if identity is not None and environment in identity.deletes:
+                return identity.deletes[environment]
+        return {}
 
     def open_at(self, environment: str, at: datetime) -> bool:
         """Whether a stack of an environment may be stopped at a time. One that the file does not name never may."""

@@ -36,6 +36,15 @@ class Thing:
     tags: Mapping[str, str] | None = None
 
 
+def in_cloud(cloud: Aws | Google | Azure, accounts: Iterable[str], regions: Iterable[str], tag: str) -> list[Thing]:
+    """Everything with a stack's tag in its accounts, of Amazon's in some regions. CloudError where one is refused."""
+    if isinstance(cloud, Aws):
+        return in_aws(cloud, regions, tag)
+    if isinstance(cloud, Google):
+        return [thing for account in accounts for thing in in_google(cloud, account, tag)]
+    return [thing for account in accounts for thing in in_azure(cloud, account, tag)]
+
+
 def in_aws(aws: Aws, regions: Iterable[str], tag: str) -> list[Thing]:
     """Everything with a stack's tag in some regions, machines and disks that are gone left out."""
     things = []
@@ -99,12 +108,12 @@ def unknown_to(things: Sequence[Thing], state: State) -> list[Thing]:
     """Of what a cloud has, what the state neither names nor made through something that it names."""
     known = set[str]()
     for resource in state.resources:
-        known |= {name.lower() for name in _names(resource)}
+        known |= {name.lower() for name in _names(resource) if name}  # a component has no identity
     return [
         thing
         for thing in things
         if not _is_known(thing.identity.lower(), known)
-        and not any(str((thing.tags or {}).get(maker, "")).lower() in known for maker in MADE_BY)
+        and not any((thing.tags or {}).get(maker, "").lower() in known for maker in MADE_BY)
     ]
 
 

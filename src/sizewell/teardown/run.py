@@ -206,11 +206,7 @@ class Runner:
     def _deleter(self, gatherer: Gatherer, looked: LookedStack) -> Mapping[str, str]:
         """Settings of the identity that deletes in the stack's account and environment."""
         environment = looked.parts.environment if looked.parts else ""
-        for account in gatherer.accounts(looked.name):
-            identity = self.config.identities.get(account)
-            if identity is not None and environment in identity.deletes:
-                return identity.deletes[environment]
-        return {}
+        return self.config.deleter(gatherer.accounts(looked.name), environment)
 
     # Notices ----------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,180 @@
+"""Which resource an orphan is, and its identity: by the examples that the providers give under "Import"."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizewell.components.tags import sizewell_id
+from sizewell.recording.sources.state import State, StateResource
+from sizewell.teardown.adoption import BY_ARN, FROM_INPUTS, Match, Wanted, id_from_inputs, import_id, sort_out
+from sizewell.teardown.orphans import Thing
+from sizewell.teardown.reconcile import import_file, wanted_of
+
+ACCOUNT = "arn:aws:%s:us-east-1:123456789012:%s"
+
+
+@cache
+def documented(kind: str) -> list[str]:
+    """The identities in the provider's own examples of `pulumi import` for a type."""
+    package, module, name = re.fullmatch(r"([a-z-]+):([^:]*):(\w+)", kind).groups()  # type: ignore[union-attr]
+    module, _, leaf = module.partition("/")
+    sdk = importlib.import_module(f"pulumi_{package.replace('-', '_')}.{module}")
+    text = Path(inspect.getfile(getattr(sdk, name))).read_text(encoding="utf-8")
+    assert leaf or package == "azure-native"
+    examples = re.findall(rf"pulumi import {re.escape(kind)} \S+ (.+)", text)
+    examples += re.findall(r'terraform import google_\w+_member\.\S+ "([^"]+)"', text)  # where Pulumi's text lost it
+    return [example.strip().strip('"') for example in examples]
+
+
+def tidy(form: str) -> str:
+    """Placeholders of a form as one word each."""
+    return re.sub(r"\{[^}]+\}", "x", form)
+
+
+# The SDK's text has no example of these: the forms are those of the Google provider's own pages, from memory. ARM ids
+# are what Azure itself calls a resource.
+UNJUDGED = {
+    "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember",
+    "gcp:projects/iAMCustomRole:IAMCustomRole",
+    "gcp:projects/iAMMember:IAMMember",
+    "gcp:serviceaccount/account:Account",
+    "gcp:serviceaccount/iAMMember:IAMMember",
+    "gcp:storage/bucketIAMMember:BucketIAMMember",
+}
+FORMS = sorted({kind for kind in FROM_INPUTS if kind.startswith(("aws:", "gcp:"))} - UNJUDGED)
+LONGER = [kind for kind in FORMS if kind.startswith(("gcp:compute/", "aws:s3/", "aws:ec2/"))]  # to import
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.soak if kind in LONGER else ()) for kind in FORMS]
+)
+def test_identities_without_tags_have_a_documented_form(kind: str) -> None:
+    examples = documented(kind)
+    assert examples, kind
+    form = FROM_INPUTS[kind]
+    if kind == "aws:kms/alias:Alias":  # the slash is in its name
+        assert all(example.startswith("alias/") for example in examples)
+        return
+    if kind.endswith("Member"):  # the resource, the role, the member
+        assert any(len(example.split(" ")) == len(form.split(" ")) == 3 for example in examples)
+        return
+    fitting = [example for example in examples if tidy(form).count("/") == example.count("/") or "arn:" in example]
+    assert fitting, (form, examples)
+    literal = [word for word in re.sub(r"\{[^}]+\}", "", form).split("/") if word.isalpha()]
+    assert any(all(word in example for word in literal) for example in fitting), (literal, examples)
+    for separator in ":_":
+        assert (separator in tidy(form)) <= any(separator in example for example in fitting), (form, fitting)
+
+
+@pytest.mark.parametrize("kind", sorted(BY_ARN))
+def test_what_is_imported_by_its_arn(kind: str) -> None:
+    assert all(example.startswith("arn:") for example in documented(kind)), documented(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "service", "rest", "identity"),
+    [
+        ("aws:ec2/vpc:Vpc", "ec2", "vpc/vpc-1", "vpc-1"),
+        ("aws:ec2/vpcEndpoint:VpcEndpoint", "ec2", "vpc-endpoint/vpce-1", "vpce-1"),
+        ("aws:ec2/launchTemplate:LaunchTemplate", "ec2", "launch-template/lt-1", "lt-1"),
+        ("aws:eks/cluster:Cluster", "eks", "cluster/train", "train"),
+        ("aws:eks/nodeGroup:NodeGroup", "eks", "nodegroup/train/gpus/6e0a-1", "train:gpus"),
+        ("aws:eks/addon:Addon", "eks", "addon/train/vpc-cni/6e0a-1", "train:vpc-cni"),
+        ("aws:iam/role:Role", "iam", "role/sizewell/nodes", "nodes"),
+        ("aws:iam/instanceProfile:InstanceProfile", "iam", "instance-profile/nodes", "nodes"),
+        ("aws:kms/key:Key", "kms", "key/1234-5678", "1234-5678"),
+        ("aws:cloudwatch/logGroup:LogGroup", "logs", "log-group:/aws/vpc/flow", "/aws/vpc/flow"),
+        ("aws:cloudwatch/metricAlarm:MetricAlarm", "cloudwatch", "alarm:train-idle", "train-idle"),
+        ("aws:s3/bucket:Bucket", "s3", "petsnap-data", "petsnap-data"),
+        ("aws:sns/topic:Topic", "sns", "notices", ACCOUNT % ("sns", "notices")),
+        ("aws:fsx/lustreFileSystem:LustreFileSystem", "fsx", "file-system/fs-1", "fs-1"),
+    ],
+)
+def test_an_arn_gives_the_identity_that_is_imported(kind: str, service: str, rest: str, identity: str) -> None:
+    assert import_id(kind, ACCOUNT % (service, rest)) == identity
+    assert any(example.startswith("arn:") == identity.startswith("arn:") for example in documented(kind))
+    assert any(example.count(":") == identity.count(":") for example in documented(kind))
+
+
+def test_asset_names_and_arm_ids() -> None:
+    node_pool = "container.googleapis.com/projects/p/locations/l/clusters/c/nodePools/n"
+    assert import_id("gcp:container/nodePool:NodePool", node_pool) == "p/l/c/n"
+    assert import_id("gcp:pubsub/topic:Topic", "pubsub.googleapis.com/projects/p/topics/t") == "projects/p/topics/t"
+    arm = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d"
+    assert import_id("azure-native:compute:Disk", arm) == arm
+
+
+# Who is who -----------------------------------------------------------------------------------------------------------
+
+
+def tag(kind: str, name: str) -> str:
+    return sizewell_id(project="sizewell", stack="dev-aws", type_token=kind, name=name)
+
+
+def thing(identity: str, kind: str = "", name: str = "") -> Thing:
+    return Thing(identity=identity, kind="k", tags={"sizewell-id": tag(kind, name)} if kind else {})
+
+
+def wanted(kind: str, called: str, **inputs: Any) -> Wanted:
+    return Wanted(urn=f"urn:pulumi:dev-aws::sizewell::{kind}::{called}", type=kind, name=called, inputs=inputs)
+
+
+VPC, ALIAS = "aws:ec2/vpc:Vpc", "aws:kms/alias:Alias"
+
+
+def test_an_orphan_is_met_by_its_tag_and_what_is_there_twice_is_not_touched() -> None:
+    known = StateResource(urn="u", type=VPC, name="standing", id="vpc-0")
+    state = State(project="sizewell", stack="dev-aws", resources=(known,))
+    orphans = [
+        thing("vpc-1", VPC, "net"),
+        thing("vpc-2", VPC, "standing"),  # a second one of what is known
+        thing("vpc-3", VPC, "double"),
+        thing("vpc-4", VPC, "double"),
+        thing("vpc-5", VPC, "of-an-older-release"),
+        thing("vpc-6"),
+    ]
+    begun = [wanted(VPC, "net"), wanted(VPC, "double"), wanted(ALIAS, "key", name="alias/x"), wanted(VPC, "never")]
+    found = sort_out(orphans, state, begun, tag)
+    assert [(match.wanted.name, match.identity, match.thing is None) for match in found.matches] == [
+        ("net", "vpc-1", False),
+        ("key", "alias/x", True),
+    ]
+    assert sorted(each.identity for each in found.twice) == ["vpc-2", "vpc-3", "vpc-4"]
+    assert [each.identity for each in found.nobodys] == ["vpc-5", "vpc-6"]
+    assert found.pending == (wanted(VPC, "never").urn,)
+
+
+def test_inputs_that_say_too_little_give_no_identity() -> None:
+    provider = StateResource(urn="p", type="pulumi:providers:gcp", name="r", id="1", inputs={"project": "petsnap"})
+    state = State(project="sizewell", stack="dev-gcp", resources=(provider,))
+    network = Wanted(urn="u", type="gcp:compute/network:Network", name="n", inputs={"name": "net"}, provider="p::1")
+    assert id_from_inputs(network, state) == "projects/petsnap/global/networks/net"
+    ring = Wanted(urn="u", type="gcp:kms/keyRing:KeyRing", name="n", inputs={"location": "us"}, provider="p::1")
+    assert id_from_inputs(ring, state) == ""
+
+
+def test_what_only_the_program_names_is_imported_as_the_engine_lists_it() -> None:
+    creations = {
+        "nameTable": {"there": "urn:pulumi:dev-aws::sizewell::a:b:C::there"},
+        "resources": [
+            {"type": "x:y:Group", "name": "above", "component": True, "id": "<PLACEHOLDER>"},
+            {"type": "x:y:Other", "name": "beside", "component": True, "id": "<PLACEHOLDER>"},
+            {"type": VPC, "name": "netVpc", "logicalName": "net", "parent": "above", "id": "<PLACEHOLDER>"},
+            {"type": VPC, "name": "old", "parent": "there", "id": "<PLACEHOLDER>"},
+        ],
+    }
+    found = {each.listed: each for each in wanted_of(creations, "sizewell", "dev-aws")}
+    assert found["netVpc"].urn == f"urn:pulumi:dev-aws::sizewell::x:y:Group${VPC}::net"
+    assert found["old"].urn == f"urn:pulumi:dev-aws::sizewell::a:b:C${VPC}::old"
+    file = import_file(creations, [Match(wanted=found["netVpc"], identity="vpc-1")])
+    assert [(each["name"], each["id"]) for each in file["resources"]] == [
+        ("above", "<PLACEHOLDER>"),
+        ("netVpc", "vpc-1"),
+    ]
