@@ -15,7 +15,7 @@ import pytest
 from moto import mock_aws
 
 from sizewell.clouds.aws import Aws
-from sizewell.clouds.calls import Deadline
+from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.teardown import act, gather, run
@@ -479,6 +479,51 @@ def test_an_expired_stack_is_destroyed_from_its_state(evening):
     (export,) = (evening.folder / "exports").glob("dev-aws-*.json")
     assert "autoscaling" in export.read_text()
     assert [each["id"] for each in evening.shelf.states["dev-aws"] if each["custom"]] == ["k-1"]
+
+
+def disk(gib: int, **tags: str) -> str:
+    """A volume that a cluster's controller made for a claim."""
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    specification = [{"ResourceType": "volume", "Tags": listed}]
+    made = client("ec2", REGION).create_volume(
+        AvailabilityZone=f"{REGION}a", Size=gib, VolumeType="gp3", TagSpecifications=specification
+    )
+    return str(made["VolumeId"])
+
+
+def test_after_a_destroy_the_cloud_is_asked_and_the_end_goes_last(evening):
+    """Claims' disks carry the cluster's tag, and no stack's; while they bill, the stack that ends it stays."""
+    cluster = world.resource("dev-aws", "aws:eks/cluster:Cluster", "cluster", "train", outputs={"name": "train"})
+    expired(evening, cluster)
+    for other in ("ttl-dev-aws", "images-dev-aws", "checkpoints-dev-aws"):
+        evening.shelf.put(other, world.resource(other, "aws:ecr/repository:Repository", "r", f"{other}-r"))
+    lost = disk(100, **{"kubernetes.io/cluster/train": "owned"})
+    disk(7, **{"kubernetes.io/cluster/another": "owned"})
+    results = {(result.stack, result.outcome): result.detail for result in evening.run()}
+    assert set(results) == {("dev-aws", "done"), ("ttl-dev-aws", "held back"), ("dev-aws", "left over")}
+    assert f"ec2 volume {lost} (8.00 USD per month)" in results["ttl-dev-aws", "held back"]  # 0.08 for each GB
+    assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws"]
+    left = next(record for record in evening.journal.records if record["kind"] == "left")
+    assert left["usd_per_month"] == "8.00"
+    client("ec2", REGION).delete_volume(VolumeId=lost)
+    assert evening.outcomes(yes=False) == [("ttl-dev-aws", "destroy", "would")]
+    assert evening.outcomes() == [("ttl-dev-aws", "destroy", "done")]
+    assert evening.outcomes(images=["dev-aws"]) == [("images-dev-aws", "destroy", "done")]
+    assert evening.outcomes(images=["dev-aws"]) == []
+    assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws", "ttl-dev-aws", "images-dev-aws"]
+
+
+def test_where_nobody_knows_what_is_left_the_end_stays(evening, monkeypatch):
+    expired(evening)
+    evening.shelf.put("ttl-dev-aws", world.resource("ttl-dev-aws", "aws:ssm/document:Document", "d", "d-1"))
+
+    def refused(*_, **__):
+        raise CloudError("tagging", "denied", "GetResources: AccessDenied")
+
+    monkeypatch.setattr(run, "left_over", refused)
+    results = [(result.stack, result.outcome) for result in evening.run()]
+    assert results == [("dev-aws", "done"), ("dev-aws", "held back")]
+    assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws"]
 
 
 def test_a_notice_of_another_end_is_none(evening):

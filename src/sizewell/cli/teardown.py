@@ -57,6 +57,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     run_.add_argument("--plan", type=Path, metavar="FILE", help="only what this plan (--format json) has, if it is due")
     run_.add_argument("--yes", action="store_true", help="really do it")
     run_.add_argument("--data", action="append", default=[], metavar="STACK", help="its disks and file systems may go")
+    run_.add_argument(
+        "--images", action="append", default=[], metavar="STACK", help="images-STACK goes too, after its stack"
+    )
     run_.add_argument("--json", action="store_true", help="print the results as JSON")
     run_.set_defaults(act=_run)
     report = commands.add_parser("report", help="what was saved and held back, by owner and month")
@@ -225,6 +228,7 @@ def _page(plan: Plan) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from sizewell.components.tags import legal
     from sizewell.teardown.backend import Backend
     from sizewell.teardown.planning import must_be_own
     from sizewell.teardown.run import Runner
@@ -251,6 +255,8 @@ def _run(args: argparse.Namespace) -> int:
         exports=exports,
         yes=args.yes,
         data=args.data,
+        images=args.images,
+        tag_of=legal,
     )
     results = runner.run(plan, chosen)
     if args.json:

@@ -95,6 +95,7 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
         notes=tuple(notes),
         accounts=accounts,
         clouds=parts.clouds,
+        beside=looked.beside,
     )
 
 

@@ -169,6 +169,7 @@ _KNOWN: Final = (
     ("PULUMI_ACCESS_TOKEN", "nobody is logged in to a backend", "pulumi login"),
     ("could not deserialize", "its state cannot be read", "go back to a whole one: pulumi stack export --version"),
     ("snapshot integrity", "its state is broken", "go back to a whole one: pulumi stack export --version"),
+    ("load checkpoint", "its state cannot be read", "put a whole one in its place: the backend keeps a .bak beside it"),
     ("JSON input", "a state cannot be read", "put a whole one in its place: the backend keeps a .bak beside each"),
     ("unmarshal", "its state cannot be read", "go back to a whole one: pulumi stack export --version"),
 )

@@ -45,13 +45,13 @@ def in_cloud(cloud: Aws | Google | Azure, accounts: Iterable[str], regions: Iter
     return [thing for account in accounts for thing in in_azure(cloud, account, tag)]
 
 
-def in_aws(aws: Aws, regions: Iterable[str], tag: str) -> list[Thing]:
+def in_aws(aws: Aws, regions: Iterable[str], tag: str, *, key: str = TAG) -> list[Thing]:
     """Everything with a stack's tag in some regions, machines and disks that are gone left out."""
     things = []
     for region in sorted(set(regions)):
         tagged = aws.pages(
             *("resourcegroupstaggingapi", region, "get_resources", "ResourceTagMappingList"),
-            TagFilters=[{"Key": TAG, "Values": [tag]}],
+            TagFilters=[{"Key": key, "Values": [tag]}],
         )
         tagged_things = [
             Thing(
@@ -67,13 +67,13 @@ def in_aws(aws: Aws, regions: Iterable[str], tag: str) -> list[Thing]:
     return things
 
 
-def in_google(google: Google, project: str, tag: str) -> list[Thing]:
+def in_google(google: Google, project: str, tag: str, *, key: str = TAG) -> list[Thing]:
     """Everything with a stack's label in a project, by Cloud Asset Inventory."""
     rows = google.reader("cloudasset").pages(
         f"v1/projects/{project}:searchAllResources",
         items="results",
         parameter="pageToken",
-        query=f"labels.{TAG}={tag}",
+        query=f"labels.{key}={tag}",
     )
     return [
         Thing(

@@ -65,6 +65,7 @@ class StackPlan:
     notes: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
     clouds: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()  # stacks that stand beside it: its end, its images, its checkpoints
 
     @property
     def rows(self) -> tuple[Row, ...]:

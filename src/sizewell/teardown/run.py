@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -14,16 +14,18 @@ from typing import Any, Literal
 from sizewell.clouds.aws import Aws
 from sizewell.sizing.errors import ServiceError, SizewellError
 from sizewell.teardown import act, saves
-from sizewell.teardown.backend import Backend
+from sizewell.teardown.backend import Backend, Listed
 from sizewell.teardown.clock import must_be_right
 from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.gather import Gatherer, LookedStack
 from sizewell.teardown.journal import HeldError, Journal
+from sizewell.teardown.leftovers import Leftover, clusters_of, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
 from sizewell.teardown.planning import Plan, Row, StackPlan
 from sizewell.teardown.timeline import recorded
+from sizewell.teardown.units import stack_parts
 
-Outcome = Literal["done", "told", "would", "held back", "failed"]
+Outcome = Literal["done", "told", "would", "held back", "failed", "left over"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,8 @@ class Runner:
     exports: Path
     yes: bool = False
     data: Sequence[str] = ()  # stacks whose data may go
+    images: Sequence[str] = ()  # stacks whose image stores go with them
+    tag_of: Callable[[str], str] = str.lower  # a stack's name as its tag spells it
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     send: Callable[[str, Mapping[str, Any]], None] | None = None
     results: list[Result] = field(default_factory=list)
@@ -78,6 +82,9 @@ class Runner:
                     self._say(row, "held back", f"{allowed} stacks in one run are the most; the next run goes on")
                 continue
             acted += self._stack(stack, rows)
+        for stack in plan.stacks:  # destroyed by an earlier run, or by a person
+            if stack.row.clause == "nothing" and chosen is None:
+                self._after(stack)
         return self.results
 
     def _check_clock(self, plan: Plan) -> None:
@@ -187,10 +194,17 @@ class Runner:
             self._say(row, "held back", f"its newest checkpoint is not whole: {broken[0].uri}: {broken[0].fault}")
             return False
         must_hold(self.now())
-        self._record("begin", row, proofs=[f"{proof.uri} step {proof.step}" for proof in proofs])
+        self._record(
+            "begin",
+            row,
+            proofs=[f"{proof.uri} step {proof.step}" for proof in proofs],
+            clouds=list(looked.parts.clouds),
+            regions=list(looked.parts.regions),
+            clusters=list(clusters_of(gatherer.state(self._listed()[looked.name]))),
+        )
         export = self.exports / f"{looked.name}-{self.now():%Y%m%dT%H%M%SZ}.json"
         act.destroy(self.backend, looked.name, kept=export, environment=self._deleter(gatherer, looked))
-        left = gatherer.state({each.name: each for each in self.backend.stacks()}[looked.name])
+        left = gatherer.state(self._listed()[looked.name])
         remains = [
             resource for resource in left.resources if resource.custom and not resource.type.startswith("pulumi:")
         ]
@@ -201,7 +215,100 @@ class Runner:
             return True
         self._record("done", row, detail=detail, left=[resource.urn for resource in remains])
         self._say(row, "done", detail)
+        self._asked_after(gatherer, looked.name, looked.beside)
         return True
+
+    def _listed(self) -> dict[str, Listed]:
+        return {each.name: each for each in self.backend.stacks()}
+
+    # After a destroy --------------------------------------------------------------------------------------------------
+
+    def _after(self, stack: StackPlan) -> None:
+        """What stands beside a stack of which nothing stands any more: its end goes once nothing bills, its images on
+        request, its checkpoints never.
+        """
+        wanted = [f"ttl-{stack.stack}", *([f"images-{stack.stack}"] if stack.stack in self.images else [])]
+        if not set(wanted) & set(stack.beside) or not stack.accounts:
+            return
+        if not self.config.open_at(stack.environment, self.now()):
+            return
+        if not self.yes:
+            for other in sorted(set(wanted) & set(stack.beside)):
+                row = replace(stack.row, stack=other, pool="", action="destroy", why=f"nothing of {stack.stack} stands")
+                self._say(row, "would", f"{row.why}; --yes does it once nothing of it bills")
+            return
+        try:
+            lock = self.journal.lock(stack.stack, self.now())
+        except HeldError as error:
+            self._say(replace(stack.row, action="destroy"), "held back", str(error).partition("\n")[0])
+            return
+        try:
+            self._asked_after(self.fresh(), stack.stack, stack.beside)
+        finally:
+            lock.release()
+
+    def _asked_after(self, gatherer: Gatherer, name: str, beside: Sequence[str]) -> None:
+        """Ask the cloud what of a destroyed stack still stands, say it with its price, and end what stood beside it."""
+        row = Row(stack=name, pool="", action="destroy", clause="after", why=f"nothing of {name} stands in its state")
+        begun = [
+            record
+            for record in self.journal.read().records
+            if record["kind"] == "begin" and record["stack"] == name and "clusters" in record
+        ]
+        places: Mapping[str, Any] = begun[-1] if begun else {"clouds": (), "regions": (), "clusters": ()}
+        try:
+            left = [
+                each
+                for cloud in places["clouds"]
+                for each in left_over(
+                    gatherer.cloud(cloud, name),
+                    gatherer.accounts(name),
+                    places["regions"],
+                    self.tag_of(name),
+                    clusters=places["clusters"],
+                    catalog=gatherer.catalog,
+                    on=self.now().date(),
+                )
+            ]
+        except SizewellError as error:
+            why = f"what it left is not known: {str(error).partition(chr(10))[0]}; ttl-{name} stays"
+            self._say(row, "held back", why)
+            return
+        for other in (f"ttl-{name}", f"images-{name}"):
+            if other not in beside or (other.startswith("images-") and name not in self.images):
+                continue
+            billing = [each for each in left if each.bills]
+            end = replace(row, stack=other)
+            if not begun and other.startswith("ttl-"):
+                self._say(
+                    end, "held back", f"no record says where {name} stood: look that nothing bills, then destroy it"
+                )
+            elif billing and other.startswith("ttl-"):
+                self._say(end, "held back", f"{name} left what bills: {_listing(billing)}")
+            else:
+                self._end(gatherer, end, name)
+        if left:
+            self._record("left", row, left=[each.words() for each in left], usd_per_month=_total(left))
+            self._say(row, "left over", _listing(left), action="look")
+
+    def _end(self, gatherer: Gatherer, row: Row, name: str) -> None:
+        """Destroy a stack beside one that is gone."""
+        parts = stack_parts(gatherer.state(self._listed()[row.stack]), row.stack)
+        if parts.going == 0:
+            return
+        if parts.stateful or parts.pending:
+            self._say(row, "held back", f"{row.stack} holds data or an update of it was killed: a person looks")
+            return
+        self._record("begin", row)
+        export = self.exports / f"{row.stack}-{self.now():%Y%m%dT%H%M%SZ}.json"
+        environment = self.config.deleter(gatherer.accounts(name), parts.environment)
+        try:
+            act.destroy(self.backend, row.stack, kept=export, environment=environment)
+        except SizewellError as error:
+            self._fails(row, str(error))
+            return
+        self._record("done", row, detail=f"its state was kept in {export}")
+        self._say(row, "done", f"its state was kept in {export}")
 
     def _deleter(self, gatherer: Gatherer, looked: LookedStack) -> Mapping[str, str]:
         """Settings of the identity that deletes in the stack's account and environment."""
@@ -290,6 +397,18 @@ class Runner:
         self.results.append(
             Result(stack=row.stack, pool=row.pool, action=action or row.action, outcome=outcome, detail=detail)
         )
+
+
+def _listing(left: Sequence[Leftover]) -> str:
+    """Leftovers in a line."""
+    more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+    return "; ".join(each.words() for each in left[:5]) + more
+
+
+def _total(left: Sequence[Leftover]) -> str:
+    """US dollars per month of all; `?` where one of them has no price."""
+    known = [each.usd_per_month for each in left if each.usd_per_month is not None]
+    return str(sum(known)) if len(known) == len(left) else "?"
 
 
 def notice(stack: StackPlan, row: Row) -> str:
