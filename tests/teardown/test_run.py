@@ -526,6 +526,28 @@ def test_where_nobody_knows_what_is_left_the_end_stays(evening, monkeypatch):
     assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws"]
 
 
+@pytest.mark.parametrize(("skips", "days", "kept"), [(False, 0, True), (True, 7, True), (True, 0, False)])
+def test_a_key_that_encrypts_a_backup_stays(evening, skips, days, kept):
+    key = world.resource("dev-aws", "aws:kms/key:Key", "key", "k-1", outputs={"arn": "arn:aws:kms:::key/k-1"})
+    inputs = {"kmsKeyId": "arn:aws:kms:::key/k-1", "skipFinalBackup": skips, "automaticBackupRetentionDays": days}
+    files = world.resource("dev-aws", "aws:fsx/lustreFileSystem:LustreFileSystem", "data", "fs-1", inputs=inputs)
+    expired(evening, key, files)
+    assert evening.outcomes(data=["dev-aws"])[0] == ("dev-aws", "destroy", "done")
+    left = [each["id"] for each in evening.shelf.states["dev-aws"] if each["custom"]]
+    assert left == (["k-1"] if kept else [])
+
+
+def test_a_schedule_that_brings_machines_back_is_said_with_its_price(evening):
+    stack(evening)
+    component = evening.shelf.states["dev-aws"][1]
+    windows = [{"days": "mon-fri", "start": "07:00", "end": "21:00"}, {"days": "sat", "start": "22:00", "end": "02:00"}]
+    component["inputs"]["schedule"] = {"timeZone": "Europe/London", "windows": windows}
+    (plan,) = evening.plan().stacks
+    (note,) = plan.notes
+    usd = float(plan.pools[0].saves_usd_per_month) * (5 * 14 + 4) / 168
+    assert f"train: its schedule brings machines back, 74 hours a week, for {usd:,.2f} USD per month" in note
+
+
 def test_a_notice_of_another_end_is_none(evening):
     stack(evening, expires=str(evening.now.date() - timedelta(days=3)))
     evening.told(f"end {evening.now.date() - timedelta(days=30)} 7 days", minutes=60_000, subject="")

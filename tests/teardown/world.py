@@ -147,6 +147,11 @@ class ShelfBackend(Backend):
     def configuration(self, stack: str) -> dict[str, Any]:
         return self.shelf.configurations.get(stack, {})
 
+    def protect(self, stack: str, urns: Any) -> str:
+        for each in self.shelf.states[stack]:
+            each["protect"] = bool(each.get("protect")) or each["urn"] in urns
+        return "protected"
+
     def destroy(self, stack: str, *, environment: Mapping[str, str], timeout_s: float = 7200.0) -> str:
         if self.shelf.locked:
             raise ServiceError(self.shelf.locked)

@@ -76,6 +76,11 @@ def destroy(backend: Backend, stack: str, *, kept: Path, environment: Mapping[st
     return backend.destroy(stack, environment=environment)
 
 
+def protect(backend: Backend, stack: str, urns: Sequence[str]) -> str:
+    """Protect resources of a stack, so that its destroy leaves them."""
+    return backend.protect(stack, urns)
+
+
 def forget_pending(backend: Backend, stack: str) -> str:
     """Drop from the state what a killed update had begun to create and no cloud has."""
     return backend.forget_pending(stack)

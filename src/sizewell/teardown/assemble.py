@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 
 from sizewell.sizing.errors import SizewellError
 from sizewell.teardown.backend import Listed
@@ -64,6 +64,7 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
     accounts = tuple(gatherer.accounts(name))
     if not accounts:
         notes.append("it names no sizewell:accounts: nothing is read from the cloud, nothing is stopped")
+    notes += [note for pool in looked.pools if (note := _woken(pool))]
     kept = [f"{resource.name} ({resource.type}, protected)" for resource in parts.protected]
     kept += [_beside(other) for other in looked.beside]
     bills, words = None, []
@@ -97,6 +98,32 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
         clouds=parts.clouds,
         beside=looked.beside,
     )
+
+
+def _woken(looked: Looked) -> str:
+    """What a schedule does to an idle pool: it brings its machines back each working day, to idleness again."""
+    schedule = looked.unit.arguments.get("schedule")
+    if looked.verdict.action not in ("warn", "empty") or not isinstance(schedule, Mapping):
+        return ""
+    hours = sum(_weekly_hours(window) for window in schedule.get("windows") or () if isinstance(window, Mapping))
+    usd = monthly(looked.pool.usd_per_hour)
+    price = "at a price that is not known" if usd is None else f"for {float(usd) * hours / 168:,.2f} USD per month"
+    return (
+        f"{looked.pool.name}: its schedule brings machines back, {hours:g} hours a week, {price}: take it out if unused"
+    )
+
+
+def _weekly_hours(window: Mapping[str, object]) -> float:
+    """Hours a week of a window of working hours, such as mon-fri 07:00 to 21:00."""
+    names = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+    days = 0
+    for part in str(window.get("days")).lower().split(","):
+        first, _, last = part.strip().partition("-")
+        if first in names:
+            days += (names.index(last) - names.index(first)) % 7 + 1 if last in names else 1
+    start, end = (time.fromisoformat(str(window.get(key) or "00:00")) for key in ("start", "end"))
+    minutes = (end.hour - start.hour) * 60 + end.minute - start.minute
+    return days * (minutes % 1440 or 1440) / 60
 
 
 def _beside(stack: str) -> str:

@@ -118,7 +118,7 @@ class Gatherer:
             told(f"looking at {name}")
             return self.one(listed, name, at)
 
-        with ThreadPoolExecutor(max_workers=8) as threads:
+        with ThreadPoolExecutor(max_workers=24) as threads:
             return list(threads.map(look, wanted))
 
     def one(self, listed: Mapping[str, Listed], name: str, at: datetime) -> LookedStack:

@@ -23,7 +23,7 @@ from sizewell.teardown.leftovers import Leftover, clusters_of, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
 from sizewell.teardown.planning import Plan, Row, StackPlan
 from sizewell.teardown.timeline import recorded
-from sizewell.teardown.units import stack_parts
+from sizewell.teardown.units import keys_of_backups, stack_parts
 
 Outcome = Literal["done", "told", "would", "held back", "failed", "left over"]
 
@@ -202,6 +202,8 @@ class Runner:
             regions=list(looked.parts.regions),
             clusters=list(clusters_of(gatherer.state(self._listed()[looked.name]))),
         )
+        if keys := keys_of_backups(gatherer.state(self._listed()[looked.name])):
+            act.protect(self.backend, looked.name, [key.urn for key in keys])
         export = self.exports / f"{looked.name}-{self.now():%Y%m%dT%H%M%SZ}.json"
         act.destroy(self.backend, looked.name, kept=export, environment=self._deleter(gatherer, looked))
         left = gatherer.state(self._listed()[looked.name])

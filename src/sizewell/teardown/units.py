@@ -155,6 +155,28 @@ def stack_parts(state: State, stack: str) -> StackParts:
     )
 
 
+def keys_of_backups(state: State) -> tuple[StateResource, ...]:
+    """Keys of a state under which a file system's backups are written: without their key, backups that outlive the
+    file system can be read by nobody. What is protected or retained anyway is left out.
+    """
+    named = {
+        str(resource.inputs.get("kmsKeyId") or "")
+        for resource in state.resources
+        if resource.type.startswith("aws:fsx/")
+        and (
+            resource.inputs.get("skipFinalBackup") is False
+            or int(resource.inputs.get("automaticBackupRetentionDays") or 0) > 0
+        )
+    } - {""}
+    return tuple(
+        resource
+        for resource in state.resources
+        if resource.type == "aws:kms/key:Key"
+        and not (resource.protect or resource.retain_on_delete or resource.delete)
+        and named & {resource.id, str(resource.outputs.get("arn") or ""), str(resource.outputs.get("keyId") or "")}
+    )
+
+
 def store_uris(state: State) -> tuple[str, ...]:
     """Where a state of checkpoint stores keeps them, as `store.connect` names places."""
     uris = []
