@@ -69,13 +69,24 @@ def killed(engine, stack, *, after):
 
 
 def mended(engine, stack):
-    """Where the kill met the engine as it wrote its state: the one before, as the refusal says."""
+    """Where the kill met the engine as it wrote its state: the newest whole one that the backend keeps beside it."""
     try:
         Backend(root=engine.project, environment=engine.environment).export(stack, engine.clouds / "state")
     except ServiceError as error:
         assert ".bak" in str(error)  # noqa: PT017  (nothing is wrong where there is none)
-        path = engine.project.parent / "backend/.pulumi/stacks/sizewell" / f"{stack}.json"
-        shutil.copy(f"{path}.bak", path)
+        root = engine.project.parent / "backend/.pulumi"
+        path = root / "stacks/sizewell" / f"{stack}.json"
+        kept = [*path.parent.glob(f"{stack}.json.*"), *(root / "backups/sizewell" / stack).glob("*.json*")]
+        whole = [each for each in kept if not each.name.endswith(".attrs") and is_whole(each)]
+        assert whole, [(each.name, each.stat().st_size) for each in kept]
+        shutil.copy(max(whole, key=lambda each: each.stat().st_mtime), path)
+
+
+def is_whole(path):
+    try:
+        return "checkpoint" in json.loads(path.read_text())
+    except ValueError:
+        return False
 
 
 def untold(engine, stack, found):

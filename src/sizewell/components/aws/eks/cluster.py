@@ -56,7 +56,7 @@ class EksCluster(Owned):
             lambda network: getattr(network, "cluster_security_group_id", None) or ""
         )
         authority = cluster.certificate_authority.apply(lambda certificate: getattr(certificate, "data", None) or "")
-        kubeconfig = pulumi.Output.secret(
+        kubeconfig: pulumi.Output[str] = pulumi.Output.secret(
             pulumi.Output.all(cluster.name, cluster.endpoint, authority).apply(
                 lambda known: eks_plans.kubeconfig(
                     cluster=known[0], endpoint=known[1], authority=known[2], region=region

@@ -68,7 +68,7 @@ class AksCluster(Owned):
             format="exec",
             opts=pulumi.InvokeOptions(parent=self),
         )
-        kubeconfig = pulumi.Output.secret(
+        kubeconfig: pulumi.Output[str] = pulumi.Output.secret(
             pulumi.Output.all(answered.kubeconfigs, cluster.name).apply(
                 lambda known: aks_plans.kubeconfig(aks_plans.credential(known[0]), cluster=known[1])
             )

@@ -55,7 +55,7 @@ class GkeCluster(Owned):
         self.node_service_account = account.email
         self.workload_pool = workload_pool
         self.kms_key_name = key
-        kubeconfig = pulumi.Output.secret(
+        kubeconfig: pulumi.Output[str] = pulumi.Output.secret(
             pulumi.Output.all(cluster.name, cluster.control_plane_endpoints_config).apply(
                 lambda known: plans.kubeconfig(cluster=known[0], endpoint=_dns_name(known[1]))
             )
