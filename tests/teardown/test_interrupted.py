@@ -80,6 +80,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> None:
     monkeypatch.setattr(Gatherer, "cloud", lambda *_: None)
     monkeypatch.setattr(act, "empty", empty)
     monkeypatch.setattr(run, "must_be_right", lambda *_, **__: 0.0)
+    monkeypatch.setattr(run, "left_over", lambda *_, **__: [])
     real_put, real_destroy = Journal._put, ShelfBackend.destroy
 
     def put(self: Journal, name: str, data: bytes) -> bool:

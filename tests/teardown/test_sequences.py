@@ -114,7 +114,7 @@ class Site:
         self.shelf.put(STACK, ended, world.group(STACK, "train", "train"), bucket)
         self.machines = 2
 
-    def observe(self, _: Any, unit: Any, stack: str, at: datetime) -> Observation:
+    def observe(self, unit: Any, stack: str, at: datetime) -> Observation:
         names = frozenset(f"m-{number}" for number in range(self.machines))
         at_s = at.timestamp() - np.arange(7200.0, 0.0, -60.0)
         idle = Series(at_s=at_s, values=np.zeros(len(at_s)))
@@ -234,7 +234,9 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault", [pytest.param(fault, marks=pytest.mark.soak if fault != "denied" else ()) for fault in FAULTS]
+)
 def test_faults_end_in_done_or_cleanly_refused(tmp_path: Path, fault: str, operation: str) -> None:
     """The first call of the operation fails: nothing half, no crash, and one more run without the fault is done."""
     with pytest.MonkeyPatch.context() as patched:

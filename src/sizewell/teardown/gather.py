@@ -429,6 +429,8 @@ def missing_share(stacks: Sequence[LookedStack]) -> float:
     for stack in stacks:
         if stack.fault:
             total, missing = total + 1, missing + 1
+        if stack.verdict.clause == "nothing":  # destroyed: what is left of its components has nothing to measure
+            continue
         for looked in stack.pools:
             if looked.unit.kind != "pool" or (
                 looked.verdict.clause == "nothing_to_take" and looked.verdict.action == "keep"
