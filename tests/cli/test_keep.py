@@ -158,7 +158,7 @@ def test_a_plan_of_every_form(project: Project, sizewell: Sizewell) -> None:
 
 
 def test_an_unsure_run_halts_and_changes_nothing(project: Project, sizewell: Sizewell) -> None:
-    project.stack("dev-aws", world.component("dev-aws", "train", expires="2026-01-31"))
+    project.stack("dev-aws", world.component("dev-aws", "train", expires="2026-01-31"), ROLE)
     done = sizewell("teardown", "run")
     assert (done.code, "halted" in done.err) == (69, True), done.err
     assert not list((project.folder / "journal").glob("**/*.json"))

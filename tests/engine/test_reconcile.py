@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from test_interrupted import TRIES, nothing_twice, standing, taggable, tags_of, until_done
@@ -57,8 +59,12 @@ def killed(engine, stack, *, after):
     deadline = time.monotonic() + 400
     while process.poll() is None and time.monotonic() < deadline:
         if len(standing(engine)) >= before + after:
+            hosts = children(process.pid)
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            for host in hosts:  # a language host of a dead engine waits for ever
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(host, signal.SIGKILL)
             settle(engine)
             engine.run("cancel", "-s", stack, "--yes", check=False)  # the lock of the killed one
             mended(engine, stack)
@@ -69,7 +75,12 @@ def killed(engine, stack, *, after):
 
 
 def mended(engine, stack):
-    """Where the kill met the engine as it wrote its state: the newest whole one that the backend keeps beside it."""
+    """Where the kill met the engine as it wrote its state: what it notes beside each file (`.attrs`) is no part of a
+    state and goes where it is cut off; then the newest whole state that the backend keeps.
+    """
+    for path in (engine.project.parent / "backend/.pulumi").rglob("*.attrs"):
+        if path.stat().st_size == 0:
+            path.unlink()
     try:
         Backend(root=engine.project, environment=engine.environment).export(stack, engine.clouds / "state")
     except ServiceError as error:
@@ -100,6 +111,16 @@ def untold(engine, stack, found):
         left = {other: each for other, each in engine.cloud(package).items() if other != key}
         (engine.clouds / f"{package}.json").write_text(json.dumps(left))
     return len(lost)
+
+
+def children(parent):
+    """The processes that a process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(path.parent.name))
+    return found
 
 
 def settle(engine):
