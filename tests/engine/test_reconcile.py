@@ -66,8 +66,8 @@ def killed(engine, stack, *, after):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(host, signal.SIGKILL)
             settle(engine)
-            engine.run("cancel", "-s", stack, "--yes", check=False)  # the lock of the killed one
             mended(engine, stack)
+            engine.run("cancel", "-s", stack, "--yes")  # the lock of the killed one
             return True
         time.sleep(0.01)
     assert process.returncode == 0, "neither ends nor makes anything"
