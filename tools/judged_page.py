@@ -15,9 +15,10 @@ get machines, taken by the programs that a cluster really has. This page is gene
 recorded only where nothing was refused, all that waited was admitted, and every pod was bound to a machine of its pool;
 a judge that did not run has no row.
 
-The judges are Kubernetes' API server, controllers and scheduler, Kueue, JobSet, LeaderWorkerSet and KubeRay with their
-own webhooks, built from their modules. The machines are objects that offer what the catalog says, less what each cloud
-publishes that its system keeps; nothing runs on them.
+The judges are Kubernetes' API server, controllers and scheduler, Kueue, JobSet, LeaderWorkerSet, KubeRay and KServe
+with their own webhooks, built from their modules. The machines are objects that offer what the catalog says, less what
+each cloud publishes that its system keeps; nothing runs on them. Definitions that no Go module has are read from
+`~/.cache/sizewell-judges/definitions`; where one is absent, the run prints what to put there.
 """
 
 
@@ -28,6 +29,8 @@ def page() -> str:
         text += _plane(plane)
     if metrics := _read("metrics.json"):
         text += _metrics(metrics)
+    if slurm := _read("slurm.json"):
+        text += _slurm(slurm)
     if contract := _read("contract.json"):
         text += _contract(contract)
     return text
@@ -42,16 +45,24 @@ def _plane(record: dict[str, Any]) -> str:
     for form, cluster in dict.fromkeys((row["form"], row["cluster"]) for row in rows):
         mine = [row for row in rows if (row["form"], row["cluster"]) == (form, cluster)]
         pods = sum(row["pods"] for row in mine)
-        placed = [f"{len(mine)} of {len(mine)}", str(pods)] if pods else ["–", "– (its controller was not there)"]
+        placed = [f"{len(mine)} of {len(mine)}", str(pods)]
         cells = [form, cluster, ", ".join(row["mode"] for row in mine), str(sum(row["objects"] for row in mine)), "0"]
         lines.append(f"| {' | '.join([*cells, mine[0]['kind'], *placed])} |")
     for row in record["rows"]:
-        if "cluster" not in row:
-            left = ", ".join(f"{count} of {group}" for group, count in row["left out"].items()) or "nothing"
+        if "refused" in row:
+            refused = row["refused"].replace("\n", "; ")
+            lines.append(
+                "\nKServe's manager made Deployments of these InferenceServices, and nothing for Knative, though "
+                "Knative is the default of the configuration that it ships. Without the annotation that asks for that, "
+                f"it makes a Service which Knative's validation refuses: {refused}."
+            )
+        elif "cluster" not in row:
+            left = ", ".join(f"{count} of {group}" for group, count in row["left out"].items())
+            left = f"Not judged, for want of their definitions: {left}. " if left else ""
             what = f"{row['form'][0].upper()}{row['form'][1:]}"
             lines.append(
-                f"\n{what}: {row['objects']} objects, 0 refused. Left out, since no Go module that is served has their "
-                f"definitions: {left}. Left out too: Helm releases, whose charts lie in registries of images."
+                f"\n{what}: {row['objects']} objects, 0 refused. {left}Left out: Helm releases, whose charts lie in "
+                "registries of images."
             )
     return "\n".join(lines) + "\n"
 
@@ -62,6 +73,17 @@ def _metrics(record: dict[str, Any]) -> str:
     lines.append("| case | requests that the exporters had | what the scaler read | without exporters |")
     lines.append("| --- | --- | --- | --- |")
     lines += [f"| {row['case']} | {row['load']:g} | {row['read']:.1f} | {row['silence']} |" for row in record["rows"]]
+    return "\n".join(lines) + "\n"
+
+
+def _slurm(record: dict[str, Any]) -> str:
+    lines = ["\n## Slurm\n"]
+    lines.append(
+        f"Debian's Slurm {record['slurm']}: a controller and its machines, each in namespaces of its own, boot with "
+        "the generated first boot and run the generated script; devices are stand-ins.\n"
+    )
+    lines += ["| case | seen |", "| --- | --- |"]
+    lines += [f"| {row['case']} | {row['seen']} |" for row in record["rows"]]
     return "\n".join(lines) + "\n"
 
 

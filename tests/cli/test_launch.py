@@ -148,3 +148,27 @@ def test_a_stack_of_two_is_no_one_script(decided: Path, sizewell: Sizewell) -> N
     done = sizewell("launch", "dev-aws", *IMAGE, "--format", "slurm")
     assert done.code == 64
     assert "name one: sbatch takes one script" in done.err
+
+
+@pytest.mark.parametrize(
+    ("config", "words", "message"),
+    [
+        ({}, ("--queue", "tume"), "'tume' is no queue of tune on dev-aws: it has none"),
+        ({"cluster": {"queue": "team"}}, ("--queue", "tema"), "its queue is team\n  fix: team"),
+        ({"cluster": {"queue": "team"}}, ("--queue", "team", "--namespace", "lab"), "is not in namespace lab"),
+        ({"cluster": {"queue": "team"}}, ("--queue", "team"), ""),
+        ({"cluster": {}}, ("--queue", "dev-aws"), ""),
+        ({"cluster": {"operators": []}}, ("--queue", "theirs"), "fix: name it as sizewell:cluster.queue"),
+    ],
+)
+def test_a_queue_that_is_not_there_is_refused(
+    decided: Path, sizewell: Sizewell, config: dict[str, dict[str, object]], words: tuple[str, ...], message: str
+) -> None:
+    """Kueue leaves what names such a queue waiting, and says nothing."""
+    for part in config.values():
+        part["selector"] = {"gpu.nvidia.com/class": "L40S"}
+    stated = {f"sizewell:{key}": value for key, value in config.items()}
+    (decided / "stacks/config/Pulumi.dev-aws.yaml").write_text(yaml.safe_dump({"config": stated}))
+    done = sizewell("launch", "dev-aws", "tune", *IMAGE, *words)
+    assert (done.code, bool(done.out)) == ((64, False) if message else (0, True))
+    assert message in done.err

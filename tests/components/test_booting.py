@@ -1,6 +1,7 @@
 """Machines without Kubernetes start what `sizewell:run` names: through user data, a document, or custom data."""
 
 import base64
+import dataclasses
 import functools
 import importlib
 import json
@@ -9,11 +10,14 @@ import shutil
 import subprocess
 
 import pytest
+import yaml
 from aws_recording import ROOT, record
 
+from sizewell.components import booting
 from sizewell.components.settings import Settings
-from sizewell.launch.run import Run
+from sizewell.launch.run import Run, read_run
 from sizewell.recording.evaluate import evaluate
+from sizewell.sizing.errors import ConfigError
 from sizewell.sizing.records.decision import Decision
 
 VLLM = "123456789012.dkr.ecr.us-east-1.amazonaws.com/vllm/vllm-openai:v0.11.0"
@@ -120,17 +124,29 @@ def test_another_run_is_another_launch_template():
     assert base64.b64decode(template.inputs["userData"]).decode() not in first.values()
 
 
-@pytest.mark.parametrize("stack", ["dev-aws", "dev-azure"])
-def test_machines_that_start_nothing_are_warned_of(stack, monkeypatch):
-    from sizewell.components import booting
+@pytest.mark.parametrize("path", sorted((ROOT / "stacks/decisions").glob("*.json")), ids=lambda path: path.stem)
+def test_machines_that_would_start_nothing_are_refused_with_the_line_to_write(path):
+    """Every example: what its configuration names is enough, and without it each idle workload has its line."""
+    decision = Decision.from_json(path)
+    config = yaml.safe_load((ROOT / f"stacks/config/Pulumi.{path.stem}.yaml").read_text())["config"]
+    runs = {name: read_run(run, name) for name, run in config.get("sizewell:run", {}).items()}
+    how = Settings(project="sizewell", stack=path.stem, organization="petsnap", runs=runs)
+    booting.check_started(decision, how)
+    plain = [
+        workload.spec.name
+        for workload in decision.workloads
+        if workload.scheduler == "none" and workload.pools[0].managed == "raw"
+    ]
+    if not plain:
+        booting.check_started(decision, dataclasses.replace(how, runs={}))
+        return
+    with pytest.raises(ConfigError) as refused:
+        booting.check_started(decision, dataclasses.replace(how, runs={}))
+    for name, fault in zip(plain, refused.value.faults, strict=True):
+        assert "would start nothing, and bill" in str(fault)
+        assert f"pulumi config set --path 'sizewell:run.{name}.image' IMAGE" in str(fault)
 
-    said = []
-    monkeypatch.setattr(booting.pulumi.log, "warn", said.append)
-    decision = Decision.from_json(ROOT / "stacks/decisions" / f"{stack}.json")
-    launching = importlib.import_module(f"sizewell.components.{stack.rsplit('-', 1)[-1]}.launching")
-    how = Settings(project="sizewell", stack=stack, organization="petsnap")
-    raw = [one for one in decision.workloads if one.pools[0].managed == "raw"]
-    for workload in raw:
-        assert launching.boot(decision, workload, workload.pools[0], how) == {}
-    assert len(said) == len(raw)
-    assert all("start nothing, and bill" in one and ".image' IMAGE" in one for one in said)
+
+def test_a_stack_s_program_refuses_machines_that_would_start_nothing():
+    with pytest.raises(ConfigError, match=r"sizewell:run\.vlm-fp16\.image: is missing"):
+        evaluate(ROOT, "dev-azure", config={"sizewell:run": "{}"})

@@ -1,6 +1,7 @@
 """What the stacks' configuration says runs: on our clusters, on one that is there already, and nothing without it."""
 
 import base64
+import dataclasses
 import functools
 import importlib
 import json
@@ -105,6 +106,23 @@ def test_a_training_run_stands_where_its_pool_does(cloud):
     assert releases.count("jobset") == 1, releases
 
 
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_the_namespaces_of_runs_are_made_before_what_stands_in_them(cloud):
+    """In a cluster of ours nobody else makes them: the API server would refuse all of it once the machines are there."""
+    made = tasks(MADE[cloud])
+    runs = {name: dataclasses.replace(run, namespace="team") for name, run in RUNS.items()}
+    how = Settings(project="sizewell", stack=made.stack, organization="petsnap", accounts=("petsnap",), runs=runs)
+    program = importlib.import_module(f"sizewell.components.{cloud}.program")
+    resources = record(lambda: program.build(made, made.workloads, how), stack=made.stack)
+    (space,) = [one for one in resources if one.type == "kubernetes:core/v1:Namespace" and "team" in one.name]
+    assert space.inputs["metadata"]["name"] == "team"
+    inside = [one for one in resources if (one.inputs.get("metadata") or {}).get("namespace") == "team"]
+    assert {"LocalQueue", "JobSet"} <= {one.inputs.get("kind") for one in inside}
+    by_urn = {one.urn: one for one in resources}
+    for one in inside:  # a child is registered once its component is, and that waits for the namespace
+        assert space.urn in by_urn[one.parent].dependencies, one.name
+
+
 def test_pods_tolerate_every_taint_of_their_pool():
     for cloud in MADE:
         resources = built(cloud, runs=True)
@@ -187,9 +205,39 @@ def test_namespaces_and_a_queue_that_are_named_are_read_before_anything_is_made(
     )
     cluster = {"selector": {"a": "b"}, "queue": "gpus", "operators": []}
     resources = adopted(**{"sizewell:cluster": json.dumps(cluster)})
-    assert read == [("namespace-team-has-to-be-there", "team"), ("queue-gpus-has-to-be-in-team", "team/gpus")]
+    jobs = "jobsets.jobset.x-k8s.io"  # whose operator the cluster has already
+    assert read == [
+        ("namespace-team-has-to-be-there", "team"),
+        ("queue-gpus-has-to-be-in-team", "team/gpus"),
+        (f"{jobs}-has-to-be-there", jobs),
+    ]
     run = next(one for one in resources if one.type.endswith(":TrainingRun"))
     assert {urn.rsplit("::", 1)[1] for urn in run.dependencies} >= {name for name, _ in read}
+
+
+def test_an_operator_of_another_version_ends_a_preview(monkeypatch):
+    """What the cluster answers is a definition as the API server has it, with a version that we do not write."""
+    from google.protobuf import struct_pb2
+
+    from sizewell.recording.evaluate.monitor import Monitor
+
+    plain = Monitor.ReadResource
+    versions = [{"name": "v1alpha1", "served": True, "storage": True}, {"name": "v1alpha2", "served": False}]
+
+    def answered(self, request, *rest):
+        said = plain(self, request, *rest)
+        if request.type.endswith(":CustomResourceDefinition"):
+            state = struct_pb2.Struct()
+            state.update({"spec": {"group": "jobset.x-k8s.io", "scope": "Namespaced", "versions": versions}})
+            said.properties.CopyFrom(state)
+        return said
+
+    monkeypatch.setattr(Monitor, "ReadResource", answered)
+    cluster = {"sizewell:cluster": json.dumps({"selector": {"a": "b"}, "queue": "gpus", "operators": []})}
+    with pytest.raises(Exception, match="serves JobSet as v1alpha1, what runs is written for "):
+        adopted(**cluster)
+    versions[1]["served"] = True
+    assert "JobSet" in kinds(adopted(**cluster))
 
 
 def test_a_cluster_with_a_queue_keeps_its_own():

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import launch_cases as cases
 import pytest
+import small_disk
 from decisions import decision, pool, training, workload
 
 from sizewell.launch import files, machines
@@ -27,7 +28,7 @@ echo "docker $*" >> "$ROOT/calls"
 case "$1" in
   image) [ -e "$ROOT/image" ] ;;
   login) cat >/dev/null ;;
-  pull) [ -z "$NO_PULL" ] && touch "$ROOT/image" ;;
+  pull) [ -n "$NO_PULL" ] && echo "failed to register layer: $NO_PULL" >&2 || touch "$ROOT/image"; [ -z "$NO_PULL" ] ;;
   run)
     line=("$@")
     while [ $# -gt 0 ]; do [ "$1" = --env ] && export "${2?}"; shift; done
@@ -155,10 +156,11 @@ class Machine:
             (tools / name).chmod(0o755)
         (self.root / "program").write_text("\n".join(machines.program(of, region="us-east-1")) + "\n")
         own = {"ROOT": str(self.root), "IP": f"10.0.0.{number}", "STORE": str(folder / "store")}
+        self.before = []
         self.env = {**own, "PAUSE": "0.1", "PATIENCE": "0", **PYTHON, "PATH": f"{tools}:{os.environ['PATH']}", **env}
 
     def start(self, slot="0"):
-        command = ["bash", str(self.root / "program"), slot]
+        command = [*self.before, "bash", str(self.root / "program"), slot]
         return subprocess.Popen(command, env=self.env, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def run(self, slot="0", codes=()):
@@ -236,7 +238,9 @@ run x; echo "ended with $?"
     [
         ("docker", {}, 64, "this machine has no Docker"),
         ("devices", {}, 1, "of 8 devices are there"),
-        ("image", {"NO_PULL": "1"}, 69, "cannot be pulled"),
+        ("image", {"NO_PULL": "i/o timeout"}, 69, "cannot be pulled"),
+        ("image", {"NO_PULL": "write /layer.tar: no space left on device"}, 1, "the disk of /var/lib/docker is full"),
+        ("disk", {}, 1, "/var/lib/sizewell is full"),
     ],
 )
 def test_what_is_missing_is_said_in_words(tmp_path, case, env, code, said):
@@ -247,6 +251,11 @@ def test_what_is_missing_is_said_in_words(tmp_path, case, env, code, said):
         machine.env["PATH"] = ":".join(without)
     if case == "devices":
         (machine.root / "dev/nvidia3").unlink()
+    if case == "disk":
+        if small_disk.not_allowed():
+            pytest.skip(small_disk.not_allowed())
+        (machine.root / "var").mkdir()
+        machine.before = small_disk.line(machine.root / "var", 512)
     found, text = machine.run()
     assert found == code
     assert said in text

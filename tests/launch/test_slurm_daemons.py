@@ -6,6 +6,7 @@ two device files in place of GPUs. It takes root, Linux, and Debian's slurmctld,
 """
 
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -29,6 +30,7 @@ pytestmark = [
 ]
 BRIDGE = f"szb{os.getpid()}"  # a name of an interface has 15 characters
 GRACE_S = 20
+RECORD = Path(__file__).parent / "control_plane/slurm.json"
 AWS = """#!/bin/bash
 verb=$2; shift 2
 while [ $# -gt 0 ]; do case "$1" in
@@ -204,6 +206,19 @@ class Cluster:
             machine.gone()
 
 
+@pytest.fixture(scope="module")
+def judged():
+    """What Slurm's daemons did, which SIZEWELL_REFRESH writes down for docs/reference/judged.md."""
+    rows = []
+    yield rows
+    if os.environ.get("SIZEWELL_REFRESH") and rows:
+        said = subprocess.run(["slurmd", "-V"], capture_output=True, text=True, check=True).stdout
+        before = json.loads(RECORD.read_text())["rows"] if RECORD.exists() else []
+        mine = {row["case"] for row in rows}
+        rows = sorted([*(row for row in before if row["case"] not in mine), *rows], key=lambda row: row["case"])
+        RECORD.write_text(json.dumps({"slurm": said.split()[-1], "rows": rows}, indent=1) + "\n")
+
+
 @pytest.fixture
 def cluster(tmp_path):
     ip("link", "add", BRIDGE, "type", "bridge")
@@ -234,7 +249,7 @@ def job(nodes=1, devices=2, last=10_000, body=COUNTS, **changes):
     return dataclasses.replace(cases.planned(of, nodes=nodes, nodes_max=nodes, task=task), run=run, machine=machine)
 
 
-def test_machines_register_as_measured_with_the_devices_that_are_there(cluster):
+def test_machines_register_as_measured_with_the_devices_that_are_there(cluster, judged):
     first, second = cluster.start(2), cluster.start(3)
     names = cluster.ready(2)
     assert sorted(names) == ["tune-1", "tune-2"]
@@ -243,9 +258,12 @@ def test_machines_register_as_measured_with_the_devices_that_are_there(cluster):
     for shown, key in (("CPUTot", "CPUs"), ("Sockets", "SocketsPerBoard"), ("CoresPerSocket", "CoresPerSocket")):
         assert re.search(rf"\b{shown}={measured[key]}\b", said)
     assert "Gres=gpu:2" in said
+    judged.append(
+        {"case": "machines register", "seen": "as `slurmd -C` measures them, with the devices that are there"}
+    )
 
 
-def test_a_job_runs_on_both_is_tidied_and_a_cancelled_one_stays_cancelled(cluster):
+def test_a_job_runs_on_both_is_tidied_and_a_cancelled_one_stays_cancelled(cluster, judged):
     cluster.start(2), cluster.start(3)
     cluster.ready(2)
     short = cluster.submit(job(nodes=2, last=1))
@@ -261,9 +279,11 @@ def test_a_job_runs_on_both_is_tidied_and_a_cancelled_one_stays_cancelled(cluste
     assert cluster.show(long, "JobState") == "CANCELLED"
     for machine in cluster.machines:
         assert "sizewell-" not in machine.run("ls", "/tmp")  # noqa: S108  (of the machine's own)
+    judged.append({"case": "a job of two machines", "seen": "runs on both, and leaves no unpacked file"})
+    judged.append({"case": "a cancelled job", "seen": "saves, and stays cancelled"})
 
 
-def test_preempted_it_saves_waits_and_resumes(cluster):
+def test_preempted_it_saves_waits_and_resumes(cluster, judged):
     cluster.start(2), cluster.start(3)
     cluster.ready(2)
     low = cluster.submit(job(nodes=2, last=12, priority="sizewell-low"))
@@ -276,9 +296,10 @@ def test_preempted_it_saves_waits_and_resumes(cluster):
     assert "saved" in cluster.out(low)
     assert "done 12" in cluster.out(low)
     assert re.search(r"start 0 of 2 by 1", cluster.out(low)), cluster.out(low)
+    judged.append({"case": "a preempted job", "seen": "saves, waits, resumes and ends"})
 
 
-def test_the_time_limit_ends_it_and_a_failure_is_tried_again(cluster):
+def test_the_time_limit_ends_it_and_a_failure_is_tried_again(cluster, judged):
     cluster.start(2)
     cluster.ready(1)
     timed = cluster.submit(job(), time="0-00:01:00")  # sooner than the signal before it: told at once
@@ -292,9 +313,13 @@ def test_the_time_limit_ends_it_and_a_failure_is_tried_again(cluster):
     wrong = cluster.submit(job(body="echo try; exit 64", restarts=5))
     assert cluster.ended(wrong) == "FAILED"
     assert cluster.out(wrong).count("try\n") == 1
+    judged.append({"case": "a job at its deadline", "seen": "saves, ends, and is not started again"})
+    judged.append(
+        {"case": "a job that fails", "seen": "is tried again so often as its run says, after wrong input never"}
+    )
 
 
-def test_a_lost_machine_is_replaced_and_its_job_resumes(cluster):
+def test_a_lost_machine_is_replaced_and_its_job_resumes(cluster, judged):
     controller = cluster.start(2)
     cluster.ready(1)
     cluster.start(3)
@@ -307,10 +332,12 @@ def test_a_lost_machine_is_replaced_and_its_job_resumes(cluster):
     assert re.search(r"start 0 of 2 by [1-9]", cluster.out(long)), cluster.out(long)
     assert sorted(cluster.ready(2)) == ["tune-1", "tune-2"]
     assert controller is cluster.machines[0]
+    judged.append({"case": "a lost machine", "seen": "is replaced under its name, and its job resumes"})
 
 
-def test_a_machine_that_lost_a_device_gets_no_job(cluster):
+def test_a_machine_that_lost_a_device_gets_no_job(cluster, judged):
     cluster.start(2), cluster.start(3, devices=1)
     assert len(cluster.ready(1)) == 1
     said = until(lambda: cluster.machines[0].run("sinfo", "-R", "-h", "-o", "%E"), why=cluster.logs)
     assert "gres/gpu count reported lower than configured (1 < 2)" in said
+    judged.append({"case": "a machine that lost a device", "seen": "registers as invalid and gets no job"})

@@ -73,6 +73,9 @@ def run(args: argparse.Namespace) -> int:
     made = [
         _setting(decision, (workload, pool), args, config, settings) for workload in chosen for pool in workload.pools
     ]
+    if args.queue and args.format == "kubernetes":
+        for pair in [(workload, pool) for workload in chosen for pool in workload.pools]:
+            _check_queue(decision, pair, args, config)
     for of in made if not args.burn_in else ():
         reach.check(of, internet=settings.internet or bool(config.get("cluster")))
     if args.format == "slurm":
@@ -150,6 +153,40 @@ def _setting(
         raise ConfigError([Fault(path=f"{name}: image", message="a decision names no image", fix=fix)])
     workload_run = read_run({**stated, **flags}, f"run.{name}")
     return setting(decision, *pair, workload_run, _target(decision, pair, args, config, settings))
+
+
+def _check_queue(
+    decision: Decision, pair: tuple[Workload, Pool], args: argparse.Namespace, config: Mapping[str, Any]
+) -> None:
+    """UsageError for a local queue that is not where the workload runs: what names it would wait for ever, unseen.
+
+    The stack's cluster has the queues that its program makes, an adopted one the queue that its configuration names,
+    whose being there `pulumi up` looks at.
+    """
+    from sizewell.components.facts import has_queues
+    from sizewell.components.machines import pool_name
+    from sizewell.components.tags import physical_name
+    from sizewell.launch.adopted import read_adopted
+
+    workload, pool = pair
+    stack, name, stated = decision.stack, workload.spec.name, config.get("run") or {}
+    if config.get("cluster"):
+        cluster = read_adopted(config["cluster"])
+        known = cluster.queue or (physical_name(stack, limit=40) if cluster.operators else "")
+        way_out = "name it as sizewell:cluster.queue, which is looked up before anything is made"
+    else:
+        near = [(w, p) for w in decision.workloads for p in w.pools if (p.cloud, p.region) == (pool.cloud, pool.region)]
+        known = pool_name(workload, pool) if has_queues(near) else ""
+        known = physical_name(known, limit=40) if known and pool.cloud == "gcp" else known
+        way_out = "leave --queue out"
+    if args.queue != known:
+        there = f"its queue is {known}" if known else "it has none"
+        raise UsageError(f"'{args.queue}' is no queue of {name} on {stack}: {there}\n  fix: {known or way_out}")
+    spaces = sorted({str(run.get("namespace", "default")) for run in stated.values()} or {"default"})
+    space = args.namespace or str((stated.get(name) or {}).get("namespace", "default"))
+    if space not in spaces:
+        fix = f"set sizewell:run.{name}.namespace, and `pulumi up`, or name one of {', '.join(spaces)}"
+        raise UsageError(f"queue {known} is not in namespace {space}\n  fix: {fix}")
 
 
 def _target(

@@ -1,6 +1,7 @@
 """A stack on a Kubernetes cluster that is there already: queues and jobs, and no machines."""
 
 import importlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pulumi
@@ -10,7 +11,7 @@ from sizewell.components.kubernetes.program import build_runs
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name
-from sizewell.launch.adopted import adopted_target, kubeconfig_fault
+from sizewell.launch.adopted import adopted_target, kubeconfig_fault, version_fault
 from sizewell.launch.target import Target, beside, machine_of
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -25,7 +26,14 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
     pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
     outputs: dict[str, Any] = {}
     queue = cluster.queue
-    there = _there(settings, kubeconfig)
+
+    def target(workload: Workload, pool: Pool) -> Target:
+        store = importlib.import_module(f"sizewell.components.{pool.cloud}.launching").store_uri(
+            decision, workload, settings
+        )
+        return adopted_target(cluster, pool, name=pool_name(workload, pool), queue=queue, store=store)
+
+    there = _there(settings, kubeconfig, _theirs(decision, settings, target))
     installed: tuple[str, ...] = () if cluster.operators else ("jobset", "kuberay", "lws", "keda")
     if not queue and cluster.operators:
         from sizewell.components.kubernetes.queueing import Queueing
@@ -36,13 +44,6 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         args["namespaces"] = sorted({run.namespace for run in settings.runs.values()} or {"default"})
         outputs["queues"] = {"queues": Queueing("queues", args, there).queues}
         installed = tuple(cluster.operators)
-
-    def target(workload: Workload, pool: Pool) -> Target:
-        store = importlib.import_module(f"sizewell.components.{pool.cloud}.launching").store_uri(
-            decision, workload, settings
-        )
-        return adopted_target(cluster, pool, name=pool_name(workload, pool), queue=queue, store=store)
-
     return outputs | build_runs(
         decision,
         pairs,
@@ -55,13 +56,30 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
     )
 
 
-def _there(settings: Settings, kubeconfig: pulumi.Output[str]) -> pulumi.ResourceOptions:
-    """Namespaces and queue that the configuration names, read before anything is made: a preview ends where one is not
-    there, and says which.
+def _theirs(decision: Decision, settings: Settings, target: Callable[[Workload, Pool], Target]) -> list[str]:
+    """Kinds of what runs whose operator the cluster brings, and not we."""
+    from sizewell.launch.kinds import KINDS
+    from sizewell.launch.manifests import manifests
+    from sizewell.launch.setting import setting
+
+    made = [
+        manifest["kind"]
+        for workload in decision.workloads
+        for pool in workload.pools
+        if (run := settings.runs.get(workload.spec.name))
+        for manifest in manifests(setting(decision, workload, pool, run, target(workload, pool)))
+    ]
+    ours = settings.cluster is not None and bool(settings.cluster.operators)
+    return sorted(kind for kind in set(made) & KINDS.keys() if not ours or kind == "InferenceService")
+
+
+def _there(settings: Settings, kubeconfig: pulumi.Output[str], theirs: Sequence[str]) -> pulumi.ResourceOptions:
+    """Namespaces and queue that the configuration names, and the definitions of `theirs`, read before anything is made:
+    a preview ends where one is not there, or is of a version that we do not know, and says which.
     """
     import pulumi_kubernetes as kubernetes
 
-    from sizewell.launch.kinds import KUEUE
+    from sizewell.launch.kinds import KINDS, KUEUE
 
     spaces = sorted({run.namespace for run in settings.runs.values()})
     if not spaces:
@@ -80,7 +98,19 @@ def _there(settings: Settings, kubeconfig: pulumi.Output[str]) -> pulumi.Resourc
             )
             for space in spaces
         ]
+    for kind in theirs:
+        api = KINDS[kind][0]
+        name = f"{kind.lower()}s.{api.partition('/')[0]}"
+        definition = kubernetes.apiextensions.v1.CustomResourceDefinition.get(f"{name}-has-to-be-there", name, options)
+        definition.spec.apply(lambda spec, kind=kind, api=api: _serves(kind, api, spec.versions))
+        read.append(definition)
     return pulumi.ResourceOptions(depends_on=read)
+
+
+def _serves(kind: str, api: str, versions: Sequence[Any]) -> None:
+    """RunError where the cluster's definition of a kind does not serve the version that we write."""
+    if fault := version_fault(kind, api, [version.name for version in versions if version.served]):
+        raise pulumi.RunError(f"sizewell:cluster: {fault}")
 
 
 def _config(text: str) -> str:

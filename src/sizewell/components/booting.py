@@ -1,29 +1,47 @@
-"""What machines without a scheduler start when they boot: the run of their workload, or nothing, which is said."""
+"""What machines without a scheduler start when they boot: the run of their workload; without one a stack is refused."""
 
 from typing import Any
-
-import pulumi
 
 from sizewell.components.settings import Settings
 from sizewell.launch import machines, reach
 from sizewell.launch.setting import setting
 from sizewell.launch.target import Target
+from sizewell.sizing.billing import standing
+from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 
 def run_at_boot(
     decision: Decision, workload: Workload, pool: Pool, settings: Settings, target: Target
 ) -> dict[str, Any]:
-    """Arguments of the machines that start the run of `sizewell:run`; without one a warning that they will idle."""
-    name = workload.spec.name
-    run = settings.runs.get(name)
+    """Arguments of the machines that start the run of `sizewell:run`; without one none (`check_started` refuses it)."""
+    run = settings.runs.get(workload.spec.name)
     if run is None:
-        pulumi.log.warn(
-            f"{name}: its machines start nothing, and bill: name what runs, "
-            f"`pulumi config set --path 'sizewell:run.{name}.image' IMAGE` (docs/howto/run-on-plain-machines.md)"
-        )
         return {}
     of = setting(decision, workload, pool, run, target)
     reach.check(of, internet=settings.internet)
     script = machines.first_boot(of, region=pool.region)
     return {"start_script": script}
+
+
+def check_started(decision: Decision, settings: Settings) -> None:
+    """ConfigError with every workload whose machines, of no cluster and no scheduler, would start nothing, and bill."""
+    idle = {
+        workload.spec.name: pool.instance_type
+        for workload in decision.workloads
+        for pool in workload.pools
+        if workload.scheduler == "none"
+        and workload.spec.name not in settings.runs
+        and standing.target_of(pool.managed, workload.scheduler, cloud=pool.cloud, fleet=pool.provision == "fleet")
+        in ("machines", "fleet")
+    }
+    faults = [
+        Fault(
+            path=f"sizewell:run.{name}.image",
+            message=f"is missing: the {kind} of {name} would start nothing, and bill",
+            fix=f"pulumi config set --path 'sizewell:run.{name}.image' IMAGE (and .suspend true to start it by hand)",
+        )
+        for name, kind in idle.items()
+    ]
+    if faults:
+        raise ConfigError(faults, subject=f"configuration of {decision.stack}")

@@ -46,6 +46,18 @@ def is_gang(workload: Workload, pool: Pool) -> bool:
     return workload.parallelism is not None and pool.nodes_max > 1
 
 
+def has_queues(pairs: Collection[tuple[Workload, Pool]]) -> bool:
+    """Whether the cluster of these pools gets a queue for each: jobs of several machines need all of them or none,
+    nothing else asks for queued machines, and AKS's Ray waits there too.
+    """
+    return any(
+        is_gang(workload, pool)
+        or pool.capacity.mode == "queued"
+        or (workload.scheduler == "ray" and pool.cloud == "azure")
+        for workload, pool in pairs
+    )
+
+
 def machines_args(
     decision: Decision,
     workload: Workload,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Final
@@ -82,6 +82,21 @@ def adopted_target(cluster: Adopted, pool: Pool, *, name: str, queue: str = "", 
         queue=cluster.queue or queue,
         store=cluster.store or store,
     )
+
+
+def version_fault(kind: str, api: str, served: Sequence[str]) -> str:
+    """Why a cluster's operator cannot take what we write, in one sentence; "" where it can.
+
+    >>> version_fault("JobSet", "jobset.x-k8s.io/v1alpha2", ["v1alpha2"])
+    ''
+    >>> version_fault("LocalQueue", "kueue.x-k8s.io/v1beta2", ["v1beta1"])
+    "the cluster's operator serves LocalQueue as v1beta1, what runs is written for kueue.x-k8s.io/v1beta2: upgrade it"
+    """
+    group, _, version = api.partition("/")
+    if version in served:
+        return ""
+    there = ", ".join(served) or "no version at all"
+    return f"the cluster's operator serves {kind} as {there}, what runs is written for {group}/{version}: upgrade it"
 
 
 def kubeconfig_fault(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pulumi
 
+from sizewell.components.booting import check_started
 from sizewell.components.configured import check_config, say_when_nothing_is_to_do
 from sizewell.components.kubernetes.program import check_names
 from sizewell.components.notify import unheard
@@ -38,6 +39,8 @@ def run(folder: Path) -> None:
     if cluster == stack and settings.kubeconfig is not None:  # on machines that are there already
         _export(importlib.import_module("sizewell.components.adopted").build(decision, settings))
         return
+    if cluster == stack:
+        check_started(decision, settings)
     for cloud in clouds:
         outputs = _built(decision, settings, stack, cluster, cloud)
         say_when_nothing_is_to_do(decision, stack.removesuffix(f"-{cluster}"), outputs)

@@ -17,6 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizewell.components.azure.aks import plans
 from sizewell.components.kubernetes import objects
 
 KUBERNETES = "1.36.2"  # libraries of the same release are v0.36.2
@@ -59,7 +60,43 @@ PROGRAMS = {
         source="keda.go",
         beside=("pkg/scalers/scaler.go", "pkg/scalers/prometheus_scaler.go"),
     ),
+    "kserve": Program("github.com/kserve/kserve", KSERVE, "cmd/manager"),
+    "knative": Program("github.com/kserve/kserve", KSERVE, source="knative.go"),  # of the release that KServe requires
 }
+
+
+CHECKED_OUT = {  # definitions that no module which Go's proxy serves has: (repository, tag, file)
+    "amd.com": ("github.com/ROCm/gpu-operator", plans.AMD_OPERATOR, "config/crd/bases/amd.com_deviceconfigs.yaml"),
+    "mellanox.com": (
+        "github.com/Mellanox/network-operator",
+        f"v{plans.NETWORK_OPERATOR}",
+        "config/crd/bases/mellanox.com_nicclusterpolicies.yaml",
+    ),
+    "azmonitoring.coreos.com": (
+        "github.com/Azure/prometheus-collector",
+        "v7.1.1-main-07-21-2026-39583fd5",
+        "otelcollector/deploy/addon-chart/azure-monitor-metrics-addon/templates/ama-metrics-podmonitor-crd.yaml",
+    ),
+}
+
+
+def cache() -> Path:
+    """Where programs and definitions are kept."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sizewell-judges"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def checked_out(group: str) -> Path:
+    """Where a person puts the definition of a group's kind, from a checkout of its project."""
+    return cache() / "definitions" / f"{group}-{CHECKED_OUT[group][1]}.yaml"
+
+
+def not_there(group: str) -> str:
+    """What a person does for a definition that is not in the cache; "" where it is."""
+    repository, tag, path = CHECKED_OUT[group]
+    told = f"in a checkout of {repository}: git show {tag}:{path} > {checked_out(group)}"
+    return "" if checked_out(group).exists() else f"not judged: objects of {group} ({told})"
 
 
 def sources(module: str, version: str) -> Path:
@@ -72,9 +109,8 @@ def built(name: str) -> Path:
     program = PROGRAMS[name]
     source = Path(__file__).with_name(program.source).read_text() if program.source else ""
     recipe = hashlib.sha256(f"{program}\0{source}".encode()).hexdigest()[:12]
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sizewell-judges"
+    folder = cache()
     path = folder / f"{name}-{program.version}-{recipe}"
-    folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
@@ -85,9 +121,7 @@ def built(name: str) -> Path:
 
 def python_with(requirement: str) -> Path:
     """An interpreter with a package of the index, in an environment of its own that is made once."""
-    name = re.sub(r"[^a-z0-9.]+", "-", requirement.lower())
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sizewell-judges"
-    folder.mkdir(parents=True, exist_ok=True)
+    name, folder = re.sub(r"[^a-z0-9.]+", "-", requirement.lower()), cache()
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / name / "done").exists():

@@ -34,8 +34,14 @@ MODES = {
     "aks": ("on-demand", "spot", "reservation"),
     "other": ("on-demand",),
 }
-GROUPED = ("training", "ray", "batch", "groups")  # forms that wait in a queue until all of their machines are theirs
-FORMS = (*GROUPED, "served", "kserve", "notebook")
+OTHERS = {  # gangs on accelerators that one cloud has: (form, machines of it, how many make a job)
+    "gke": {"training, TPU": (("gcp", "ct6e-standard-4t", "tpu-v6e", 4), 4)},
+    "eks": {"training, Neuron": (("aws", "trn1.32xlarge", "trainium1", 16), 2)},
+    "aks": {"training, AMD": (("azure", "Standard_ND96is_MI300X_v5", "mi300x", 8), 2)},
+}
+# forms that wait in a queue until all of their machines are theirs
+GROUPED = ("training", "ray", "batch", "groups", *(form for forms in OTHERS.values() for form in forms))
+FORMS = ("training", "ray", "batch", "groups", "served", "kserve", "notebook")
 SELECTOR = "gpu.nvidia.com/class"  # CoreWeave's label, for a cluster that is somebody else's
 LAYOUT = Parallelism(data=16, tensor=1, zero_stage=3)
 STORES = {"aws": "s3://petsnap-state", "gcp": "gs://petsnap-state", "azure": "az://petsnap/state"}
@@ -47,23 +53,24 @@ def rows() -> list[tuple[str, str]]:
 
 def settings(cluster: str, mode: str) -> Iterator[tuple[str, Setting, dict]]:
     """(form, setting in a namespace of its own, flavor of its pool): one pool and one queue for each form."""
-    for form in FORMS:
-        name, space = f"{form}-{cluster}", f"{cluster}-{mode}"
-        kind = (GANGS if form in GROUPED else SINGLES)[cluster]
+    for form in (*FORMS, *OTHERS.get(cluster, {})):
+        name, space = f"{form.replace(', ', '-').lower()}-{cluster}", f"{cluster}-{mode}"
+        kind, gang = OTHERS.get(cluster, {}).get(form) or ((GANGS if form in GROUPED else SINGLES)[cluster], 2)
         capacity = cases.WINDOW if mode == "capacity-block" else Capacity(mode=mode)
         standing = mode == "reservation" or (form in GROUPED and mode == "on-demand")
         role = {"served": "replicas", "kserve": "replicas", "groups": "replicas", "notebook": "notebook"}.get(form)
-        machines = 2 if form in GROUPED else 1
+        machines = gang if form in GROUPED else 1
         of = pool(
             *kind,
             nodes=(machines if standing else 0, machines, machines),
             mode=mode,
             capacity=capacity,
             **({"role": role} if role else {}),
+            **({"tpu_topology": "4x4"} if form.endswith("TPU") else {}),
         )
         one, run = _work(form, name, of)
         run = dataclasses.replace(run, namespace=space)
-        store = STORES[of.cloud] if form in ("training", "ray", "batch") else ""
+        store = STORES[of.cloud] if form in GROUPED and form != "groups" else ""
         flavor = flavor_of(cluster, one, of, name)
         levels = tuple(flavor.get("topology_levels", ()))
         if cluster == "eks":
@@ -88,7 +95,8 @@ def flavor_of(cluster: str, one, of, name: str) -> dict:
         return aks_flavor(args, shape, queue=name, beside=beside(aks_target(one, of, name=name)))
     if cluster == "gke":
         labels = {"sizewell-workload": name}
-        return gke_flavor({**args, "gang": of.nodes_max > 1, "labels": labels}, shape, queue=name, pools=2)
+        slices = {"tpu_topology": of.tpu_topology} if of.tpu_topology else {}
+        return gke_flavor({**args, **slices, "gang": of.nodes_max > 1, "labels": labels}, shape, queue=name, pools=2)
     target = other_target(of, name=name, selector={SELECTOR: name}, rdma=_rdma(name.partition("-")[0]))
     flavor = aks_flavor(args, shape, queue=name, beside=beside(target))
     return {**flavor, "node_labels": dict(target.selector), "tolerations": []}
@@ -99,7 +107,10 @@ def _rdma(form: str) -> str:
 
 
 def _work(form: str, name: str, of):
-    if form in ("training", "ray"):
+    if form.endswith("TPU"):
+        own = {"model": None, "dimensions": {"layers": 24, "hidden": 2560, "heads": 20}}
+        return training(name, of, task=cases.BIG.model_copy(update=own), framework="jax"), cases.run()
+    if form.startswith("training") or form == "ray":
         scheduler = {"scheduler": "ray"} if form == "ray" else {}
         one = training(name, of, task=cases.BIG, **scheduler).model_copy(update={"parallelism": LAYOUT})
         return one, cases.run("rayproject/ray:2.50.0-gpu" if form == "ray" else cases.IMAGE)

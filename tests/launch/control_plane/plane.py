@@ -157,8 +157,13 @@ class Plane:
                 for one in yaml.safe_load_all(path.read_text()):
                     if one and one["kind"] == "CustomResourceDefinition":
                         self.apply(one)
+        for group in build.CHECKED_OUT:
+            if build.checked_out(group).exists():
+                for one in yaml.safe_load_all(build.checked_out(group).read_text()):
+                    assert self.apply(one) == "", group
         for operator, gates in INSTALLED.items():
             self._install(operator, gates)
+        self._install_kserve()
         health = free_port()
         self.run(
             "kuberay",
@@ -313,6 +318,54 @@ class Plane:
         line = ["unshare", "-rm", "sh", "-c", script, "sh", str(home), "/tmp/manager", "--config=/tmp/config.yaml"]  # noqa: S108
         self.run(operator, line, KUBECONFIG="/tmp/kubeconfig", NAMESPACE=space, POD_NAMESPACE=space)  # noqa: S108
         until(lambda: _listens(port), f"{operator}'s webhooks", 120, self.logs)
+
+    def _install_kserve(self) -> None:
+        """KServe's manager with the configuration that it ships, in which Knative is what runs a model by default.
+
+        Knative's kind of a Service is there, and nothing that starts one. KServe's own manifests want cert-manager:
+        its webhooks get a certificate of a minute ago instead.
+        """
+        folder = build.sources(build.PROGRAMS["kserve"].module, build.KSERVE)
+        port, health = free_port(), free_port()
+        home = self.folder / "kserve"
+        certificates = home / "k8s-webhook-server/serving-certs"
+        certificates.mkdir(parents=True)
+        line = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=kserve"]
+        line += ["-addext", "subjectAltName=IP:127.0.0.1"]
+        line += ["-keyout", str(certificates / "tls.key"), "-out", str(certificates / "tls.crt")]
+        subprocess.run(line, check=True, capture_output=True)
+        authority = base64.b64encode((certificates / "tls.crt").read_bytes()).decode()
+        spaces = [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            for name in ("kserve", "knative-serving")
+        ]
+        autoscaler = {"name": "config-autoscaler", "namespace": "knative-serving"}  # Knative ships it with an example
+        spaces.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": autoscaler, "data": {}})
+        shipped = [
+            one
+            for name in ("test/crds/knative_service.yaml", "config/configmap/inferenceservice.yaml")
+            for one in yaml.safe_load_all((folder / name).read_text())
+            if one
+        ]
+        for one in shipped:
+            if one["kind"] == "ConfigMap":
+                one["metadata"]["namespace"] = "kserve"
+        for one in [*spaces, *shipped]:
+            assert (why := self.apply(one)) == "", f"kserve: {one['kind']}: {why}"
+        flags = {"metrics-addr": "0", "webhook-port": port, "health-probe-addr": f"127.0.0.1:{health}"}
+        self.run(
+            "kserve", [self.programs["kserve"], *_words(flags)], TMPDIR=str(home), POD_NAMESPACE="kserve"
+        )  # certificates lie below the folder for temporary files
+        until(lambda: _listens(port), "KServe's webhooks", 120, self.logs)
+        for one in yaml.safe_load_all((folder / "config/webhook/manifests.yaml").read_text()):
+            if not one or one["metadata"]["name"] != "inferenceservice.serving.kserve.io":
+                continue
+            one["metadata"].pop("creationTimestamp", None)
+            for webhook in one["webhooks"]:
+                path = webhook["clientConfig"]["service"]["path"]
+                webhook["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}", "caBundle": authority}
+                webhook["admissionReviewVersions"] = ["v1"]
+            assert (why := self.apply(one)) == "", f"kserve: {one['kind']}: {why}"
 
     def _mount(self, space: str, secret: str, folder: Path) -> None:
         """What a kubelet does: the files of a Secret, once they are there."""

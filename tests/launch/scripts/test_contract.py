@@ -40,4 +40,5 @@ def test_no_complete_checkpoint_is_lost_in_hundreds_of_faults() -> None:
     judge(found, 200, 200, 2000)
     assert found["kills"]["saves cut off"] > 20, "kills have to meet saves"
     if os.environ.get("SIZEWELL_REFRESH"):
-        RECORD.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        record = {**json.loads(RECORD.read_text()), **found}
+        RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")

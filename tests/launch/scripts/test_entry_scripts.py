@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import select
 import shlex
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small_disk
 from processes import PYTHON, SCRIPTS
 
 PATIENCE_S = 240  # on a machine that has much else to do
@@ -39,6 +41,8 @@ SMALL = {
 SIGNED = {  # moto looks whether there is one, not at what it says
     "Authorization": "AWS4-HMAC-SHA256 Credential=x/20261121/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=x"
 }
+KILLS_OF_JAX = 10  # each start traces and compiles
+CONTRACT = Path(__file__).parents[1] / "control_plane/contract.json"
 FSDP, NEURON, JAX = "train_fsdp.py", "train_neuron.py", "train_jax.py"
 
 
@@ -114,6 +118,9 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     env |= {"JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     errors = (folder / "errors.txt").open("wb")
     command = [PYTHON, Path(__file__).parent / "warm.py", at, SCRIPTS]
+    (folder / "small").mkdir()
+    if not small_disk.not_allowed():
+        command = [*small_disk.line(folder / "small", 1600), *command]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=errors, stderr=errors, env=env) as server:
         end = time.monotonic() + PATIENCE_S
         while not at.exists():
@@ -261,9 +268,9 @@ def test_a_job_that_is_ended_goes_on_as_if_it_had_not_been(site: Site) -> None:
     assert {**now["meta"], **clocks} == {**was["meta"], **clocks}
 
 
-def test_a_killed_job_of_jax_goes_on_as_if_it_had_not_been(here: Site) -> None:
+def test_a_killed_job_of_jax_goes_on_as_if_it_had_not_been(here: Site, s3: str) -> None:
     """As above with a start less: tracing and compiling take most of it. The second run is the one told to end."""
-    here.script = JAX
+    here.script, here.uri = JAX, f"{s3}/{here.folder.name}"
     kept = Kept(here.uri)
     with here.run() as killed:
         killed.until(r"^saved step 6:")
@@ -326,8 +333,55 @@ def test_a_store_that_is_gone_at_save_ends_the_run_and_one_that_is_back_resumes_
     assert max(kept.manifests()) == saved + 2
 
 
-def test_half_a_checkpoint_is_none(here: Site) -> None:
+@pytest.mark.skipif(bool(small_disk.not_allowed()), reason=small_disk.not_allowed() or "-")
+@pytest.mark.parametrize("script", [FSDP, pytest.param(JAX, marks=pytest.mark.soak)])
+def test_a_full_disk_ends_a_job_in_words_and_one_with_room_resumes_it(here: Site, script: str) -> None:
+    """The store's disk fills up: what was saved stays whole, and a person makes room by what `prune` deletes."""
+    here.script, here.uri = script, f"file://{here.warm.resolve().parent}/small/{script}"
+    checkpoints = [str(SCRIPTS / "checkpoint.py")]
+    with here.run() as run:
+        assert run.ended() == 69, run.text()
+    assert re.search(r"was not saved \(3 of 3\): .*the disk or its quota is full .No space left on device.", run.text())
+    assert "Traceback" not in run.text()
+    saved = int(re.findall(r"^saved step (\d+):", run.text(), re.MULTILINE)[-1])
+    with here.run(argv=[*checkpoints, "verify", here.uri]) as looked:
+        assert looked.ended() == 0, looked.text()
+    assert f"step {saved} " in looked.text()
+    assert "BROKEN" not in looked.text()
+    with here.run(argv=[*checkpoints, "prune", here.uri, "--keep", "1", "--hours", "0"]) as pruned:
+        assert pruned.ended() == 0, pruned.text()
+    with here.run(STEPS=str(saved + 2)) as again:
+        assert again.ended() == 0, again.text()
+    assert f"step {saved}, sample {8 * saved}, saved by 2 processes" in again.text()
+    with here.run(argv=[*checkpoints, "prune", here.uri, "--keep", "1", "--hours", "0"]) as pruned:
+        assert pruned.ended() == 0, pruned.text()  # room for who comes after
+
+
+@pytest.mark.soak
+def test_a_job_of_jax_that_is_killed_again_and_again_loses_no_checkpoint(here: Site, s3: str) -> None:
+    """Killed at any moment from its first save on, against S3: each start resumes what it was last told is saved."""
+    here.script, here.uri = JAX, f"{s3}/{here.folder.name}"
+    said, kept, lost = 0, Kept(here.uri), 0
+    for _ in range(KILLS_OF_JAX):
+        with here.run() as run:
+            run.until(rf"^saved step (?!{said}:)")
+            time.sleep(random.uniform(0, 0.5))  # noqa: S311
+            run.job.gone()
+        resumed = re.search(r"^resumed .*: step (\d+),", run.text(), re.MULTILINE)
+        lost += bool(said) and (resumed is None or int(resumed[1]) < said)
+        said = max(int(step) for step in re.findall(r"^saved step (\d+):", run.text(), re.MULTILINE))
+        lost += max(kept.manifests()) < said
+    assert lost == 0
+    if os.environ.get("SIZEWELL_REFRESH"):
+        counts = {"kills of train_jax.py": KILLS_OF_JAX, "complete checkpoints lost": lost}
+        record = {**json.loads(CONTRACT.read_text()), "kills of train_jax.py": counts}
+        CONTRACT.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+@pytest.mark.parametrize("script", [FSDP, pytest.param(JAX, marks=pytest.mark.soak)])
+def test_half_a_checkpoint_is_none(here: Site, script: str) -> None:
     """Parts without a manifest, a manifest that is cut off, a part that is: the one before them is resumed."""
+    here.script = script
     kept, store = Kept(here.uri), here.folder / "store"
     with here.run(STEPS="8") as run:
         assert run.ended() == 0, run.text()

@@ -153,6 +153,18 @@ def test_the_writer_of_these_tests_may_not_delete(clouds: Outcomes) -> None:
     assert clouds["s3"]["delete"][0] == "AccessDenied"
 
 
+def test_who_prunes_needs_what_the_page_says_and_may_not_write(clouds: Outcomes) -> None:
+    """Under the policies of docs/howto/train-and-resume.md: a reader finds what is left over, a pruner deletes it."""
+    s3 = clouds["s3"]
+    assert s3["reader finds"] == s3["pruner finds"] == s3["pruner prunes"] == ["", "0"]
+    assert s3["reader prunes"] == ["", "64"]
+    assert {s3[f"{who} writes"][0] for who in ("reader", "pruner")} == {"RefusedError"}
+    left = "parts/000000000009-aa/00000-0000.safetensors"
+    assert left in s3["after reader"][1]
+    assert left not in s3["after pruner"][1]
+    assert "parts/000000000004-" in s3["after pruner"][1]
+
+
 @pytest.mark.parametrize(("cloud", "kind"), [("s3", ""), ("az", ""), ("gs", "RefusedError")])
 def test_a_pointer_stands_only_where_a_writer_may_replace(clouds: Outcomes, cloud: str, kind: str) -> None:
     assert clouds[cloud]["point"][0] == kind

@@ -9,7 +9,7 @@ from pulumi_aws import get_caller_identity_output
 from sizewell.components import containers
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.args import pool_args
-from sizewell.components.facts import is_gang, lasting_args, owned_args
+from sizewell.components.facts import has_queues, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside
@@ -183,7 +183,7 @@ def build_kubernetes(
     from sizewell.components.aws.eks.nodes import EksNodeGroup
     from sizewell.components.aws.eks.plugins import EksDevicePlugins
     from sizewell.components.aws.launching import target
-    from sizewell.components.kubernetes.program import build_runs, queues_of
+    from sizewell.components.kubernetes.program import build_runs, namespaces, queues_of
 
     name, two = f"cluster-{region}", control_zones(zones)[:2]
     args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs], settings.access)
@@ -221,7 +221,9 @@ def build_kubernetes(
         scaler["cluster"] = cluster.cluster_name
         EksAutoscaler(f"autoscaler-{region}", scaler, options)
     flavors = _flavors(decision, pairs, settings)
-    queues = queues_of(decision, region, pairs, settings, flavors, kubeconfig=cluster.kubeconfig, registry=registry)
+    inside = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
+    reach: dict[str, Any] = {"kubeconfig": cluster.kubeconfig, "registry": registry, "options": inside}
+    queues = queues_of(decision, region, pairs, settings, flavors, **reach)
     levels = {flavor["name"]: flavor.get("topology_levels", []) for flavor in flavors if queues}
 
     def target_here(workload: Workload, pool: Pool) -> Target:
@@ -237,10 +239,9 @@ def build_kubernetes(
             pairs,
             settings,
             where=region,
-            kubeconfig=cluster.kubeconfig,
             target=target_here,
             queued=bool(queues),
-            registry=registry,
+            **reach,
         )
     )
 
@@ -251,7 +252,7 @@ def _flavors(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> l
     from sizewell.components.aws.eks.plans import queue_flavor
     from sizewell.components.aws.launching import target
 
-    if not any(is_gang(*pair) for pair in pairs):
+    if not has_queues(pairs):
         return []
     return [
         queue_flavor(

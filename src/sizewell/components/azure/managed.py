@@ -8,7 +8,7 @@ import pulumi
 from sizewell.components import containers
 from sizewell.components.azure import launching
 from sizewell.components.azure.limits import plans as limits_plans
-from sizewell.components.facts import is_gang, lasting_args, owned_args
+from sizewell.components.facts import has_queues, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside
@@ -97,7 +97,7 @@ def build_kubernetes(
     from sizewell.components.azure.aks.operators import AksOperators
     from sizewell.components.azure.aks.plans import agent_pool_name
     from sizewell.components.azure.aks.pools import AksGpuPool
-    from sizewell.components.kubernetes.program import build_runs
+    from sizewell.components.kubernetes.program import build_runs, namespaces
 
     name = f"cluster-{region}"
     there = {"resource_group": place["resource_group"], "subnet_id": place["kubernetes_subnet_id"]}
@@ -125,15 +125,16 @@ def build_kubernetes(
     operators = {**operators_args(decision, pairs), **mirrors(), "kubeconfig": cluster.kubeconfig}
     if operators["runtimes"]:
         AksOperators.of(f"operators-{region}", operators)
-    queues = build_queues(decision, region, pairs, settings, kubeconfig=cluster.kubeconfig)
+    inside = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
+    reach: dict[str, Any] = {"kubeconfig": cluster.kubeconfig, "options": inside}
+    queues = build_queues(decision, region, pairs, settings, **reach)
 
     def target(workload: Workload, pool: Pool) -> Target:
         name = pool_name(workload, pool)
         queue = name if queues else ""
         return launching.target(decision, workload, pool, settings, queue=queue, writer=writers[name])
 
-    kubeconfig, queued = cluster.kubeconfig, bool(queues)
-    runs = build_runs(decision, pairs, settings, where=region, kubeconfig=kubeconfig, target=target, queued=queued)
+    runs = build_runs(decision, pairs, settings, where=region, target=target, queued=bool(queues), **reach)
     return outputs | queues | runs
 
 
@@ -144,13 +145,13 @@ def build_queues(
     settings: Settings,
     *,
     kubeconfig: pulumi.Output[str],
+    options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
     """A queue for each pool where jobs of several machines, or Ray, need all of them or none."""
     from sizewell.components.azure.aks.args import aks_pool_args
     from sizewell.components.azure.aks.plans import queue_flavor
 
-    ray = any(workload.scheduler == "ray" for workload, _ in pairs)
-    if not ray and not any(is_gang(*pair) for pair in pairs):
+    if not has_queues(pairs):
         return {}
     from sizewell.components.kubernetes.program import queues_of
 
@@ -165,7 +166,8 @@ def build_queues(
         if (shape := find_shape("azure", pool.instance_type)) is not None
     ]
     registry = mirrors().get("registry", "")
-    return queues_of(decision, region, pairs, settings, flavors, kubeconfig=kubeconfig, registry=registry)
+    reach: dict[str, Any] = {"kubeconfig": kubeconfig, "registry": registry, "options": options}
+    return queues_of(decision, region, pairs, settings, flavors, **reach)
 
 
 def mirrors() -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_gcp as gcp
 
-from sizewell.components.facts import is_gang, owned_args
+from sizewell.components.facts import has_queues, owned_args
 from sizewell.components.gcp import launching, managed
 from sizewell.components.gcp.args import (
     NODES_CIDR,
@@ -57,7 +57,7 @@ def _build_cluster(
     from sizewell.components.gcp.gke.cluster import GkeCluster
     from sizewell.components.gcp.network import PODS_RANGE, SERVICES_RANGE, Network
     from sizewell.components.gcp.nodes import AcceleratorPool
-    from sizewell.components.kubernetes.program import build_runs, wanted
+    from sizewell.components.kubernetes.program import build_runs, namespaces, wanted
 
     outputs: dict[str, Any] = {}
     zones = [zone for _, pool in pairs for zone in zones_of(pool, preferred=settings.zones)]
@@ -110,15 +110,17 @@ def _build_cluster(
             flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))
     there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
     there["deletion_protection"] = protection(decision, settings)
-    outputs |= _build_storage(decision, pairs, settings, place=there, kubeconfig=cluster.kubeconfig, options=options)
+    inside = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
+    stored = pulumi.ResourceOptions.merge(options, inside)
+    outputs |= _build_storage(decision, pairs, settings, place=there, kubeconfig=cluster.kubeconfig, options=stored)
     # nothing else would ask for queued machines; jobs of several machines get all of them or none
-    if any(pool.capacity.mode == "queued" or is_gang(workload, pool) for workload, pool in pairs):
+    if has_queues(pairs):
         from sizewell.components.kubernetes.queueing import Queueing
 
         queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors, **mirror}
         if spaces := sorted({settings.runs[workload.spec.name].namespace for workload, _ in wanted(pairs, settings)}):
             queueing["namespaces"] = spaces
-        queues = Queueing.of(f"queues-{region}", queueing)
+        queues = Queueing.of(f"queues-{region}", queueing, opts=inside)
         outputs[f"queues-{region}"] = {"queues": queues.queues}
     project, queued = place["project"], f"queues-{region}" in outputs
 
@@ -132,7 +134,8 @@ def _build_cluster(
         return launching.target(decision, workload, pool, settings, queue=queue, writer=writer, levels=levels)
 
     kubeconfig = cluster.kubeconfig
-    held = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there
+    networks_first = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there
+    held = pulumi.ResourceOptions.merge(inside, networks_first)
     _say_what_cannot_be_pulled(pairs, settings, queued=queued, mirrored=bool(mirror))
     return outputs | build_runs(
         decision,

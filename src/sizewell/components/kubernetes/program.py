@@ -58,6 +58,36 @@ def build_runs(
     return {f"{of.target.pool}-run": _build(decision, workload, of, kubeconfig, held) for of, (workload, _) in named}
 
 
+def namespaces(
+    pairs: Sequence[Pair],
+    settings: Settings,
+    *,
+    where: str,
+    kubeconfig: pulumi.Input[str],
+    options: pulumi.ResourceOptions | None = None,
+) -> pulumi.ResourceOptions:
+    """Options of all that stands in the namespaces of runs: they come first, and those that no cluster brings are made.
+
+    Of a cluster that we build; an adopted one has them already. They stay when nobody names them any more, since others
+    may have put something into them.
+    """
+    spaces = {settings.namespace(workload.spec.name) for workload, _ in wanted(pairs, settings)} - {"default"}
+    if not spaces:
+        return pulumi.ResourceOptions.merge(options, None)
+    import pulumi_kubernetes as kubernetes
+
+    provider = kubernetes.Provider(f"namespaces-{where}", kubeconfig=pulumi.Output.secret(kubeconfig))
+    made = [
+        kubernetes.core.v1.Namespace(
+            f"namespace-{where}-{space}",
+            metadata={"name": space, "labels": {"app.kubernetes.io/managed-by": "sizewell"}},
+            opts=pulumi.ResourceOptions(provider=provider, retain_on_delete=True),
+        )
+        for space in sorted(spaces)
+    ]
+    return pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=made))
+
+
 def queues_of(
     decision: Decision,
     where: str,
@@ -67,6 +97,7 @@ def queues_of(
     *,
     kubeconfig: pulumi.Input[str],
     registry: pulumi.Input[str] = "",
+    options: pulumi.ResourceOptions | None = None,
 ) -> dict[str, Any]:
     """Kueue with these flavors in the namespaces of what runs, and its jobs' operators; nothing without flavors."""
     if not flavors:
@@ -80,7 +111,7 @@ def queues_of(
         args["namespaces"] = spaces
     if any(workload.scheduler == "ray" for workload, _ in pairs):
         args["operators"] = ["jobset", "kuberay"]
-    queues = Queueing.of(f"queues-{where}", args)
+    queues = Queueing.of(f"queues-{where}", args, opts=options)
     return {f"queues-{where}": {"queues": queues.queues}}
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -74,6 +75,11 @@ def main(words: list[str] | None = None) -> int:
         return 64
     except store.StoreError as error:
         print(f"the store did not answer: {error}", file=sys.stderr, flush=True)
+        return 69
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        print(f"{error.filename or 'a file of this process'}: the disk is full", file=sys.stderr, flush=True)
         return 69
 
 

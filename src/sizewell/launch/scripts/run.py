@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime as dt
+import errno
 import json
 import os
 import signal
@@ -380,6 +381,11 @@ def main(body: Callable[[Settings, Store, Stop], int]) -> int:
         return _ends(error, WRONG_INPUT)
     except StoreError as error:
         return _ends(error, STORE_DOWN)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = error.filename or "a file of this process"
+        return _ends(OSError(f"process {os.environ.get('RANK', '0')}: {where}: the disk is full"), STORE_DOWN)
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     return code

@@ -151,6 +151,11 @@ class FileStore(_Below):
         except (PermissionError, NotADirectoryError) as error:
             raise RefusedError(f"{self.uri}/{name}: {error.strerror}; use a folder that this user may write") from None
         except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                way_out = "free some or enlarge it; `checkpoint.py prunable` names what no reader needs"
+                raise StoreError(
+                    f"{self.uri}/{name}: the disk or its quota is full ({error.strerror}): {way_out}"
+                ) from None
             known = error.errno in (errno.EROFS, errno.ENAMETOOLONG)
             raise (RefusedError if known else StoreError)(f"{self.uri}/{name}: {error.strerror}") from None
 
