@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -83,32 +84,39 @@ def s3() -> dict[str, list[str]]:
     for bucket in ("ckpt", "closed"):
         root.create_bucket(Bucket=bucket, ObjectLockEnabledForBucket=True)
     iam = boto3.client("iam")
-    _become(iam, "writer", WRITER)
+    guide = (Path(__file__).parents[3] / "docs/howto/train-and-resume.md").read_text(encoding="utf-8")
+    policy = json.loads(guide.partition("```json\n")[2].partition("```")[0].replace("BUCKET", "ckpt"))
+    reader = {**policy, "Statement": policy["Statement"][:2]}
+    keys = {name: _key(iam, name, rights) for name, rights in
+            (("writer", WRITER), ("reader", reader), ("pruner", policy))}  # fmt: skip
+    os.environ |= keys["writer"]
     boto3.setup_default_session()  # the one before keeps the root's key
     requests.post(f"{at}/moto-api/reset-auth", data=b"0", timeout=10)
     found = checked("s3://ckpt/runs/one", "s3://closed/x", "s3://nowhere-at-all/x", 2**20)
     found["delete"] = outcome(lambda: boto3.client("s3").delete_object(Bucket="ckpt", Key="runs/one/a/b.bin"))
     connect("s3://ckpt/runs/one").put("parts/000000000009-aa/00000-0000.safetensors", b"half")
-    guide = (Path(__file__).parents[3] / "docs/howto/train-and-resume.md").read_text(encoding="utf-8")
-    policy = json.loads(guide.partition("```json\n")[2].partition("```")[0].replace("BUCKET", "ckpt"))
-    for name, statements in (("reader", policy["Statement"][:2]), ("pruner", policy["Statement"])):
-        _become(iam, name, {**policy, "Statement": statements})
+    for name in ("reader", "pruner"):
+        os.environ |= keys[name]
         boto3.setup_default_session()
-        run = lambda do: checkpoint.main([do, "s3://ckpt/runs/one", "--hours", "-1"])  # noqa: E731
-        found[f"{name} finds"] = outcome(lambda: run("prunable"))  # noqa: B023
-        found[f"{name} prunes"] = outcome(lambda: run("prune"))  # noqa: B023
+        found[f"{name} finds"] = outcome(lambda: _checkpoints("prunable"))
+        found[f"{name} prunes"] = outcome(lambda: _checkpoints("prune"))
         found[f"{name} writes"] = outcome(lambda: connect("s3://ckpt/runs/one").put("parts/x", b"x"))
         found[f"after {name}"] = outcome(lambda: sorted(connect("s3://ckpt/runs/one").list("parts/00")))
     server.stop()
     return found
 
 
-def _become(iam: Any, name: str, policy: dict[str, Any]) -> None:
-    """From here on the user that has this policy and no other; `iam` keeps the rights of the root."""
+def _checkpoints(do: str) -> int:
+    with contextlib.redirect_stdout(sys.stderr):
+        return checkpoint.main([do, "s3://ckpt/runs/one", "--hours", "-1"])
+
+
+def _key(iam: Any, name: str, policy: dict[str, Any]) -> dict[str, str]:
+    """The key, as variables, of a user that has this policy and no other."""
     iam.create_user(UserName=name)
     iam.put_user_policy(UserName=name, PolicyName=name, PolicyDocument=json.dumps(policy))
     key = iam.create_access_key(UserName=name)["AccessKey"]
-    os.environ |= {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+    return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
 
 
 def gs() -> dict[str, list[str]]:
