@@ -23,7 +23,6 @@ class Image(_Kind):
     image: str
     version: str
     imagePullSecrets: list[str] = []
-    env: list[dict[str, Any]] = []
 
 
 class UpgradePolicy(_Kind):
@@ -37,6 +36,7 @@ class ConfigMapName(_Kind):
 
 
 class OfedDriver(Image):
+    env: list[dict[str, Any]] = []
     repoConfig: ConfigMapName | None = None
     forcePrecompiled: bool | None = None
     upgradePolicy: UpgradePolicy | None = None
