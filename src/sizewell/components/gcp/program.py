@@ -110,8 +110,8 @@ def _build_cluster(
             flavors.append(queue_flavor(args, shape, queue=queue, pools=made.pool_count))
     there = {"project": place["project"], "network": place["network"], "cidr": nodes_cidr}
     there["deletion_protection"] = protection(decision, settings)
-    inside = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
-    stored = pulumi.ResourceOptions.merge(options, inside)
+    in_namespaces = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
+    stored = pulumi.ResourceOptions.merge(options, in_namespaces)
     outputs |= _build_storage(decision, pairs, settings, place=there, kubeconfig=cluster.kubeconfig, options=stored)
     # nothing else would ask for queued machines; jobs of several machines get all of them or none
     if has_queues(pairs):
@@ -120,7 +120,7 @@ def _build_cluster(
         queueing = {**owned_args(decision), "kubeconfig": cluster.kubeconfig, "flavors": flavors, **mirror}
         if spaces := sorted({settings.runs[workload.spec.name].namespace for workload, _ in wanted(pairs, settings)}):
             queueing["namespaces"] = spaces
-        queues = Queueing.of(f"queues-{region}", queueing, opts=inside)
+        queues = Queueing.of(f"queues-{region}", queueing, opts=in_namespaces)
         outputs[f"queues-{region}"] = {"queues": queues.queues}
     project, queued = place["project"], f"queues-{region}" in outputs
 
@@ -135,7 +135,7 @@ def _build_cluster(
 
     kubeconfig = cluster.kubeconfig
     networks_first = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there
-    held = pulumi.ResourceOptions.merge(inside, networks_first)
+    held = pulumi.ResourceOptions.merge(in_namespaces, networks_first)
     _say_what_cannot_be_pulled(pairs, settings, queued=queued, mirrored=bool(mirror))
     return outputs | build_runs(
         decision,
