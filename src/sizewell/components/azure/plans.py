@@ -217,6 +217,8 @@ def idle_rules(guard: GuardArgs, *, scale_set_id: Any, nodes_min: int) -> list[d
     }
     action = {"direction": "Decrease", "type": "ExactCount", "value": str(nodes_min), "cooldown": "PT5M"}
     # Azure scales in where every such rule holds: a machine that reports nothing, or that just came, is no idle one.
+    # Divided by the instances, a sum is what each has on average (learn.microsoft.com/azure/azure-monitor/autoscale/
+    # autoscale-custom-metric, "Enable metric divide by instance count").
     seen = {
         **trigger,
         "metric_name": REPORTING,
