@@ -19,7 +19,7 @@ HEADINGS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "kubernetes":
 RIGHTS = {"aws": aws.CREATING, "azure": azure.ACTIONS, "gcp": gcp.PERMISSIONS}
 # What `doctor` asks of a machine type's quota; services have quotas of their own, which it does not see yet.
 QUOTAS = {
-    "aws": "vCPU of the family and market, by its code, less what others use, less what others use",
+    "aws": "vCPU of the family and market, by its code, less what others use",
     "azure": "cores of the family, all cores, low-priority cores, less what is in use",
     "gcp": "accelerators of the region, less what is in use",
 }
