@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
 
 from sizewell.sizing import catalog
+from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.choose.choice import Sizing, alternatives, why_not
 from sizewell.sizing.choose.decide import nothing_fits, size_one
 from sizewell.sizing.choose.elsewhere import BY_THE_API
@@ -20,7 +22,9 @@ from sizewell.sizing.units import gib, short_duration
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKLOADS = ROOT / "docs/reference/workloads.yaml"
-ON = date(2026, 11, 20)
+ON = date(2026, 11, 22)
+
+NOTES = ("weights in", "scarce", "a run of", "no accelerator", "an adopted cluster")
 
 HEAD = """# Decisions on forty workloads
 
@@ -36,9 +40,17 @@ def page() -> str:
     text = WORKLOADS.read_text(encoding="utf-8")
     parts = [HEAD.format(as_of=facts.as_of, on=ON.isoformat())]
     for number, row in enumerate(yaml.safe_load(text), start=1):
-        spec = parse_spec(yaml.safe_dump({"name": f"workload-{number}", **row["spec"]}), catalog=facts)
-        parts.append(_section(number, row, size_one(spec, facts, stack="", on=ON)))
+        known = _with_rates(row["rates"]) if "rates" in row else facts
+        spec = parse_spec(yaml.safe_dump({"name": f"workload-{number}", **row["spec"]}), catalog=known)
+        parts.append(_section(number, row, size_one(spec, known, stack="", on=ON)))
     return "\n".join(parts)
+
+
+def _with_rates(rates: list[dict[str, Any]]) -> Catalog:
+    """The catalog with rates of the project's own over it."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "rates.yaml").write_text(yaml.safe_dump({"rates": rates}), encoding="utf-8")
+        return catalog.load(overlay=Path(folder))
 
 
 def _section(number: int, row: dict[str, Any], sizing: Sizing) -> str:
@@ -49,6 +61,9 @@ def _section(number: int, row: dict[str, Any], sizing: Sizing) -> str:
         lines.append("- **Nothing that can be provisioned fits.**")
         lines += [f"- impossible: {wish}" for wish in answer.impossible]
         lines += [f"- nearest: {item.shape}: {item.reason}" for item in answer.nearest[:2]]
+        if sizing.options:
+            lines.append(f"- sized, and not built: {_machines(sizing.options[0])}")
+            lines.append(f"- why: {_why(workload_record(sizing, sizing.options[0]))}")
         lines += [f"- way out: {way}" for way in answer.relax]
     else:
         workload = workload_record(sizing, chosen)
@@ -57,7 +72,7 @@ def _section(number: int, row: dict[str, Any], sizing: Sizing) -> str:
         lines += [f"- runner-up: {text}" for text in _runner_up(sizing, chosen)]
         lines += [f"- without an accelerator: {text}" for text in _others(workload, market="on-demand")]
         lines += [f"- by the token: {text}" for text in _others(workload, market=BY_THE_API)]
-        told = [note for note in workload.assumptions if note.startswith(("weights in", "scarce", "a run of"))]
+        told = [note for note in workload.assumptions if note.startswith(NOTES)]
         lines += [f"- note: {note}" for note in told]
     if "practice" in row:
         lines.append(f"- practitioners: {row['practice']}")
@@ -66,8 +81,7 @@ def _section(number: int, row: dict[str, Any], sizing: Sizing) -> str:
 
 def _machines(option: Option) -> str:
     shape, deal = option.candidate.shape, option.deal
-    devices = f" ({shape.accelerators} x {shape.accelerator})" if shape.accelerator else ""
-    return f"{option.fleet.nodes} x {shape.instance_type}{devices}, {deal.market}, {shape.cloud} {deal.region}"
+    return f"{option.fleet.nodes} x {shape.instance_type} ({shape.carries}), {deal.market}, {shape.cloud} {deal.region}"
 
 
 def _cost(workload: Workload) -> str:

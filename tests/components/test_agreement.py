@@ -42,6 +42,13 @@ RARE = {
     "traffic": {"requests_per_hour": 1, "images": {"resolution": 224}},
     "slo": {"latency": "15m"},
 }
+TAGS = {  # a classifier on machines without accelerators
+    "kind": "inference",
+    "model": "bert-base-uncased",
+    "traffic": {"rps": 5, "input_tokens": 128},
+    "slo": {"latency": "300ms"},
+    "resources": {"accelerators": ["cpu"]},
+}
 TUNE = {
     "kind": "fine-tuning",
     "model": {"name": "meta-llama/Llama-3.1-8B", "precision": "bf16"},
@@ -105,6 +112,9 @@ CASES = {  # stack, spec, what the decision has to say: who runs the machines, w
     "training on Azure ML": ("staging-azure", {**TUNE, **US, **AML}, ("azureml", "none")),
     "an endpoint of Azure ML": ("prod-azure", {**CHAT, **US, **AML}, ("azureml", "none")),
     "a batch on Azure ML": ("dev-azure", {**NIGHT, **US, **AML}, ("azureml", "none")),
+    "a classifier on AWS": ("dev-aws", {**TAGS, **US}, ("raw", "kubernetes")),
+    "a classifier on Google Cloud": ("prod-gcp", {**TAGS, **US}, ("raw", "kubernetes")),
+    "a classifier on Azure": ("dev-azure", {**TAGS, **US}, ("raw", "kubernetes")),
 }
 BUILDS = {  # the components that the program of the decision makes of it
     "kubernetes on AWS": {"EksCluster", "EksNodeGroup"},
@@ -134,6 +144,9 @@ BUILDS = {  # the components that the program of the decision makes of it
     "training on Azure ML": {"AmlWorkspace", "AmlComputeCluster", "CheckpointStore"},
     "an endpoint of Azure ML": {"AmlWorkspace", "AmlOnlineEndpoint"},
     "a batch on Azure ML": {"AmlWorkspace", "AmlComputeCluster"},
+    "a classifier on AWS": {"EksCluster", "EksNodeGroup"},
+    "a classifier on Google Cloud": {"GkeCluster", "AcceleratorPool"},
+    "a classifier on Azure": {"AksCluster", "AksGpuPool"},
 }
 FILES = {"a file system": "fsx-lustre", "a file system on Google Cloud": "filestore"}
 FILES["a file system on Azure"] = "managed-lustre"

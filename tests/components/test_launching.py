@@ -17,8 +17,8 @@ from sizewell.components.settings import Settings, read_settings
 from sizewell.launch.adopted import kubeconfig_fault, read_adopted
 from sizewell.launch.run import Run
 from sizewell.sizing.catalog import load
-from sizewell.sizing.choose.decide import decide
-from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.choose.decide import NothingFits, decide
+from sizewell.sizing.errors import ArgsError, ConfigError
 from sizewell.sizing.records.decision import Capacity, Decision, Task
 from sizewell.sizing.spec.read import parse_spec
 
@@ -246,6 +246,90 @@ def test_a_cluster_with_a_queue_keeps_its_own():
     assert not {"Queueing", "Release", "Operators"} & set(kinds(resources))
     job = next(one for one in resources if one.type.endswith(":JobSet"))
     assert job.inputs["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team"
+
+
+OWN = """
+rates:
+  - {cloud: on-premises, instance_type: hgx-h100-8x, usd: 19.40}
+"""
+CHAT = """
+name: chat
+kind: inference
+model: meta-llama/Llama-3.1-70B
+traffic: {rps: 2, input_tokens: 1500, output_tokens: 300}
+slo: {ttft: 2s, tpot: 60ms}
+infra: [on-prem]
+owner: ml-platform
+cost_center: ml
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A decision for machines of the project's own, and the catalog that has their rate."""
+    (tmp_path / "rates.yaml").write_text(OWN)
+    known = load(overlay=tmp_path)
+    return decide([parse_spec(CHAT, "chat")], known, stack="prod", on=date(2026, 11, 22)), known
+
+
+def test_machines_of_one_s_own_are_the_choice_and_one_bill_with_what_is_made(own):
+    """Their hours are priced at the own rate by decision and preview alike; nothing is made, and no guard stops them."""
+    from sizewell.recording.evaluate import evaluate
+    from sizewell.resources import price
+    from sizewell.sizing.money import total
+
+    made, known = own
+    workload, pool = made.workloads[0], made.workloads[0].pools[0]
+    assert (pool.cloud, pool.instance_type, pool.adopted) == ("on-premises", "hgx-h100-8x", True)
+    assert (workload.guard, workload.scheduler) == (None, "kubernetes")
+    runs = {"chat": {"image": "vllm/vllm-openai:v0.11.0", "metrics": "http://prometheus.monitoring.svc:9090"}}
+    config = {**CONFIG, "sizewell:run": json.dumps(runs)}
+
+    def program():
+        importlib.import_module("sizewell.components.adopted").build(made, read_settings())
+
+    plan = evaluate(ROOT, "prod", program=program, config=config)
+    assert all(one.type.startswith(("kubernetes:", "sizewell-kubernetes:")) for one in children(plan.resources))
+    billed = price(plan, known, on=made.decided_on)
+    assert not billed.unpriced
+    assert total(billed.items).run_rate.usd_per_month == workload.cost.run_rate.interval()
+    server = next(one for one in plan.resources if one.type.endswith(":Deployment"))
+    assert dict(server.inputs["spec"]["template"]["spec"]["nodeSelector"]) == {"gpu.nvidia.com/class": "H100"}
+
+
+def test_without_a_rate_of_one_s_own_nothing_of_it_is_chosen():
+
+    answer = decide([parse_spec(CHAT, "chat")], load(), stack="prod", on=date(2026, 11, 22))
+    assert isinstance(answer, NothingFits)
+    assert "give your own machines a rate and name their cluster: docs/howto/adopt-a-cluster.md" in answer.relax
+
+
+def test_edge_devices_are_sized_and_never_built(tmp_path):
+    """Not even with a rate of one's own: no cluster of them is adopted, and the component says so too."""
+    from sizewell.components.kubernetes.adopted import AdoptedPool
+
+    (tmp_path / "rates.yaml").write_text("rates:\n  - {cloud: edge, instance_type: jetson-agx-orin-64gb, usd: 0.1}\n")
+    small = CHAT.replace("[on-prem]", "[edge]").replace("70B", "8B").replace("rps: 2", "rps: 0.05")
+    spec = parse_spec(small.replace("60ms", "400ms"), "chat")
+    answer = decide([spec], load(overlay=tmp_path), stack="prod", on=date(2026, 11, 22))
+    assert isinstance(answer, NothingFits)
+    said = " ".join(answer.relax)
+    assert "edge devices are sized and never provisioned" in said
+    assert "edge jetson-agx-orin-64gb would serve, but cannot be provisioned" in said
+    args = {"place": "edge", "region": "all", "instance_type": "jetson-agx-orin-64gb", "market": "on-demand"}
+    args |= {"environment": "prod", "owner": "ml", "nodes_min": 0, "nodes_initial": 1, "nodes_max": 1}
+    with pytest.raises(ArgsError, match="edge devices are in no cluster"):
+        AdoptedPool("chat", args)
+
+
+def test_machines_that_are_there_need_their_cluster(own, tmp_path):
+    from sizewell.recording.evaluate import evaluate
+    from sizewell.stacks.program import run
+
+    (tmp_path / "decisions").mkdir()
+    (tmp_path / "decisions" / "prod.json").write_text(own[0].to_json())
+    with pytest.raises(Exception, match="sizewell:kubeconfig: is missing: the decision's machines are there already"):
+        evaluate(ROOT, "prod", program=lambda: run(tmp_path), config={})
 
 
 @pytest.mark.parametrize(

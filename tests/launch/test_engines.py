@@ -128,3 +128,17 @@ def test_another_engine_is_one_file(tmp_path: Path) -> None:
     assert command.startswith("['other-serve', '--weights', 'org/weights'"), command
     assert "'--listen', '8000'" in command
     assert ready == "/up"
+
+
+def test_one_engine_serves_each_family_on_machines_without_accelerators() -> None:
+    """Diffusion has none: it is refused before anything is launched."""
+    named = {f: [engine.name for engine in ENGINES.values() if f in engine.default_on_cpu] for f in FAMILIES}
+    assert named == {
+        "decoder": ["llama.cpp"],
+        "encoder": ["text-embeddings-inference"],
+        "vision": ["triton"],
+        "diffusion": [],
+    }
+    for engine in ENGINES.values():
+        assert not engine.default_on_cpu or "cpu" in engine.images
+        assert set(engine.tags) <= set(engine.images)

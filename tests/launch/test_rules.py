@@ -496,7 +496,10 @@ def test_a_job_fits_its_machines(shape, nodes, mode):
         ({"image": "a:1", "env": {"HF_TOKEN": "x"}}, "put HF_TOKEN into a Secret"),
         ({"image": "a:1", "env": {"MY_API_KEY": "x"}}, "put MY_API_KEY into a Secret"),
         ({"image": "a:1", "namespace": "kube-system"}, "kube-* are the cluster's own"),
-        ({"image": "a:1", "engine": "tgi"}, "run.engine: must be one of triton, vllm"),
+        (
+            {"image": "a:1", "engine": "tgi"},
+            "run.engine: must be one of llama.cpp, text-embeddings-inference, triton, vllm",
+        ),
         ({"image": "a:1", "restarts": True}, "run.restarts: must be 0 to 1000"),
         ({"image": "a:1", "command": "python x.py"}, "run.command: must be a list"),
         ({"image": "a:1", "claims": {"data": "mnt"}}, "run.claims: must be claims by name"),

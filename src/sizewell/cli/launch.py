@@ -201,9 +201,12 @@ def _target(
     from sizewell.launch.adopted import adopted_target, read_adopted
 
     workload, pool = pair
-    cloud: Any = importlib.import_module(f"sizewell.components.{pool.cloud}.launching")
+    if pool.adopted and not config.get("cluster"):
+        message = f"is missing: the machines are there already ({pool.cloud}), and how pods find them is not said"
+        raise ConfigError([Fault(path="sizewell:cluster", message=message, fix="docs/howto/adopt-a-cluster.md")])
+    cloud: Any = None if pool.adopted else importlib.import_module(f"sizewell.components.{pool.cloud}.launching")
     if config.get("cluster"):
-        store = cloud.store_uri(decision, workload, settings)
+        store = "" if cloud is None else cloud.store_uri(decision, workload, settings)
         cluster = read_adopted(config["cluster"])
         return adopted_target(cluster, pool, name=pool_name(workload, pool), queue=args.queue, store=store)
     writer = {} if pool.cloud == "aws" else {"writer": args.writer}

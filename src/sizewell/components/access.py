@@ -74,7 +74,8 @@ def cluster_clouds(decision: Decision) -> list[str]:
             pool.cloud
             for workload in decision.workloads
             for pool in workload.pools
-            if target_of(pool.managed, workload.scheduler, cloud=pool.cloud, fleet=pool.provision == "fleet") in ON_EKS
+            if not pool.adopted
+            and target_of(pool.managed, workload.scheduler, cloud=pool.cloud, fleet=pool.provision == "fleet") in ON_EKS
         }
     )
 

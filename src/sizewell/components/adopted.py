@@ -6,7 +6,7 @@ from typing import Any
 
 import pulumi
 
-from sizewell.components.facts import owned_args
+from sizewell.components.facts import owned_args, pool_facts
 from sizewell.components.kubernetes.program import build_runs
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
@@ -28,9 +28,7 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
     queue = cluster.queue
 
     def target(workload: Workload, pool: Pool) -> Target:
-        store = importlib.import_module(f"sizewell.components.{pool.cloud}.launching").store_uri(
-            decision, workload, settings
-        )
+        store = "" if pool.adopted else _launching(pool.cloud).store_uri(decision, workload, settings)
         return adopted_target(cluster, pool, name=pool_name(workload, pool), queue=queue, store=store)
 
     there = _there(settings, kubeconfig, _theirs(decision, settings, target))
@@ -44,6 +42,11 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         args["namespaces"] = sorted({run.namespace for run in settings.runs.values()} or {"default"})
         outputs["queues"] = {"queues": Queueing("queues", args, there).queues}
         installed = tuple(cluster.operators)
+
+    for workload, pool in pairs:
+        if pool.adopted:
+            outputs[pool_name(workload, pool)] = {"rate": _rate(decision, workload, pool)}
+
     return outputs | build_runs(
         decision,
         pairs,
@@ -54,6 +57,32 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         installed=installed,
         options=there,
     )
+
+
+def _launching(cloud: str) -> Any:
+    return importlib.import_module(f"sizewell.components.{cloud}.launching")
+
+
+def _rate(decision: Decision, workload: Workload, pool: Pool) -> pulumi.Output[str]:
+    """The machines as a line of the bill: nothing of them is made, and a preview prices their hours all the same."""
+    from sizewell.components.kubernetes.adopted import AdoptedPool
+
+    return AdoptedPool(pool_name(workload, pool), adopted_pool_args(decision, workload, pool)).instance_type
+
+
+def adopted_pool_args(decision: Decision, workload: Workload, pool: Pool) -> Any:
+    """What a decision says of machines that are there already."""
+    return {
+        **owned_args(decision),
+        "facts": pool_facts(decision, workload, pool),
+        "place": pool.cloud,
+        "region": pool.region,
+        "instance_type": pool.instance_type,
+        "market": pool.market,
+        "nodes_min": pool.nodes_min,
+        "nodes_initial": pool.nodes_initial,
+        "nodes_max": pool.nodes_max,
+    }
 
 
 def _theirs(decision: Decision, settings: Settings, target: Callable[[Workload, Pool], Target]) -> list[str]:

@@ -119,7 +119,7 @@ def _places(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -
 
 def _accounts(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -> list[Fault]:
     """Every account is one of the cloud's; where a stack works in one, exactly one is named, in one place."""
-    clouds = {pool.cloud for workload in decision.workloads for pool in workload.pools}
+    clouds = {pool.cloud for workload in decision.workloads for pool in workload.pools if not pool.adopted}
     if len(clouds) != 1:
         return []
     cloud = clouds.pop()

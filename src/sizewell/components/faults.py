@@ -136,6 +136,16 @@ def check_guard(faults: Faults, args: Mapping[str, Any]) -> None:
     )
 
 
+def check_guardable(faults: Faults, args: Mapping[str, Any], *, accelerated: bool) -> None:
+    """A guard watches accelerators: a pool without any has none, and nothing would ever call it idle."""
+    faults.must(
+        accelerated or args.get("guard") is None,
+        "guard",
+        "is given, but the machines have no accelerator: a guard measures nothing else",
+        fix="drop it: replicas follow the requests, hours and expiry end the pool",
+    )
+
+
 def check_schedule(faults: Faults, args: Mapping[str, Any]) -> None:
     """Working hours: an IANA time zone, days mon to sun, 24-hour times, no window over midnight."""
     schedule = args.get("schedule")

@@ -27,11 +27,19 @@ def made_for(image: str) -> frozenset[str]:
 
     >>> sorted(made_for("vllm/vllm-openai:v0.11.0")), sorted(made_for("mirror.example/rocm/vllm:v0.11.0"))
     (['cuda'], ['rocm'])
+    >>> [sorted(made_for(f"ghcr.io/ggml-org/llama.cpp:{tag}")) for tag in ("server", "server-cuda")]
+    [['cpu'], ['cuda']]
     >>> made_for("registry.example/train:2.8")
     frozenset()
     """
     path = _repository(image)
-    engines = {runtime for engine in ENGINES.values() for runtime, name in engine.images.items() if _is(path, name)}
+    tag = image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
+    engines = {
+        runtime
+        for engine in ENGINES.values()
+        for runtime, name in engine.images.items()
+        if _is(path, name) and (not tag or re.fullmatch(engine.tags.get(runtime, ".*"), tag))
+    }
     vendors = {runtime for name, runtime in VENDORS.items() if path.startswith(f"{name}/")}
     return frozenset(engines or vendors)
 
@@ -52,7 +60,8 @@ def faults(of: Setting, *, engine: Engine | None = None, command: Sequence[str] 
     at, image, runtime = f"run.{of.plan.name}.image", of.run.image, of.machine.runtime
     known = made_for(image)
     if known and runtime not in known:
-        there = f"is made for {' and '.join(sorted(known))}, the machines have {of.machine.accelerator} ({runtime})"
+        has = f"{of.machine.accelerator} ({runtime})" if of.machine.accelerator else "no accelerator"
+        there = f"is made for {' and '.join(sorted(known))}, the machines have {has}"
         own = engine.images.get(runtime) if engine else None
         fix = f"set {at} to a release of {own}" if own else f"set {at} to an image for {runtime}"
         return [Fault(path=at, message=f"{image}: {there}", fix=fix)]

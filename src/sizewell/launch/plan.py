@@ -65,10 +65,11 @@ class RunPlan:
     run_time_s: float | None = None
     run_time_s_at_most: float | None = None
     figures: Mapping[str, float] = field(default_factory=dict)  # unit last in the name, as in a decision
+    cache_bytes: int = 0  # of attention, on the fullest device; 0: not known
     # on which machines
     cloud: str
     instance_type: str
-    accelerator: str  # catalog key
+    accelerator: str  # catalog key; "" for none
     tpu_topology: str | None = None
     market: str
     capacity_mode: str
@@ -101,6 +102,7 @@ class RunPlan:
             run_time_s=performance.value if ends else None,
             run_time_s_at_most=performance.high if ends else None,
             figures=performance.figures,
+            cache_bytes=workload.memory.breakdown.get("kv cache", 0),
             cloud=pool.cloud,
             instance_type=pool.instance_type,
             accelerator=pool.accelerator,

@@ -9,7 +9,6 @@ that cannot be written. Two exceptions: InfiniBand pins memory, which takes root
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,6 +17,7 @@ from sizewell.launch import gpudirect
 from sizewell.launch.run import Run
 from sizewell.launch.setting import Setting, short
 from sizewell.launch.target import EFA_HUGE_PAGES_MIB, Machine, Target, beside
+from sizewell.sizing.catalog import host
 
 Manifest = dict[str, Any]
 USER: Final = 10001
@@ -26,13 +26,6 @@ MIB: Final = 2**20
 SCRIPTS: Final = "/opt/sizewell"
 CACHE: Final = "/cache"
 HOME: Final = "/home/sizewell"
-CPU_SHARE, MEMORY_SHARE = 0.85, 0.8  # of a machine, that its pods may have; the rest is the system's (estimate)
-# Of small machines the system keeps more than that. Karpenter counts 7.5 % of what is sold as lost to the machine
-# itself (its setting vm-memory-overhead-percent). Of the rest GKE keeps most of the three clouds: these shares of the
-# first bytes, the next and so on (cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes).
-LOST: Final = 0.075
-KEPT: Final = ((4, 0.25), (4, 0.20), (8, 0.10), (112, 0.06), (math.inf, 0.02))  # (GiB, share of them)
-DAEMONS: Final = GIB  # of the system's pods on every machine, and the threshold of eviction (estimate)
 UNKNOWN_CPUS, UNKNOWN_MEMORY = 4, 16 * GIB  # a device, where the catalog does not know the machine
 
 
@@ -96,22 +89,9 @@ def among_themselves(
 def share(machine: Machine, devices: int) -> tuple[int, int]:
     """CPUs and bytes of memory for a pod with `devices` of the machine's."""
     part = devices / max(1, machine.devices)
-    cpus = int(machine.cpus * part * CPU_SHARE) if machine.cpus else UNKNOWN_CPUS * devices
-    memory = int(room(machine.memory_bytes) * part) if machine.memory_bytes else UNKNOWN_MEMORY * devices
+    cpus = int(machine.cpus * part * host.CPU_SHARE) if machine.cpus else UNKNOWN_CPUS * devices
+    memory = int(host.room(machine.memory_bytes) * part) if machine.memory_bytes else UNKNOWN_MEMORY * devices
     return max(1, cpus), max(GIB, memory)
-
-
-def room(memory_bytes: int) -> float:
-    """Bytes of a machine's memory that its pods may have.
-
-    >>> [round(room(gib * GIB) / GIB, 1) for gib in (16, 32, 64, 2048)]
-    [11.2, 25.0, 51.2, 1638.4]
-    """
-    left, kept = float(memory_bytes), float(DAEMONS)
-    for gib, part in KEPT:
-        kept += part * min(gib * GIB, left)
-        left -= min(gib * GIB, left)
-    return min(memory_bytes * MEMORY_SHARE, memory_bytes * (1 - LOST) - kept)
 
 
 def resources(machine: Machine, target: Target, devices: int) -> Manifest:
@@ -121,7 +101,7 @@ def resources(machine: Machine, target: Target, devices: int) -> Manifest:
     if "hugepages-2Mi" in others:
         memory -= EFA_HUGE_PAGES_MIB * MIB
     wanted = {"cpu": str(cpus), "memory": f"{max(GIB, memory) // MIB}Mi", **others}
-    if devices:
+    if devices and machine.resource:
         wanted[machine.resource] = str(devices)
     return {"requests": dict(wanted), "limits": dict(wanted)}
 

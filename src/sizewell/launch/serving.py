@@ -17,6 +17,7 @@ from sizewell.launch.pods import Manifest
 from sizewell.launch.setting import Setting
 from sizewell.sizing.catalog.engine import MEMORY_SHARE, Engine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.spec.precision import published_so
 
@@ -44,7 +45,7 @@ def manifests(of: Setting) -> list[Manifest]:
 def engine_of(of: Setting) -> Engine:
     """The engine that the run names, else that of the spec, else the one for the model's family."""
     named = of.run.engine or of.task.engine or ""
-    return ENGINES[named] if named in ENGINES else engine_for(of.task.family)
+    return ENGINES[named] if named in ENGINES else engine_for(of.task.family, of.machine.runtime)
 
 
 def nodes_per_replica(of: Setting) -> int:
@@ -56,7 +57,8 @@ def command(of: Setting, engine: Engine, *, nodes: int = 1, leader: bool = True)
     """The engine's command line: what the decision says, in the engine's own flags."""
     task, devices, say = of.task, _devices(of), engine.words
     model = of.run.model or (task.model if engine.hub else "") or ""
-    words = [*engine.command, *say("model", model), *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
+    names = "model_file" if model.startswith("/") and "model_file" in engine.flags else "model"
+    words = [*engine.command, *say(names, model), *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
     words += [*say("served_name", of.plan.name), *say("tensor_parallel", devices // nodes)]
     if nodes > 1:
         words += [*say("pipeline_parallel", nodes), *say("executor", "mp"), *say("nodes", nodes)]
@@ -67,7 +69,10 @@ def command(of: Setting, engine: Engine, *, nodes: int = 1, leader: bool = True)
     if replicas and replicas.concurrency_per_replica:
         words += say("sequences_max", replicas.concurrency_per_replica)
     if task.sequence_length:
-        words += say("sequence_length_max", _room(task.sequence_length))
+        together = _concurrency(of) if engine.shares_context else 1
+        words += say("sequence_length_max", _room(task.sequence_length) * together)
+    if cores := of.machine.cpus // 2:  # two threads share a core's vector units, and the machine itself needs some
+        words += say("threads", cores, runtime=of.machine.runtime)
     words += say("memory_share", MEMORY_SHARE, runtime=of.machine.runtime)
     return [*words, *_precision(of, engine), *engine.fixed]
 
@@ -223,7 +228,7 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
         own or task.family is None or task.family in engine.families,
         "engine",
         f"{engine.name} serves no {task.family} models",
-        f"set engine: {engine_for(task.family).name}, or a command of your own",
+        f"set engine: {engine_for(task.family, of.machine.runtime).name}, or a command of your own",
     )
     made = (
         task.weights is None
@@ -301,6 +306,8 @@ def _pod(
     several = devices < _devices(of)
     variables = {**pods.network_env(of.machine, of.target, several=several), **(env or {})}
     variables |= {name: value.format(cache=pods.CACHE) for name, value in engine.env.items()}
+    if of.machine.runtime == RUNTIME and engine.cache_env:
+        variables[engine.cache_env] = str(max(1, math.ceil(of.plan.cache_bytes / pods.GIB)))
     return pods.template(
         of,
         pods.Container(

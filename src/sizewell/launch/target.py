@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from sizewell.sizing import catalog
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import DecisionError
 from sizewell.sizing.records.decision import Pool, Workload
 
@@ -17,6 +18,7 @@ RESOURCES: Final = {
     "tpu": "google.com/tpu",
     "neuron": "aws.amazon.com/neuron",
 }
+POOL_TAINT: Final = "sizewell/pool"  # of pools without accelerators: no other pod keeps their machines up
 EFA_HUGE_PAGES_MIB: Final = 5120  # of 2 MiB pages; the machines set a little more aside at first boot
 
 
@@ -25,10 +27,10 @@ class Machine:
     """What one machine of a pool offers to pods."""
 
     cloud: str
-    runtime: str  # cuda | rocm | tpu | neuron
+    runtime: str  # cuda | rocm | tpu | neuron | cpu
     processes_per_device: int  # logical cores that each run a process
-    accelerator: str  # catalog key
-    devices: int
+    accelerator: str  # catalog key; "" for none
+    devices: int  # 1 where there is none: the processor
     cpus: int  # 0: not known
     memory_bytes: int  # 0: not known
     fabric: str  # efa | infiniband | gpudirect-... | ici | ""
@@ -44,7 +46,13 @@ class Machine:
 
     @property
     def resource(self) -> str:
-        return RESOURCES[self.runtime]
+        """What pods ask for of it; "" where they ask for processors and memory alone."""
+        return "" if self.runtime == RUNTIME else RESOURCES[self.runtime]
+
+    @property
+    def taint(self) -> str:
+        """Key of the taint by which only pods that name its pool come onto it."""
+        return self.resource or POOL_TAINT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +112,7 @@ def machine_of(pool: MachineType) -> Machine:
     known = catalog.load()
     try:
         shape = known.shape(pool.cloud, pool.instance_type)
-        chip = known.accelerator(pool.accelerator)
+        chip = known.accelerator(pool.accelerator) if pool.accelerator else known.device(shape)
     except KeyError as error:
         raise DecisionError(f"{pool.instance_type}: {error.args[0]}\n  fix: decide the stack anew") from None
     piece = next(
@@ -115,7 +123,12 @@ def machine_of(pool: MachineType) -> Machine:
         ),
         None,
     )
-    if chip.runtime not in RESOURCES:
+    if chip is None:
+        raise DecisionError(
+            f"{pool.instance_type}: has no accelerator, and nobody wrote its processor down\n"
+            "  fix: add a row to catalog/processors.csv, or decide the stack anew"
+        )
+    if chip.runtime not in (*RESOURCES, RUNTIME):
         raise DecisionError(
             f"{pool.instance_type}: {chip.name} is no device that Kubernetes has a plugin of ours for\n"
             "  fix: name accelerators in the spec's resources"
@@ -124,8 +137,8 @@ def machine_of(pool: MachineType) -> Machine:
         cloud=pool.cloud,
         runtime=chip.runtime,
         processes_per_device=chip.processes_per_device,
-        accelerator=chip.key,
-        devices=piece.chips_per_vm if piece else shape.accelerators,
+        accelerator=chip.key if pool.accelerator else "",
+        devices=piece.chips_per_vm if piece else shape.accelerators or 1,
         cpus=shape.vcpus or 0,
         memory_bytes=shape.memory_bytes or 0,
         fabric=shape.fabric,
@@ -134,7 +147,7 @@ def machine_of(pool: MachineType) -> Machine:
         network_bytes_per_s=shape.network_bytes_per_s or 0.0,
         link_bytes_per_s=(chip.link_bytes_per_s or 0.0) / 2,  # the catalog's figure counts both directions
         fast=shape.scale_up,
-        bf16="bf16" in chip.flop_per_s,
+        bf16="bf16" in chip.flop_per_s or chip.runtime == RUNTIME,  # engines compute it in fp32 where units lack it
         tpu_label=piece.gke_label if piece else "",
         topology=piece.topology if piece else "",
         hosts=piece.vms if piece else 1,
@@ -165,7 +178,7 @@ def eks_target(
         pool=name,
         account=name,
         selector={"sizewell/pool": name},
-        taints=((machine.resource, "NoSchedule"),),
+        taints=((machine.taint, "NoSchedule"),),
         queue=queue,
         levels=tuple(levels),
         store=store,
@@ -196,7 +209,7 @@ def gke_target(
     if machine.tpu_label:
         selector |= {"cloud.google.com/gke-tpu-accelerator": machine.tpu_label}
         selector |= {"cloud.google.com/gke-tpu-topology": machine.topology}
-    taints = [(machine.resource, "NoSchedule")]
+    taints = [(machine.taint, "NoSchedule")]
     if pool.capacity.mode == "queued":
         taints.append(("cloud.google.com/gke-queued", "NoSchedule"))
     if pool.capacity.mode == "flex-start":
@@ -222,7 +235,8 @@ def aks_target(
     """AKS pools; `client` is the client id of the identity that may write checkpoints."""
     machine = machine_of(pool)
     gang = workload.parallelism is not None and pool.nodes_max > 1
-    taints = [("sku", "NoSchedule"), (machine.resource, "NoSchedule")]
+    taints = [("sku", "NoSchedule")] if machine.resource else []
+    taints.append((machine.taint, "NoSchedule"))
     if pool.capacity.mode == "spot":
         taints.append(("kubernetes.azure.com/scalesetpriority", "NoSchedule"))
     rdma = gang and machine.fabric == "infiniband" and machine.cards > 0
@@ -255,7 +269,8 @@ def other_target(
 ) -> Target:
     """A cluster that somebody else made (CoreWeave, on premises): its own labels, taints and RDMA resource."""
     machine = machine_of(pool)
-    all_taints = {machine.resource: "NoSchedule", **(taints or {})}
+    own = {machine.resource: "NoSchedule"} if machine.resource else {}
+    all_taints = {**own, **(taints or {})}
     return Target(
         cluster="other",
         pool=name,

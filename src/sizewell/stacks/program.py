@@ -19,6 +19,7 @@ from sizewell.components.configured import check_config, say_when_nothing_is_to_
 from sizewell.components.kubernetes.program import check_names
 from sizewell.components.notify import unheard
 from sizewell.components.settings import Settings, read_settings
+from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.stackname import cluster_of
 
@@ -35,7 +36,12 @@ def run(folder: Path) -> None:
 
     if silent := unheard(decision, stack.removesuffix(f"-{cluster}") if stack != cluster else ""):
         pulumi.log.warn(silent)
-    clouds = sorted({pool.cloud for workload in decision.workloads for pool in workload.pools})
+    pools = [pool for workload in decision.workloads for pool in workload.pools]
+    clouds = sorted({pool.cloud for pool in pools if not pool.adopted})
+    if settings.kubeconfig is None and (there := sorted({pool.cloud for pool in pools if pool.adopted})):
+        message = f"is missing: the decision's machines are there already ({', '.join(there)}), in a cluster to adopt"
+        fix = f"pulumi config set --secret -s {cluster} sizewell:kubeconfig (docs/howto/adopt-a-cluster.md)"
+        raise ConfigError([Fault(path="sizewell:kubeconfig", message=message, fix=fix)], subject=stack)
     if cluster == stack and settings.kubeconfig is not None:  # on machines that are there already
         _export(importlib.import_module("sizewell.components.adopted").build(decision, settings))
         return

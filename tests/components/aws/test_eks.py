@@ -147,6 +147,20 @@ def test_makes_what_is_written_down(form, cls, name, args):
     golden(form, resources)
 
 
+def test_a_pool_without_accelerators_keeps_other_pods_away_and_needs_no_plugin():
+    plain = {key: value for key, value in POOL.items() if key != "guard"} | {"instance_type": "m7i.xlarge"}
+    resources = record(lambda: EksNodeGroup("tags", plain))
+    check_right(resources)
+    group = only(resources, NODES).inputs
+    assert group["amiType"] == "AL2023_x86_64_STANDARD"
+    assert group["labels"] == {"sizewell/pool": "tags"}
+    assert [(one["key"], one["effect"]) for one in group["taints"]] == [("sizewell/pool", "NO_SCHEDULE")]
+    tags = {one.inputs["tag"]["key"] for one in resources if one.type == "aws:autoscaling/tag:Tag"}
+    assert "k8s.io/cluster-autoscaler/node-template/taint/sizewell/pool" in tags
+    assert not [key for key in tags if "nvidia" in key or "neuron" in key]
+    assert not [one for one in resources if "MetricAlarm" in one.type]
+
+
 def test_the_control_plane_is_private_and_says_everything():
     cluster = only(record(lambda: EksCluster("eks", CLUSTER)), "aws:eks/cluster:Cluster").inputs
     assert cluster["vpcConfig"]["endpointPublicAccess"] is False
@@ -409,7 +423,7 @@ def test_pods_write_checkpoints_and_cannot_delete_them():
             "addon_versions.coredns",
             "must be an add-on version",
         ),
-        (EksNodeGroup, POOL, {"instance_type": "m7i.large"}, "instance_type", "has no accelerator: m7i.large"),
+        (EksNodeGroup, POOL, {"instance_type": "m7i.large"}, "guard", "the machines have no accelerator"),
         (EksNodeGroup, POOL, {"instance_type": "g9.huge"}, "instance_type", "is not in the catalog: 'g9.huge'"),
         (
             EksNodeGroup,

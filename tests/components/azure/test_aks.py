@@ -118,6 +118,16 @@ def test_makes_what_is_written_down(form):
     golden(form, made(cls, form, args, stack_of(form)))
 
 
+def test_a_pool_without_accelerators_keeps_other_pods_away_and_gets_no_driver():
+    plain = {key: value for key, value in POOL.items() if key not in ("guard", "metrics")}
+    resources = made(AksGpuPool, "tags", {**plain, "vm_size": "Standard_D4s_v5", "capacity_mode": "on-demand"})
+    pool = next(one.inputs for one in resources if one.type.endswith(":AgentPool"))
+    assert pool["nodeTaints"] == ["sizewell/pool=present:NoSchedule"]
+    assert pool["nodeLabels"] == {"sizewell/pool": "tags"}
+    assert "gpuProfile" not in pool
+    assert not [one for one in resources if "RuleGroup" in one.type]
+
+
 @pytest.mark.parametrize("runtimes", [["cuda"], ["rocm"], ["cuda", "rocm"]])
 @pytest.mark.parametrize("infiniband", [True, False])
 def test_features_of_machines_are_found_once(runtimes, infiniband):
@@ -191,8 +201,8 @@ def test_a_pool_is_right_or_refused(shape, low, more, mode, disk_gib):
     assert (market["scale_set_priority"] == "Spot") == ("spot_max_price" in market)
     disk = aks_plans.os_disk(shape, disk_gib=disk_gib)
     assert disk["os_disk_type"] == "Managed" or disk_gib <= shape.temporary_bytes // 2**30
-    assert aks_plans.taints(mode)[0] == "sku=gpu:NoSchedule"
-    keys = {taint.split("=")[0] for taint in aks_plans.taints(mode)}
+    assert aks_plans.taints(shape, mode)[0] == "sku=gpu:NoSchedule"
+    keys = {taint.split("=")[0] for taint in aks_plans.taints(shape, mode)}
     assert keys == {one["key"] for one in aks_plans.tolerations(mode)}
     pool = {**POOL, "vm_size": shape.instance_type, "nodes_min": low, "nodes_initial": low, "nodes_max": low + more}
     if low + more == 0 or mode not in (shape.markets or {mode}):
@@ -329,7 +339,7 @@ NEGATIVE = [
     ),
     (AksCluster, CLUSTER, {"zones": ["4"]}, "zones[0]", 'must be "1", "2" or "3"'),
     (AksGpuPool, POOL, {"vm_size": "Standard_ND9000"}, "vm_size", "is not in the catalog"),
-    (AksGpuPool, POOL, {"vm_size": "Standard_D4s_v5"}, "vm_size", "has no accelerator"),
+    (AksGpuPool, POOL, {"vm_size": "Standard_D4s_v5"}, "guard", "the machines have no accelerator"),
     (AksGpuPool, POOL, {"nodes_min": 3}, "nodes_initial", "must lie from nodes_min to nodes_max, got 3 <= 0 <= 2"),
     (AksGpuPool, POOL, {"nodes_max": 0}, "nodes_max", "a plain whole number, 1 to 1000"),
     (AksGpuPool, POOL, {"eviction": "Deallocate"}, "eviction", "must be Delete"),

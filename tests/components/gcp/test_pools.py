@@ -72,6 +72,17 @@ def test_makes_what_is_written_down(form):
     golden(form, made(AcceleratorPool, "train", FORMS[form], "prod-gcp" if "prod" in form else "dev-gcp"))
 
 
+def test_a_pool_without_accelerators_keeps_other_pods_away_and_has_no_guard():
+    plain = {**DEV, "machine_type": "n2-standard-4", "nodes_initial": 1}
+    resources = made(AcceleratorPool, "tags", plain, "dev-gcp")
+    config = next(one.inputs for one in resources if one.type == NODES)["nodeConfig"]
+    assert [(one["key"], one["effect"]) for one in config["taints"]] == [("sizewell/pool", "NO_SCHEDULE")]
+    assert "guestAccelerators" not in config
+    assert not [one for one in resources if "AlertPolicy" in one.type]
+    with pytest.raises(ArgsError, match="guard: is given, but the machines have no accelerator"):
+        made(AcceleratorPool, "tags", {**plain, "guard": GUARD}, "dev-gcp")
+
+
 def test_the_first_slice_stands_and_the_second_waits():
     """A minimum of one slice's machines is one whole slice, not a part of each."""
     pools = [

@@ -7,6 +7,7 @@ from typing import Any
 
 from sizewell.components.faults import (
     Faults,
+    check_guardable,
     check_label,
     check_lasting,
     check_machines,
@@ -261,6 +262,7 @@ def _check_gpus(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) 
     faults.must(
         "tpu_topology" not in args, "tpu_topology", f"is only for TPU machines, {machine_type} has GPUs", fix="drop it"
     )
+    check_guardable(faults, args, accelerated=shape is None or bool(shape.accelerators))
     if shape is not None and shape.accelerators:
         faults.must(
             plans.gpu_type(machine_type) is not None,

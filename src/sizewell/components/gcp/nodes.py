@@ -1,4 +1,4 @@
-"""A pool of equal accelerator machines in a GKE cluster: GPUs, or TPU slices."""
+"""A pool of equal machines in a GKE cluster: GPUs, TPU slices, or machines without accelerators that serve."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +14,7 @@ from sizewell.components.gcp.gke.cluster import SCOPES
 from sizewell.components.gcp.limits import workflows as workflow_plans
 from sizewell.components.machines import find_shape, find_slices
 from sizewell.components.owned import Owned
+from sizewell.launch.target import POOL_TAINT
 from sizewell.sizing.catalog.records import Shape, Slice
 
 
@@ -45,12 +46,7 @@ class AcceleratorPool(Owned):
             instanceType=args["machine_type"],
             accelerator=shape.accelerator if shape else slices[0].accelerator,
             acceleratorsPerNode=per_node,
-            measured={
-                "source": "cloud-monitoring",
-                "metric": workflow_plans.DUTY,
-                "per": "accelerator",
-                "machine": "node_name",
-            },
+            **plans.measured(per_node, workflow_plans.DUTY),
             sizedBy="gke-node-pools",
         )
         placement = self._placement(name, args, tpu_slice)
@@ -80,12 +76,11 @@ class AcceleratorPool(Owned):
         after: list[container.NodePool],
     ) -> container.NodePool:
         machine_type, mode = args["machine_type"], args["capacity_mode"]
-        tpu = plans.is_tpu(machine_type)
         network: dict[str, Any] = {"enable_private_nodes": True}
         if fabric := list(zip(args.get("fabric_networks", []), args.get("fabric_subnetworks", []), strict=True)):
             network["additional_node_network_configs"] = [{"network": net, "subnetwork": sub} for net, sub in fabric]
         accelerators = plans.guest_accelerators(shape) if shape else []
-        taint = {"key": "google.com/tpu" if tpu else "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
+        taint = {"key": plans.resource_of(machine_type) or POOL_TAINT, "value": "present", "effect": "NO_SCHEDULE"}
         labels = plans.node_labels(args)
         queued: dict[str, Any] = {"queued_provisioning": {"enabled": True}} if mode == "queued" else {}
         return self.make(

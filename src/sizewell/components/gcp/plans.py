@@ -156,6 +156,26 @@ def node_labels(args: AcceleratorPoolArgs) -> dict[str, str]:
     return labels
 
 
+def resource_of(machine_type: str) -> str:
+    """What pods ask for of a machine type; "" where it has no accelerator.
+
+    >>> resource_of("g2-standard-4"), resource_of("ct6e-standard-4t"), resource_of("n2-standard-4")
+    ('nvidia.com/gpu', 'google.com/tpu', '')
+    """
+    if is_tpu(machine_type):
+        return "google.com/tpu"
+    shape = shape_by_name("gcp", machine_type)
+    return "" if shape is not None and not shape.accelerators else "nvidia.com/gpu"
+
+
+def measured(accelerators: int, metric: str) -> dict[str, Any]:
+    """What a pool registers about where the use of its machines is published; nothing without accelerators."""
+    if not accelerators:
+        return {}
+    published = {"source": "cloud-monitoring", "metric": metric, "per": "accelerator", "machine": "node_name"}
+    return {"measured": published}
+
+
 def guest_accelerators(shape: Shape) -> list[dict[str, Any]]:
     """GPUs with the driver that Google installs: the driver is there exactly once."""
     kind = gpu_type(shape.instance_type)
@@ -207,7 +227,7 @@ def queue_flavor(args: NodesArgs, shape: Shape, *, queue: str, pools: int) -> di
     flavor: dict[str, Any] = {
         "name": queue,
         "node_labels": labels,
-        "resource": "google.com/tpu" if is_tpu(shape.instance_type) else "nvidia.com/gpu",
+        "resource": resource_of(shape.instance_type),
         "accelerators_per_machine": shape.accelerators,
         "cpus_per_machine": shape.vcpus or UNCOUNTED,
         "memory_gib_per_machine": (shape.memory_bytes or UNCOUNTED * 2**30) // 2**30,

@@ -5,6 +5,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 
 from sizewell.components.forms import InsideArgs
+from sizewell.components.owned import OwnedArgs
 
 
 class FlavorArgs(TypedDict):
@@ -15,7 +16,7 @@ class FlavorArgs(TypedDict):
     node_labels: dict[str, str]
     """Labels by which the pool's machines are told from all others."""
     resource: str
-    """Name of the accelerators, as nvidia.com/gpu or google.com/tpu."""
+    """Name of the accelerators, as nvidia.com/gpu or google.com/tpu; empty for machines without."""
     accelerators_per_machine: int
     """Accelerators of each machine."""
     cpus_per_machine: int
@@ -35,6 +36,25 @@ class FlavorArgs(TypedDict):
     """Topology of the TPU slice that queued capacity comes as, as 4x4."""
     tolerations: NotRequired[list[dict[str, str]]]
     """Taints of the machines beside that of the accelerator: jobs that the queue admits tolerate them."""
+
+
+class AdoptedPoolArgs(OwnedArgs):
+    """Machines that are there already, as the project's catalog knows them."""
+
+    place: str
+    """Where they stand, as the catalog calls it: on-premises, coreweave."""
+    region: str
+    """Region of their price; all where the rate is the same everywhere."""
+    instance_type: str
+    """Type of the machines, a row of the project's catalog."""
+    market: str
+    """How they are paid: on-demand for a rate by the hour, purchase for machines that were bought."""
+    nodes_min: int
+    """Fewest machines that the workload uses."""
+    nodes_initial: int
+    """Machines that it uses at first."""
+    nodes_max: int
+    """Most machines that it uses."""
 
 
 class QueueingArgs(InsideArgs):

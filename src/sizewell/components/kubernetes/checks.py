@@ -3,10 +3,11 @@
 import re
 from typing import Any
 
-from sizewell.components.faults import Faults
+from sizewell.components.faults import Faults, check_counts
 from sizewell.components.kubernetes import objects
-from sizewell.components.kubernetes.args import FlavorArgs, OperatorsArgs, QueueingArgs
+from sizewell.components.kubernetes.args import AdoptedPoolArgs, FlavorArgs, OperatorsArgs, QueueingArgs
 from sizewell.launch import kinds
+from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE, Shape
 
 RESOURCES = ("nvidia.com/gpu", "google.com/tpu", "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neurondevice")
 _QUANTITY = re.compile(r"[1-9][0-9]*([KMG]i)?")
@@ -41,6 +42,23 @@ def check_queueing(name: str, args: QueueingArgs) -> None:
     faults.done()
 
 
+def check_adopted_pool(name: str, args: AdoptedPoolArgs, shape: Shape | None) -> None:
+    """`shape` is the catalog's record of the type, None where the catalog does not know it."""
+    faults = Faults.of(name, args, AdoptedPoolArgs)
+    place = args.get("place")
+    faults.must(
+        bool(place) and place not in (*PROVISIONABLE, EDGE),
+        "place",
+        f"must be where machines stand that no component makes, as on-premises, got {place!r}",
+        fix="edge devices are in no cluster; machines of aws, gcp and azure have pools of their own",
+    )
+    if shape is None:
+        faults.not_in_catalog("instance_type", args.get("instance_type"))
+    faults.one_of(args, "market", ("on-demand", "purchase"))
+    check_counts(faults, args)
+    faults.done()
+
+
 def check_operators(name: str, args: OperatorsArgs) -> None:
     faults = Faults.of(name, args, OperatorsArgs)
     faults.must(bool(args.get("operators")), "operators", "is empty: there is nothing to install")
@@ -64,16 +82,17 @@ def _check_flavor(faults: Faults, flavor: FlavorArgs, at: str) -> None:
         bool(flavor.get("node_labels")), f"{at}.node_labels", "is empty: the queue would count on any machine at all"
     )
     faults.must(
-        flavor.get("resource") in RESOURCES,
+        flavor.get("resource") in ("", *RESOURCES),
         f"{at}.resource",
-        f"must be one of {', '.join(RESOURCES)}, got {flavor.get('resource')!r}",
+        f"must be one of {', '.join(RESOURCES)}, or empty for machines without, got {flavor.get('resource')!r}",
     )
     for key in ("accelerators_per_machine", "cpus_per_machine", "memory_gib_per_machine", "machines"):
         value: Any = flavor.get(key)
+        least = 0 if key == "accelerators_per_machine" and flavor.get("resource") == "" else 1
         faults.must(
-            isinstance(value, int) and not isinstance(value, bool) and value >= 1,
+            isinstance(value, int) and not isinstance(value, bool) and value >= least,
             f"{at}.{key}",
-            f"must be a plain whole number from 1 on, got {value!r}",
+            f"must be a plain whole number from {least} on, got {value!r}",
         )
     faults.must(
         "tpu_topology" not in flavor or flavor.get("resource") == "google.com/tpu",

@@ -8,6 +8,7 @@ import json
 from typing import Any, Final
 
 from sizewell.components.kubernetes.args import FlavorArgs, QueueingArgs
+from sizewell.launch.target import POOL_TAINT
 
 KUEUE: Final = "kueue.x-k8s.io"
 API: Final = f"{KUEUE}/v1beta2"  # which the pinned chart stores; launch/kinds.py has models of it
@@ -89,8 +90,9 @@ def quotas(flavor: FlavorArgs) -> dict[str, str]:
     """
     machines = flavor["machines"]
     others = {key: _times(text, machines) for key, text in flavor.get("beside_per_machine", {}).items()}
+    counted = {flavor["resource"]: str(machines * flavor["accelerators_per_machine"])} if flavor["resource"] else {}
     return {
-        flavor["resource"]: str(machines * flavor["accelerators_per_machine"]),
+        **counted,
         "cpu": str(machines * flavor["cpus_per_machine"]),
         "memory": f"{machines * flavor['memory_gib_per_machine']}Gi",
         **others,
@@ -109,7 +111,7 @@ def _times(quantity: str, machines: int) -> str:
 
 def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> list[dict[str, Any]]:
     name, quota = flavor["name"], quotas(flavor)
-    tolerations = [{"key": flavor["resource"], "operator": "Exists", "effect": "NoSchedule"}]
+    tolerations = [{"key": flavor["resource"] or POOL_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
     tolerations += flavor.get("tolerations", [])
     spec: dict[str, Any] = {"nodeLabels": dict(flavor["node_labels"]), "tolerations": tolerations}
     levels, wanted = flavor.get("topology_levels"), flavor.get("provisioning_class")

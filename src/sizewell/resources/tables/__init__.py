@@ -7,6 +7,7 @@ from typing import Final
 
 from sizewell.resources.context import Pricer
 from sizewell.resources.tables import (
+    adopted,
     aws_compute,
     aws_managed,
     aws_storage,
@@ -22,6 +23,7 @@ from sizewell.resources.tables.free import FREE, NOT_CLOUD, free_reason
 
 PRICERS: Final[Mapping[str, Pricer]] = {
     **gaps.TABLE,
+    **adopted.TABLE,
     **aws_compute.TABLE,
     **aws_storage.TABLE,
     **aws_managed.TABLE,

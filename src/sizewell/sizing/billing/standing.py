@@ -151,7 +151,7 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
             )
         if footing.target == "sagemaker" and footing.kind == "inference" and footing.from_zero:
             bill.append(monthly(footing.name, "alarm", "cloudwatch.alarm"))
-        if footing.target in ("fleet", *ON_EKS) or footing.waits:
+        if footing.target == "fleet" or (footing.target in ON_EKS and footing.guarded) or footing.waits:
             bill.append(monthly(footing.name, "encryption key of notices", "kms.key"))
         if footing.checkpoints:
             bill.append(monthly(footing.name, "encryption key of checkpoints", "kms.key"))

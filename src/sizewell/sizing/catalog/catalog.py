@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from sizewell.sizing.catalog import spot
+from sizewell.sizing.catalog import host, spot
 from sizewell.sizing.catalog.estimates import Estimate, Ratios, estimate
 from sizewell.sizing.catalog.rates import (
     OWN_RATE,
@@ -21,6 +21,7 @@ from sizewell.sizing.catalog.records import (
     Family,
     Fee,
     Offer,
+    Processor,
     Quota,
     Region,
     SagemakerPremium,
@@ -46,9 +47,11 @@ class Catalog:
     shapes: tuple[Shape, ...]
     slices: tuple[Slice, ...]
     families: tuple[Family, ...]
+    processors: tuple[Processor, ...]  # of machine types without accelerators
     fees: Sequence[Fee]
     quotas: tuple[Quota, ...]
     models: Mapping[str, Architecture]
+    owned: frozenset[tuple[str, str]]  # cloud and type of machines that a rate or price of the project's own names
     rates: Discounts  # of the project's own: `price`, `fee` and `fee_tiers` have them applied, `offers` has list prices
     withheld: tuple[Withheld, ...]
     sold: Mapping[tuple[str, str], tuple[Sold, ...]]  # cloud and type -> regions without a price that have it
@@ -91,6 +94,23 @@ class Catalog:
         if exact is not None:
             keys.add(exact)
         return tuple(self.accelerators[key] for key in sorted(keys))
+
+    def device(self, shape: Shape) -> Accelerator | None:
+        """What a machine type computes on: its accelerator, else its processor as one device of the runtime "cpu".
+
+        None for a machine without accelerator whose processor is not known beforehand.
+
+        >>> from sizewell.sizing.catalog import load
+        >>> known = load()
+        >>> known.device(known.shape("aws", "m7i.xlarge")).runtime, known.device(known.shape("gcp", "e2-standard-4"))
+        ('cpu', None)
+        """
+        if shape.accelerator:
+            return self.accelerators[shape.accelerator]
+        asked = ("device", shape.cloud, shape.instance_type)
+        if asked not in self.memo:
+            self.memo[asked] = host.device(shape, self.processors)
+        return self.memo[asked]  # type: ignore[no-any-return]
 
     def named_by(self, key: str, words: Iterable[str]) -> bool:
         """Whether an accelerator's key begins with one of the words that a person wrote for a kind of it.

@@ -88,6 +88,8 @@ def _origins(catalog: Catalog) -> Iterator[tuple[str, str, str, str | None, str]
         yield "slice", f"{t.machine_type} {t.topology}", t.source, t.checked, ""
     for family in catalog.families:
         yield "family", f"{family.cloud} {family.pattern}", family.source, family.checked, ""
+    for chip in catalog.processors:
+        yield "processor", f"{chip.cloud} {chip.pattern}", chip.source, chip.checked, chip.confidence
     for zones in catalog.zone_facts.values():
         yield "zones", f"{zones.instance_type} {zones.region}", zones.source, zones.checked, ""
     for places in catalog.sold.values():

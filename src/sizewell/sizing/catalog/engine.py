@@ -28,6 +28,8 @@ Meaning = Literal[
     "dtype",
     "quantization",
     "kv_dtype",
+    "model_file",
+    "threads",
 ]
 MEMORY_SHARE: Final = "0.90"  # of a device's memory that an engine takes, where it is asked for a share
 
@@ -108,6 +110,10 @@ class Engine:
     model_example: str
     source: str
     checked: str
+    default_on_cpu: frozenset[str] = frozenset()  # families that it serves on machines without accelerators
+    tags: Mapping[str, str] = field(default_factory=dict)  # runtime -> pattern of tags, where one repository has all
+    shares_context: bool = False  # the longest sequence that it is told is that of all sequences together
+    cache_env: str = ""  # variable that says the attention cache's GiB on a machine without accelerator
     package: str = ""  # of the Python package index, whose `<package>_flags.json` beside the record has its flags
 
     @property

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from sizewell.sizing.catalog import compact, rows, table
 from sizewell.sizing.catalog import overlay as overlays
-from sizewell.sizing.catalog.catalog import Catalog, spelling
+from sizewell.sizing.catalog.catalog import EVERYWHERE, Catalog, spelling
 from sizewell.sizing.catalog.rates import (
     NO_DISCOUNTS,
     OWN_RATE,
@@ -29,7 +29,7 @@ from sizewell.sizing.catalog.rates import (
     parse_yaml,
     read_text,
 )
-from sizewell.sizing.catalog.records import Fee, Offer, Shape, Sold
+from sizewell.sizing.catalog.records import PROVISIONABLE, Fee, Offer, Shape, Sold
 from sizewell.sizing.errors import CatalogError, ConfigError, Fault
 
 DATA = Path(__file__).parent / "data"
@@ -104,6 +104,7 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     make_shape = functools.partial(rows.shape, runtimes={a.key: a.runtime for a in accelerators})
     shapes = records("shapes", rows.SHAPES, make_shape)
     families = records("families", rows.FAMILIES, rows.family)
+    processors = records("processors", rows.PROCESSORS, rows.processor)
     slices = records("slices", rows.SLICES, rows.tpu_slice)
     fees: Sequence[Fee] = known.fees if known is not None else records("fees", rows.FEES, rows.fee)
     quotas = records("quotas", rows.QUOTAS, rows.quota)
@@ -119,8 +120,9 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     for path, text in texts.items() if known is None else ():
         if path.startswith("offers/"):
             offers += rows.read_offers(path, text, sources, faults)
-    rates = NO_DISCOUNTS
+    rates, owned = NO_DISCOUNTS, set[tuple[str, str]]()
     if overlay is not None:
+        owned = {(offer.cloud, offer.instance_type) for offer in own_records("offers", rows.OFFERS, rows.offer)[0]}
         by_name = {(s.cloud, s.instance_type): s for s in shapes}
         places = [(r.cloud, r.region) for r in regions]
         if known is None:
@@ -132,6 +134,7 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
             if shape.accelerator and shape.accelerator not in keys_of_accelerators:
                 faults.append(Fault(path=f"{place}: accelerator", message=f"no accelerator {shape.accelerator!r}"))
         rates = _own_rates(own_texts, by_name, places, fees, faults)
+        owned |= {(r.cloud, r.instance_type) for r in rates.rates if r.usd and r.instance_type and not r.fee}
         if known is None:
             offers += _rated_offers(rates, offers)
     for name, keys in (
@@ -164,9 +167,11 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
         accelerators=MappingProxyType({a.key: a for a in sorted(accelerators, key=lambda a: a.key)}),
         shapes=tuple(shapes),
         families=tuple(families),
+        processors=tuple(sorted(processors, key=attrgetter("cloud", "pattern"))),
         slices=tuple(sorted(slices, key=lambda s: (s.generation, s.machine_type, s.chips, s.topology))),
         fees=fees if known is not None else tuple(sorted(fees, key=overlays.FEE_ORDER)),
         quotas=tuple(sorted(quotas, key=lambda q: (q.cloud, q.code))),
+        owned=frozenset(owned),
         rates=rates,
         models=MappingProxyType({m.key: m for m in sorted(models, key=lambda m: m.key.lower())}),
         withheld=tuple(
@@ -268,12 +273,13 @@ def _rated_offers(rates: Discounts, offers: Iterable[Offer]) -> list[Offer]:
     known = {(o.cloud, o.instance_type, o.region, o.market) for o in offers}
     added: dict[tuple[str, str, str, str], Offer] = {}
     for rate in rates.rates:
-        key = (rate.cloud, rate.instance_type, rate.region, rate.market or "on-demand")
+        region = rate.region or ("" if rate.cloud in PROVISIONABLE else EVERYWHERE)
+        key = (rate.cloud, rate.instance_type, region, rate.market or "on-demand")
         if rate.usd and all(key) and not rate.fee and key not in known and key not in added:
             added[key] = Offer(
                 cloud=rate.cloud,
                 instance_type=rate.instance_type,
-                region=rate.region,
+                region=region,
                 zone="",
                 market=key[3],  # type: ignore[arg-type]
                 usd_per_hour=rate.usd,

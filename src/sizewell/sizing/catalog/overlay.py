@@ -21,7 +21,7 @@ RATES: Final = "rates.yaml"
 VARIABLE: Final = "SIZEWELL_CATALOG"  # names another folder; empty: none
 TABLES: Final = (
     *("accelerators", "shapes", "slices", "offers", "withheld", "sold", "regions", "zones", "fees", "quotas"),
-    *("sagemaker", "models", "families", "sources", "sellers", "token_prices"),
+    *("sagemaker", "models", "families", "processors", "sources", "sellers", "token_prices"),
 )
 
 Key = Callable[[Any], tuple[object, ...]]
@@ -40,6 +40,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "sagemaker": lambda r: (r.instance_type,),
     "models": lambda r: (r.key,),
     "families": lambda r: (r.cloud, r.pattern, r.trait),
+    "processors": lambda r: (r.cloud, r.pattern),
     "sellers": lambda r: (r.seller,),
     "token_prices": lambda r: (r.seller, r.model, r.listed_as, r.effective_from),
 }
@@ -163,7 +164,9 @@ def check_rates(
         asked = [rate.cloud] if rate.cloud else sorted(clouds)
         if rate.instance_type and not any((cloud, rate.instance_type) in shapes for cloud in asked):
             faults.append(_no_machine(at(entry, "instance_type"), rate.cloud, rate.instance_type, shapes))
-        if rate.region and not any((cloud, rate.region) in known_regions for cloud in asked if cloud in PROVISIONABLE):
+        own_place = bool(rate.cloud) and rate.cloud not in PROVISIONABLE  # its regions are as its owner calls them
+        known = own_place or any((cloud, rate.region) in known_regions for cloud in asked if cloud in PROVISIONABLE)
+        if rate.region and not known:
             faults.append(Fault(path=at(entry, "region"), found=rate.region, allowed="a region of the catalog"))
         fee = getattr(rate, "fee", "")
         if fee not in ("", "*") and not any((cloud, fee) in known_fees for cloud in asked):

@@ -13,6 +13,8 @@ from typing import Literal
 
 Cloud = str  # aws | gcp | azure, else another GPU cloud ("lambda", "coreweave", ...), "on-premises" or "edge"
 PROVISIONABLE: tuple[str, ...] = ("aws", "gcp", "azure")
+EDGE: Cloud = "edge"  # devices that are sized, and that nothing here provisions
+ON_PREMISES: Cloud = "on-premises"
 
 TRAITS: Mapping[str, str] = {
     "rack": "a machine of an NVLink rack: Arm, its own driver and network cards, sold as a rack",
@@ -103,6 +105,32 @@ class Shape:
     fabric_bytes_per_s: float | None = None  # the RDMA or GPUDirect part of the network; None where there is none
     purchase_usd: tuple[int, int] | None = None  # low, high for the whole machine; on-premises and edge
     power_w: float | None = None  # at full load, for the whole machine; on-premises and edge
+
+    @property
+    def carries(self) -> str:
+        """What computes in it, in words: "8 x h100-sxm", "no accelerator"."""
+        return f"{self.accelerators} x {self.accelerator}" if self.accelerator else "no accelerator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processor:
+    """The processor of machine types without accelerators, one socket of it: datasheet facts.
+
+    Where a cloud names several for one type, the slowest: no machine with a better one is promised.
+    """
+
+    cloud: Cloud
+    pattern: str  # a regular expression for the whole name of the machine types that have it
+    name: str
+    cores: int
+    threads_per_core: int  # a vCPU is a thread
+    clock_hz: float  # base clock: what wide vector units keep up on all cores
+    memory_bytes_per_s: float  # all channels of the socket
+    flop_per_cycle: Mapping[str, float]  # of a core's vector units, by precision: fp32 int8; those of matrix units not
+    instructions: tuple[str, ...]  # avx512 | vnni | amx
+    source: str
+    checked: str
+    confidence: Grade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

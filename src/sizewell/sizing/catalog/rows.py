@@ -15,6 +15,7 @@ from sizewell.sizing.catalog.records import (
     Grade,
     Market,
     Offer,
+    Processor,
     Quota,
     Region,
     SagemakerPremium,
@@ -46,6 +47,11 @@ SHAPES = (
     *("note", "source", "checked", "confidence"),
 )
 FAMILIES = ("cloud", "pattern", "trait", "source", "checked")
+PROCESSORS = (
+    *("cloud", "pattern", "name", "cores", "threads_per_core", "clock_hz", "memory_bytes_per_s"),
+    *("fp32_flop_per_cycle", "int8_flop_per_cycle", "instructions"),
+    *("source", "checked", "confidence"),
+)
 SLICES = (
     *("generation", "accelerator", "machine_type", "topology", "chips", "chips_per_vm", "vms"),
     *("multi_host", "gke_label", "api_type", "source", "checked"),
@@ -165,6 +171,24 @@ def family(row: Row) -> Family:
         trait=row.one_of("trait", tuple(FAMILY_TRAITS)),
         source=row.source(),
         checked=row.day("checked"),
+    )
+
+
+def processor(row: Row) -> Processor:
+    precisions = {name: row.real_or_none(f"{name}_flop_per_cycle") for name in ("fp32", "int8")}
+    return Processor(
+        cloud=row.required("cloud"),
+        pattern=row.required("pattern"),
+        name=row.required("name"),
+        cores=row.count("cores"),
+        threads_per_core=row.count("threads_per_core"),
+        clock_hz=row.real("clock_hz"),
+        memory_bytes_per_s=row.real("memory_bytes_per_s"),
+        flop_per_cycle={name: value for name, value in precisions.items() if value},
+        instructions=row.words("instructions"),
+        source=row.source(),
+        checked=row.day("checked"),
+        confidence=row.one_of("confidence", get_args(Grade)),
     )
 
 

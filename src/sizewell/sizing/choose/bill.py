@@ -60,7 +60,7 @@ def line_items(option: Billed) -> tuple[LineItem, ...]:
     tariff = tariff_of(option)
     bought, listed = option.deal.market, services.listed_market(option.managed, option.deal.market)
     items = tuple(_as_listed(tariff.line(charge), bought, listed) for charge in _machines(option))
-    if not option.candidate.buildable:
+    if not option.candidate.provisioned:
         return items
     items += tuple(tariff.line(charge) for charge in _stored(option))
     return (*items, *(option.shared if option.shared is not None else standing_items([option])))

@@ -14,16 +14,17 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from sizewell.sizing.catalog import buildable, residency
+from sizewell.sizing.catalog import buildable, host, residency
 from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.rates import Discounts
-from sizewell.sizing.catalog.records import PROVISIONABLE, Accelerator, Offer, Shape, Slice
+from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE, Accelerator, Offer, Shape, Slice
 from sizewell.sizing.catalog.spot import FAR_BELOW, UsualSpot
 from sizewell.sizing.choose import orchestration, services
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
 from sizewell.sizing.choose.fleets import FleetSearch
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.money import Priced
+from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.spec.software import SOFTWARE
 
@@ -76,11 +77,17 @@ class Candidate:
     accelerator: Accelerator
     fleets: tuple[Fleet, ...]
     deals: tuple[Deal, ...]
+    adopted: bool = False  # machines that are there already, in a cluster that the stack adopts, at the project's rate
+
+    @property
+    def provisioned(self) -> bool:
+        """Whether components make the machines, and what bills beside them."""
+        return self.shape.cloud in PROVISIONABLE
 
     @property
     def buildable(self) -> bool:
-        """Whether a component can build it; else it is an alternative at most."""
-        return self.shape.cloud in PROVISIONABLE
+        """Whether a component can build it, or adopt it; else it is an alternative at most."""
+        return self.provisioned or self.adopted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +177,7 @@ def try_all(
     def rivals(item: _Open) -> tuple[list[float], int]:
         """What the best of its kind cost, and how many of them are kept."""
         cloud = item.shape.cloud
-        buildable = cloud in PROVISIONABLE
+        buildable = cloud in PROVISIONABLE or _adopted(item.shape, context)
         same = totals.setdefault((cloud if apart else "any") if buildable else "elsewhere", [])
         return same, KEPT if buildable else KEPT_ELSEWHERE
 
@@ -218,9 +225,12 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     need = context.need
     if need.places and all(cloud != shape.cloud for cloud, _, _ in need.places):
         return _rejected(shape, Cause.REGION, f"infra allows {_places(need)}", relax=f"add {shape.cloud} to infra")
-    if not shape.accelerator:
-        return _rejected(shape, Cause.ACCELERATOR, "has no accelerator; CPU machines are not sized for models")
-    accelerator = context.catalog.accelerators[shape.accelerator]
+    accelerator = context.catalog.device(shape)
+    if accelerator is None:
+        reason = "has no accelerator, and its processor is not known beforehand"
+        return _rejected(shape, Cause.ACCELERATOR, reason)
+    if not shape.accelerator and (unsized := _unsized(need)):
+        return _rejected(shape, Cause.ACCELERATOR, unsized)
     wrong = _constraint(shape, accelerator, context)
     if wrong:
         return _rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
@@ -284,7 +294,24 @@ def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
         outcome = context.fleets[item.machine.key] = context.search.fleets(item.machine)
     if isinstance(outcome, FleetRefusal):
         return _rejected(item.shape, Cause(outcome.cause), outcome.reason, outcome.shortfall, outcome.relax)
-    return Candidate(shape=item.shape, accelerator=item.accelerator, fleets=outcome, deals=item.deals)
+    return Candidate(
+        shape=item.shape,
+        accelerator=item.accelerator,
+        fleets=outcome,
+        deals=item.deals,
+        adopted=_adopted(item.shape, context),
+    )
+
+
+def _adopted(shape: Shape, context: _Context) -> bool:
+    """Whether the machines are the project's own: the spec names where they are, and the project what they cost.
+
+    Edge devices are never: no cluster of them is adopted.
+    """
+    if shape.cloud in PROVISIONABLE or shape.cloud == EDGE:
+        return False
+    named = any(cloud == shape.cloud for cloud, _, _ in context.need.places)
+    return named and (shape.cloud, shape.instance_type) in context.catalog.owned
 
 
 def _dearer(item: _Open, best_usd: float) -> Rejection:
@@ -297,7 +324,7 @@ def _dearer(item: _Open, best_usd: float) -> Rejection:
 
 def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], need: Requirements) -> Machine:
     """What of a shape decides memory and speed; shapes that agree in it share their fleets."""
-    alone = Machine(accelerator=accelerator, count=shape.accelerators, scale_up=shape.scale_up)
+    alone = Machine(accelerator=accelerator, count=shape.accelerators or 1, scale_up=shape.scale_up)
     if need.training is None:  # replicas and notebooks stay inside a machine: its network plays no part
         return replace(alone, host_vcpus=shape.vcpus) if need.batch is not None and _decodes(need) else alone
     legal = tuple(item for item in slices if not need.tpu or not need.tpu[1] or item.topology == need.tpu[1])
@@ -323,7 +350,8 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
     need = context.need
     if need.instance_types and shape.instance_type not in need.instance_types:
         return f"resources.instance_type asks for {', '.join(sorted(need.instance_types))}"
-    if need.accelerators is not None and accelerator.key not in need.accelerators:
+    known_as = accelerator.key if shape.accelerator else host.RUNTIME
+    if need.accelerators is not None and known_as not in need.accelerators:
         return f"resources.accelerators asks for {', '.join(need.accelerator_words)}"
     if need.tpu is not None:
         generations = {item.generation for item in context.slices.get(shape.instance_type, ())}
@@ -332,6 +360,9 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
             return f"resources.tpu asks for {need.tpu[0]}"
         if need.tpu[1] and need.tpu[1] not in topologies:
             return f"has no {need.tpu[1]} slice"
+    if not shape.accelerator:
+        asked = need.memory_bytes_min or need.memory_bytes_max is not None
+        return "has no accelerator; resources.gpu asks for one" if asked else ""
     sold_gb = accelerator.memory_bytes * 1.04  # "24 GB" on the box is a little less for a program
     if need.memory_bytes_min and sold_gb < need.memory_bytes_min:
         return f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator, {need.memory_bytes_min / 1e9:.0f} asked for"
@@ -352,9 +383,28 @@ _FORMATS: Mapping[str, frozenset[str]] = {
 }
 
 
+def _unsized(need: Requirements) -> str:
+    """Why work is not for machines without accelerators, whatever model it is; "" where it may be."""
+    if need.kind != "inference" or need.serving is None:
+        return f"has no accelerator; {need.kind} is sized for accelerators alone"
+    if need.scheduler in ("slurm", "none"):
+        return f"has no accelerator; such machines serve in a Kubernetes cluster, and scheduler is {need.scheduler}"
+    return ""
+
+
+def _on_processor(need: Requirements) -> str:
+    """Why the software cannot run without an accelerator; "" when it can."""
+    assert need.serving is not None  # noqa: S101 - `_unsized` has refused it otherwise
+    if need.engine and host.RUNTIME not in SOFTWARE[need.engine].runtimes:
+        return f"{need.engine} has no release for machines without accelerators"
+    return processors.refusal(need.serving)
+
+
 def _runtime(accelerator: Accelerator, need: Requirements) -> str:
     """Why the software cannot run on the accelerator; "" when it can."""
     runtime = accelerator.runtime
+    if runtime == host.RUNTIME:
+        return _on_processor(need)
     if accelerator.no_builds:
         return accelerator.no_builds
     if runtime != "cuda" and runtime not in _FORMATS:

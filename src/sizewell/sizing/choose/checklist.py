@@ -56,13 +56,16 @@ def _scale(sizing: Sizing, chosen: Option, workload: Workload) -> _Made:
     catalog, speed = "catalog", workload.performance
     if architecture is None:
         yield "scale", "no model: one machine for people to work on", "spec"
-        yield "compute", f"{shape.accelerators} x {shape.accelerator}, whatever runs there", catalog
+        yield "compute", f"{shape.carries}, whatever runs there", catalog
     else:
         params = params_total(architecture)
         yield "scale", f"{show_count(params) if params < 1e9 else f'{params / 1e9:.1f}B'} parameters", catalog
         yield "scale", _amount(sizing), "spec"
         yield "compute", _flop(sizing), "counted from the model's dimensions"
-        made = f"{devices} x {shape.accelerator}; {_speed(workload)}"
+        on = (
+            f"{devices} x {shape.accelerator}" if shape.accelerator else f"{chosen.fleet.nodes} x {shape.instance_type}"
+        )
+        made = f"{on}; {_speed(workload)}"
         yield "compute", made, f"predicted, {speed.grade}, 80 % band"
     yield "accelerator interconnect", _interconnect(chosen, workload), f"{catalog}, and the step's waterfall"
     yield "latency and locality", _latency(workload), f"spec, and predicted, {speed.grade}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -14,13 +15,9 @@ from sizewell.sizing.choose import services
 from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
 from sizewell.sizing.choose.elsewhere import BY_THE_API, by_the_token
-from sizewell.sizing.choose.fleets import TARGET_LOAD
 from sizewell.sizing.choose.pricing import Option, least_extras_usd, make_option, options_of, usd_per_hour, ways_of
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
-from sizewell.sizing.money import Priced
-from sizewell.sizing.predict.architecture import forward_flop_per_sample
-from sizewell.sizing.predict.performance.serving import is_language_model
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN, exceeded
 from sizewell.sizing.records.decision import Alternative, Fallback, RejectionGroup
 
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 ALTERNATIVES_BUILDABLE = 3
 ALTERNATIVES_ELSEWHERE = 2
 FALLBACKS = 3
-CPU_FLOP_PER_S_PER_VCPU = 30e9  # estimate: fp32 convolutions and matrix products on current server cores
 CENT = 0.005
 OTHER_MARKETS = ("on-demand", "spot", "flex-start", "capacity-block", "reserved-1y", "reserved-3y")
 
@@ -67,8 +63,8 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
     def offered(candidate: Candidate) -> list[Option]:
         name = (candidate.shape.cloud, candidate.shape.instance_type)
         if name not in known:
-            markets = need.markets if candidate.buildable else ELSEWHERE_MARKETS
-            extra = least.get(candidate.shape.cloud, 0.0) if candidate.buildable else 0.0
+            markets = need.markets if candidate.provisioned else ELSEWHERE_MARKETS
+            extra = least.get(candidate.shape.cloud, 0.0) if candidate.provisioned else 0.0
             own = setting.for_runtime(candidate.accelerator.runtime)
             known[name] = options_of(candidate, own, markets, least_extra_usd=extra)
         return known[name]
@@ -137,8 +133,9 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
             group.append(option)
     others = [*_other_ways(chosen, chosen.setting), *_other_markets(chosen, chosen.setting)]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
-    with_accelerator = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
-    return (*with_accelerator, *_without_accelerator(sizing, chosen), *_by_the_token(sizing))
+    ranked += _without_accelerator(sizing, chosen, ranked)
+    listed = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
+    return (*listed, *_by_the_token(sizing))
 
 
 def _by_the_token(sizing: Sizing) -> tuple[Alternative, ...]:
@@ -160,38 +157,13 @@ def _by_the_token(sizing: Sizing) -> tuple[Alternative, ...]:
     )
 
 
-def _without_accelerator(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
-    """The cheapest CPU machine that would answer the same traffic, where the model is small enough for one."""
-    need, setting = sizing.need, sizing.setting
-    job, load = need.serving, need.arrivals.requests_per_s if need.arrivals else None
-    if job is None or load is None or is_language_model(job):
+def _without_accelerator(sizing: Sizing, chosen: Option, listed: Sequence[Option]) -> tuple[Option, ...]:
+    """The best machine without accelerator, where the model is small enough for one and none is named yet."""
+    named = [chosen, *listed]
+    if any(not option.candidate.shape.accelerator for option in named):
         return ()
-    flop = job.passes_per_sample * forward_flop_per_sample(job.architecture, job.input_tokens)
-    best: tuple[Decimal, str, str, float, int] | None = None
-    for shape in setting.catalog.shapes:
-        rate = (shape.vcpus or 0) * CPU_FLOP_PER_S_PER_VCPU / flop
-        if shape.accelerator or shape.cloud != chosen.cloud or rate * TARGET_LOAD < load:
-            continue
-        price = setting.catalog.price(shape.cloud, shape.instance_type, chosen.deal.region, "on-demand", setting.on)
-        if isinstance(price, Priced):
-            key = (price.amount, shape.instance_type, shape.cloud, rate, shape.vcpus or 0)
-            best = key if best is None or key < best else best
-    if best is None:
-        return ()
-    usd_per_hour, instance_type, cloud, rate, vcpus = best
-    return (
-        Alternative(
-            cloud=cloud,
-            region=chosen.deal.region,
-            instance_type=instance_type,
-            accelerator="",
-            nodes=1,
-            market="on-demand",
-            usd_per_month=(usd_per_hour * chosen.hours.expected / chosen.counts.initial).quantize(Decimal("0.01")),
-            performance=significant(rate),
-            why_not=f"a CPU would do: {vcpus} vCPU answer about {rate:.0f} requests/s (estimate)",
-        ),
-    )
+    best = (o for o in sizing.options if o.candidate.buildable and not o.candidate.shape.accelerator)
+    return tuple(itertools.islice(best, 1))
 
 
 def _alternative(option: Option, chosen: Option, need: Requirements) -> Alternative:
@@ -201,7 +173,7 @@ def _alternative(option: Option, chosen: Option, need: Requirements) -> Alternat
         cloud=option.cloud,
         region=option.deal.region,
         instance_type=option.instance_type,
-        accelerator=option.candidate.accelerator.key,
+        accelerator=option.candidate.shape.accelerator,
         nodes=option.fleet.nodes,
         market=option.deal.market,
         managed=None if option.managed == RAW else option.managed,
@@ -217,7 +189,7 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     reasons = []
     if not option.candidate.buildable:
         reasons.append(f"{option.cloud} cannot be provisioned")
-    if option.deal.market not in need.markets and option.candidate.buildable:
+    if option.deal.market not in need.markets and option.candidate.provisioned:
         reasons.append(_market_reason(option.deal.market, need))
     if option.managed != chosen.managed and (way := _way_reason(option, need)):
         reasons.append(way)
@@ -354,6 +326,8 @@ def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
             continue
         if option.deal.market != chosen.deal.market:
             continue
+        if bool(option.candidate.shape.accelerator) != bool(chosen.candidate.shape.accelerator):
+            continue  # another engine, and another image
         if option.instance_type == chosen.instance_type or option.deal.region != chosen.deal.region:
             continue
         if chosen.setting.need.training is not None and not _same_machine(option, chosen):
@@ -438,7 +412,7 @@ def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
     return Rejection(
         cloud=shape.cloud,
         instance_type=shape.instance_type,
-        accelerator=candidate.accelerator.key,
+        accelerator=shape.accelerator,
         cause=cause,
         reason=reason,
         shortfall=1.01,

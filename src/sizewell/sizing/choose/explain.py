@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.choose.candidates import Candidate, machine_of, try_all
 from sizewell.sizing.choose.choice import Sizing, alternatives, ordered, significant
 from sizewell.sizing.choose.decide import NothingFits, cloud_of, nothing_fits, size_one
@@ -162,7 +163,7 @@ def machines(option: Option) -> str:
     """An option in words: "2 x p5.48xlarge (8 x h100-sxm), spot, aws us-east-1"."""
     shape = option.candidate.shape
     return (
-        f"{option.fleet.nodes} x {shape.instance_type} ({shape.accelerators} x {shape.accelerator}), "
+        f"{option.fleet.nodes} x {shape.instance_type} ({shape.carries}), "
         f"{option.deal.market}, {shape.cloud} {option.deal.region}"
     )
 
@@ -174,7 +175,7 @@ def machine_of_option(option: Option, need: Requirements) -> Machine:
 
 
 def _devices(option: Option) -> int:
-    return option.fleet.nodes * option.candidate.shape.accelerators
+    return option.fleet.nodes * (option.candidate.shape.accelerators or 1)
 
 
 def _waterfall(fleet: Fleet) -> tuple[Part, ...]:
@@ -323,12 +324,15 @@ def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: floa
 
 
 def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
+    from sizewell.sizing.predict.performance import processors
+
     job, level = need.serving, need.level
     assert job is not None and level is not None  # noqa: S101, PT018 - asked only for services
     tries = [
         (f"model.weights: {weights}", replace(need, serving=replace(job, weights=weights)))
         for weights in ("fp8", "int8", "int4")
         if _bytes(weights) < _bytes(job.weights)
+        and (machine.accelerator.runtime != RUNTIME or weights in processors.FORMATS)
     ]
     if not job.kv:
         tries.append(("model.kv: fp8", replace(need, serving=replace(job, kv="fp8"))))

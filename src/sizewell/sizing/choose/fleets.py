@@ -11,9 +11,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sizewell.sizing.catalog.host import RUNTIME
+from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.choose.fleet import START_UP_S, Fleet, FleetRefusal, Machine, Replicas, within
 from sizewell.sizing.choose.requirements import Arrivals, BatchWork, Requirements
 from sizewell.sizing.predict.memory import serving_memory, serving_parts, serving_usable_bytes, usable_bytes
+from sizewell.sizing.predict.performance.processors import as_run
 from sizewell.sizing.predict.performance.serving import (
     ServingRefusal,
     is_language_model,
@@ -63,7 +66,8 @@ class FleetSearch:
         if need.training is not None:
             return self.training.fleets((machine,))[0]
         if need.arrivals is not None and need.serving is not None and need.level is not None:
-            return self._online(machine, need.serving, need.arrivals, need.level)
+            job = job_on(machine.accelerator, need.serving, need.engine)
+            return self._online(machine, job, need.arrivals, need.level)
         if need.batch is not None and need.serving is not None:
             return self._batch(machine, need.serving, need.batch)
         return notebook_fleet(machine, need)
@@ -171,6 +175,11 @@ class FleetSearch:
             )
             for n in counts
         )
+
+
+def job_on(accelerator: Accelerator, job: ServingJob, engine: str) -> ServingJob:
+    """The job as it runs there: without an accelerator other engines serve it. `engine` is what the spec names."""
+    return as_run(job, engine) if accelerator.runtime == RUNTIME else job
 
 
 # Online serving ----------------------------------------------------------------------------------------------------

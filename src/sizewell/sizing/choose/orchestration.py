@@ -19,7 +19,14 @@ CLUSTER_SHARE_MAX: Final = 0.10  # of what the machines cost in the month, for a
 
 
 def scheduler_of(
-    need: Requirements, *, cloud: str, managed: str, nodes_max: int, machines_usd: float, cluster_usd: float
+    need: Requirements,
+    *,
+    cloud: str,
+    managed: str,
+    nodes_max: int,
+    machines_usd: float,
+    cluster_usd: float,
+    accelerated: bool = True,
 ) -> str:
     """kubernetes, ray, slurm or none. `machines_usd` and `cluster_usd` are of a month."""
     if managed == "hyperpod":  # its machines are nodes of an EKS cluster
@@ -28,7 +35,7 @@ def scheduler_of(
         return "none"
     if need.scheduler != "auto":
         return need.scheduler
-    if cloud in CLUSTER_CLOUDS:
+    if cloud in CLUSTER_CLOUDS or not accelerated:
         return "kubernetes"
     if nodes_max < 2 or need.kind in ("notebook", "batch-inference"):
         return "none"
@@ -46,10 +53,14 @@ def refusal(need: Requirements, cloud: str) -> str:
     return ""
 
 
-def reason(need: Requirements, *, cloud: str, managed: str, scheduler: str, nodes_max: int) -> str:
+def reason(
+    need: Requirements, *, cloud: str, managed: str, scheduler: str, nodes_max: int, accelerated: bool = True
+) -> str:
     """Why, in a sentence; "" where the spec says it."""
     if need.scheduler != "auto" or managed != RAW:
         return ""
+    if not accelerated:
+        return "scheduler kubernetes: machines without accelerators serve in a cluster, which scales them by requests"
     if cloud in CLUSTER_CLOUDS:
         return "scheduler kubernetes: machines on Google Cloud stand in a GKE cluster"
     if scheduler == "none":

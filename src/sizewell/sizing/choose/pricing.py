@@ -177,7 +177,7 @@ def _least_usd(option: Option, deal: Deal) -> float:
 
 def ways_of(candidate: Candidate, deal: Deal, setting: Setting) -> tuple[str, ...]:
     """Who may run a candidate that is bought this way."""
-    if not candidate.buildable:
+    if not candidate.provisioned:
         return (RAW,)
     return services.ways(setting.need, candidate.shape, deal.region, deal.market, setting.catalog)
 
@@ -262,8 +262,10 @@ def _too_long_for_spot(need: Requirements, fleet: Fleet) -> bool:
 
 
 def _scheduler(option: Option) -> str:
-    """By the rule, with what a cluster of our own would cost here."""
+    """By the rule, with what a cluster of our own would cost here; what is adopted is a Kubernetes cluster."""
     need, cloud = option.setting.need, option.cloud
+    if option.candidate.adopted:
+        return "ray" if need.scheduler == "ray" else "kubernetes"
     if need.scheduler != "auto" or option.managed != RAW or option.counts.maximum < 2:
         cluster_usd = 0.0
     else:
@@ -276,6 +278,7 @@ def _scheduler(option: Option) -> str:
         nodes_max=option.counts.maximum,
         machines_usd=float(option.hours.expected) * option.usd_per_hour,
         cluster_usd=cluster_usd,
+        accelerated=bool(option.candidate.shape.accelerator),
     )
 
 
@@ -292,6 +295,7 @@ def _footing(option: Option) -> Footing:
         zones=(deal.zone,) if deal.zone else tuple(sorted(places)),
         two_zones=deal.market == "spot" and not gang and option.managed == RAW,
         windows=need.windows,
+        guarded=bool(option.candidate.shape.accelerator),  # a guard measures accelerators
         stops=need.stops and not option.prepaid and not need.reserved and option.managed not in STANDING,
         checkpoints=bool(option.checkpoint_bytes),
         files=option.storage is not None,
@@ -423,7 +427,7 @@ def _total_usd(option: Option) -> tuple[float, float]:
     need, fees = setting.need, setting.fees
     machine_hours, months = _machine_hours(option)
     usd = machine_hours * option.usd_per_hour
-    if not option.candidate.buildable:
+    if not option.candidate.provisioned:
         usd += leaving_usd(option)
         return usd, usd
     extras: list[tuple[ComparedFee, float]] = [(fees.standing(option.footing), months)]
@@ -481,7 +485,7 @@ def _fees_beside(candidate: Candidate, deal: Deal, managed: str, setting: Settin
     """What bills beside the machine in the deal's region, each at its price there; None where one has none."""
     cloud, need, fees = candidate.shape.cloud, setting.need, setting.fees
     away = float(bool(need.data_region) and need.data_region != deal.region)
-    if not candidate.buildable:
+    if not candidate.provisioned:
         return (away,)
     disk = bill.disk_of(candidate.shape, managed, need.kind, "none")[0]
     training = need.training is not None

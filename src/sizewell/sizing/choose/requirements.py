@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.catalog.engines import engine_for
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
@@ -103,7 +104,7 @@ class Requirements:
     batch: BatchWork | None = None
     deadline_s: float | None = None
     framework: str = "pytorch"
-    accelerators: frozenset[str] | None = None  # catalog keys; None: any
+    accelerators: frozenset[str] | None = None  # catalog keys, "cpu" for machines without; None: any
     accelerator_words: tuple[str, ...] = ()  # as the spec names them
     instance_types: frozenset[str] = frozenset()  # (): any
     memory_bytes_min: int = 0  # of one accelerator, as sold
@@ -286,6 +287,9 @@ def _accelerator_keys(spec: WorkloadSpec, catalog: Catalog) -> frozenset[str] | 
         return None
     keys: set[str] = set()
     for name in spec.resources.accelerators:
+        if name.lower() == RUNTIME:
+            keys.add(RUNTIME)
+            continue
         matching = {accelerator.key for accelerator in catalog.accelerators_named(name)}
         if not matching:
             try:

@@ -78,6 +78,8 @@ def refusal(service: str, need: Requirements, shape: Shape, catalog: Catalog) ->
         return f"{title} is not on {shape.cloud}"
     if need.kind not in KINDS[service]:
         return f"no component runs {need.kind} on {title}"
+    if not shape.accelerator:
+        return f"no decision puts machines without accelerators on {title}"
     if service in ("sagemaker", "hyperpod"):
         use = "hyperpod" if service == "hyperpod" else SAGEMAKER_USE[need.kind]
         if use not in shape.managed:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from sizewell.sizing.catalog.engines import engine_for
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.managed import STANDING, TITLES
 from sizewell.sizing.choose import orchestration, services
 from sizewell.sizing.choose.bill import DISK_BYTES, unpriced_lines
@@ -19,7 +21,7 @@ from sizewell.sizing.choose.choice import (
     significant,
 )
 from sizewell.sizing.choose.fleet import START_UP_S
-from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY
+from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on
 from sizewell.sizing.choose.pricing import Option, leaving_usd
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.money import HOURS_PER_MONTH
@@ -73,17 +75,11 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         replicas=_replicas(chosen) if need.arrivals is not None or need.batch is not None else None,
         memory=_memory(chosen),
         performance=_performance(chosen),
-        guard=Guard(
-            signal="accelerator_utilization",
-            min_utilization_percent=float(Decimal(str(spec.idle.min_gpu_utilization)) * 100) if spec.idle else 5.0,
-            window_s=int(spec.idle.window_s) if spec.idle else 2700,
-            grace_s=int(spec.idle.grace_s) if spec.idle else 3600,
-            action=spec.idle.action if spec.idle else "scale-to-zero",
-        ),
+        guard=_guard(spec) if chosen.candidate.shape.accelerator and chosen.candidate.provisioned else None,
         schedule=_schedule(spec),
         checkpoint=_checkpoint(chosen) if chosen.checkpoint_bytes else None,
         storage=_storage(spec, chosen),
-        task=_task(sizing),
+        task=_task(sizing, chosen),
         interruptible=need.interruptible,
         framework=need.framework,
         scheduler=chosen.scheduler,
@@ -96,6 +92,16 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
     )
 
 
+def _guard(spec: WorkloadSpec) -> Guard:
+    return Guard(
+        signal="accelerator_utilization",
+        min_utilization_percent=float(Decimal(str(spec.idle.min_gpu_utilization)) * 100) if spec.idle else 5.0,
+        window_s=int(spec.idle.window_s) if spec.idle else 2700,
+        grace_s=int(spec.idle.grace_s) if spec.idle else 3600,
+        action=spec.idle.action if spec.idle else "scale-to-zero",
+    )
+
+
 def _pool(sizing: Sizing, chosen: Option) -> Pool:
     shape, deal, fleet = chosen.candidate.shape, chosen.deal, chosen.fleet
     zones = {
@@ -103,7 +109,7 @@ def _pool(sizing: Sizing, chosen: Option) -> Pool:
     }
     return Pool(
         role=ROLES[sizing.need.kind],
-        cloud=shape.cloud,  # type: ignore[arg-type]  # a chosen option is always buildable
+        cloud=shape.cloud,
         region=deal.region,
         zones=(deal.zone,) if deal.zone else tuple(sorted(zones)),
         instance_type=shape.instance_type,
@@ -303,7 +309,7 @@ def _schedule(spec: WorkloadSpec) -> Schedule | None:
     )
 
 
-def _task(sizing: Sizing) -> Task | None:
+def _task(sizing: Sizing, chosen: Option) -> Task | None:
     """What a job's template needs of the spec; None for a notebook without a model."""
     need, model, run, served = sizing.need, sizing.spec.model, sizing.need.training, sizing.need.serving
     if model is None or need.architecture is None:
@@ -334,7 +340,7 @@ def _task(sizing: Sizing) -> Task | None:
         longest = served.max_sequence_length or math.ceil(served.input_tokens + served.output_tokens)
         said |= {
             "precision": model.precision,
-            "weights": served.weights,
+            "weights": job_on(chosen.candidate.accelerator, served, need.engine).weights,
             "kv": served.kv or None,
             "sequence_length": longest or None,
             "records": round(need.batch.samples) if need.batch else None,
@@ -419,7 +425,8 @@ def _per(usd: Decimal, units: float, of: int) -> Decimal:
 def assumptions(chosen: Option) -> tuple[str, ...]:
     """What the figures rest on that nobody stated, each once."""
     need, fleet = chosen.setting.need, chosen.fleet
-    said: list[str] = list(need.assumptions)
+    accelerated = bool(chosen.candidate.shape.accelerator)
+    said: list[str] = [note for note in need.assumptions if accelerated or not note.startswith("run by ")]
     said += list(fleet.memory.assumptions)
     if fleet.training is not None:
         said += list(fleet.training.assumptions)
@@ -439,6 +446,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
             said.append("room to grow to one and a half times the stated traffic")
         if need.serving is not None and need.serving.output_tokens:
             said.append("price per million tokens counts output tokens at the stated traffic")
+    said += _without_accelerator(chosen)
     said += choices(chosen)
     if chosen.deal.market == "spot":
         hours = reclaimed_every_h(accelerators=chosen.candidate.shape.accelerators, advisor=chosen.deal.advisor)
@@ -457,6 +465,20 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     if chosen.run_s is not None:
         said.append(f"{START_UP_S / 60:.0f} minutes to start a machine and load the weights (estimate)")
     return tuple(dict.fromkeys(said))
+
+
+def _without_accelerator(chosen: Option) -> list[str]:
+    """What a service on processors alone rests on: engine, precision, and that nothing watches for idleness."""
+    need, shape = chosen.setting.need, chosen.candidate.shape
+    if shape.accelerator or need.serving is None:
+        return []
+    run, kind = job_on(chosen.candidate.accelerator, need.serving, need.engine), need.serving.architecture.kind
+    engine = need.engine or engine_for(kind, RUNTIME).name
+    said = [
+        f"no accelerator: {engine} on {chosen.candidate.accelerator.name}, {shape.vcpus} vCPU, weights in {run.weights}"
+    ]
+    said.append("no idle guard: it measures accelerators; replicas follow the requests, hours and expiry end the pool")
+    return said
 
 
 SCARCE_DEVICES = 16  # estimate: two machines of eight; fewer are often handed out when they are asked for
@@ -492,6 +514,10 @@ def scarce(chosen: Option) -> list[str]:
 def choices(chosen: Option) -> list[str]:
     """Why it is run, started and read the way it is: a sentence for each choice that the spec left open."""
     need, said = chosen.setting.need, list[str]()
+    if chosen.candidate.adopted:
+        rate = "at the project's own rate; no guard stops machines that are there anyway"
+        said.append(f"an adopted cluster ({chosen.cloud}), {rate}")
+        return said
     title = TITLES.get(chosen.managed, "")
     if need.team.managed == "auto" and title:
         if chosen.managed == "cloud-run":
@@ -515,6 +541,7 @@ def choices(chosen: Option) -> list[str]:
         managed=chosen.managed,
         scheduler=chosen.scheduler,
         nodes_max=chosen.counts.maximum,
+        accelerated=bool(chosen.candidate.shape.accelerator),
     )
     said += [started] if started else []
     reads = chosen.reads

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import DecisionError
 from sizewell.sizing.files import write_whole
 from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
@@ -95,15 +96,20 @@ class Fallback(_Record):
 class Pool(_Record):
     """A group of equal machines."""
 
+    @property
+    def adopted(self) -> bool:
+        """Whether its machines are there already: no component makes them, a stack adopts their cluster."""
+        return self.cloud not in PROVISIONABLE
+
     role: str  # "workers", "replicas", "notebook", ...
-    cloud: Literal["aws", "gcp", "azure"]
-    region: str
+    cloud: str  # aws | gcp | azure, else where an adopted cluster stands: on-premises, coreweave, ...
+    region: str  # "all" where the machines have no region
     zones: tuple[str, ...] = ()
     instance_type: str
     accelerator: str  # catalog key; "" for CPU machines
     accelerators_per_node: int
     tpu_topology: str | None = None
-    market: Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "capacity-block", "flex-start"]
+    market: Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "capacity-block", "flex-start", "purchase"]
     capacity: Capacity
     nodes_min: int
     nodes_initial: int

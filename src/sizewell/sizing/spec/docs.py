@@ -90,7 +90,7 @@ SENTENCES: Final[dict[str, str]] = {
     "data.residency": "The legal area that it must not leave; other regions are not considered",
     "deadline": "How long a run may take",
     "resources": "Limits on the hardware; leave it out to let the sizing choose",
-    "resources.accelerators": "Accelerators to choose from; a family name means all its parts",
+    "resources.accelerators": "Accelerators to choose from; a family means all its parts, cpu machines without",
     "resources.instance_type": "Machine types to choose from",
     "resources.nodes": "How many machines at least and at most",
     "resources.gpu": "Memory of one accelerator, at least or as a range, as it is sold",

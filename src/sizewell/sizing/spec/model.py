@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
 
 from sizewell.sizing import units
+from sizewell.sizing.catalog.records import ON_PREMISES
 from sizewell.sizing.spec.fields import (
     Bytes,
     Count,
@@ -223,7 +224,7 @@ def place_form(value: object) -> dict[str, str | None]:
     if not isinstance(value, str) or not re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", value):
         raise refuse(allowed)
     cloud, region, zone = (*value.split("/"), None, None)[:3]
-    return {"cloud": cloud, "region": region, "zone": zone}
+    return {"cloud": ON_PREMISES if cloud in ("on-prem", "onprem") else cloud, "region": region, "zone": zone}
 
 
 class Block(Section):
@@ -322,7 +323,7 @@ def _managed(value: object) -> object:
     if value in SERVERLESS:
         raise refuse(
             "a service that decisions can name: SageMaker's serverless inference has no accelerators and at most 6 GB, "
-            "and machines without accelerators are not sized here; its price is known from memory only",
+            "its price is known from memory only, and what it answers to a load is not predicted",
             "use managed: sagemaker (rare requests that may wait get an endpoint that goes to zero), or the "
             "ServerlessEndpoint component in a program of your own",
         )

@@ -22,12 +22,12 @@ class Software:
 
 _STATED: Final[Mapping[str, Software]] = {
     "vllm": Software(
-        work="serving", runtimes=frozenset({"cuda", "rocm", "tpu", "neuron", "gaudi"}), predicted_as="vllm"
+        work="serving", runtimes=frozenset({"cuda", "rocm", "tpu", "neuron", "gaudi", "cpu"}), predicted_as="vllm"
     ),
     "tensorrt-llm": Software(work="serving", runtimes=frozenset({"cuda"}), predicted_as="tensorrt-llm"),
     "sglang": Software(work="serving", runtimes=frozenset({"cuda", "rocm", "tpu"}), predicted_as="sglang"),
     "jetstream": Software(work="serving", runtimes=frozenset({"tpu"}), predicted_as="jetstream"),
-    "llama.cpp": Software(work="serving", runtimes=frozenset({"cuda", "rocm"}), predicted_as="llama.cpp"),
+    "llama.cpp": Software(work="serving", runtimes=frozenset({"cuda", "rocm", "cpu"}), predicted_as="llama.cpp"),
     "fsdp": Software(work="training", runtimes=frozenset({"cuda", "rocm", "tpu", "gaudi"}), predicted_as=""),
     "megatron": Software(work="training", runtimes=frozenset({"cuda", "rocm"}), predicted_as="megatron-bridge"),
     "deepspeed": Software(work="training", runtimes=frozenset({"cuda", "rocm", "gaudi"}), predicted_as="deepspeed"),

@@ -18,7 +18,7 @@ from sizewell.components.aws.eks.args import (
 )
 from sizewell.components.aws.eks.scaling import PRIORITIES
 from sizewell.components.aws.plans import runtime_of
-from sizewell.components.faults import Faults, check_label, check_labels, check_machines
+from sizewell.components.faults import Faults, check_guardable, check_label, check_labels, check_machines
 from sizewell.sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
@@ -90,13 +90,8 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
     )
     if shape is None:
         faults.not_in_catalog("instance_type", args.get("instance_type"))
-    elif not runtime_of(shape):
-        faults.add(
-            "instance_type",
-            f"has no accelerator: {shape.instance_type}",
-            fix="the cluster's system pool is for work without accelerators",
-        )
     else:
+        check_guardable(faults, args, accelerated=bool(runtime_of(shape)))
         check_rack(faults, shape)
         check_capacity(faults, args, shape)
         check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))

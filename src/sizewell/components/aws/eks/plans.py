@@ -8,12 +8,13 @@ from typing import Any
 from sizewell.components.aws.plans import MACHINE, runtime_of
 from sizewell.components.kubernetes.objects import EKS_TOPOLOGY
 from sizewell.components.owned import GuardArgs
+from sizewell.launch.target import POOL_TAINT
 from sizewell.sizing.catalog.records import Shape
 
 LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 VPC_CNI = "v1.21.1-eksbuild.8"
 HUGE_PAGES = 5128  # of 2 MiB; what the EFA provider of libfabric takes with 32 interfaces
-TAINT_KEYS = {"cuda": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
+TAINT_KEYS = {"": POOL_TAINT, "cuda": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
 METRICS = {"cuda": "node_gpu_utilization", "neuron": "node_neuroncore_utilization"}
 IMAGE_TYPES = {
     "": "AL2023_x86_64_STANDARD",
@@ -35,12 +36,14 @@ def image_type(shape: Shape) -> str:
 
 
 def taints(shape: Shape) -> list[dict[str, str]]:
-    """Only pods that ask for the accelerator come onto its machines."""
+    """Only pods that ask for the accelerator come onto its machines; without one, only those that name the pool."""
     return [{"key": TAINT_KEYS[runtime_of(shape)], "value": "present", "effect": "NO_SCHEDULE"}]
 
 
 def labels(shape: Shape, *, pool: str, efa: bool) -> dict[str, str]:
     """What the device plugins and the workloads select by."""
+    if not runtime_of(shape):
+        return {"sizewell/pool": pool}
     present = f"{'nvidia.com/gpu' if runtime_of(shape) == 'cuda' else 'aws.amazon.com/neuron'}.present"
     known = {"sizewell/pool": pool, "sizewell/accelerator": shape.accelerator, present: "true"}
     if runtime_of(shape) == "cuda":  # else the autoscaler starts a second machine while the first one's plug-in starts
@@ -60,7 +63,7 @@ def queue_flavor(
     return {
         "name": queue,
         "node_labels": {"sizewell/pool": queue},
-        "resource": TAINT_KEYS[runtime_of(shape)],
+        "resource": TAINT_KEYS[runtime_of(shape)] if runtime_of(shape) else "",
         "accelerators_per_machine": shape.accelerators,
         "cpus_per_machine": shape.vcpus or UNCOUNTED,
         "memory_gib_per_machine": (shape.memory_bytes or UNCOUNTED * 2**30) // 2**30,
@@ -243,7 +246,8 @@ def charts(
 
     EFA's plug-in goes by the label of our pools, not by the chart's list of types, which lacks the newest.
     """
-    tolerated = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in TAINT_KEYS.values()]
+    keys = (key for runtime, key in TAINT_KEYS.items() if runtime)
+    tolerated = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in keys]
     tested = [TESTED] if hyperpod else []
     wanted: dict[str, dict[str, Any]] = {}
     if "cuda" in runtimes:

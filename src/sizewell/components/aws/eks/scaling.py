@@ -70,7 +70,7 @@ def resources(shape: Shape, *, efa: bool, disk_gib: int) -> dict[str, str]:
     """
     disk = shape.local_nvme_bytes / GIB or disk_gib
     amounts = {
-        RESOURCES[runtime_of(shape)]: str(shape.accelerators),
+        **({RESOURCES[runtime_of(shape)]: str(shape.accelerators)} if runtime_of(shape) else {}),
         "ephemeral-storage": f"{math.floor(disk * USABLE_DISK)}Gi",
     }
     if efa:

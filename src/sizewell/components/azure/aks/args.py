@@ -145,6 +145,6 @@ def operators_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -
     ]
     runtimes = sorted({runtime_of(shape) for shape, _ in shapes} - {""})
     infiniband = any(gang and shape.fabric == "infiniband" for shape, gang in shapes)
-    owners = {driver_of(shape, gang=gang) for shape, gang in shapes}
+    owners = {driver_of(shape, gang=gang) for shape, gang in shapes if shape.accelerators}
     driver = {"driver": "aks"} if owners == {"aks"} else {}  # where some want the operator's, labels say which do not
     return {**owned_args(decision), "runtimes": runtimes, "infiniband": infiniband, **driver}

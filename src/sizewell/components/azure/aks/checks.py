@@ -19,6 +19,7 @@ from sizewell.components.azure.checks import (
 from sizewell.components.azure.plans import is_virtual
 from sizewell.components.faults import (
     Faults,
+    check_guardable,
     check_label,
     check_labels,
     check_machines,
@@ -117,13 +118,8 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
     )
     if shape is None:
         faults.not_in_catalog("vm_size", args.get("vm_size"))
-    elif not runtime_of(shape):
-        faults.add(
-            "vm_size",
-            f"has no accelerator: {shape.instance_type}",
-            fix="the cluster's system pool is for work without accelerators",
-        )
     else:
+        check_guardable(faults, args, accelerated=bool(runtime_of(shape)))
         elsewhere = offered_elsewhere("azure", shape.instance_type, args.get("region"))
         check_offered(faults, args, shape.instance_type, elsewhere)
         check_rack(faults, args, shape)
@@ -138,7 +134,7 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
                 fix="leave driver out",
             )
         faults.must(
-            driver == "operator" or runtime_of(shape) == "cuda",
+            driver == "operator" or runtime_of(shape) in ("cuda", ""),
             "driver",
             f"must be operator for {shape.instance_type}: AKS installs no driver for AMD GPUs",
         )

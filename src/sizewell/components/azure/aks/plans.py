@@ -9,11 +9,12 @@ from typing import Any
 from sizewell.components.azure.plans import is_virtual
 from sizewell.components.owned import GuardArgs
 from sizewell.components.tags import short_hash
+from sizewell.launch.target import POOL_TAINT
 from sizewell.sizing.catalog.records import Shape
 
 TAINT = "sku=gpu:NoSchedule"
 SPOT = "kubernetes.azure.com/scalesetpriority"  # AKS puts it on spot machines as label and taint, stated or not
-RESOURCES = {"cuda": "nvidia.com/gpu", "rocm": "amd.com/gpu"}
+RESOURCES = {"": "", "cuda": "nvidia.com/gpu", "rocm": "amd.com/gpu"}
 LOGS = (
     "kube-apiserver",
     "kube-audit-admin",
@@ -78,14 +79,17 @@ def market(mode: str, *, reservation: str = "") -> dict[str, Any]:
     return {**regular, "capacity_reservation_group_id": reservation} if mode == "reservation" else regular
 
 
-def taints(mode: str) -> list[str]:
-    """Only pods that ask for a GPU come onto its machines."""
-    return [TAINT, f"{SPOT}=spot:NoSchedule"] if mode == "spot" else [TAINT]
+def taints(shape: Shape, mode: str) -> list[str]:
+    """Only pods that ask for a GPU come onto its machines; without one, only those that name the pool."""
+    own = TAINT if runtime_of(shape) else f"{POOL_TAINT}=present:NoSchedule"
+    return [own, f"{SPOT}=spot:NoSchedule"] if mode == "spot" else [own]
 
 
 def labels(shape: Shape, *, pool: str, mode: str, owned_by_aks: bool) -> dict[str, str]:
-    known = {"sku": "gpu", "sizewell/pool": pool, "sizewell/accelerator": shape.accelerator}
-    if owned_by_aks:
+    known = {"sizewell/pool": pool}
+    if runtime_of(shape):
+        known |= {"sku": "gpu", "sizewell/accelerator": shape.accelerator}
+    if owned_by_aks and runtime_of(shape):
         known["nvidia.com/gpu.deploy.driver"] = "false"  # beside others whose driver is the operator's
     return {**known, SPOT: "spot"} if mode == "spot" else known
 

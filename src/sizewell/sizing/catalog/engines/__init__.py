@@ -12,6 +12,7 @@ from typing import Final
 
 from sizewell.sizing.catalog.engine import Engine
 from sizewell.sizing.catalog.engines.own import with_own
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.overlay import current
 
 
@@ -24,10 +25,19 @@ SHIPPED: Final[Mapping[str, Engine]] = _all()
 ENGINES: Final[Mapping[str, Engine]] = with_own(SHIPPED, current())
 
 
-def engine_for(family: str | None) -> Engine:
+def engine_for(family: str | None, runtime: str = "") -> Engine:
     """The engine that serves a family of models where nobody names one; language models where the family is unknown.
+
+    `runtime` is that of the accelerators; on "cpu" other engines are usual.
 
     >>> engine_for("vision").name, engine_for("decoder").name, engine_for(None).name
     ('triton', 'vllm', 'vllm')
+    >>> engine_for("decoder", "cpu").name, engine_for("encoder", "cpu").name
+    ('llama.cpp', 'text-embeddings-inference')
     """
-    return next(engine for engine in ENGINES.values() if (family or "decoder") in engine.default_for)
+    served = family or "decoder"
+    if runtime == RUNTIME:
+        on_cpu = next((engine for engine in ENGINES.values() if served in engine.default_on_cpu), None)
+        if on_cpu is not None:
+            return on_cpu
+    return next(engine for engine in ENGINES.values() if served in engine.default_for)

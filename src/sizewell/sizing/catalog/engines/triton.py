@@ -4,9 +4,10 @@ from sizewell.sizing.catalog.engine import Engine, Flag
 
 ENGINE = Engine(
     name="triton",
-    images={"cuda": "nvcr.io/nvidia/tritonserver"},
+    images={"cuda": "nvcr.io/nvidia/tritonserver", "cpu": "nvcr.io/nvidia/tritonserver"},  # the same: "Run on CPU only"
     families=frozenset({"decoder", "encoder", "vision", "diffusion"}),  # what its repository holds
     default_for=frozenset({"vision", "diffusion"}),
+    default_on_cpu=frozenset({"vision"}),
     command=("tritonserver",),
     fixed=("--grpc-port", "8001", "--metrics-port", "8002"),
     flags={"model": Flag(name="--model-repository"), "port": Flag(name="--http-port")},

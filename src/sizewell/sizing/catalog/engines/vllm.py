@@ -8,6 +8,7 @@ ENGINE = Engine(
         "cuda": "vllm/vllm-openai",  # for CUDA alone
         "rocm": "rocm/vllm",
         "tpu": "vllm/vllm-tpu",
+        "cpu": "vllm/vllm-openai-cpu",
         "neuron": "public.ecr.aws/neuron/pytorch-inference-vllm-neuronx",
     },
     families=frozenset({"decoder", "encoder"}),
@@ -44,6 +45,7 @@ ENGINE = Engine(
     nodes_max=None,
     at_load=frozenset({"fp8", "int4", "nf4"}),
     predicted_as="vllm",
+    cache_env="VLLM_CPU_KVCACHE_SPACE",
     image_example="vllm/vllm-openai:v0.11.0",
     model_example="a name on the Hub, or s3://bucket/folder",
     source="docs.vllm.ai/en/stable (serve, docker); rocm.docs.amd.com (vLLM inference); Neuron's container quickstart",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import (
@@ -77,7 +78,7 @@ def serving_memory(
     breakdown = tuple((name, size) for name, size in items if size)
     total = sum(size for _, size in breakdown)
     low, high = constants().bands["serving"]
-    guess = is_guess(job.architecture)
+    guess = is_guess(job.architecture) or accelerator.runtime == RUNTIME  # no published case stands behind these
     if guess:
         low, high = low**2, high**2
     return MemoryEstimate(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.predict.architecture import is_guess, writes_after_hearing
 from sizewell.sizing.predict.memory import room_bytes, sequence_bytes, serving_parts, serving_usable_bytes
+from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
@@ -181,6 +183,8 @@ def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> Serv
     rests_on = {"compute", "memory"} if is_language_model(job) else {"samples"}
     fitted = c.family(cluster.accelerator.family).fitted
     grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
+    if cluster.accelerator.runtime == RUNTIME:
+        low, high = processors.BAND
     if is_guess(job.architecture) or writes_after_hearing(job.architecture):  # no published case stands behind these
         grade, low, high = "roofline", low**2, high**2
     rate = load.requests_per_s

@@ -13,7 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sizewell.sizing.catalog import host
 from sizewell.sizing.predict.calibration import table
+from sizewell.sizing.predict.performance import processors
 
 FILE = Path(__file__).parent.parent / "calibration" / "serving.json"
 
@@ -57,6 +59,8 @@ class Constants:
     bands: Mapping[str, tuple[float, float]]  # group -> (low, high) factors of the 80 % band
 
     def family(self, name: str) -> Family:
+        if name == host.RUNTIME:
+            return _PROCESSOR
         return self.families.get(name, self.default_family)
 
     def engine(self, name: str) -> Engine:
@@ -65,6 +69,11 @@ class Constants:
     def band(self, groups: Iterable[str]) -> tuple[float, float]:
         """The band of the first group that has one, else of all cases."""
         return next((self.bands[group] for group in groups if group in self.bands), self.bands["*"])
+
+
+_PROCESSOR = Family(
+    compute=processors.COMPUTE, memory=processors.MEMORY, samples=processors.SAMPLES, fitted=frozenset()
+)
 
 
 def constants() -> Constants:

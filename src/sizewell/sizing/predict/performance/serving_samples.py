@@ -13,12 +13,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.predict.architecture import (
     forward_flop_per_sample,
     heard_bytes,
     params_total,
     writes_after_hearing,
 )
+from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, deviations, waits_share
 from sizewell.sizing.predict.performance.serving_replica import BYTES, peak_flop_per_s
@@ -45,7 +47,8 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     a, accelerator = job.architecture, cluster.accelerator
     family, engine = c.family(accelerator.family), c.engine("compiled")
     kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind
-    speed = peak_flop_per_s(accelerator, job.weights) * family.samples * c.sample_kinds[kind]
+    relative = c.sample_kinds[kind] * (processors.relative(job.weights) if accelerator.runtime == RUNTIME else 1.0)
+    speed = peak_flop_per_s(accelerator, job.weights) * family.samples * relative
     speed *= c.eager if job.engine == "eager" else 1.0
     flop = job.passes_per_sample * forward_flop_per_sample(a, job.input_tokens)
     bandwidth = accelerator.memory_bytes_per_s * family.memory

@@ -1,0 +1,36 @@
+"""Machines that are there already, in an adopted cluster: nothing of them is made, their hours are priced."""
+
+import pulumi
+
+from sizewell.components.facts import of_capacity, of_machines, of_sizes
+from sizewell.components.kubernetes.args import AdoptedPoolArgs
+from sizewell.components.kubernetes.checks import check_adopted_pool
+from sizewell.components.machines import find_shape
+from sizewell.components.owned import Owned
+
+
+class AdoptedPool(Owned):
+    """The machines of an adopted cluster that a workload was sized for, as a record: a type of the project's own
+    catalog, at the project's own rate.
+
+    A preview has a line for their hours, beside what the stack makes in a cloud: one bill. No guard stops them.
+    """
+
+    instance_type: pulumi.Output[str]
+    """Type of the machines."""
+
+    def __init__(self, name: str, args: AdoptedPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        shape = find_shape(args.get("place", ""), args.get("instance_type"))
+        check_adopted_pool(name, args, shape)
+        assert shape is not None  # noqa: S101  (check_adopted_pool refuses an unknown type)
+        super().__init__(
+            name,
+            args,
+            opts,
+            kind="pool",
+            **of_machines(shape),
+            **{**of_capacity("on-demand"), "market": args["market"], "cloud": args["place"]},
+            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+        )
+        self.instance_type = pulumi.Output.from_input(args["instance_type"])
+        self.register_outputs({"instanceType": self.instance_type})

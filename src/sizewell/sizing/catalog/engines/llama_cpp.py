@@ -1,0 +1,39 @@
+"""llama.cpp: quantised language models from GGUF files, on one machine; what serves them without an accelerator."""
+
+from sizewell.sizing.catalog.engine import Engine, Flag
+
+REPOSITORY = "ghcr.io/ggml-org/llama.cpp"
+
+ENGINE = Engine(
+    name="llama.cpp",
+    images={"cpu": REPOSITORY, "cuda": REPOSITORY, "rocm": REPOSITORY},
+    tags={"cpu": r"server(-b\d+)?", "cuda": r"server-cuda\w*(-b\d+)?", "rocm": r"server-rocm(-b\d+)?"},
+    families=frozenset({"decoder"}),
+    default_for=frozenset(),
+    default_on_cpu=frozenset({"decoder"}),
+    command=("/app/llama-server",),
+    fixed=("--metrics",),
+    flags={
+        "model": Flag(name="--hf-repo"),
+        "model_file": Flag(name="--model"),
+        "host": Flag(name="--host"),
+        "port": Flag(name="--port"),
+        "served_name": Flag(name="--alias"),
+        "sequences_max": Flag(name="--parallel"),
+        "sequence_length_max": Flag(name="--ctx-size"),
+        "threads": Flag(name="--threads", only=("cpu",)),
+    },
+    env={"LLAMA_CACHE": "{cache}/llama.cpp"},
+    ready="/health",
+    protocol="openai",
+    in_flight="sum(llamacpp:requests_processing{{{0}}}) + sum(llamacpp:requests_deferred{{{0}}})",
+    hub=False,  # what a model is called on the Hub is no GGUF file: which quantisation is loaded has to be said
+    nodes_max=1,
+    at_load=frozenset(),
+    predicted_as="llama.cpp",
+    image_example=f"{REPOSITORY}:server-b6900",
+    model_example="a GGUF repository on the Hub, as bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M, or a file",
+    shares_context=True,
+    source="github.com/ggml-org/llama.cpp docs/docker.md and tools/server/README.md",
+    checked="2026-11-22",
+)

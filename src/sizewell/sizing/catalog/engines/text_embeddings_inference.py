@@ -1,0 +1,34 @@
+"""Text Embeddings Inference: embeddings, rerankers and classifiers of text; what serves them without an accelerator."""
+
+from sizewell.sizing.catalog.engine import Engine, Flag
+
+REPOSITORY = "ghcr.io/huggingface/text-embeddings-inference"
+
+ENGINE = Engine(
+    name="text-embeddings-inference",
+    images={"cpu": REPOSITORY, "cuda": REPOSITORY},
+    tags={"cpu": r"cpu-.*", "cuda": r"(?!cpu-).*"},
+    families=frozenset({"encoder"}),
+    default_for=frozenset(),
+    default_on_cpu=frozenset({"encoder"}),
+    command=("text-embeddings-router",),
+    fixed=(),
+    flags={
+        "model": Flag(name="--model-id"),
+        "host": Flag(name="--hostname"),
+        "port": Flag(name="--port"),
+    },
+    env={"HUGGINGFACE_HUB_CACHE": "{cache}/huggingface/hub"},
+    ready="/health",
+    protocol="openai",
+    # Seconds of requests in a second: its gauge counts the queue alone, and not what is computed.
+    in_flight="sum(irate(te_request_duration_sum{{{0}}}[3m]))",
+    hub=True,
+    nodes_max=1,
+    at_load=frozenset(),
+    predicted_as="text-embeddings-inference",
+    image_example=f"{REPOSITORY}:cpu-1.8",
+    model_example="a name on the Hub, or a folder",
+    source="github.com/huggingface/text-embeddings-inference README.md, router/src (routes and metrics from memory)",
+    checked="2026-11-22",
+)
