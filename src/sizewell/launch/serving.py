@@ -57,8 +57,9 @@ def command(of: Setting, engine: Engine, *, nodes: int = 1, leader: bool = True)
     """The engine's command line: what the decision says, in the engine's own flags."""
     task, devices, say = of.task, _devices(of), engine.words
     model = of.run.model or (task.model if engine.hub else "") or ""
-    names = "model_file" if model.startswith("/") and "model_file" in engine.flags else "model"
-    words = [*engine.command, *say(names, model), *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
+    file = model.startswith("/") and "model_file" in engine.flags
+    loaded = say("model_file", model) if file else say("model", model)
+    words = [*engine.command, *loaded, *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
     words += [*say("served_name", of.plan.name), *say("tensor_parallel", devices // nodes)]
     if nodes > 1:
         words += [*say("pipeline_parallel", nodes), *say("executor", "mp"), *say("nodes", nodes)]

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from pulumi.provider.experimental.analyzer import Analyzer
 
 from sizewell.components.kubernetes import objects
+from sizewell.components.kubernetes.adopted import AdoptedPool
 from sizewell.components.kubernetes.operators import Operators
 from sizewell.components.kubernetes.queueing import Queueing
 from sizewell.launch import kinds
+from sizewell.sizing.errors import ArgsError
 
 H100 = {
     "name": "pretrain",
@@ -41,9 +43,20 @@ LIVE = {
 }
 
 
-def golden(name, args):
+OWN = {  # machines that are there already
+    "place": "on-premises",
+    "region": "all",
+    "instance_type": "hgx-h100-8x",
+    "market": "on-demand",
+    "nodes_min": 0,
+    "nodes_initial": 1,
+    "nodes_max": 2,
+}
+
+
+def golden(name, args, cls=Queueing, called="queues"):
     path = gcp_recording.GOLDENS.parents[1] / "kubernetes" / "goldens"
-    resources = record(lambda: Queueing("queues", args), stack="prod-gcp" if "prod" in name else "dev-gcp")
+    resources = record(lambda: cls(called, args), stack="prod-gcp" if "prod" in name else "dev-gcp")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gcp_recording, "GOLDENS", path)
         gcp_recording.golden(name, resources)
@@ -55,6 +68,30 @@ def test_makes_what_is_written_down(form, args):
     for one in golden(form, args):
         if one.custom and not one.type.startswith("pulumi:"):
             assert "Queueing" in one.parent
+
+
+@pytest.mark.parametrize(
+    ("form", "args"),
+    [("adopted-dev", {**gcp_recording.OWNED, **OWN}), ("adopted-prod", {**gcp_recording.PROD, **OWN, "nodes_min": 1})],
+)
+def test_machines_that_are_there_are_a_record_and_nothing_is_made(form, args):
+    args = {key: value for key, value in args.items() if key not in ("project", "account")}
+    assert not [one for one in golden(form, args, AdoptedPool, "chat") if one.custom and one.type.count(":") == 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"place": "edge"}, "edge devices are in no cluster"),
+        ({"place": "aws"}, "machines of aws, gcp and azure have pools of their own"),
+        ({"instance_type": "hgx-h900"}, "is not in the catalog"),
+        ({"market": "spot"}, "market"),
+        ({"nodes_max": 0}, "nodes_max"),
+    ],
+)
+def test_what_is_no_machine_of_an_adopted_cluster_is_refused(change, said):
+    with pytest.raises(ArgsError, match=said):
+        AdoptedPool("chat", {"environment": "dev", "owner": "ml", **OWN, **change})
 
 
 def test_the_kubeconfig_is_told_to_nobody():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sizewell import lazy
 
 if TYPE_CHECKING:
+    from sizewell.components.kubernetes.adopted import AdoptedPool
     from sizewell.components.kubernetes.burn_in import BurnIn
     from sizewell.components.kubernetes.notebook import NotebookServer
     from sizewell.components.kubernetes.operators import Operators
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from sizewell.components.kubernetes.training import BatchRun, TrainingRun
 
 __all__ = [
+    "AdoptedPool",
     "BatchRun",
     "BurnIn",
     "NotebookServer",
@@ -27,6 +29,7 @@ __all__ = [
 __getattr__ = lazy.names(
     __name__,
     {
+        "AdoptedPool": "sizewell.components.kubernetes.adopted",
         "BatchRun": "sizewell.components.kubernetes.training",
         "BurnIn": "sizewell.components.kubernetes.burn_in",
         "NotebookServer": "sizewell.components.kubernetes.notebook",

@@ -188,6 +188,7 @@ def _memory_findings(observed: Observed, device: Accelerator, sizing: Sizing) ->
         for rejection in sizing.rejections
         if rejection.cause is Cause.MEMORY
         and rejection.cloud == observed.running.on.cloud
+        and rejection.accelerator
         and usable_bytes(at_hand[rejection.accelerator]) >= needs
     ]
     findings = [f"peak {gib(used):.1f} of {gib(usable_bytes(device)):.1f} GiB usable"]

@@ -515,8 +515,8 @@ def choices(chosen: Option) -> list[str]:
     """Why it is run, started and read the way it is: a sentence for each choice that the spec left open."""
     need, said = chosen.setting.need, list[str]()
     if chosen.candidate.adopted:
-        rate = "at the project's own rate; no guard stops machines that are there anyway"
-        said.append(f"an adopted cluster ({chosen.cloud}), {rate}")
+        why = "at the project's own rate; no guard stops machines that are there anyway"
+        said.append(f"an adopted cluster ({chosen.cloud}), {why}")
         return said
     title = TITLES.get(chosen.managed, "")
     if need.team.managed == "auto" and title:
