@@ -17,12 +17,15 @@ import component_reference
 FORMS = component_reference.recorded_forms()
 
 
+RECORDS = {"AdoptedPool"}  # of what is there already: it makes nothing
+
+
 @pytest.mark.parametrize("cloud", clouds())
 def test_each_is_written_down_in_dev_and_in_prod_form(cloud):
     lacking = {}
     for one in component_classes(cloud):
         forms = FORMS.get(one.token(), {})
-        assert all(counts.total() for counts in forms.values()), one
+        assert one.__name__ in RECORDS or all(counts.total() for counts in forms.values()), one
         if missing := {"dev", "prod"} - {part for form in forms for part in form.split("-")}:
             lacking[one.__name__] = missing
     assert lacking == {}
