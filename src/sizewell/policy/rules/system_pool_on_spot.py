@@ -25,8 +25,8 @@ def system_pool_on_spot(facts: StackFacts, _: Parameters) -> StackVerdicts:
         return []
     verdicts: list[tuple[str, Verdict]] = []
     for pool in facts.pools:
-        if pool.type not in _POOLS or pool.accelerated is True:
-            continue
+        if pool.type not in _POOLS or pool.accelerated is True or pool.workload_kind not in ("", UNKNOWN):
+            continue  # a workload's own machines without accelerators run no schedulers
         if pool.accelerated is UNKNOWN and pool.market in ("spot", UNKNOWN):
             verdicts.append((pool.urn, Undetermined("its machine type")))
             continue
