@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import teardown_calls
 import yaml
 from aws_policies import Call, Policy, Resource
 from aws_reference import action_of, operation_of
@@ -84,6 +85,8 @@ def calls(role: Role) -> list[Call]:
     """What is called with a role; an empty list where only AWS's own policies are attached."""
     found: list[Call] = []
     words = _Words(role)
+    if role.kind[0] == "TeardownSchedule":
+        return teardown_calls.calls(role, words)
     for resource, key in users(role):
         kind = resource.type.rpartition(":")[2]
         if kind == "Schedule" and key == "target":

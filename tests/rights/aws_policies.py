@@ -86,9 +86,15 @@ def allows(policies: Sequence[Policy], action: str, arn: str, facts: Mapping[str
 def _matches(statement: Mapping[str, Any], action: str, arn: str, facts: Mapping[str, str]) -> bool:
     return (
         any(fnmatchcase(action.lower(), pattern.lower()) for pattern in _list(statement["Action"]))
-        and any(fnmatchcase(arn, pattern) for pattern in _list(statement["Resource"]))
+        and _names(statement, arn)
         and all(_holds(test, asked, facts) for test, asked in statement.get("Condition", {}).items())
     )
+
+
+def _names(statement: Mapping[str, Any], arn: str) -> bool:
+    if "NotResource" in statement:
+        return not any(fnmatchcase(arn, pattern) for pattern in _list(statement["NotResource"]))
+    return any(fnmatchcase(arn, pattern) for pattern in _list(statement["Resource"]))
 
 
 def _holds(test: str, asked: Mapping[str, Any], facts: Mapping[str, str]) -> bool:

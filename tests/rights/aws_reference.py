@@ -123,6 +123,21 @@ def kinds(action: str) -> tuple[Kind, ...]:
     return tuple(found)
 
 
+def sample_arns(action: str, name: str) -> tuple[str, ...]:
+    """An ARN of each resource that a call of this action has to name, everything in it called `name`; of those that it
+    may name the first, where it has to name none.
+    """
+    prefix = action.partition(":")[0]
+    known = kinds(action)
+    named = [kind for kind in known if kind.required] or list(known[:1])
+    place = {"${Partition}": "aws", "${Region}": "us-east-1", "${Account}": "123456789012"}
+    arns = []
+    for kind in named:
+        text = _definition()[prefix]["resources"][kind.name]["arn"]
+        arns.append(re.sub(r"\$\{[^}]+\}", lambda part: place.get(part[0], name), text))
+    return tuple(arns)
+
+
 @functools.cache
 def shared_keys(action: str) -> frozenset[str]:
     """What policies may ask about a call that is authorised as a whole."""

@@ -31,6 +31,8 @@ why, on which samples, what it saves, what goes on billing. It changes nothing.
 `run` does what is due, and tells owners first. Without --yes it only says what it would do. It
 reads everything again before each act, and touches at most 5 stacks or 20 % of them.
 `report` adds up by owner and month what was saved, what was held back and why.
+`schedule` prints a GitHub workflow or a CronJob that runs it once an hour; on AWS the component
+TeardownSchedule does.
 `replay FILE` prints what is decided at each step of a recorded timeline, for who tunes limits.
 
 What it goes by stands in stacks/config/teardown.yaml; docs/howto/tear-down.md leads through it.
@@ -65,6 +67,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     report = commands.add_parser("report", help="what was saved and held back, by owner and month")
     report.add_argument("--json", action="store_true", help="print it as JSON")
     report.set_defaults(act=_report)
+    schedule = commands.add_parser("schedule", help="print what runs it once an hour: for GitHub, or for a cluster")
+    schedule.add_argument("where", choices=("github", "kubernetes"), help="a workflow, or a CronJob")
+    schedule.add_argument("--image", required=True, metavar="NAME@sha256:…", help="what ci/teardown/Dockerfile builds")
+    schedule.add_argument("--cluster", default="", metavar="NAME", help="kubernetes: the cluster that it runs in")
+    schedule.add_argument("--namespace", default="sizewell-teardown", help="kubernetes (default: %(default)s)")
+    schedule.add_argument(
+        "--account", default="teardown", help="kubernetes: its service account (default: %(default)s)"
+    )
+    schedule.set_defaults(act=_schedule)
     replay = commands.add_parser("replay", help="what is decided at each step of a recorded timeline")
     replay.add_argument("file", type=Path, metavar="FILE", help="a timeline, as JSON")
     replay.add_argument("--json", action="store_true", help="print the verdicts as JSON")
@@ -257,6 +268,7 @@ def _run(args: argparse.Namespace) -> int:
         data=args.data,
         images=args.images,
         tag_of=legal,
+        cluster=os.environ.get("SIZEWELL_CLUSTER", ""),
     )
     results = runner.run(plan, chosen)
     if args.json:
@@ -300,6 +312,22 @@ def _report(args: argparse.Namespace) -> int:
         saved = f"{row.saved_usd_per_month:,.2f}{' + ?' if row.unpriced else ''}"
         table.add_row(row.month, row.stack, str(row.emptied), str(row.destroyed), saved, "; ".join(row.held_back))
     output.console().print(table)
+    return 0
+
+
+def _schedule(args: argparse.Namespace) -> int:
+    from sizewell.teardown import schedules
+    from sizewell.teardown.backend import Backend
+    from sizewell.teardown.gather import clusters_by_stack
+
+    schedules.must_be_pinned(args.image)
+    if args.where == "github":
+        print(schedules.workflow(args.image), end="")
+        return 0
+    if not args.cluster:
+        raise UsageError("a CronJob needs --cluster NAME, the cluster that it runs in\n  fix: never one that it ends")
+    schedules.must_outlive(args.cluster, clusters_by_stack(Backend(root=project.root())))
+    print(schedules.cron_job(args.image, cluster=args.cluster, namespace=args.namespace, account=args.account), end="")
     return 0
 
 

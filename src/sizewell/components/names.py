@@ -18,6 +18,8 @@ NAMES: Final[Mapping[str, tuple[str, int]]] = {  # type token -> argument, chara
     "aws:ec2/launchTemplate:LaunchTemplate": ("name", 128),
     "aws:ec2/placementGroup:PlacementGroup": ("name", 255),
     "aws:ec2/securityGroup:SecurityGroup": ("name", 255),
+    "aws:ecs/cluster:Cluster": ("name", 255),
+    "aws:ecs/taskDefinition:TaskDefinition": ("family", 255),
     "aws:eks/nodeGroup:NodeGroup": ("node_group_name", 63),
     "aws:iam/instanceProfile:InstanceProfile": ("name", 128),
     "aws:iam/policy:Policy": ("name", 128),

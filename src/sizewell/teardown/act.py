@@ -62,8 +62,16 @@ def publish(aws: Aws, topic: Topic, subject: str, message: str) -> None:
     )
 
 
-def destroy(backend: Backend, stack: str, *, kept: Path, environment: Mapping[str, str]) -> str:
-    """Destroy a stack from its state, protected resources left; the raw export is in `kept` before anything goes.
+def destroy(
+    backend: Backend,
+    stack: str,
+    *,
+    kept: Path,
+    environment: Mapping[str, str],
+    keep: Callable[[bytes], object] = lambda _: None,
+) -> str:
+    """Destroy a stack from its state, protected resources left; before anything goes, the raw export is in `kept` and
+    given to `keep`.
 
     ServiceError where its secrets cannot be read, or the engine fails: what it had not destroyed stands in its state.
     """
@@ -72,6 +80,7 @@ def destroy(backend: Backend, stack: str, *, kept: Path, environment: Mapping[st
     if not kept.exists() or kept.stat().st_size == 0:
         raise ServiceError(f"{stack}: the export of its state is empty; nothing was destroyed")
     kept.chmod(0o600)
+    keep(kept.read_bytes())
     backend.configuration(stack)
     return backend.destroy(stack, environment=environment)
 

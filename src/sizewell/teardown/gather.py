@@ -40,7 +40,7 @@ from sizewell.teardown.records import GuardLimits, Job, Pool, Protection, Queue,
 from sizewell.teardown.telemetry import azure as azure_telemetry
 from sizewell.teardown.telemetry import cloudwatch, google, prometheus
 from sizewell.teardown.telemetry.observation import Observation, counted_now
-from sizewell.teardown.units import StackParts, Unit, stack_parts, store_uris
+from sizewell.teardown.units import StackParts, Unit, clusters_of, stack_parts, store_uris
 
 TOLD_S_MAX: Final = 86_400.0  # an older notice is given again: samples are asked for as far back as it
 DEADLINE_S: Final = 300.0
@@ -404,6 +404,17 @@ def _evidence(pool: Pool, observation: Observation | CloudError, at: datetime) -
         due=due,
         newest_age_s=float(age) if np.isfinite(age) else None,
     )
+
+
+def clusters_by_stack(backend: Backend) -> dict[str, tuple[str, ...]]:
+    """The Kubernetes clusters that each stack of a backend has, by stack. ServiceError where a state cannot be read."""
+    named = {}
+    with tempfile.TemporaryDirectory(prefix="sizewell-teardown-") as folder:
+        for stack in backend.stacks():
+            path = Path(folder) / "state.json"
+            backend.export(stack.name, path)
+            named[stack.name] = clusters_of(read_full_state(path))
+    return named
 
 
 def lease_of(tags: Mapping[str, str], stack: str) -> Protection | None:

@@ -3,6 +3,7 @@
     journal/000000000042.json        one record; the next number is put on the condition that it is not taken
     locks/STACK/000000000003.json    who holds the stack and until when; the number is the fence
     locks/STACK/000000000003.released.json
+    kept/exports/, kept/timelines/   what an act rested on, for whoever asks later
 
 Nothing is replaced and nothing deleted, so that the writer needs neither right. Two runners that race for a number meet
 in the store's own condition (If-None-Match, generation 0): one has it, the other reads what stands there. A runner that
@@ -102,6 +103,10 @@ class Journal:
                 return self._next - 1
             self.read()
         raise ServiceError(f"{self.store.uri}: 10,000 numbers in a row were taken")
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep what an act rests on beside the journal. ServiceError where the store does not take it."""
+        self._put(f"kept/{name}", data)
 
     def notices(self, stack: str, subject: str, about: str = "") -> tuple[float, ...]:
         """When the owner of a stack was told that a pool of it (`subject`), or it (""), would go; `about` an end or

@@ -53,6 +53,7 @@ class Runner:
     images: Sequence[str] = ()  # stacks whose image stores go with them
     tag_of: Callable[[str], str] = str.lower  # a stack's name as its tag spells it
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    cluster: str = ""  # the Kubernetes cluster that this runs in; "": none
     send: Callable[[str, Mapping[str, Any]], None] | None = None
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
@@ -146,6 +147,9 @@ class Runner:
             if looked.updating:
                 self._say(row, "held back", "an update of it is under way")
                 return False
+            if looked.parts is not None and self.cluster and self.cluster in looked.parts.clusters:
+                self._say(row, "held back", f"this runs in its cluster {self.cluster}: schedule it from another place")
+                return False
             must_hold(self.now())
             self._keep_timeline(looked)
             if row.action == "empty":
@@ -164,7 +168,9 @@ class Runner:
         at = self.now()
         path = self.exports.parent / "timelines" / f"{looked.name}-{at:%Y%m%dT%H%M%SZ}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(recorded(looked.facts, at)), encoding="utf-8")
+        text = json.dumps(recorded(looked.facts, at))
+        path.write_text(text, encoding="utf-8")
+        self.journal.keep(f"timelines/{path.name}", text.encode())
 
     def _empty(self, gatherer: Gatherer, looked: LookedStack, row: Row) -> bool:
         unit = next(pool.unit for pool in looked.pools if pool.pool.name == row.pool)
@@ -205,7 +211,13 @@ class Runner:
         if keys := keys_of_backups(gatherer.state(self._listed()[looked.name])):
             act.protect(self.backend, looked.name, [key.urn for key in keys])
         export = self.exports / f"{looked.name}-{self.now():%Y%m%dT%H%M%SZ}.json"
-        act.destroy(self.backend, looked.name, kept=export, environment=self._deleter(gatherer, looked))
+        act.destroy(
+            self.backend,
+            looked.name,
+            kept=export,
+            environment=self._deleter(gatherer, looked),
+            keep=lambda data: self.journal.keep(f"exports/{export.name}", data),
+        )
         left = gatherer.state(self._listed()[looked.name])
         remains = [
             resource for resource in left.resources if resource.custom and not resource.type.startswith("pulumi:")
@@ -305,7 +317,13 @@ class Runner:
         export = self.exports / f"{row.stack}-{self.now():%Y%m%dT%H%M%SZ}.json"
         environment = self.config.deleter(gatherer.accounts(name), parts.environment)
         try:
-            act.destroy(self.backend, row.stack, kept=export, environment=environment)
+            act.destroy(
+                self.backend,
+                row.stack,
+                kept=export,
+                environment=environment,
+                keep=lambda data: self.journal.keep(f"exports/{export.name}", data),
+            )
         except SizewellError as error:
             self._fails(row, str(error))
             return

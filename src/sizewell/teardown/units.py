@@ -62,6 +62,11 @@ STATEFUL: Final[Mapping[str, str]] = {
     "kubernetes:apps/v1:StatefulSet": "claims of a stateful set",
 }
 _CLOUDS: Final = (("aws:", "aws"), ("gcp:", "gcp"), ("azure-native:", "azure"))
+_CLUSTERS: Final = {  # type -> what its inputs call its name
+    "aws:eks/cluster:Cluster": "name",
+    "gcp:container/cluster:Cluster": "name",
+    "azure-native:containerservice:ManagedCluster": "resourceName",
+}
 _STORES: Final = {"aws:s3/bucket", "gcp:storage/bucket", "azure-native:storage:BlobContainer"}
 
 
@@ -110,6 +115,7 @@ class StackParts:
     clouds: tuple[str, ...]  # that its resources stand on
     regions: tuple[str, ...]  # that its components name
     going: int  # resources that a destroy would take
+    clusters: tuple[str, ...] = ()  # names of Kubernetes clusters that a destroy would take
 
 
 def stack_parts(state: State, stack: str) -> StackParts:
@@ -152,6 +158,16 @@ def stack_parts(state: State, stack: str) -> StackParts:
             resource.custom and not resource.protect and not resource.type.startswith("pulumi:")
             for resource in state.resources
         ),
+        clusters=clusters_of(state),
+    )
+
+
+def clusters_of(state: State) -> tuple[str, ...]:
+    """Names of the Kubernetes clusters of a state, as their clouds know them."""
+    return tuple(
+        str(resource.inputs.get(_CLUSTERS[resource.type]) or resource.id.rpartition("/")[2])
+        for resource in state.resources
+        if resource.type in _CLUSTERS and not resource.delete
     )
 
 

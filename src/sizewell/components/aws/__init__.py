@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sizewell.components.aws.hyperpod.agents import HyperPodAgents
     from sizewell.components.aws.hyperpod.cluster import HyperPodCluster
     from sizewell.components.aws.limits.guards import BudgetAlarms, TtlGuard
+    from sizewell.components.aws.limits.schedules import TeardownSchedule
     from sizewell.components.aws.network import Network
     from sizewell.components.aws.nodes import GpuNodeGroup
     from sizewell.components.aws.sagemaker.endpoints import AsyncEndpoint, RealtimeEndpoint, ServerlessEndpoint
@@ -45,6 +46,7 @@ __all__ = [
     "SharedStorage",
     "SpotFleet",
     "StudioDomain",
+    "TeardownSchedule",
     "TrainingPipeline",
     "TtlGuard",
 ]
@@ -71,6 +73,7 @@ __getattr__ = lazy.names(
         "SharedStorage": "sizewell.components.aws.storage.shared",
         "SpotFleet": "sizewell.components.aws.fleets.spot",
         "StudioDomain": "sizewell.components.aws.sagemaker.notebooks",
+        "TeardownSchedule": "sizewell.components.aws.limits.schedules",
         "TrainingPipeline": "sizewell.components.aws.sagemaker.training",
         "TtlGuard": "sizewell.components.aws.limits.guards",
     },

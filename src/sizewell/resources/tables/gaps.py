@@ -165,6 +165,10 @@ AWS: Final[dict[str, Pricer]] = {
     "aws:ec2/dedicatedHost:DedicatedHost": standing("dedicated host", "dedicated_host.hour"),
     "aws:ec2/vpnConnection:VpnConnection": standing("VPN connection", "vpn.connection.hour"),
     "aws:ec2transitgateway/transitGateway:TransitGateway": free("bills by attachment"),
+    "aws:ecs/cluster:Cluster": free("bills by what runs in it"),
+    "aws:ecs/taskDefinition:TaskDefinition": _when(
+        _says(("requiresCompatibilities", 0), "fargate"), _FARGATE, free("runs on priced machines")
+    ),
     "aws:ecs/service:Service": _when(_says(("launchType",), "fargate"), _FARGATE, free("runs on priced machines")),
     "aws:eks/capability:Capability": standing("EKS capability", "eks.capability.hour"),
     "aws:emr/cluster:Cluster": _EMR,

@@ -1,0 +1,75 @@
+"""Neither identity of scheduled teardowns deletes checkpoints, nor stacks of another environment or project."""
+
+import json
+
+import pytest
+from aws_policies import Call, Resource, denied
+from teardown_calls import deletions
+
+from sizewell.components.aws.limits import schedule_plans
+
+PLACE = {"region": "us-east-1", "state": "s3://states", "secrets_key": ""}
+DELETES = json.loads(schedule_plans.deletes_policy(project="sizewell", environment="dev", **PLACE))
+READS = json.loads(
+    schedule_plans.reads_policy(
+        project="sizewell", journal="s3://records", roles=["arn:aws:iam::123456789012:role/d"], **PLACE
+    )
+)
+EVERYTHING = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+STORE = "arn:aws:s3:::sizewell-dev-aws-train-1a2b3c4d"
+KEY = Resource(
+    arn="arn:aws:kms:us-east-1:123456789012:key/k",
+    facts={
+        "aws:ResourceTag/sizewell-project": "sizewell",
+        "aws:ResourceTag/sizewell-environment": "dev",
+        "aws:ResourceTag/sizewell-stack": "checkpoints-dev-aws",
+    },
+)
+
+
+@pytest.mark.parametrize("policy", [DELETES, READS], ids=["deletes", "reads"])
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        ("s3:DeleteObject", Resource(arn=f"{STORE}/run/manifests/1.json")),
+        ("s3:DeleteObjectVersion", Resource(arn=f"{STORE}/run/manifests/1.json")),
+        ("s3:DeleteBucket", Resource(arn=STORE)),
+        ("s3:PutLifecycleConfiguration", Resource(arn=STORE)),
+        ("s3:PutBucketVersioning", Resource(arn=STORE)),
+        ("s3:BypassGovernanceRetention", Resource(arn=f"{STORE}/run/parts/1")),
+        ("kms:ScheduleKeyDeletion", KEY),
+        ("kms:DisableKey", KEY),
+        ("fsx:DeleteBackup", Resource(arn="arn:aws:fsx:us-east-1:123456789012:backup/backup-1")),
+        ("backup:DeleteBackupVault", Resource(arn="arn:aws:backup:us-east-1:123456789012:backup-vault:1")),
+        ("ec2:DeleteSnapshot", Resource(arn="arn:aws:ec2:us-east-1::snapshot/snap-1")),
+    ],
+)
+def test_checkpoints_stay_whatever_else_is_attached(policy, action, resource):
+    call = Call(action=action, resources=(resource,))
+    assert denied([policy], call)
+    assert denied([policy, EVERYTHING], call)
+    assert not denied([EVERYTHING], call)
+
+
+def test_it_deletes_in_its_own_environment_and_project_alone(capsys):
+    own, other, foreign = deletions("dev", "sizewell"), deletions("prod", "sizewell"), deletions("dev", "other")
+    assert not [str(call) for call in own if denied([DELETES], call)]
+    changing = [call for call in own if not call.action.partition(":")[2].startswith(("Describe", "Get", "List"))]
+    told_apart = {
+        call.action
+        for call in changing
+        if all(denied([DELETES], each) for each in (*other, *foreign) if each.action == call.action)
+    }
+    by_name = {call.action for call in changing} - told_apart
+    with capsys.disabled():
+        print(f"\nDeletions: {len(own)} calls; actions told apart by tags {len(told_apart)}, by name {sorted(by_name)}")
+    assert by_name == {
+        *("budgets:ModifyBudget", "ce:UpdateCostAllocationTagsStatus", "cloudformation:DeleteResource"),
+        *("logs:DeleteLogDelivery", "scheduler:DeleteSchedule", "sns:Unsubscribe"),
+    }
+
+
+def test_the_reading_identity_deletes_nothing():
+    assert not [
+        str(call) for call in deletions("dev", "sizewell") if not denied([READS], call) and "Delete" in call.action
+    ]
