@@ -219,6 +219,7 @@ def _page(plan: Plan) -> str:
     parts = [
         f'<p class="soft">{plan.at:%Y-%m-%d %H:%M} UTC, project {escape(plan.project)}</p>',
         f"<p>{escape(render.headline(plan))}</p>",
+        f'<p class="soft">{render.LEGEND}</p>',
     ]
     if plan.halted:
         parts.append(f'<p class="old">Halted: {escape(plan.halted)}</p>')
@@ -301,16 +302,22 @@ def _report(args: argparse.Namespace) -> int:
         return 0
     table = output.table(
         "month",
+        "owner",
         "stack",
         "emptied",
         "destroyed",
         "saved, USD/month",
         "held back",
+        "left over",
         right=("emptied", "destroyed", "saved, USD/month"),
     )
     for row in rows:
         saved = f"{row.saved_usd_per_month:,.2f}{' + ?' if row.unpriced else ''}"
-        table.add_row(row.month, row.stack, str(row.emptied), str(row.destroyed), saved, "; ".join(row.held_back))
+        held, left = "; ".join(row.held_back), "; ".join(row.left_over)
+        if row.left_over:
+            usd = "?" if row.left_usd_per_month is None else f"{row.left_usd_per_month:,.2f}"
+            left = f"{left} ({usd} USD/month)"
+        table.add_row(row.month, row.owner, row.stack, str(row.emptied), str(row.destroyed), saved, held, left)
     output.console().print(table)
     return 0
 

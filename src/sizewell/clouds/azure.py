@@ -22,7 +22,9 @@ _HOSTS: Final = {"management": "https://management.azure.com", "prices": "https:
 class Azure:
     """Readers by service (`management`, and `prices`, which needs no login) that share connections and one token."""
 
-    def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None) -> None:
+    def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None, identity: str = "") -> None:
+        """`identity`: client id of the managed identity, or of the workload's, that reads; "": whoever is logged in."""
+        self._identity = identity
         self.deadline, self.timeouts = deadline, timeouts or Timeouts()
         self._pool = urllib3.PoolManager(maxsize=16)
         self._lock = threading.Lock()
@@ -40,7 +42,8 @@ class Azure:
         )
 
     def _headers(self) -> dict[str, str]:
-        if token := os.environ.get("AZURE_ACCESS_TOKEN"):
+        token = os.environ.get("AZURE_ACCESS_TOKEN")
+        if token and not self._identity:
             return {"Authorization": f"Bearer {token}"}
         try:
             import azure.core.exceptions
@@ -51,7 +54,8 @@ class Azure:
         with self._lock:
             try:
                 if self._credential is None:
-                    self._credential = azure.identity.DefaultAzureCredential()
+                    own = {"managed_identity_client_id": self._identity, "workload_identity_client_id": self._identity}
+                    self._credential = azure.identity.DefaultAzureCredential(**(own if self._identity else {}))
                 token = self._credential.get_token(_SCOPE).token  # kept by azure-identity until it expires
             except azure.core.exceptions.ServiceRequestError as error:
                 raise CloudError("azure", "unanswered", f"no token: {error}") from error

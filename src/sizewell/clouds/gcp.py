@@ -22,7 +22,9 @@ _LOGIN: Final = "run: gcloud auth application-default login"
 class Google:
     """Readers by service (`compute`, `serviceusage`, …) that share connections and one token."""
 
-    def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None) -> None:
+    def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None, impersonate: str = "") -> None:
+        """`impersonate`: e-mail address of the service account in whose name is read; "": whoever is logged in."""
+        self._impersonated = impersonate
         self.deadline, self.timeouts = deadline, timeouts or Timeouts()
         self._pool = urllib3.PoolManager(maxsize=16)
         self._lock = threading.Lock()
@@ -41,7 +43,8 @@ class Google:
         )
 
     def _headers(self) -> dict[str, str]:
-        if token := os.environ.get("GOOGLE_OAUTH_ACCESS_TOKEN"):
+        token = os.environ.get("GOOGLE_OAUTH_ACCESS_TOKEN")
+        if token and not self._impersonated:
             return {"Authorization": f"Bearer {token}"}
         try:
             import google.auth
@@ -56,6 +59,8 @@ class Google:
             try:
                 if self._credentials is None:
                     self._credentials, _ = google.auth.default(scopes=_SCOPES)
+                    if self._impersonated:
+                        self._credentials = _impersonating(self._credentials, self._impersonated)
                 if not self._credentials.valid:
                     self._credentials.refresh(google.auth.transport.urllib3.Request(self._pool))
             except google.auth.exceptions.TransportError as error:
@@ -65,3 +70,14 @@ class Google:
                 self._no_login = CloudError("google", "login", detail, fix=_LOGIN, local=True)
                 raise self._no_login from error
             return {"Authorization": f"Bearer {self._credentials.token}"}
+
+
+def _impersonating(source: Any, account: str) -> Any:
+    """Credentials of a service account that whoever is logged in may take the place of."""
+    from google.auth import impersonated_credentials
+
+    base = base_url("google", "iamcredentials", "https://iamcredentials.googleapis.com")
+    place = f"{base}/v1/projects/-/serviceAccounts/{account}:generateAccessToken"
+    return impersonated_credentials.Credentials(  # type: ignore[no-untyped-call]
+        source_credentials=source, target_principal=account, target_scopes=list(_SCOPES), iam_endpoint_override=place
+    )

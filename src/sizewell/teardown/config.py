@@ -152,6 +152,7 @@ class TeardownConfig(_Part):
     identities: Mapping[str, Identity] = {}  # by account, project or subscription
     prometheus: Mapping[str, Prometheus] = {}  # by stack
     mail: Mail | None = None
+    idle_power_w: Mapping[str, float] = {}  # of one accelerator of a machine type, as somebody measured it idle
 
     def limits(self) -> Limits:
         """The limits of decisions."""

@@ -141,8 +141,10 @@ def latched(look: Look) -> Verdict | None:
     """100 percent all the time, at idle power and without a process: the counter hangs (seen on Blackwell)."""
     for device in look.devices:
         values = _window(look, look.pool.utilization_percent.get(device))
-        if len(values) and values.min() >= 100 and _powerless(look, device) and _no_process(look, device):
-            reason = f"{_named(device)} reports 100 % all the time, at idle power and without a process"
+        if len(values) and values.min() >= 100 and _powerless(look, device) and not _has_process(look, device):
+            seen = device in look.pool.processes
+            processes = "without a process" if seen else "and nobody counts its processes"
+            reason = f"{_named(device)} reports 100 % all the time, at idle power {'and ' if seen else ''}{processes}"
             return look.verdict("unknown", "latched", reason)
     return None
 
@@ -385,9 +387,9 @@ def _powerless(look: Look, device: Device) -> bool:
     return look.pool.idle_power_w is not None and len(values) > 0 and bool(values.max() <= look.pool.idle_power_w)
 
 
-def _no_process(look: Look, device: Device) -> bool:
+def _has_process(look: Look, device: Device) -> bool:
     values = _window(look, look.pool.processes.get(device))
-    return len(values) > 0 and bool(values.max() == 0)
+    return len(values) > 0 and bool(values.max() > 0)
 
 
 def _joined_s(pool: Pool, machine: str, at_s: float) -> float:

@@ -39,7 +39,8 @@ from sizewell.teardown.journal import Journal
 from sizewell.teardown.records import GuardLimits, Job, Pool, Protection, Queue, Stack, Verdict
 from sizewell.teardown.telemetry import azure as azure_telemetry
 from sizewell.teardown.telemetry import cloudwatch, google, prometheus
-from sizewell.teardown.telemetry.observation import Observation, counted_now
+from sizewell.teardown.telemetry.cloudwatch import POWER
+from sizewell.teardown.telemetry.observation import Observation, counted_now, hangs
 from sizewell.teardown.units import StackParts, Unit, clusters_of, stack_parts, store_uris
 
 TOLD_S_MAX: Final = 86_400.0  # an older notice is given again: samples are asked for as far back as it
@@ -281,13 +282,17 @@ class Gatherer:
         started = azure_telemetry.machines(cloud, unit)
         api, scrape_s = self._prometheus(unit, stack)
         samples = {}
+        metric = unit.measured.get("metric", "")
+        names = {"label": unit.measured.get("machine", ""), "machines": set(started)}
         if unit.measured and started:
-            names = {"label": unit.measured["machine"], "machines": set(started)}
             samples = prometheus.samples(api, unit.measured["metric"], at=at, seconds=seconds + 300, **names)  # type: ignore[arg-type]
         return Observation(
             source=f"Prometheus {unit.measured.get('metric', '')}",
             counted=tuple(counted_now(started, at.timestamp())),
             utilization_percent=samples,
+            power_w=prometheus.samples(api, POWER[metric], at=at, seconds=seconds + 300, **names)  # type: ignore[arg-type]
+            if metric in POWER and hangs(samples)
+            else {},
             period_s=scrape_s,
             late_s=azure_telemetry.LATE_S,
         )
@@ -346,6 +351,8 @@ class Gatherer:
             period_s=known.period_s,
             late_s=known.late_s,
             utilization_percent=known.utilization_percent,
+            power_w=known.power_w,
+            idle_power_w=self.config.idle_power_w.get(unit.instance_type),
             requests_per_s=known.requests_per_s,
             jobs=jobs,
             queue=queue,
@@ -469,9 +476,9 @@ def _client(name: str, accounts: Sequence[str], config: TeardownConfig) -> Aws |
             raise _foreign("AWS account", account, accounts)
         return aws
     if name == "gcp":
-        return Google(deadline)
+        return Google(deadline, impersonate=settings.get("GOOGLE_IMPERSONATE_SERVICE_ACCOUNT", ""))
     if name == "azure":
-        return Azure(deadline)
+        return Azure(deadline, identity=settings.get("AZURE_CLIENT_ID", ""))
     raise CloudError("teardown", "missing", f"a pool on {name or 'a cluster of its own'} is looked after by its owner")
 
 

@@ -1,4 +1,4 @@
-"""What the journal adds up to, by owner's stack and month. Pure."""
+"""What the journal adds up to, by owner, stack and month. Pure."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class MonthOfStack:
     unpriced: int  # acts of which nobody knows what they save
     held_back: tuple[str, ...]  # why, and how often
     failed: int
+    left_over: tuple[str, ...] = ()  # what the cloud still had when it was asked last, in words
+    left_usd_per_month: Decimal | None = Decimal(0)  # of that; None: not all of it has a price
 
 
 def monthly_report(records: Iterable[Mapping[str, Any]]) -> list[MonthOfStack]:
@@ -34,6 +36,7 @@ def monthly_report(records: Iterable[Mapping[str, Any]]) -> list[MonthOfStack]:
     for (month, owner, stack), own in sorted(groups.items()):
         done = [record for record in own if record["kind"] == "done"]
         amounts = [_amount(record.get("saves_usd_per_month")) for record in done]
+        left: Mapping[str, Any] = next((record for record in reversed(own) if record["kind"] == "left"), {})
         held = Counter(str(record["detail"]) for record in own if record["kind"] == "held")
         rows.append(
             MonthOfStack(
@@ -46,6 +49,8 @@ def monthly_report(records: Iterable[Mapping[str, Any]]) -> list[MonthOfStack]:
                 unpriced=amounts.count(None),
                 held_back=tuple(f"{why} ({count} times)" if count > 1 else why for why, count in held.items()),
                 failed=sum(record["kind"] == "failed" for record in own),
+                left_over=tuple(map(str, left.get("left", ()))),
+                left_usd_per_month=_amount(left.get("usd_per_month", 0)),
             )
         )
     return rows

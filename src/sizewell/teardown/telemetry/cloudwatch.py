@@ -9,7 +9,7 @@ from typing import Any, Final
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError
 from sizewell.teardown.records import Device, Series
-from sizewell.teardown.telemetry.observation import HISTORY_S, Observation, history, number_of, series
+from sizewell.teardown.telemetry.observation import HISTORY_S, Observation, hangs, history, number_of, series
 from sizewell.teardown.units import Unit
 
 QUERIES: Final = (
@@ -18,6 +18,10 @@ QUERIES: Final = (
 PERIOD_S: Final = 60
 LATE_S: Final = 300.0  # what the guards' alarms allow for too
 SIZES_PERIOD_S: Final = 300
+POWER: Final = {  # what the same agent publishes of an accelerator's power, in watts
+    "nvidia_smi_utilization_gpu": "nvidia_smi_power_draw",
+    "DCGM_FI_DEV_GPU_UTIL": "DCGM_FI_DEV_POWER_USAGE",
+}
 _LIVE: Final = frozenset({"pending", "running", "stopping"})
 
 
@@ -26,12 +30,14 @@ def observe(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
     group = group_of(unit)
     started = _machines(aws, unit, group)
     sizes = _sizes(aws, unit, group, at) if group else []
+    place: dict[str, Any] = {"machines": set(started), "at": at, "seconds": seconds}
+    samples = _samples(aws, unit, group, **place) if unit.measured else {}
+    power = POWER.get(unit.measured.get("metric", ""), "")
     return Observation(
         source=f"CloudWatch {unit.measured.get('namespace', '')}/{unit.measured.get('metric', '')}",
         counted=history(sizes, SIZES_PERIOD_S, started, at.timestamp(), late_s=LATE_S),
-        utilization_percent=_samples(aws, unit, group, machines=set(started), at=at, seconds=seconds)
-        if unit.measured
-        else {},
+        utilization_percent=samples,
+        power_w=_samples(aws, unit, group, metric=power, **place) if power and hangs(samples) else {},
         period_s=PERIOD_S,
         late_s=LATE_S,
         per="machine" if unit.measured.get("per") == "machine" else "accelerator",
@@ -102,9 +108,9 @@ def _sizes(aws: Aws, unit: Unit, group: str, at: datetime) -> list[tuple[float, 
 
 
 def _samples(
-    aws: Aws, unit: Unit, group: str, *, machines: set[str], at: datetime, seconds: float
+    aws: Aws, unit: Unit, group: str, *, machines: set[str], at: datetime, seconds: float, metric: str = ""
 ) -> dict[Device, Series]:
-    """The samples of each accelerator of each machine."""
+    """The samples of each accelerator of each machine; of another metric beside its use where one is named."""
     measured = unit.measured
     dimension = measured["dimension"]
     value = measured.get("value") or (
@@ -115,20 +121,20 @@ def _samples(
     listed = aws.pages(
         *("cloudwatch", unit.region, "list_metrics", "Metrics"),
         Namespace=measured["namespace"],
-        MetricName=measured["metric"],
+        MetricName=metric or measured["metric"],
         Dimensions=[{"Name": dimension, "Value": value}],
     )
     queries: list[dict[str, Any]] = []
     devices: dict[str, Device] = {}
-    for metric in listed:
-        names = {entry["Name"]: entry["Value"] for entry in metric["Dimensions"]}
+    for each in listed:
+        names = {entry["Name"]: entry["Value"] for entry in each["Dimensions"]}
         machine = names.get(measured["machine"], "")
         device = next((names[key] for key in ("index", "GpuDevice", "NeuronDevice") if key in names), None)
         if machine not in machines or (device is None) != (measured["per"] == "machine"):
             continue  # of a machine that is gone, or a sum over several
         identity = f"m{len(queries)}"
         devices[identity] = (machine, 0 if device is None else number_of(device))
-        stat = {"Metric": metric, "Period": PERIOD_S, "Stat": "Maximum"}
+        stat = {"Metric": each, "Period": PERIOD_S, "Stat": "Maximum"}
         queries.append({"Id": identity, "MetricStat": stat})
     points: dict[Device, list[tuple[float, float]]] = {}
     for identity, samples in _data(aws, unit.region, queries, at, seconds + LATE_S).items():

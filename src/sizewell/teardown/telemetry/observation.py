@@ -23,6 +23,7 @@ class Observation:
     source: str  # as a reader of the evidence knows it
     counted: tuple[Counted, ...] = ()  # empty: nobody counted
     utilization_percent: Mapping[Device, Series] = field(default_factory=dict)
+    power_w: Mapping[Device, Series] = field(default_factory=dict)
     period_s: float = 60.0
     late_s: float = 0.0
     per: Literal["accelerator", "machine"] = "accelerator"
@@ -49,6 +50,11 @@ def series(samples: Iterable[tuple[float, float]]) -> Series:
         at_s=np.asarray(times, dtype=np.float64),
         values=np.asarray([largest[at_s] for at_s in times], dtype=np.float64),
     )
+
+
+def hangs(samples: Mapping[Device, Series]) -> bool:
+    """Whether an accelerator reports 100 percent and nothing else: then its power tells whether the counter hangs."""
+    return any(len(each.values) and each.values.min() >= 100 for each in samples.values())
 
 
 def counted_now(started_s: Mapping[str, float], at_s: float) -> list[Counted]:

@@ -360,8 +360,8 @@ LOOKS = (
 
 
 def deletes_policy(*, region: str, project: str, environment: str, state: str, secrets_key: str) -> str:
-    """The identity that destroys what a deployer made in one environment: by the tags that all of it carries, and by its
-    name where AWS knows no tags of it.
+    """The identity that destroys what a deployer made in one environment: by the tags that all of it carries, and by
+    its name where AWS knows no tags of it.
     """
     arn = f"arn:{plans.partition(region)}"
     tags = {PROJECT: legal(project), ENVIRONMENT: legal(environment)}

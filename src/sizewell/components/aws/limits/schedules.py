@@ -1,8 +1,8 @@
 """Teardown on a schedule: EventBridge Scheduler starts a Fargate task that runs `sizewell teardown run --yes`.
 
-A task and no function: a destroy outlasts the quarter of an hour that Lambda allows. Two kinds of identities: the task's
-own reads, empties and tells; one for each environment, which it becomes for a destroy, deletes what a deployer made
-there. Neither can delete checkpoints.
+A task and no function: a destroy outlasts the quarter of an hour that Lambda allows. Two kinds of identities: the
+task's own reads, empties and tells; one for each environment, which it becomes for a destroy, deletes what a
+deployer made there. Neither can delete checkpoints.
 """
 
 import pulumi
