@@ -7,6 +7,8 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from sizewell.cli.teardown import _page
 from sizewell.teardown import act, render
 from sizewell.teardown.orphans import Thing, in_aws, unknown_to
@@ -36,6 +38,7 @@ def set_up(evening: Any) -> str:
         "environments": {"dev": {"empty_days": 0.25}},
         "protected": {"dev-protected": {"until": "2099-12-31", "reason": "audit"}},
         "idle_power_w": {"g6.12xlarge": 16.0},
+        "stack_grace_hours": 2,
         "at_most_percent": 50,
     }
     stack(evening, "dev-used", values=BUSY)
@@ -54,7 +57,7 @@ def set_up(evening: Any) -> str:
     sizes("sizewell-dev-empty-train", now, hours=7)
     parts = (world.component("dev-empty", "train"), world.group("dev-empty", "train", "sizewell-dev-empty-train"))
     evening.shelf.put("dev-empty", *parts)
-    evening.told("empty", minutes=1500, stack="dev-empty", subject="")
+    evening.told("empty", minutes=200, stack="dev-empty", subject="")
     ends = now.date() - timedelta(days=2)
     network = world.resource("dev-expired", "aws:ec2/vpc:Vpc", "network", "vpc-1")
     evening.shelf.put("dev-expired", world.component("dev-expired", "net", kind="network", expires=str(ends)), network)
@@ -78,6 +81,7 @@ def verdicts(plan: Any) -> dict[str, tuple[str, str]]:
     return said
 
 
+@pytest.mark.soak  # twenty seconds of moto's metrics; each state of a stack alone is in test_run.py
 def test_one_evening_from_the_plan_to_the_audit_record(evening, monkeypatch, capsys):
     lost = set_up(evening)
     gatherer = evening.gatherer()

@@ -78,6 +78,6 @@ def _impersonating(source: Any, account: str) -> Any:
 
     base = base_url("google", "iamcredentials", "https://iamcredentials.googleapis.com")
     place = f"{base}/v1/projects/-/serviceAccounts/{account}:generateAccessToken"
-    return impersonated_credentials.Credentials(  # type: ignore[no-untyped-call]
+    return impersonated_credentials.Credentials(
         source_credentials=source, target_principal=account, target_scopes=list(_SCOPES), iam_endpoint_override=place
     )

@@ -23,12 +23,13 @@ SECRET = "arn:aws:secretsmanager:us-east-1:123456789012:secret:sizewell/passphra
 BY_PASSPHRASE = {
     **{key: value for key, value in SCHEDULE.items() if key != "secrets_key_arn"},
     "passphrase_secret_arn": SECRET,
+    "environment": "dev",
     "environments": ["dev"],
     "minutes": 120,
 }
 
 
-@pytest.mark.parametrize(("form", "args"), [("schedule", SCHEDULE), ("schedule-passphrase", BY_PASSPHRASE)])
+@pytest.mark.parametrize(("form", "args"), [("schedule-prod", SCHEDULE), ("schedule-dev", BY_PASSPHRASE)])
 def test_makes_what_is_written_down(form, args):
     resources = record(lambda: TeardownSchedule("teardown", args), stack="teardown")
     check_right(resources)

@@ -20,7 +20,7 @@ def role(
     owner: Owned,
     name: str,
     *,
-    trust: str,
+    trust: pulumi.Input[str],
     description: str,
     managed: Sequence[str] = (),
     inline: Mapping[str, pulumi.Input[str]] | None = None,

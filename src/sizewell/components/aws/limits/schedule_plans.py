@@ -291,7 +291,6 @@ def reads_policy(*, region: str, project: str, state: str, journal: str, secrets
 TAGGED_DELETES = (
     "application-autoscaling:DeregisterScalableTarget",
     "autoscaling:DeleteAutoScalingGroup",
-    "autoscaling:DeletePolicy",
     "autoscaling:DeleteScheduledAction",
     "autoscaling:DeleteTags",
     "autoscaling:UpdateAutoScalingGroup",
