@@ -307,7 +307,9 @@ def alternatives(console: Console, options: Sequence[Alternative], *, runs: bool
     per_run = runs and all(item.usd_per_run is not None for item in options)
     money = "USD/run" if per_run else "USD/month"
     made = table("alternative", "where", money, "why not", right=(money,))
-    for option in options[:MANY]:
+    narrower = [option for option in options if option.weights]
+    shown = [*[option for option in options if not option.weights][: MANY - len(narrower)], *narrower]
+    for option in shown:
         amount = option.usd_per_run if per_run else option.usd_per_month
         where = f"{option.cloud} {option.region} {option.market}"
         machines = f"{option.nodes} x {option.instance_type}" + (
@@ -317,8 +319,8 @@ def alternatives(console: Console, options: Sequence[Alternative], *, runs: bool
         made.add_row(machines, where, dollars(amount), option.why_not)
     console.print()
     console.print(made)
-    if len(options) > MANY:
-        console.print(f"  and {len(options) - MANY} more in the JSON form", style="dim")
+    if len(options) > len(shown):
+        console.print(f"  and {len(options) - len(shown)} more in the JSON form", style="dim")
 
 
 def by_the_token(console: Console, offers: Sequence[ByTheToken]) -> None:

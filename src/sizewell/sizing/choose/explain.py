@@ -13,14 +13,14 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from sizewell.sizing.catalog.host import RUNTIME
-from sizewell.sizing.choose.candidates import Candidate, machine_of, try_all
-from sizewell.sizing.choose.choice import Sizing, alternatives, ordered, significant
+from sizewell.sizing.choose.candidates import machine_of
+from sizewell.sizing.choose.choice import Sizing, alternatives, significant
 from sizewell.sizing.choose.decide import NothingFits, cloud_of, nothing_fits, size_one
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
 from sizewell.sizing.choose.fleets import FleetSearch
-from sizewell.sizing.choose.pricing import Option, least_extras_usd, options_of
+from sizewell.sizing.choose.pricing import Option
+from sizewell.sizing.choose.quantized import best_under, formats, quantized, weights_in
 from sizewell.sizing.choose.requirements import Requirements
-from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.choose.why import counts, verdicts
 from sizewell.sizing.records.decision import Alternative
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 MORE, LESS = 1.25, 0.8
-QUANTIZED = (("fp8", "no loss measured"), ("int8", "1 to 3 % of accuracy"), ("int4", "about as int8"))
-"""Weights of a chat model in fewer bits, and what they cost in accuracy when well made: Kurtic et al., "Give Me BF16 or
-Give Me Death?", ACL 2025 (arXiv 2411.02355), over 500,000 evaluations of Llama 3.1: W8A8-FP, W8A8-INT, W4A16-INT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +151,7 @@ def explain(
         half=on_half(chosen),
         scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,
         sensitivity=sensitivity(sizing, chosen),
-        alternatives=alternatives(sizing, chosen),
+        alternatives=(*alternatives(sizing, chosen), *quantized(sizing, chosen)),
         machine_types=counts(verdicts(sizing, chosen)),
     )
 
@@ -377,7 +374,7 @@ def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
             ("a fifth less time in the slo", lambda n: _slo(n, LESS)),
             ("answers a quarter longer", lambda n: _answers(n, MORE)),
         ]
-    moves += [(f"weights in {format_} ({quality})", _weights_in(format_)) for format_, quality in _quantized(sizing)]
+    moves += [(f"weights in {f.weights} ({f.quality})", weights_in(f)) for f in formats(sizing)]
     if need.training is not None:
         moves.append(("a quarter more samples", lambda n: _samples(n, MORE)))
         limit = need.training.architecture.max_sequence_length
@@ -387,7 +384,7 @@ def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
         moves.append(("a quarter more records", lambda n: _records(n, MORE)))
     if need.deadline_s is not None:
         moves.append(("half the time", lambda n: _deadline(n, 0.5)))
-    return tuple(_effect(what, _best(move(need), sizing.setting, chosen), chosen) for what, move in moves)
+    return tuple(_effect(what, best_under(move(need), sizing.setting, chosen), chosen) for what, move in moves)
 
 
 def _effect(what: str, option: Option | None, chosen: Option) -> Effect:
@@ -396,22 +393,6 @@ def _effect(what: str, option: Option | None, chosen: Option) -> Effect:
     change = 100 * (option.total_usd / chosen.total_usd - 1) if chosen.total_usd else 0.0
     usd = round(option.total_usd, 2)
     return Effect(what=what, machines=machines(option), usd=usd, change_percent=round(change, 1))
-
-
-def _best(need: Requirements, setting: Setting, chosen: Option) -> Option | None:
-    """The choice under changed requirements, among the machine types of the chosen cloud and kind that were near."""
-    moved = replace(need, places=((chosen.cloud, chosen.deal.region, ""),))
-    changed = replace(setting, need=moved)
-
-    def offered(candidate: Candidate) -> list[Option]:
-        return options_of(candidate, changed.for_runtime(candidate.accelerator.runtime), moved.markets)
-
-    def appraise(candidate: Candidate) -> float | None:
-        return min((o.rank_usd for o in offered(candidate)), default=None)
-
-    trial = try_all(moved, setting.catalog, setting.on, appraise, least_extras_usd(changed))
-    options = [option for candidate in trial.candidates for option in offered(candidate)]
-    return next((option for option in ordered(options, moved) if option.candidate.buildable), None)
 
 
 def _traffic(need: Requirements, factor: float) -> Requirements:
@@ -440,25 +421,6 @@ def _answers(need: Requirements, factor: float) -> Requirements:
     job: ServingJob | None = need.serving
     assert job is not None  # noqa: S101 - moved only for services
     return replace(need, serving=replace(job, output_tokens=job.output_tokens * factor))
-
-
-def _quantized(sizing: Sizing) -> tuple[tuple[str, str], ...]:
-    """Formats that a chat model in 16 bits could be served in, with what it costs in quality; () where the spec says
-    how weights are stored, or the checkpoint is published in fewer bits.
-    """
-    job, stated = sizing.need.serving, {"model.weights", "model.precision"} & sizing.spec.given
-    if job is None or stated or job.architecture.kind != "decoder" or job.weights not in ("bf16", "fp16"):
-        return ()
-    return QUANTIZED
-
-
-def _weights_in(format_: str) -> Callable[[Requirements], Requirements]:
-    def moved(need: Requirements) -> Requirements:
-        job = need.serving
-        assert job is not None  # noqa: S101 - moved only for services
-        return replace(need, serving=replace(job, weights=format_))
-
-    return moved
 
 
 def _samples(need: Requirements, factor: float) -> Requirements:

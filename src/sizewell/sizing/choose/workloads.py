@@ -23,6 +23,7 @@ from sizewell.sizing.choose.choice import (
 from sizewell.sizing.choose.fleet import START_UP_S
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on
 from sizewell.sizing.choose.pricing import Option, leaving_usd
+from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.predict.architecture import writes_after_hearing
@@ -86,7 +87,7 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         budget=dict(need.budget),
         line_items=tuple(LineItemRecord.of(item) for item in chosen.items),
         cost=_cost(chosen),
-        alternatives=alternatives(sizing, chosen),
+        alternatives=(*alternatives(sizing, chosen), *quantized(sizing, chosen)),
         rejections=rejection_groups(sizing.rejections),
         assumptions=assumptions(chosen),
     )
@@ -481,7 +482,9 @@ def _without_accelerator(chosen: Option) -> list[str]:
     return said
 
 
-SCARCE_DEVICES = 16  # estimate: two machines of eight; fewer are often handed out when they are asked for
+SCARCE_DEVICES = {"on-demand": 16, "spot": 8}
+"""Estimate: machines of eight are often handed out one at a time when they are asked for, and never left over as spot
+machines for long."""
 RESERVED_BY = {
     "aws": "a capacity block, or an on-demand capacity reservation",
     "gcp": "flex-start, a calendar reservation, or a reservation",
@@ -495,7 +498,7 @@ def scarce(chosen: Option) -> list[str]:
     With the quota to ask for, and how often a run of this length is interrupted.
     """
     shape, market, nodes = chosen.candidate.shape, chosen.deal.market, chosen.fleet.nodes
-    if shape.accelerators < 8 or nodes * shape.accelerators < SCARCE_DEVICES or market not in ("on-demand", "spot"):
+    if shape.accelerators < 8 or market not in SCARCE_DEVICES or nodes * shape.accelerators < SCARCE_DEVICES[market]:
         return []
     code = shape.quota.get(market, "")
     unit = next((quota.unit for quota in chosen.setting.catalog.quotas if quota.code == code), "")

@@ -315,6 +315,7 @@ class Alternative(_Record):
     nodes: int
     market: str
     managed: str | None = None  # the service that would run it; None: we ourselves
+    weights: str | None = None  # stored in fewer bits than the choice; None: as the choice
     usd_per_month: Decimal | None = None
     usd_per_run: Decimal | None = None
     performance: float | None = None  # in the metric of the chosen option

@@ -1,0 +1,113 @@
+"""Weights in fewer bits as a priced alternative: what a service or a batch would run on, and at what cost in quality.
+
+Asked only where the spec leaves open how the weights are stored and the checkpoint is published in 16 bits. Quality is
+as published for models of its kind; nobody has measured the one that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from sizewell.sizing.choose.candidates import Candidate, try_all
+from sizewell.sizing.choose.choice import Sizing, ordered, performance_value
+from sizewell.sizing.choose.pricing import Option, least_extras_usd, options_of
+from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.records.decision import Alternative
+
+if TYPE_CHECKING:
+    from sizewell.sizing.choose.setting import Setting
+
+QUALITY: Final = (("fp8", "no loss measured"), ("int8", "1 to 3 % of accuracy"), ("int4", "about as int8"))
+"""Weights of a chat model in fewer bits, and what they cost in accuracy when well made: Kurtic et al., "Give Me BF16 or
+Give Me Death?", ACL 2025 (arXiv 2411.02355), over 500,000 evaluations of Llama 3.1: W8A8-FP, W8A8-INT, W4A16-INT."""
+_UNITS: Final = {"fp8": ("fp8",), "int8": ("int8", "fp8"), "int4": ()}  # 4-bit integers are expanded to 16 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of the weights, and its published cost in quality."""
+
+    weights: str
+    quality: str
+
+
+def formats(sizing: Sizing) -> tuple[Format, ...]:
+    """Formats that a chat model in 16 bits could be served in; () where the spec says how weights are stored, or the
+    checkpoint is published in fewer bits.
+    """
+    job, stated = sizing.need.serving, {"model.weights", "model.precision"} & sizing.spec.given
+    if job is None or sizing.need.kind == "notebook" or stated:
+        return ()
+    if job.architecture.kind != "decoder" or job.weights not in ("bf16", "fp16"):
+        return ()
+    return tuple(Format(weights, quality) for weights, quality in QUALITY)
+
+
+def weights_in(format_: Format) -> Callable[[Requirements], Requirements]:
+    """The same work with weights of that format."""
+
+    def moved(need: Requirements) -> Requirements:
+        job = need.serving
+        assert job is not None  # noqa: S101 - moved only for services and batches
+        return replace(need, serving=replace(job, weights=format_.weights))
+
+    return moved
+
+
+def best_under(need: Requirements, setting: Setting, chosen: Option) -> Option | None:
+    """The choice under changed requirements, where the chosen option stands."""
+    moved = replace(need, places=((chosen.cloud, chosen.deal.region, ""),))
+    changed = replace(setting, need=moved)
+
+    def offered(candidate: Candidate) -> list[Option]:
+        return options_of(candidate, changed.for_runtime(candidate.accelerator.runtime), moved.markets)
+
+    def appraise(candidate: Candidate) -> float | None:
+        return min((o.rank_usd for o in offered(candidate)), default=None)
+
+    trial = try_all(moved, setting.catalog, setting.on, appraise, least_extras_usd(changed))
+    options = [option for candidate in trial.candidates for option in offered(candidate)]
+    return next((option for option in ordered(options, moved) if option.candidate.buildable), None)
+
+
+def quantized(sizing: Sizing, chosen: Option) -> Iterator[Alternative]:
+    """What the best machines of the chosen region would be with weights in fewer bits, where that costs less than in
+    any format that costs less quality.
+    """
+    least_usd = chosen.total_usd
+    for format_ in formats(sizing):
+        option = best_under(weights_in(format_)(sizing.need), sizing.setting, chosen)
+        if option is None or option.total_usd >= least_usd:
+            continue
+        least_usd = option.total_usd
+        yield _alternative(option, chosen, format_)
+
+
+def _alternative(option: Option, chosen: Option, format_: Format) -> Alternative:
+    less, per = Decimal(repr(chosen.total_usd - option.total_usd)), "a month"
+    if option.run_usd is not None and chosen.run_usd is not None:
+        less, per = chosen.run_usd - option.run_usd, "a run"
+    accelerator = option.candidate.accelerator
+    has_units = any(accelerator.flop_per_s.get(unit) for unit in _UNITS[format_.weights])
+    how = f"{accelerator.name} computes in it" if has_units else f"{accelerator.name} expands it to 16 bits"
+    why = (
+        f"weights in {format_.weights}: {less:,.2f} USD {per} cheaper; {format_.quality} (Kurtic et al. 2025), {how}; "
+        f"model.weights: {format_.weights} chooses it"
+    )
+    monthly = option.cost.run_rate.usd_per_month.expected
+    return Alternative(
+        cloud=option.cloud,
+        region=option.deal.region,
+        instance_type=option.instance_type,
+        accelerator=accelerator.key,
+        nodes=option.fleet.nodes,
+        market=option.deal.market,
+        weights=format_.weights,
+        usd_per_month=None if option.cost.unpriced else monthly,
+        usd_per_run=option.run_usd,
+        performance=performance_value(option),
+        why_not=why,
+    )
