@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from sizewell.sizing.validation.left_out import FILE, left_out, recorded
+from sizewell.sizing.validation.left_out import FILE, recorded, reports
 
 
 def main() -> int:
@@ -17,8 +17,8 @@ def main() -> int:
     parser.add_argument("--date", required=True, help="date of the run, written into the file")
     chosen = parser.parse_args()
     document = {"date": chosen.date}
-    for key, engines in (("named", True), ("unnamed", False)):
-        document[key] = recorded(left_out(engines=engines))
+    for key, report in zip(("named", "unnamed"), reports(asked=(True, False)), strict=True):
+        document[key] = recorded(report)
     FILE.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"wrote {FILE.name}")
     return 0

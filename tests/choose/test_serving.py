@@ -14,6 +14,7 @@ from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.choose.fleet import START_UP_S
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY
 from sizewell.sizing.choose.requirements import requirements
+from sizewell.sizing.predict.performance import serving_constants
 from sizewell.sizing.predict.performance.serving import ServingRefusal, largest_rate, sequences_that_fit, serving
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_load import arriving, circulating, deviations, saturated, waits_share
@@ -263,3 +264,22 @@ def test_a_batch_is_promised_less_than_is_predicted_and_never_more_than_the_host
     vcpus = facts.shape(pool.cloud, pool.instance_type).vcpus
     decoded = pool.nodes_initial * vcpus / input_facts(facts.model("resnet50"), 0)["decode_s"]
     assert workload.performance.figures["samples_per_s"] <= decoded * 1.001
+
+
+def test_images_move_activations_and_experts_cost_more_than_their_products(facts):
+    images = ServingJob(
+        architecture=facts.model("stabilityai/stable-diffusion-xl-base-1.0"), weights="bf16", passes_per_sample=40
+    )
+    whole = facts.accelerator("h100-sxm")
+    slow = replace(whole, memory_bytes_per_s=whole.memory_bytes_per_s / 2)
+    one, other = (sample_server(images, Cluster(accelerator=a, per_node=1)).sample_s for a in (whole, slow))
+    assert 1.05 < other / one < 2.0  # part of a sample is memory traffic
+    routed = facts.model("mistralai/Mixtral-8x7B-v0.1")
+    job = ServingJob(architecture=routed, weights="fp8", input_tokens=500, output_tokens=100)
+    cluster_ = Cluster(accelerator=whole, per_node=8, scale_up=8)
+    fitted = serving_constants.constants()
+    with serving_constants.trying(replace(fitted, experts_s=0.0, experts_speed=1.0)):
+        plain = replica(job, cluster_, tensor=8)
+    real = replica(job, cluster_, tensor=8)
+    assert real.step_s - plain.step_s == pytest.approx(routed.layers * fitted.experts_s)
+    assert real.linear_s_per_token > plain.linear_s_per_token

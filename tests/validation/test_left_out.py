@@ -12,13 +12,15 @@ from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.predict.usual import usual_training
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
-from sizewell.sizing.validation.cases import CARRIED, read
-from sizewell.sizing.validation.describe import catalog
+from sizewell.sizing.validation.asked import as_asked
+from sizewell.sizing.validation.cases import CARRIED, Case, read
+from sizewell.sizing.validation.describe import catalog, counted
 from sizewell.sizing.validation.fits import memory, training
 from sizewell.sizing.validation.fits.bands import Held, Unseen, rejected, unseen
 from sizewell.sizing.validation.left_out import FILE, SURE, left_out, recorded
 from sizewell.sizing.validation.predict import predict
 from sizewell.sizing.validation.report import summaries, validate
+from sizewell.sizing.validation.serving_predictions import cache_format
 
 DENSE = Architecture(key="dense", kind="decoder", layers=32, hidden=4096, heads=32, kv_heads=32, head_dim=128,
                      ffn=11008, gated=True, vocab=32000)  # fmt: skip
@@ -115,6 +117,41 @@ def test_software_that_nobody_names_has_the_wider_band_and_images_lie_between_co
 
 def _fields(job):
     return {name: getattr(job, name) for name in job.__dataclass_fields__}
+
+
+def test_what_a_figure_counts_and_how_the_cache_is_stored_outlast_the_name_of_the_software():
+    peaks = [case for case in read([CARRIED / "memory.json"]) if case.gradeable]
+    allocated = [case for case in peaks if counted(case) == "allocated"]
+    assert allocated
+    assert all(counted(as_asked(case)) == "allocated" for case in allocated)
+    assert all(counted(case.without_engine()) == "device" for case in allocated if not case.workload.get("phase"))
+    served = [case for case in read([CARRIED / "inference.json"]) if case.id.startswith("trt10-") and case.gradeable]
+    assert {cache_format(as_asked(case)) for case in served} == {"fp8"}
+    assert {cache_format(case.without_engine()) for case in served} == {"16-bit"}
+
+
+def test_one_group_of_experts_that_is_named_twice_is_one_machine():
+    twice = next(case for case in read([CARRIED / "inference.json"]) if case.parallelism.get("moe_tp") == 8
+                 and case.parallelism.get("moe_ep") == 8)  # fmt: skip
+    once = Case(
+        raw={
+            **twice.raw,
+            "hardware": {**twice.hardware, "count": 8},
+            "workload": {**twice.workload, "parallelism": {"tp": 8, "pp": 1, "moe_tp": 8, "moe_ep": 1}},
+        }
+    )
+    assert twice.hardware["count"] == 64
+    assert predict(twice).value == pytest.approx(predict(once).value)
+
+
+def test_a_kind_of_figure_that_one_source_tells_of_is_left_out_by_model_and_keeps_a_band_of_its_own():
+    sized = memory.gradeable(read([CARRIED / "memory.json"]))
+    parts = list(memory.left_out(sized, memory.START, refit=lambda _, start: start))
+    logs = [part for part in parts if part.cases[0].source_family == "vllm-logs-v019"]
+    assert len(logs) > 5  # nobody else prints what today's vLLM does
+    assert all(len({case.model.get("name") for case in part.cases}) == 1 for part in logs)
+    assert len([part for part in parts if part.cases[0].source_family == "bloom"]) == 1
+    assert sorted(case.id for part in parts for case in part.cases) == sorted(case.id for case in sized)
 
 
 def test_validate_without_engines_asks_as_size_does():

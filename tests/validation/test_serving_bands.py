@@ -11,7 +11,7 @@ import pytest
 from sizewell.sizing.predict.performance.serving import wider_groups
 from sizewell.sizing.predict.performance.serving_constants import FILE, constants
 from sizewell.sizing.validation.fits import serving
-from sizewell.sizing.validation.fits.bands import Unseen
+from sizewell.sizing.validation.fits.bands import Unseen, widths
 
 
 def group_bands(groups):
@@ -34,13 +34,20 @@ def test_a_group_is_narrower_than_its_parent_only_from_fifteen_cases_of_three_so
     )
     assert "dense|prefill compute" not in found
     assert "dense|interconnect" not in found
-    assert found["experts|engine"] == [round(math.exp(-0.1), 3), round(math.exp(0.1), 3)]
+    own, around = math.exp(0.1), found["language"][1]
+    assert own < found["experts|engine"][1] < around  # three sources hardly tell that predictions are better here
+    family = [Unseen(groups=("hopper", "any"), source=name, log_error=0.1) for name in "abc" for _ in range(5)]
+    others = [Unseen(groups=("ampere", "any"), source=name, log_error=0.4) for name in "defghi" for _ in range(9)]
+    few, many = (widths([*family, *others], least=0.05, narrower=counts)["hopper"].half for counts in (2, 20))
+    assert 0.1 < few < 0.25 < many < 0.4
 
 
 def test_a_group_is_wider_than_its_parent_from_five_cases_on():
     tight = [("a", 0.1), ("b", 0.1), ("c", 0.1)] * 20
     found = group_bands({"vision|compiled": tight, "vision|eager": [("c", 0.9)] * 5})
-    assert found["vision|eager"][1] == round(math.exp(0.9), 3)
+    assert (
+        found["vision"][1] < found["vision|eager"][1] < math.exp(0.9)
+    )  # one source tells that it is worse, not how much
     assert "vision|eager" not in group_bands({"vision|compiled": tight, "vision|eager": [("c", 0.9)] * 4})
 
 

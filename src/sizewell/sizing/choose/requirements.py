@@ -236,13 +236,12 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
 def _runs(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> Runs:
     """What runs the work on such accelerators: what the spec names, else what is launched or usual there."""
     named = spec.engine
-    language = architecture.kind in ("decoder", "encoder")
-    training = work_of(spec.kind) == "training"
-    usual = _usual_engine(spec, architecture, runtime) if training else ""
+    usual = _usual_engine(spec, architecture, runtime) if work_of(spec.kind) == "training" else ""
+    both_usual = named is None and architecture.kind not in ("decoder", "encoder")
     return Runs(
         engine=SOFTWARE[named.name].predicted_as if named else usual,
         engine_assumed=named is None,
-        compiled=True if runtime in COMPILES else None if named is None and not language else False,
+        compiled=True if runtime in COMPILES else None if both_usual else False,
         software=tuple(_software(spec, architecture, runtime)),
     )
 
@@ -516,6 +515,7 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         output_tokens=answer,
         passes_per_sample=float(passes),
         engine=_serving_engine(spec.engine) if spec.engine else "vllm",
+        engine_assumed=spec.engine is None,
     )
 
 

@@ -55,6 +55,7 @@ class ServingJob:
     output_tokens: float = 0
     max_sequence_length: int = 0  # 0: input + output
     engine: str = "vllm"
+    engine_assumed: bool = False  # as of training
     memory_fraction: float = 0.9  # of the device, that the engine may use
     passes_per_sample: float = 1.0  # forward passes: denoising steps, twice with guidance; 1 elsewhere
 

@@ -118,6 +118,21 @@ def engine_of(case: Case) -> str:
     return said.split(" ")[0]
 
 
+def counted(case: Case) -> str:
+    """What a published peak counts: "device", or what the framework's allocator has "reserved" or "allocated", which
+    is neither context nor communicators.
+    """
+    stated = case.workload.get("counted")
+    if stated:
+        return str(stated)
+    engine = engine_of(case)
+    if case.workload.get("phase") or engine in ("litgpt", "exllama"):
+        return "allocated"
+    if engine == "torchtune":
+        return "allocated" if case.kind == "inference" else "reserved"
+    return "reserved" if engine == "torchtitan" else "device"
+
+
 def stated_split(case: Case) -> bool | None:
     """Whether a source states that layers are divided over devices, or that they are only sharded; None: it says
     neither.

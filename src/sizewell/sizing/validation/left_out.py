@@ -7,12 +7,13 @@ by the functions that `size` uses. Without engines the cases do not say which so
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sizewell.sizing.validation.asked import as_asked
 from sizewell.sizing.validation.cases import Case, read
 from sizewell.sizing.validation.fits import memory, serving, training
 from sizewell.sizing.validation.fits.bands import Held, rejected, unseen
@@ -29,20 +30,36 @@ def left_out(
     engines: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Every gradeable case, predicted without its source; takes two minutes and a CPU. "fits" cases are judged by the
+    """Every gradeable case, predicted without its source; takes some minutes and a CPU. "fits" cases are judged by the
     constants of the memory fit without their source. `progress(what)` is told what is being fitted.
 
     Raises UsageError or SpecError for files that are not lists of cases.
     """
+    return reports(paths, asked=(engines,), progress=progress)[0]
+
+
+def reports(
+    paths: Iterable[str | Path] = (),
+    *,
+    asked: Sequence[bool] = (True, False),
+    progress: Callable[[str], None] | None = None,
+) -> tuple[Report, ...]:
+    """`left_out` with the software named or not, for each of `asked`, from one fit."""
     cases = read(paths)
     gradeable = [case for case in cases if case.gradeable]
-    graded: dict[str, Row] = {}
+    graded: list[dict[str, Row]] = [{} for _ in asked]
     for what, held in _fits(gradeable):
         if progress is not None:
             progress(what)
-        graded |= _graded(held, engines=engines)
-    rows = [graded.get(case.id) or grade(case if engines else case.without_engine()) for case in gradeable]
-    return Report(rows=tuple(rows), ungraded=len(cases) - len(gradeable))
+        for known, engines in zip(graded, asked, strict=True):
+            known.update(_graded(held, engines=engines))
+    return tuple(
+        Report(
+            rows=tuple(rows.get(case.id) or grade(case if engines else as_asked(case)) for case in gradeable),
+            ungraded=len(cases) - len(gradeable),
+        )
+        for rows, engines in zip(graded, asked, strict=True)
+    )
 
 
 def _fits(cases: Sequence[Case]) -> Iterator[tuple[str, tuple[Held, ...]]]:
@@ -62,12 +79,19 @@ def _graded(held: Sequence[Held], *, engines: bool) -> dict[str, Row]:
     """Rows by case; the bands of a source are made of the errors of the others."""
     named, assumed = unseen(held), unseen(held, engines=False)
     rows: dict[str, Row] = {}
+    whole = Counter(case.source_family for part in held for case in part.cases)
     for part in held:
-        own = {case.source_family for case in part.cases}
-        others = [[error for error in errors.values() if error.source not in own] for errors in (named, assumed)]
+        own = {case.id for case in part.cases}
+        in_part = Counter(case.source_family for case in part.cases)
+        sources = {source for source, count in in_part.items() if count == whole[source]}
+        # Of a source that is left out model by model, its other models are known; of all others none of it is.
+        others = [
+            [error for name, error in errors.items() if name not in own and error.source not in sources]
+            for errors in (named, assumed)
+        ]
         with part.using(*others):
             for case in part.cases:
-                rows[case.id] = grade(case if engines else case.without_engine())
+                rows[case.id] = grade(case if engines else as_asked(case))
     return rows
 
 

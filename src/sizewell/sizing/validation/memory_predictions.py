@@ -10,10 +10,11 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict.memory import kv_cache_tokens, serving_memory, serving_parts, training_memory, usable_bytes
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.serving import PAGED
+from sizewell.sizing.predict.memory.training import band_group
 from sizewell.sizing.predict.usual import SERVING
 from sizewell.sizing.records.jobs import Grade, MemoryEstimate, ServingJob
 from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
+from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, counted, device_of, engine_of
 from sizewell.sizing.validation.training_cases import TrainingCase, training_case
 
 GIB = 2**30
@@ -66,7 +67,7 @@ def _training(case: Case) -> Prediction:
         high=estimate.high_bytes * share / per_unit,
         grade=estimate.grade,
         assumptions=(*described.assumptions, *estimate.assumptions),
-        group="adapters" if described.job.method in ("lora", "qlora") else "training",
+        group="training" if described.job.method in ("pretrain", "full") else band_group(described.job),
         fits=fits,
     )
 
@@ -98,7 +99,7 @@ def _longest_sequence(case: Case) -> Prediction:
     device = described.accelerator
     usable = usable_bytes(device)
     known = constants().bands_assumed if described.job.engine_assumed else constants().bands
-    low, high = known["adapters" if described.job.method in ("lora", "qlora") else "training"]
+    low, high = known["training" if described.job.method in ("pretrain", "full") else band_group(described.job)]
     return Prediction(
         value=float(_fitting_sequence(described, device, usable)),
         low=float(_fitting_sequence(described, device, usable / high)),
@@ -137,17 +138,17 @@ def _serving(case: Case) -> Prediction:
             device, memory_bytes=int(float(w["total_gib"]) * GIB * device.memory_bytes / usable_bytes(device))
         )
     parts = serving_parts(job, tensor=tensor, accelerator=device, pipeline=pipeline)
-    low, high = constants().bands["serving"]
+    bands = constants().bands_assumed if job.engine_assumed else constants().bands
     if case.metric == "weights_per_device" or case.kind == "weights_only" or w.get("phase") == "model allocated":
         group = weights_group(job.architecture)
-        low, high = constants().bands.get(group, constants().bands["weights"])
+        low, high = bands.get(group, bands["weights"])
         value = parts.weights / unit_bytes(case)
         return Prediction(value=value, low=value * low, high=value * high, grade="calibrated", group=group)
     if case.metric in ("kv_cache_tokens", "kv_cache_per_device"):
         tokens = kv_cache_tokens(job, tensor=tensor, accelerator=device, pipeline=pipeline)
         value = tokens if case.metric == "kv_cache_tokens" else tokens * parts.kv_per_token / unit_bytes(case)
         group = "kv-v0" if job.engine == "vllm-v0" else "kv"
-        low, high = constants().bands[group]
+        low, high = bands[group]
         return Prediction(value=value, low=value * low, high=value * high, grade="calibrated", group=group)
     sequences = _number(w.get("batch")) or 1.0
     estimate = serving_memory(job, tensor=tensor, sequences=sequences, accelerator=device, pipeline=pipeline)
@@ -155,8 +156,7 @@ def _serving(case: Case) -> Prediction:
     fits = estimate.high_bytes <= budget
     if case.metric == "fits":
         return Prediction(value=float(fits), low=float(fits), high=1.0, grade=estimate.grade, fits=fits)
-    measure = "allocated" if engine_of(case) in ("litgpt", "exllama", "torchtune") or w.get("phase") else "device"
-    total = counted_bytes(estimate, measure)
+    total = counted_bytes(estimate, counted(case))
     share, per_unit = total / estimate.total_bytes, unit_bytes(case)
     return Prediction(
         value=total / per_unit,
@@ -196,6 +196,7 @@ def serving_job(case: Case) -> ServingJob:
         output_tokens=0 if length else float(w.get("max_new_tokens") or 0),
         max_sequence_length=length if length or engine not in PAGED else 0,
         engine=engine,
+        engine_assumed=not engine_of(case),
         memory_fraction=float(fraction) if isinstance(fraction, int | float) else 0.9,
     )
 

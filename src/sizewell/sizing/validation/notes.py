@@ -60,17 +60,13 @@ _NOTES: tuple[tuple[str, str], ...] = (
     ("dle-rn50-inf", "eager PyTorch: kernel launches of its release set the pace of small batches"),
     ("dle-bert-inf", "eager PyTorch without fused kernels, predicted like a compiled encoder"),
     ("llamacpp-pp", "llama.cpp's prefill of 4-bit weights unpacks them for each product; kernels differ by device"),
-    (
-        "aic-tpot-dsr1",
-        "DeepSeek-R1 over 8 expert and 8 tensor ranks with split attention: its traffic is not that of one group",
-    ),
     ("aic-tpot-2026_04_06_gpt_oss", "16 sequences on 4 devices: fused 4-bit expert kernels of a later release"),
     ("mlpi51-llama2-70b-99.9-mi300x", "vLLM on ROCm under a limit of 40 ms per token; predicted with CUDA's overheads"),
     (
         "mlpi51-whisper",
         "stated in samples, read as tokens (else ten times the peak); from dimensions alone, nothing is fitted to it",
     ),
-    ("mlpi41-gptj", "answers by beam search of four, which shares the prompt's cache; predicted as one answer"),
+    ("mlpi41-gptj", "answers by beam search of four, which shares the prompt's cache; predicted as four answers"),
     ("mlpi41-mixtral", "a third of the requests are mathematics and code with long answers; lengths are their mean"),
     ("mlpi51-mixtral", "a third of the requests are mathematics and code with long answers; lengths are their mean"),
     # memory

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sizewell.sizing.validation.asked import as_asked
 from sizewell.sizing.validation.cases import Case, read
 from sizewell.sizing.validation.memory_predictions import Prediction
 from sizewell.sizing.validation.predict import area, predict, work_class
@@ -134,7 +135,7 @@ def validate(
     gradeable = [case for case in cases if case.gradeable]
     rows = []
     for done, case in enumerate(gradeable, start=1):
-        rows.append(grade(case if engines else case.without_engine()))
+        rows.append(grade(case if engines else as_asked(case)))
         if progress is not None:
             progress(done, len(gradeable))
     return Report(rows=tuple(rows), ungraded=len(cases) - len(gradeable))

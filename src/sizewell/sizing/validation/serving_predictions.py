@@ -61,9 +61,14 @@ _MLPERF_TOKENS = {
 }
 
 
+# MLPerf's GPT-J answers by beam search of four: four answers are worked on for each that is given.
+_MLPERF_BEAMS = {"gptj": 4.0}
+
+
 def predict_serving(case: Case) -> Prediction:
     """The case's figure, predicted; CannotPredictError where the source says too little."""
     device = device_of(case)
+    case = _one_group(case)
     count = int(case.hardware.get("count") or 1)
     cluster = cluster_of(case, device, count)
     job = _job(case)
@@ -87,6 +92,26 @@ def predict_serving(case: Case) -> Prediction:
         grade=estimate.grade,
         group=band_groups(job, estimate.bottleneck)[0],
         wider=band_groups(job, estimate.bottleneck)[1:],
+    )
+
+
+def _one_group(case: Case) -> Case:
+    """A case whose source names one machine's group of experts twice, by tensor and by expert ranks.
+
+    Sweeps of DeepSeek-R1 on single machines of eight list eight of both and so 64 devices for a handful of requests;
+    their figures are those of the rows with eight.
+    """
+    p, machine = case.parallelism, case.hardware.get("per_node")
+    if not machine or not p.get("moe_tp") == p.get("moe_ep") == machine > 1:
+        return case
+    split = {name: max(1, int(p.get(name) or 1) // machine) for name in ("tp", "attention_dp")}
+    split["tp"] = max(split["tp"], machine)
+    return Case(
+        raw={
+            **case.raw,
+            "hardware": {**case.hardware, "count": machine},
+            "workload": {**case.workload, "parallelism": {**p, **split, "moe_ep": 1}},
+        }
     )
 
 
@@ -144,19 +169,30 @@ def _splits(case: Case, job: ServingJob, count: int) -> tuple[tuple[int, int], .
 
 
 def _job(case: Case) -> ServingJob:
-    w = case.workload
     a = architecture_of(case)
     prompt, output = _tokens(case)
-    kv = "fp8" if "fp8" in str(w.get("kv_precision") or "") else ""
     return ServingJob(
         architecture=a,
         weights=_weights(case),
-        kv=kv,
+        kv="fp8" if "fp8" in cache_format(case) else "",
         input_tokens=prompt,
         output_tokens=output,
         engine=_engine(case),
         passes_per_sample=_passes(case),
     )
+
+
+def cache_format(case: Case) -> str:
+    """How the cache is stored: as the case says. NVIDIA's tables of models in 8 and 4 bits, and its submissions to
+    MLPerf, are of checkpoints by its own Model Optimizer, which keep the cache in 8 bits; a source that states how
+    each part is quantised means 16 bits by its silence.
+    """
+    stated = str(case.workload.get("kv_precision") or case.workload.get("kv_cache_dtype") or "")
+    if stated:
+        return stated
+    optimised = engine_of(case) in ("tensorrt-llm", "mlperf") and device_of(case).vendor.lower() == "nvidia"
+    narrow = _weights(case) in ("fp8", "fp4") and "gemm_quant_mode" not in case.workload
+    return "fp8" if optimised and narrow else "16-bit"
 
 
 def _passes(case: Case) -> float:
@@ -172,7 +208,8 @@ def _tokens(case: Case) -> tuple[float, float]:
     name = str(w.get("benchmark") or "")
     for word, (prompt, output) in _MLPERF_TOKENS.items():
         if word in name:
-            return prompt, float(w.get("mean_output_tokens") or output)
+            beams = _MLPERF_BEAMS.get(word, 1.0)
+            return prompt, beams * float(w.get("mean_output_tokens") or output)
     if "bert" in name:
         return BERT_TOKENS, 0.0
     length = w.get("seq_len") or case.model.get("seq_len") or 0
@@ -266,5 +303,6 @@ def described(case: Case) -> dict[str, Any] | None:
         "family": device.family,
         "kind": job.architecture.kind,
         "engine": job.engine,
+        "experts": job.architecture.experts > 0,
         "language": is_language_model(job),
     }

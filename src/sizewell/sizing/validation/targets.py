@@ -172,7 +172,7 @@ def left_out() -> dict[str, dict[str, Any]]:
 
 def _left_out() -> list[Line]:
     wanted = ("all", "dense, 16 bits", "8 or 4 bits and mixture of experts", "MLPerf time to train")
-    memory = ("training", "adapters")
+    memory = ("training", "adapters", "adapters-narrow")
     target_lines = []
     groups = left_out()
     for key, what in (

@@ -17,7 +17,7 @@ from sizewell.sizing.predict.memory.states import MEGATRON
 from sizewell.sizing.predict.usual import SHOWN, usual_training
 from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import architecture_of, device_of, engine_of, stated_split
+from sizewell.sizing.validation.describe import architecture_of, counted, device_of, engine_of, stated_split
 
 _UNSTATED_DEVICES = 512
 _ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens
@@ -90,18 +90,9 @@ def training_case(case: Case) -> TrainingCase:
         job=job,
         layout=layout,
         accelerator=device,
-        measure=measure_of(case, engine),
+        measure=counted(case),
         assumptions=tuple(assumed),
     )
-
-
-def measure_of(case: Case, engine: str) -> str:
-    """What a published peak counts: the framework's allocator reports neither context nor communicators."""
-    if case.workload.get("phase") or engine == "litgpt":
-        return "allocated"
-    if engine in ("torchtune", "torchtitan"):
-        return "reserved"
-    return "device"
 
 
 def _sequence(case: Case, a: Architecture, assumed: list[str]) -> int:

@@ -120,7 +120,7 @@ def run_engine(case: Case, accelerator: Accelerator) -> str:
     engine = engine_of(case)
     if engine == "levanter" and accelerator.runtime != "tpu":
         engine = ""
-    if not engine and case.metric == "mfu_pct":
+    if not engine and case.metric == "mfu_pct" and accelerator.runtime == "cuda":
         return "megatron"
     return engine
 

@@ -77,7 +77,8 @@ def serving_memory(
     )
     breakdown = tuple((name, size) for name, size in items if size)
     total = sum(size for _, size in breakdown)
-    low, high = constants().bands["serving"]
+    known = constants().bands_assumed if job.engine_assumed else constants().bands
+    low, high = known["serving"]
     guess = is_guess(job.architecture) or accelerator.runtime == RUNTIME  # no published case stands behind these
     if guess:
         low, high = low**2, high**2

@@ -101,7 +101,7 @@ def _fullest(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Mapping[
 def edges(job: TrainingJob, accelerator: Accelerator) -> tuple[float, float, Grade]:
     """The factors of the 80 % band on what is expected, and the grade."""
     known = constants().bands_assumed if job.engine_assumed else constants().bands
-    low, high = known[_group(job)]
+    low, high = known[band_group(job)]
     measured = accelerator.runtime == "cuda" and not job.architecture.experts and job.framework != "jax"
     measured = measured and not is_guess(job.architecture)
     if not measured:  # no peak of this kind was published: twice as wide, in the logarithm
@@ -138,9 +138,9 @@ def _check(job: TrainingJob, layout: Layout) -> None:
         raise SpecError(faults, subject=job.architecture.key)
 
 
-def _group(job: TrainingJob) -> str:
+def band_group(job: TrainingJob) -> str:
     if job.method in ("lora", "qlora"):
-        return "adapters"
+        return "adapters-narrow" if job.method == "qlora" else "adapters"
     return "training" if job.architecture.layers else "vision"
 
 

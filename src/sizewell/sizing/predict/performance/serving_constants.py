@@ -55,6 +55,9 @@ class Constants:
     occupancy: float  # sequences in flight under unlimited load, as a share of what fits
     sequences_max: Mapping[str, int]  # the most that an engine batches
     sample_kinds: Mapping[str, float]  # vision, encoder, diffusion, relative to the family's `samples`
+    sample_bytes: Mapping[str, float]  # vision, diffusion: activations moved, bytes per FLOP in 16 bits
+    experts_s: float  # per layer with experts and step: routing, sorting, gathering what the experts made
+    experts_speed: float  # products of experts, many and small, relative to dense ones
     eager: float  # speed of an uncompiled sample engine, relative to a compiled one
     bands: Mapping[str, tuple[float, float]]  # group -> (low, high) factors of the 80 % band
 
@@ -118,6 +121,9 @@ def from_json(data: Mapping[str, Any]) -> Constants:
         occupancy=data["occupancy"],
         sequences_max=data["sequences_max"],
         sample_kinds=data["sample_kinds"],
+        sample_bytes=data["sample_bytes"],
+        experts_s=data["experts_s"],
+        experts_speed=data["experts_speed"],
         eager=data["eager"],
         bands={group: (low, high) for group, (low, high) in data["bands"].items()},
     )

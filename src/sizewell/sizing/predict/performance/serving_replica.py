@@ -117,20 +117,22 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
     volume = 2 * a.layers * a.hidden * 2.0 * 2 * (tensor - 1) / tensor  # two all-reduces of 16-bit activations a layer
     one_way = (cluster.link_bytes_per_s or PCIE_BYTES_PER_S) / 2
     prompt = max(1.0, job.input_tokens)
+    expert_share = a.experts_per_token / a.experts if a.experts else 0.0
+    routed = counts.experts * expert_share  # of the parameters that a token is multiplied with
     return Replica(
         devices=devices,
         weights_s=counts.dense * width * pipeline / bandwidth,
         experts_s=counts.experts * width * pipeline / bandwidth,
-        expert_share=a.experts_per_token / a.experts if a.experts else 0.0,
+        expert_share=expert_share,
         cache_s_per_token=cache_bytes * (tensor / split) / bandwidth,
-        linear_s_per_token=2.0 * (counts.matmul - counts.head) / compute,
+        linear_s_per_token=2.0 * (counts.matmul - counts.head + routed * (1.0 / c.experts_speed - 1.0)) / compute,
         head_s_per_token=2.0 * counts.head / compute16,
         decode_pair_s=_decode_attention_flop_per_pair(a, context) / compute16,
         prompt_pair_s=attention_flop_per_token(a, prompt) / prompt / compute16,
         prompt_extra_s=2.0 * a.extra_params * a.image_tokens / compute16,
         collective_s=2 * a.layers * link.latency_s if tensor > 1 else 0.0,
         collective_s_per_token=volume / (one_way * link.bandwidth),
-        step_s=engine.step_s * pipeline,
+        step_s=engine.step_s * pipeline + c.experts_s * sum(has_experts(a, layer) for layer in range(a.layers)),
         sequence_s=engine.sequence_s,
     )
 

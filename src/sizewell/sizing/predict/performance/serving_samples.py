@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 from sizewell.sizing.catalog.host import RUNTIME
+from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.architecture import (
     forward_flop_per_sample,
     heard_bytes,
@@ -24,8 +25,10 @@ from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, deviations, waits_share
 from sizewell.sizing.predict.performance.serving_replica import BYTES, peak_flop_per_s
+from sizewell.sizing.predict.performance.training_rows import power_factor
 from sizewell.sizing.records.jobs import Cluster, ServingJob
 
+SAMPLE_PARAMS = {"vision": 3e7, "diffusion": 1e9}  # of the models that activations per FLOP are stated for
 WRITTEN_TOKENS = 100.0  # estimate: of half a minute of speech, where a request does not say
 
 
@@ -50,10 +53,17 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     relative = c.sample_kinds[kind] * (processors.relative(job.weights) if accelerator.runtime == RUNTIME else 1.0)
     speed = peak_flop_per_s(accelerator, job.weights) * family.samples * relative
     speed *= c.eager if job.engine == "eager" else 1.0
+    k = calibration.values("training")
+    speed *= power_factor(accelerator, accelerator.flop_per_s.get("bf16", 0.0), k)
     flop = job.passes_per_sample * forward_flop_per_sample(a, job.input_tokens)
     bandwidth = accelerator.memory_bytes_per_s * family.memory
     stored = params_total(a) * BYTES.get(job.weights, 2.0)
+    # A layer of width w reads and writes in proportion to 1/w per FLOP, and parameters grow with the square of widths.
+    widths = math.sqrt(SAMPLE_PARAMS[a.kind] / max(params_total(a), 1e6)) if a.kind in SAMPLE_PARAMS else 0.0
+    moved = flop * c.sample_bytes.get(a.kind, 0.0) * widths * min(2.0, BYTES.get(job.weights, 2.0)) / 2.0
+    moving_s = moved / bandwidth if accelerator.runtime != RUNTIME else 0.0  # in what processors were measured at
     fixed_s, sample_s, limit = job.passes_per_sample * (stored / bandwidth + engine.step_s), flop / speed, "compute"
+    sample_s, limit = sample_s + moving_s, "memory bandwidth" if moving_s > sample_s else limit
     if writes_after_hearing(a):
         written = job.output_tokens or WRITTEN_TOKENS
         looking = written * heard_bytes(a) / bandwidth

@@ -293,7 +293,7 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
     acc = cluster.accelerator
     peak, width = peak_flop_per_s(acc, precision)
     peak16, width16 = peak_flop_per_s(acc, "bf16")
-    power = _power_factor(acc, peak16, k)
+    power = power_factor(acc, peak16, k)
     fraction16 = fraction(k, "matmul_fraction", generation(acc), width16) * power
     fast = max(1, cluster.scale_up)
     kind = link_kind(acc, fast)
@@ -356,7 +356,7 @@ def _exponential_dim(acc: Accelerator) -> float:
     return width * EXPONENTIALS_PER_CLOCK / (acc.exponentials_per_clock or EXPONENTIALS_PER_CLOCK)
 
 
-def _power_factor(acc: Accelerator, peak16: float, k: Mapping[str, float]) -> float:
+def power_factor(acc: Accelerator, peak16: float, k: Mapping[str, float]) -> float:
     """Clocks fall where the power limit is low for the peak: (watts per peak against the family's full-power part)."""
     reference = {"ampere": 400 / 312e12, "hopper": 700 / 989e12, "blackwell": 1400 / 2500e12}.get(acc.family.lower())
     if not reference or not acc.tdp_w or not peak16:

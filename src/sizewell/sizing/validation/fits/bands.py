@@ -1,10 +1,10 @@
 """80 % bands from errors that the fit has not seen, by group, for sources that nobody has seen yet.
 
 An error of a new source is mostly that source's own (its software, its tuning, what it leaves out), so what counts is
-how many sources a group was measured by. A group has a band narrower than the group that holds it only from
-`NARROWER_CASES` cases of `NARROWER_SOURCES` sources on; it has a wider one from `WIDER_CASES` cases on, as few cases
-can tell that predictions are worse than elsewhere, but not that they are better. Within a group a source counts by the
-square root of its cases: a table of forty like rows is more than one row and less than forty.
+how many sources a group was measured by. Few of them can tell that predictions are worse than elsewhere, and hardly
+that they are better: the band of a group lies between its own and that of the group that holds it, which counts like
+`narrower` further sources where it is the wider one and like `WIDER_COUNTS` where it is the narrower. Within a group a
+source counts by the square root of its cases: a table of forty like rows is more than one row and less than forty.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sizewell.sizing.validation.asked import as_asked
 from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.memory_predictions import Prediction
 from sizewell.sizing.validation.predict import predict
 
 SHARE = 0.8  # of published values that a band should hold
-NARROWER_CASES, NARROWER_SOURCES, WIDER_CASES = 15, 3, 5
+NARROWER_CASES, NARROWER_SOURCES, WIDER_CASES = 15, 3, 5  # before a group has a band of its own at all
+WIDER_COUNTS = 2  # sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,7 @@ def unseen(held: Iterable[Held], *, engines: bool = True) -> dict[str, Unseen]:
     for part in held:
         with part.using(None, None):
             for case in part.cases:
-                predicted = predict(case if engines else case.without_engine())
+                predicted = predict(case if engines else as_asked(case))
                 if isinstance(predicted, Prediction) and predicted.value > 0 and case.value > 0:
                     errors[case.id] = Unseen(
                         groups=(predicted.group, *predicted.wider),
@@ -71,11 +73,11 @@ class Width:
     sources: int
 
 
-def widths(errors: Iterable[Unseen], *, least: float) -> dict[str, Width]:
+def widths(errors: Iterable[Unseen], *, least: float, narrower: int) -> dict[str, Width]:
     """Half-widths by group, none below `least`; only groups with a band of their own are in it.
 
     >>> two = [Unseen(groups=("wide",), source=name, log_error=0.2) for name in ("a", "b")]
-    >>> widths(two, least=0.01)["wide"].half
+    >>> widths(two, least=0.01, narrower=2)["wide"].half
     0.2
     """
     members: dict[str, list[Unseen]] = defaultdict(list)
@@ -89,10 +91,18 @@ def widths(errors: Iterable[Unseen], *, least: float) -> dict[str, Width]:
         own = members[group]
         width = Width(half=max(least, _half(own)), cases=len(own), sources=len({error.source for error in own}))
         wider = next((made[name].half for name in around[group] if name in made), None)
-        narrow_enough = width.cases >= NARROWER_CASES and width.sources >= NARROWER_SOURCES
-        if wider is None or narrow_enough or (width.half >= wider and width.cases >= WIDER_CASES):
+        if wider is None:
             made[group] = width
+        elif width.half >= wider and width.cases >= WIDER_CASES:
+            made[group] = _between(width, wider, WIDER_COUNTS)
+        elif width.half < wider and width.cases >= NARROWER_CASES and width.sources >= NARROWER_SOURCES:
+            made[group] = _between(width, wider, narrower)
     return made
+
+
+def _between(own: Width, held: float, counts: int) -> Width:
+    """A group's own band and that of the group that holds it, each by the sources that it counts for."""
+    return replace(own, half=(own.sources * own.half + counts * held) / (own.sources + counts))
 
 
 def _half(errors: list[Unseen]) -> float:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -32,13 +33,14 @@ CONTEXT_ELSEWHERE = {"rocm": 6e8, "tpu": 4e8, "neuron": 6e8, "gaudi": 6e8, "othe
 WIDTHS = {"vision": (0.6, 1.6)}  # no published case: an estimate, as wide as it sounds
 PARTS = {"weights-text": "weights"}  # a group whose cases also count for the band of the group that holds it
 NARROWEST = 0.005
+TOLD_BY = 5  # cases of other sources that have to tell of a kind of figure
 NORMAL = 1.9  # 80 % of a normal error lies within 1.9 times its median
 NOISE = 0.1  # log error of a case that costs as much as 1.4 widths of a prior
 # (value, width of the logarithm): NCCL's channel buffers take 0.5 to 2 GB per communicator; PyTorch's allocator rounds
 # to 2 MB and keeps freed blocks, by experience 5 to 15 % of what changes within a step.
 COLLECTIVE_PRIOR = (1.0e9, 0.5)
 CACHING_PRIOR = (0.08, 0.5)
-GROUPS = ("adapters", "kv", "kv-v0", "serving", "training", "vision", "weights", "weights-text")
+GROUPS = ("adapters", "adapters-narrow", "kv", "kv-v0", "serving", "training", "vision", "weights", "weights-text")
 START = Constants(
     context_bytes={"cuda": 4e8, **CONTEXT_ELSEWHERE},
     collective_bytes=COLLECTIVE_PRIOR[0],
@@ -136,6 +138,16 @@ def _plain(value: Any) -> Any:
 
 def fit(cases: Sequence[Case], start: Constants) -> Constants:
     """The constants that fit the cases best."""
+    return _descend(from_logs(cases, start), [case for case in cases if _trained(case)])
+
+
+def _trained(case: Case) -> bool:
+    kinds = ("train", "finetune_full", "finetune_lora", "finetune_qlora")
+    return case.kind in kinds and case.metric == "peak_memory_per_device"
+
+
+def from_logs(cases: Sequence[Case], start: Constants) -> Constants:
+    """The constants that start-up logs print."""
     logs = [case for case in cases if case.also.get("non_torch_gib") and "0.19" in str(case.workload.get("engine"))]
     alone = [case for case in logs if _degree(case, "tp") == 1 and _degree(case, "pp") == 1]
     if alone:
@@ -147,8 +159,7 @@ def fit(cases: Sequence[Case], start: Constants) -> Constants:
     workspace, sampler = _sampler([case for case in alone if case.also.get("activation_peak_gib")])
     if sampler:
         start = replace(start, serving_workspace_bytes=_rounded(workspace), serving_sampler_bytes_per_value=sampler)
-    trained = [case for case in cases if case.kind in ("train", "finetune_full", "finetune_lora", "finetune_qlora")]
-    return _descend(start, [case for case in trained if case.metric == "peak_memory_per_device"])
+    return start
 
 
 def _degree(case: Case, name: str) -> int:
@@ -214,10 +225,39 @@ def points(cases: Iterable[Case], trial: Constants) -> dict[str, Points]:
 
 
 def left_out(cases: Sequence[Case], start: Constants, refit: Callable[..., Constants] = fit) -> Iterator[Held]:
-    """Each source, with constants fitted to the others."""
-    for source in sorted({case.source_family for case in cases}):
-        trial = refit([case for case in cases if case.source_family != source], start)
-        yield Held(cases=tuple(case for case in cases if case.source_family == source), using=_using(trial))
+    """Each source, with constants fitted to the others; a model of it where fewer than `TOLD_BY` cases of others tell
+    of a kind of figure, as for serving.
+    """
+    group = {case.id: kind for kind, ids in _groups(cases, start).items() for case in ids}
+    told = Counter((group.get(case.id), case.source_family) for case in cases)
+    of_group = Counter(group.get(case.id) for case in cases)
+    labels: dict[str, list[Case]] = {}
+    for case in cases:
+        kind = group.get(case.id)
+        alone = of_group[kind] - told[kind, case.source_family] < TOLD_BY
+        model = f"|{case.model.get('name')}" if alone else ""
+        labels.setdefault(f"{case.source_family}{model}", []).append(case)
+    every = refit(cases, start)
+    for _, held in sorted(labels.items()):
+        out = {case.id for case in held}
+        rest = [case for case in cases if case.id not in out]
+        if any(_trained(case) for case in held):
+            trial = refit(rest, start)
+        else:  # the runs that tell of what is held while training are all there
+            held_bytes = {"caching": every.caching, "collective_bytes": every.collective_bytes}
+            trial = replace(from_logs(rest, start), **held_bytes)
+        yield Held(cases=tuple(held), using=_using(trial))
+
+
+def _groups(cases: Iterable[Case], trial: Constants) -> dict[str, list[Case]]:
+    """Cases by the group whose band they decide."""
+    grouped: dict[str, list[Case]] = {}
+    with using(trial):
+        for case in cases:
+            prediction = predict(case)
+            if isinstance(prediction, Prediction):
+                grouped.setdefault(prediction.group, []).append(case)
+    return grouped
 
 
 def _using(trial: Constants) -> Callable[..., AbstractContextManager[None]]:
