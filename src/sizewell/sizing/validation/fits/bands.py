@@ -93,9 +93,9 @@ def widths(errors: Iterable[Unseen], *, least: float, narrower: int) -> dict[str
         wider = next((made[name].half for name in around[group] if name in made), None)
         if wider is None:
             made[group] = width
-        elif width.half >= wider and width.cases >= WIDER_CASES:
+        elif width.half >= wider * (1 - 1e-9) and width.cases >= WIDER_CASES:
             made[group] = _between(width, wider, WIDER_COUNTS)
-        elif width.half < wider and width.cases >= NARROWER_CASES and width.sources >= NARROWER_SOURCES:
+        elif width.cases >= NARROWER_CASES and width.sources >= NARROWER_SOURCES:
             made[group] = _between(width, wider, narrower)
     return made
 
