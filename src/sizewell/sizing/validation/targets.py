@@ -90,6 +90,10 @@ _WHY: Mapping[str, str] = {
         "In 8 bits two sources are known, and one of them is a single run, DeepSeek-V3's own, twice as fast as "
         "predicted. It counts by the square root of its cases, as the next source may be such a one."
     ),
+    "band: dense, 8 or 4 bits": (
+        "Fitted, it is a hair's breadth beyond: few sources cannot tell that 8 bits are known better than all training "
+        "is, so most of the band is that of all. With narrower bands of families BLOOM, left out, lies outside of its own."
+    ),
     "band: vision": "One source of one model; its band is that of all vision models.",
     "band: adapter memory": "A hair's breadth: one QLoRA case whose peak is in loading sets the edge.",
     "band: serving": (
