@@ -217,6 +217,8 @@ def test_the_targets_that_are_reached_stay_so_and_the_others_have_a_reason():
         "time, source left out: 8 or 4 bits and mixture of experts",
         "time, source left out: MLPerf time to train",
         "band: serving",
+        "band: adapter memory",
+        "band: dense, 8 or 4 bits",
         "band: MLPerf time to train, LoRA",
         "band: MLPerf time to train, vision",
         "band: mixture of experts",

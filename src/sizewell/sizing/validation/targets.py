@@ -92,10 +92,13 @@ _WHY: Mapping[str, str] = {
     ),
     "band: dense, 8 or 4 bits": (
         "Fitted, it is a hair's breadth beyond: few sources cannot tell that 8 bits are known better than all training "
-        "is, so most of the band is that of all. With narrower bands of families BLOOM, left out, lies outside of its own."
+        "is, so most of the band is that of all. With narrower ones BLOOM, left out, lies outside of its own."
     ),
     "band: vision": "One source of one model; its band is that of all vision models.",
-    "band: adapter memory": "A hair's breadth: one QLoRA case whose peak is in loading sets the edge.",
+    "band: adapter memory": (
+        "Weights in 16 bits and quantised ones have bands apart, each of few sources: LitGPT's runs on two devices, "
+        "published with up to twice what is predicted, set the edge of the first, a peak in loading that of the second."
+    ),
     "band: serving": (
         "The bands are made of errors with the source left out, half as large again as the fitted ones that they are "
         "compared with, and of sources rather than of cases. Published runs of one machine differ by 40 % between "
