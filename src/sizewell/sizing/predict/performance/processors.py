@@ -19,6 +19,7 @@ from sizewell.sizing.records.jobs import ServingJob
 COMPUTE: Final = 0.45  # of peak FLOP/s at the base clock, prompts through llama.cpp: 0.3 to 0.5 published
 MEMORY: Final = 0.85  # of the share of the socket's bandwidth: llama.cpp reaches 0.8 to 1.25 of it on few cores
 SAMPLES: Final = 0.50  # of peak FLOP/s at the base clock, vision models in fp32; encoders by their relative speed
+ENCODERS: Final = 1.33  # their products are larger: speed relative to vision models
 QUANTISED: Final = 0.55  # of that share with 8-bit integers: 0.4 to 1.0 published
 BAND: Final = (0.5, 2.0)  # estimate; nine of the ten published cases lie inside
 FORMATS: Final = frozenset({"fp32", "bf16", "fp16", "int8", "int4", "fp4"})  # llama.cpp's own; MXFP4 since August 2025

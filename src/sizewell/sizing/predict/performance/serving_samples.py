@@ -50,7 +50,9 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     a, accelerator = job.architecture, cluster.accelerator
     family, engine = c.family(accelerator.family), c.engine("compiled")
     kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind
-    relative = c.sample_kinds[kind] * (processors.relative(job.weights) if accelerator.runtime == RUNTIME else 1.0)
+    relative = c.sample_kinds[kind]
+    if accelerator.runtime == RUNTIME:  # their shares are stated apart from what accelerators were fitted with
+        relative = processors.relative(job.weights) * (processors.ENCODERS if kind == "encoder" else 1.0)
     speed = peak_flop_per_s(accelerator, job.weights) * family.samples * relative
     speed *= c.eager if job.engine == "eager" else 1.0
     k = calibration.values("training")
