@@ -244,8 +244,8 @@ def left_out(cases: Sequence[Case], start: Constants, refit: Callable[..., Const
         if any(_trained(case) for case in held):
             trial = refit(rest, start)
         else:  # the runs that tell of what is held while training are all there
-            held_bytes = {"caching": every.caching, "collective_bytes": every.collective_bytes}
-            trial = replace(from_logs(rest, start), **held_bytes)
+            logs = from_logs(rest, start)
+            trial = replace(logs, caching=every.caching, collective_bytes=every.collective_bytes)
         yield Held(cases=tuple(held), using=_using(trial))
 
 

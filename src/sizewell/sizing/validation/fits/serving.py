@@ -178,7 +178,7 @@ def touches(facts: dict[str, Any] | None, path: tuple[str, ...]) -> bool:
         case ("sample_kinds" | "sample_bytes", kind):
             return facts["kind"] == kind and not facts["language"]
         case ("experts_s",) | ("experts_speed",):
-            return facts["language"] and facts["experts"]
+            return bool(facts["language"] and facts["experts"])
         case ("eager",):
             return bool(facts["engine"] == "eager")
     return bool(facts["language"])
