@@ -43,13 +43,19 @@ def ask(package: str, path: str) -> None:
 
 
 def program(path: str, *arguments: str) -> None:
-    """Be the interpreter that runs a script; exits with its code."""
+    """Be the interpreter that runs a script; exits with its code, or with its language host, and the program with it."""
+    parent = os.getppid()
     asked = json.dumps({"arguments": arguments, "environment": dict(os.environ), "folder": str(Path.cwd())}).encode()
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(path)
         socket.send_fds(line, [len(asked).to_bytes(4, "big")], [1, 2])
         line.sendall(asked)
-        code = line.recv(1)
+        line.settimeout(1)
+        code = b""
+        while os.getppid() == parent:
+            with contextlib.suppress(TimeoutError):
+                code = line.recv(1)
+                break
     sys.exit(code[0] if code else 1)
 
 
