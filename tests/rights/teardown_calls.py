@@ -17,7 +17,7 @@ from aws_reference import action_of, kinds, operation_of, sample_arns
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / "src/sizewell/teardown"
 LISTED: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "teardown_calls.yaml").read_text(encoding="utf-8"))
-EMPTYING = ("autoscaling:", "ec2:", "sns:")  # of act.py what a schedule does; a person wakes, with rights of their own
+LOOKING = ("act", "gather", "leftovers", "orphans")  # reconcile.py and adoption.py run for a person, with their rights
 OWN = "sizewell-x"
 
 
@@ -101,12 +101,18 @@ def _code(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _read(role: Any) -> Iterator[Call]:
-    """What a run calls of AWS: measuring, emptying, telling; the proofs of checkpoints; its journal."""
+    """What a run calls of AWS: measuring, emptying, telling, looking for what is left; the proofs of checkpoints; its
+    journal.
+    """
     facts = {"aws:ResourceTag/sizewell-project": role.plan.project, "aws:ResourceTag/sizewell-stack": "dev-aws"}
-    woken = {("eks", "update_nodegroup_config"), ("autoscaling", "resume_processes")}  # by a person alone
-    for path in (ROOM / "telemetry/cloudwatch.py", ROOM / "act.py"):
+    spared_calls = {
+        ("eks", "update_nodegroup_config"),  # a person wakes, with rights of their own
+        ("autoscaling", "resume_processes"),
+        ("sts", "get_caller_identity"),  # needs no right (docs.aws.amazon.com/STS/latest/APIReference)
+    }
+    for path in (ROOM / "telemetry/cloudwatch.py", *(ROOM / f"{name}.py" for name in LOOKING)):
         for service, method in _code(path):
-            if (service, method) not in woken:
+            if (service, method) not in spared_calls:
                 action = action_of(service, operation_of(service, method))
                 resources = tuple(Resource(arn=arn, facts=facts) for arn in sample_arns(action, OWN))
                 spared = tuple(each for kind in kinds(action) for each in kind.dependent)

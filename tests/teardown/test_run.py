@@ -532,7 +532,10 @@ def test_a_key_that_encrypts_a_backup_stays(evening, skips, days, kept):
     inputs = {"kmsKeyId": "arn:aws:kms:::key/k-1", "skipFinalBackup": skips, "automaticBackupRetentionDays": days}
     files = world.resource("dev-aws", "aws:fsx/lustreFileSystem:LustreFileSystem", "data", "fs-1", inputs=inputs)
     expired(evening, key, files)
+    deleter = {"AWS_PROFILE": "deletes-dev"}
+    evening.settings = {"identities": {world.ACCOUNT: {"deletes": {"dev": deleter}}}}
     assert evening.outcomes(data=["dev-aws"])[0] == ("dev-aws", "destroy", "done")
+    assert evening.shelf.writers == ([deleter] if kept else [])  # the identity that reads may not write states
     left = [each["id"] for each in evening.shelf.states["dev-aws"] if each["custom"]]
     assert left == (["k-1"] if kept else [])
 

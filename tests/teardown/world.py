@@ -101,6 +101,7 @@ class Shelf:
     versions: dict[str, int] = field(default_factory=dict)
     exports: list[str] = field(default_factory=list)
     destroyed: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+    writers: list[Mapping[str, str]] = field(default_factory=list)  # settings under which states were written otherwise
     locked: str = ""  # the engine's refusal of a destroy
 
     def put(self, stack: str, *resources: dict[str, Any]) -> None:
@@ -147,7 +148,8 @@ class ShelfBackend(Backend):
     def configuration(self, stack: str) -> dict[str, Any]:
         return self.shelf.configurations.get(stack, {})
 
-    def protect(self, stack: str, urns: Any) -> str:
+    def protect(self, stack: str, urns: Any, *, environment: Mapping[str, str]) -> str:
+        self.shelf.writers.append(environment)
         for each in self.shelf.states[stack]:
             each["protect"] = bool(each.get("protect")) or each["urn"] in urns
         return "protected"

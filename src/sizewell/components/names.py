@@ -9,7 +9,6 @@ from typing import Final
 NAMES: Final[Mapping[str, tuple[str, int]]] = {  # type token -> argument, characters
     "aws:appautoscaling/policy:Policy": ("name", 255),
     "aws:autoscaling/group:Group": ("name", 255),
-    "aws:autoscaling/policy:Policy": ("name", 255),
     "aws:budgets/budget:Budget": ("name", 100),
     "aws:cloudwatch/eventRule:EventRule": ("name", 64),
     "aws:cloudwatch/metricAlarm:MetricAlarm": ("name", 255),

@@ -85,9 +85,9 @@ def destroy(
     return backend.destroy(stack, environment=environment)
 
 
-def protect(backend: Backend, stack: str, urns: Sequence[str]) -> str:
+def protect(backend: Backend, stack: str, urns: Sequence[str], *, environment: Mapping[str, str]) -> str:
     """Protect resources of a stack, so that its destroy leaves them."""
-    return backend.protect(stack, urns)
+    return backend.protect(stack, urns, environment=environment)
 
 
 def forget_pending(backend: Backend, stack: str) -> str:

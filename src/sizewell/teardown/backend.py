@@ -87,9 +87,9 @@ class Backend:
             timeout_s=timeout_s,
         )
 
-    def protect(self, stack: str, urns: Sequence[str]) -> str:
+    def protect(self, stack: str, urns: Sequence[str], *, environment: Mapping[str, str]) -> str:
         """Protect resources in the state: a destroy leaves them. The next update says again what the program says."""
-        return self._run("state", "protect", *urns, "--stack", checked(stack), "--yes")
+        return self._run("state", "protect", *urns, "--stack", checked(stack), "--yes", environment=environment)
 
     def forget_pending(self, stack: str, *, timeout_s: float = 3600.0) -> str:
         """Drop from the state the creations that an update did not see the end of, and read everything else anew."""

@@ -16,16 +16,11 @@ from typing import Any, Final
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.gcp import Google
-from sizewell.recording.sources.state import State
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.money import Priced
 from sizewell.teardown.orphans import Thing, in_aws, in_cloud, in_google
 from sizewell.teardown.planning import HOURS_PER_MONTH
 
-CLUSTERS: Final = {
-    "aws:eks/cluster:Cluster": "name",
-    "gcp:container/cluster:Cluster": "name",
-}
 # Tags that a cluster's controllers put on what they make: of EBS volumes and load balancers, and of network interfaces
 # (docs.aws.amazon.com/eks: Amazon EBS CSI driver, load balancers, VPC CNI); of Compute Engine disks and rules
 # (cloud.google.com/kubernetes-engine/docs: cluster labels).
@@ -88,18 +83,6 @@ class Leftover:
         name = self.thing.identity.rpartition("/")[2].rpartition(":")[2]
         price = "price not known" if self.usd_per_month is None else f"{self.usd_per_month:,.2f} USD per month"
         return f"{self.thing.kind} {name} ({price})"
-
-
-def clusters_of(state: State) -> tuple[str, ...]:
-    """Names of the clusters in a state."""
-    return tuple(
-        sorted(
-            str(resource.outputs.get(key) or resource.inputs.get(key) or resource.id)
-            for resource in state.resources
-            for key in [CLUSTERS.get(resource.type)]
-            if key
-        )
-    )
 
 
 def left_over(

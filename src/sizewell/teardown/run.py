@@ -19,7 +19,7 @@ from sizewell.teardown.clock import must_be_right
 from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.gather import Gatherer, LookedStack
 from sizewell.teardown.journal import HeldError, Journal
-from sizewell.teardown.leftovers import Leftover, clusters_of, left_over
+from sizewell.teardown.leftovers import Leftover, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
 from sizewell.teardown.planning import Plan, Row, StackPlan
 from sizewell.teardown.timeline import recorded
@@ -206,10 +206,11 @@ class Runner:
             proofs=[f"{proof.uri} step {proof.step}" for proof in proofs],
             clouds=list(looked.parts.clouds),
             regions=list(looked.parts.regions),
-            clusters=list(clusters_of(gatherer.state(self._listed()[looked.name]))),
+            clusters=list(looked.parts.clusters),
         )
         if keys := keys_of_backups(gatherer.state(self._listed()[looked.name])):
-            act.protect(self.backend, looked.name, [key.urn for key in keys])
+            deleter = self._deleter(gatherer, looked)  # the one that reads does not write states
+            act.protect(self.backend, looked.name, [key.urn for key in keys], environment=deleter)
         export = self.exports / f"{looked.name}-{self.now():%Y%m%dT%H%M%SZ}.json"
         act.destroy(
             self.backend,

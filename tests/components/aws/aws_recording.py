@@ -27,7 +27,6 @@ UNTAGGED = (  # types that AWS cannot tag, or that have no tags of their own
     "aws:sns/topicPolicy:TopicPolicy",
     "aws:sns/topicSubscription:TopicSubscription",
     "aws:cloudwatch/eventTarget:EventTarget",
-    "aws:autoscaling/policy:Policy",
     "aws:autoscaling/schedule:Schedule",
     "aws:autoscaling/tag:Tag",
     "aws:s3/bucketVersioning:BucketVersioning",

@@ -231,6 +231,8 @@ def reads_policy(*, region: str, project: str, state: str, journal: str, secrets
                     "cloudwatch:ListMetrics",
                     "ec2:DescribeFleetInstances",
                     "ec2:DescribeInstances",
+                    "ec2:DescribeVolumes",
+                    "tag:GetResources",
                 ],
                 "Resource": "*",
             },
