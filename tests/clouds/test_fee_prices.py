@@ -9,6 +9,7 @@ import json
 from datetime import date
 from decimal import Decimal
 from importlib.resources import files
+from urllib.parse import unquote_plus
 
 import pytest
 
@@ -107,9 +108,9 @@ def answered(account, lists, *, pages=1):
     from botocore.stub import ANY, Stubber
 
     stubber = Stubber(account.client("pricing", "us-east-1"))
-    asked = dict.fromkeys((meter.service, meter.family) for meter in meters.AWS)
-    for service, family in asked:
-        texts = lists.get((service, family), [])
+    asked = dict.fromkeys((meter.service, meter.family, meter.asked) for meter in meters.AWS)
+    for service, family, fields in asked:
+        texts = lists.get((service, family, *(value for _, value in fields)), [])
         cut = len(texts) // pages
         parts = [texts[n * cut : (n + 1) * cut or None] for n in range(pages - 1)] + [texts[(pages - 1) * cut :]]
         for n, part in enumerate(parts):
@@ -199,8 +200,6 @@ def azure_items(**changes):
 
 def serve_azure(server, items):
     def answer(path, _):
-        from urllib.parse import unquote_plus
-
         asked = unquote_plus(path)
         rows = [item for item in items if f"productName eq '{item['productName']}'" in asked]
         return Reply({"Items": rows, "NextPageLink": None, "Count": len(rows)})
@@ -221,6 +220,20 @@ def test_fees_of_azure_by_region_and_for_all(project, server):
     from sizewell.sizing.catalog.check import check
 
     assert [fault.message for fault in check(known) if "westeurope" in fault.message] == []
+
+
+def test_the_premium_tier_of_aks_is_listed_as_long_term_support(project, server):
+    """As public code of 2026 tells the meters of the tiers apart."""
+    aks = "Azure Kubernetes Service"
+    serve_azure(server, [
+        meter(aks, "Standard Uptime SLA", 0.1, "1 Hour", service=aks),
+        meter(aks, "Standard Long Term Support", 0.6, "1 Hour", service=aks),
+        meter(aks, "FreeTierInfrastructureCost Uptime SLA", 0.05, "1 Hour", service=aks),
+    ])  # fmt: skip
+    ask = ["prices", "refresh", "--cloud", "azure", "--kind", "fees", "--region", "westeurope", "--on", ON]
+    assert main(ask) == 0
+    read = {key: usd for (key, _, _), usd in written(project).items()}
+    assert read == {"aks.control_plane": Decimal("0.1"), "aks.control_plane.premium": Decimal("0.6")}
 
 
 def test_zones_and_traffic_of_azure_are_for_all_and_by_region(project, server):
@@ -389,6 +402,58 @@ def test_lustre_is_told_from_the_other_file_systems(account):
     assert (row.key, row.usd) == ("fsx.lustre.persistent2.125", "0.1450000000")
 
 
+SEOUL = [  # answers of GetProducts for ap-northeast-2 as a public project of 2026 recorded them, with their usage types
+    ("Database Instance", "APN2-InstanceUsage:db.t4g.micro", "Hrs", "0.0250000000", "rds.postgresql.single_az.db.t4g.micro"),
+    ("Database Instance", "APN2-Multi-AZUsage:db.t4g.micro", "Hrs", "0.0510000000", "rds.postgresql.multi_az.db.t4g.micro"),
+    ("Database Storage", "APN2-RDS:GP3-Storage", "GB-Mo", "0.1310000000", "rds.single_az.gp3.gb_month"),
+    ("Database Storage", "APN2-RDS:PIOPS-Storage-IO2", "GB-Mo", "0.1310000000", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("recorded", SEOUL, ids=lambda row: row[1])
+def test_what_aws_listed_of_databases_is_read_under_its_key(account, recorded):
+    family, usage, unit, usd, key = recorded
+    machine = {"databaseEngine": "PostgreSQL", "instanceType": "db.t4g.micro",
+               "deploymentOption": "Multi-AZ" if "Multi-AZ" in usage else "Single-AZ"}  # fmt: skip
+    engine = ("PostgreSQL",) if family == "Database Instance" else ()
+    listed = product(usage, unit, ("0", usd), family=family, region="ap-northeast-2", **machine)
+    other = product(
+        usage, unit, ("0", "9"), family=family, region="ap-northeast-2", **machine | {"databaseEngine": "Oracle"}
+    )
+    listings = [listed, other] if engine else [listed]
+    answered(account, {("AmazonRDS", family, *engine): listings})
+    result = accept_fees(shipped(), aws.fees(account, "ap-northeast-2"), DAY)
+    assert result.refused == {}
+    assert [(fee.key, fee.usd) for fee in result.fees] == ([(key, Decimal(usd))] if key else [])
+
+
+EAST_US = [  # answers of July 2026, as a public note quotes them: product, SKU, meter, price; the last one is no fee here
+    ("Burstable BS Series Compute", "B1MS", "B1MS", 0.017, "1 Hour", "postgresql.b1ms.hour"),
+    ("General Purpose Ddsv5 Series Compute", "2 vCore", "vCore", 0.178, "1 Hour", "postgresql.ddsv5.2.hour"),
+    ("General Purpose - Ddsv5 Series Compute", "2 vCore", "vCore", 0.178, "1 Hour", "postgresql.ddsv5.2.hour"),
+    ("Storage", "Storage", "Storage Data Stored", 0.115, "1 GB/Month", "postgresql.gb_month"),
+    ("Backup Storage", "Backup Storage LRS", "Backup Storage LRS Data Stored", 0.095, "1 GB/Month", ""),
+]  # fmt: skip
+
+
+def test_what_azure_listed_of_databases_is_read_under_its_key(project, server):
+    service = "Azure Database for PostgreSQL"
+    items = [
+        meter(f"{service} Flexible Server {product_name}", name, usd, unit, region="eastus", service=service)
+        | {"skuName": sku}
+        for product_name, sku, name, usd, unit, _ in EAST_US
+    ]
+
+    def answer(path, _):
+        rows = items if f"serviceName eq '{service}'" in unquote_plus(path) else []
+        return Reply({"Items": rows, "NextPageLink": None, "Count": len(rows)})
+
+    server.answers["GET /api/retail/prices"] = answer
+    assert main(["prices", "refresh", "--cloud", "azure", "--kind", "fees", "--region", "eastus", "--on", ON]) == 0
+    expected = {(key, "eastus", "0"): Decimal(str(usd)) for *_, usd, _, key in EAST_US if key}
+    assert written(project) == expected
+
+
 RECORDED_SKUS = [  # public notes that quote the catalog in 2026: description, unit or its words, USD, region, key
     ("Active software symmetric key versions", ("", "active key versions"), "0.06", "global", "kms.key"),
     ("Active HSM symmetric key versions", ("", "active key versions"), "1", "global", ""),
@@ -405,6 +470,19 @@ RECORDED_SKUS = [  # public notes that quote the catalog in 2026: description, u
     ("Managed Lustre Capacity 1000-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.60", "us-central1", "lustre.1000"),
     ("Managed Lustre Capacity Dynamic-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.06", "us-central1", ""),
     ("Networking Cloud Nat Gateway Uptime", ("h", "hour"), "0.044", "global", "nat.hour_cap"),
+    ("Hyperdisk Extreme IOPS in Iowa", ("mo", "month"), "0.032", "us-central1", "hyperdisk.extreme.iops_month"),
+    ("Hyperdisk Balanced IOPS in Iowa", ("mo", "month"), "0.005", "us-central1", ""),
+    ("Hyperdisk ML Throughput in Iowa", ("mo", "month"), "0.12", "us-central1", "hyperdisk.ml.mbps_month"),
+    ("Cloud Load Balancer Forwarding Rule Additional Global", ("h", "hour"), "0.01", "global", "lb.forwarding_rule.hour"),
+    ("Cloud Load Balancer Forwarding Rule Minimum Global", ("h", "hour"), "0.025", "global", ""),
+    ("Global External Application Load Balancer Inbound Data Processing for Iowa", ("GiBy", "gibibyte"), "0.008",
+     "us-central1", "lb.gb"),
+    ("Cloud SQL for PostgreSQL: Zonal - vCPU in Americas", ("h", "hour"), "0.0413", "us-central1",
+     "sql.postgresql.zonal.vcpu_hour"),
+    ("Cloud SQL for PostgreSQL: Regional - Standard storage in Americas", ("GiBy.mo", "gibibyte month"), "0.34",
+     "us-central1", "sql.postgresql.regional.ssd_gb_month"),
+    ("Cloud SQL for PostgreSQL: Zonal - Enterprise Plus N vCPU in Americas", ("h", "hour"), "0.0537", "us-central1", ""),
+    ("FDC Trial in Cloud SQL for PostgreSQL: Regional - vCPU in Americas", ("h", "hour"), "0.08", "us-central1", ""),
 ]  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError
-from sizewell.clouds.prices.meters import AWS, Meter
+from sizewell.clouds.prices.fee_meter import Meter
+from sizewell.clouds.prices.meters import AWS
 from sizewell.sizing.catalog.refresh import Listed
 from sizewell.sizing.catalog.refresh_fees import ListedFee
 from sizewell.sizing.catalog.spot import WINDOW_DAYS
@@ -131,23 +132,25 @@ def queried(aws: Aws, region: str, types: frozenset[str]) -> Iterator[Listed]:
 
 def fees(aws: Aws, region: str, meters: Sequence[Meter] = AWS) -> Iterator[ListedFee]:
     """What stands beside machines in a region, by GetProducts: one question for each service and product family."""
-    asked: dict[tuple[str, str, str], list[Meter]] = {}
+    asked: dict[tuple[str, str, str, tuple[tuple[str, str], ...]], list[Meter]] = {}
     for meter in meters:
-        asked.setdefault((meter.service, meter.family, meter.place), []).append(meter)
-    for (service, family, place), group in asked.items():
-        for product in _products(aws, service, region, {"productFamily": family} if family else {}, place=place):
+        asked.setdefault((meter.service, meter.family, meter.place, meter.asked), []).append(meter)
+    for (service, family, place, fields), group in asked.items():
+        wanted = {"productFamily": family, **dict(fields)} if family else dict(fields)
+        for product in _products(aws, service, region, wanted, place=place):
             attributes = product["product"].get("attributes", {})
             usage = str(attributes.get("usagetype") or "")
             for meter in group:
                 if (
                     attributes.get(place) == region
                     and re.fullmatch(_PREFIX + meter.name, usage)
-                    and all(attributes.get(name) == value for name, value in meter.attributes)
+                    and all(attributes.get(name) == value for name, value in (*meter.attributes, *meter.asked))
+                    and ("{instanceType}" not in meter.key or attributes.get("instanceType"))
                 ):
-                    yield from _fee(meter, region, product)
+                    yield from _fee(meter, region, product, attributes)
 
 
-def _fee(meter: Meter, region: str, product: dict[str, Any]) -> Iterator[ListedFee]:
+def _fee(meter: Meter, region: str, product: dict[str, Any], attributes: dict[str, str]) -> Iterator[ListedFee]:
     for since, dimension, currency, usd in _dimensions(product):
         yield from meter.tier(
             cloud="aws",
@@ -158,6 +161,7 @@ def _fee(meter: Meter, region: str, product: dict[str, Any]) -> Iterator[ListedF
             unit=str(dimension.get("unit") or ""),
             since=since,
             source=f"AWS Price List, GetProducts {meter.service}",
+            named={name: str(value) for name, value in attributes.items()},
         )
 
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 import urllib3
 
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
-from sizewell.clouds.prices.meters import AZURE, Meter
+from sizewell.clouds.prices.fee_meter import Meter
+from sizewell.clouds.prices.meters import AZURE
 from sizewell.clouds.rest import Reader, base_url
 from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.refresh import Listed
@@ -55,7 +56,9 @@ def machines(prices: Reader, region: str) -> Iterator[Listed]:
 
 
 def fees(prices: Reader, region: str, meters: Sequence[Meter] = AZURE) -> Iterator[ListedFee]:
-    """What stands beside machines in a region, and what is listed for all regions ("Global"); a question a product."""
+    """What stands beside machines in a region, and what is listed for all regions ("Global"); a question for each
+    product, or for a service whose products are told apart here.
+    """
     asked: dict[tuple[str, str], list[Meter]] = {}
     for meter in meters:
         asked.setdefault((meter.service, meter.family), []).append(meter)
@@ -63,7 +66,7 @@ def fees(prices: Reader, region: str, meters: Sequence[Meter] = AZURE) -> Iterat
     for (service, product), group in asked.items():
         wanted = (
             f"serviceName eq '{service}'",
-            f"productName eq '{product}'",
+            *((f"productName eq '{product}'",) if product else ()),
             "priceType eq 'Consumption'",
             f"({places})",
         )
@@ -73,13 +76,26 @@ def fees(prices: Reader, region: str, meters: Sequence[Meter] = AZURE) -> Iterat
             if item.get("type") != "Consumption" or place not in (region, *GLOBAL):
                 continue
             for meter in group:
-                if item.get("productName") == product and re.fullmatch(meter.name, str(item.get("meterName") or "")):
-                    yield from _fee(meter, item, EVERYWHERE if place in GLOBAL else region)
+                named = _named(meter, item)
+                if named is not None:
+                    yield from _fee(meter, item, EVERYWHERE if place in GLOBAL else region, named)
 
 
-def _fee(meter: Meter, item: dict[str, Any], region: str) -> Iterator[ListedFee]:
+def _named(meter: Meter, item: dict[str, Any]) -> dict[str, str] | None:
+    """What the names of an item fill into the key of its fee; None where it is another one."""
+    named: dict[str, str] = {}
+    for pattern, field in ((meter.product, "productName"), (meter.sku, "skuName"), (meter.name, "meterName")):
+        said = re.fullmatch(pattern or ".*", str(item.get(field) or ""))
+        if said is None:
+            return None
+        named |= said.groupdict()
+    return named if meter.product or item.get("productName") == meter.family else None
+
+
+def _fee(meter: Meter, item: dict[str, Any], region: str, named: dict[str, str]) -> Iterator[ListedFee]:
     yield from meter.tier(
         cloud="azure",
+        named=named,
         region=region,
         start=str(item.get("tierMinimumUnits") or 0).removesuffix(".0"),
         usd=str(item.get("retailPrice")),

@@ -19,7 +19,8 @@ from typing import Any, Final
 
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.gcp import Google
-from sizewell.clouds.prices.meters import GCP, Meter
+from sizewell.clouds.prices.fee_meter import Meter
+from sizewell.clouds.prices.meters import GCP
 from sizewell.clouds.rest import Reader
 from sizewell.sizing.catalog import billed
 from sizewell.sizing.catalog.catalog import EVERYWHERE

@@ -7,9 +7,12 @@ Where the names were seen. AWS: excerpts of the price lists of us-west-2 of Sept
 docs/launch), a GetProducts answer of AmazonEKS of 2022 in a public note, the queries of infracost/infracost
 (internal/resources), public price notes of 2026 for FSx (Storage.SSD.125 to 1000) and traffic. Azure: a dump of
 disks and blobs (andy-diericks/azure-pricing-radar), infracost's queries, public notes that quote answers for Log
-Analytics, DNS and bandwidth. Google: build/mapping.csv of Cyclenerd/google-cloud-pricing-cost-calculator,
-infracost's queries, public notes that quote 015F-5732-FFF0, 32E2-4EFC-EF9F, E09C-32B3-9AC7 and B561-BFBD-1264. Seen
-of application load balancers only and taken for network ones too: the unit "LCU-Hrs". A name that a seller changes
+Analytics, DNS, bandwidth and AKS. Google: build/mapping.csv of Cyclenerd/google-cloud-pricing-cost-calculator,
+infracost's queries, public notes of 2026 that quote load balancers of Mumbai (91F1-423B-CF42, 1211-928B-AF92),
+Hyperdisk (519B-E9DD-3AF5), 015F-5732-FFF0, 32E2-4EFC-EF9F, E09C-32B3-9AC7 and B561-BFBD-1264. Seen
+of application load balancers only and taken for network ones too: the unit "LCU-Hrs"; of Hyperdisk Balanced and taken
+for Extreme and ML: the unit "mo". A rule of a load balancer is the sixth and any further one; the first five of a
+project share one higher price. A name that a seller changes
 ends in a fee that is not listed; the known one stays.
 
 A fee without a row here is kept by hand.
@@ -17,65 +20,10 @@ A fee without a row here is kept by hand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from sizewell.sizing.catalog.refresh import HOURLY
-from sizewell.sizing.catalog.refresh_fees import ListedFee
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meter:
-    """How a seller lists one fee of the catalog."""
-
-    key: str
-    service: str
-    family: str = ""  # AWS: product family; Azure: product
-    name: str  # a regular expression for the whole name
-    unit: str  # as the seller writes it; of an hour, any of the ways in which an hour is written
-    per: str = "1"  # times the listed price: the price of the catalog's unit
-    title: str = ""  # name and unit of a fee that the catalog has no row of yet
-    catalog_unit: str = ""
-    free_below: int = 0  # quantity that costs nothing and that the catalog has a tier for
-    free_allowance: int = 0  # quantity that costs nothing for an account and that the catalog leaves out
-    place: str = "regionCode"  # AWS: the attribute that names the region
-    attributes: tuple[tuple[str, str], ...] = ()  # AWS: further attributes that a product must have
-
-    def tier(
-        self, *, cloud: str, region: str, start: str, usd: str, currency: str, unit: str, since: str, source: str
-    ) -> Iterator[ListedFee]:
-        """What the catalog makes of one listed price from a quantity on: text as it was sent, unchecked."""
-        if self.free_allowance and start == "0" and _nothing(usd):
-            return  # for the account's first ones
-        bound = "0" if self.free_allowance and start == str(self.free_allowance) else start
-        hours = self.unit.lower() in HOURLY and unit.strip().lower() in HOURLY
-        common: dict[str, str] = {
-            "cloud": cloud,
-            "key": self.key,
-            "name": self.title,
-            "region": region,
-            "currency": currency,
-            "unit": unit,
-            "meter_unit": unit if hours else self.unit,
-            "since": since,
-            "source": source,
-            "catalog_unit": self.catalog_unit,
-            "per": self.per,
-        }
-        if self.free_below and bound == "0":
-            yield ListedFee(from_quantity="0", usd="0", **common)
-            bound = str(self.free_below)
-        yield ListedFee(from_quantity=bound, usd=usd, **common)
-
-
-def _nothing(usd: str) -> bool:
-    try:
-        return Decimal(usd) == 0
-    except InvalidOperation:
-        return False
-
+from sizewell.clouds.prices import database_meters
+from sizewell.clouds.prices.fee_meter import Meter
 
 AWS: Final = (
     Meter(key="ebs.gp2.gb_month", service="AmazonEC2", family="Storage", name=r"EBS:VolumeUsage\.gp2", unit="GB-Mo"),
@@ -148,6 +96,7 @@ AWS: Final = (
         title="Notice published (the first million of an account a month are free)", catalog_unit="request",
         free_allowance=1_000_000,
     ),
+    *database_meters.AWS,
 )  # fmt: skip
 _DISKS: Final = ("P4", "P6", "P10", "P15", "P20", "P30", "P40", "P50")
 AZURE: Final = (
@@ -188,6 +137,10 @@ AZURE: Final = (
         key="aks.control_plane", service="Azure Kubernetes Service", family="Azure Kubernetes Service",
         name="Standard Uptime SLA", unit="1 Hour",
     ),
+    Meter(
+        key="aks.control_plane.premium", service="Azure Kubernetes Service", family="Azure Kubernetes Service",
+        name="Standard Long Term Support", unit="1 Hour",
+    ),
     *(
         Meter(
             key=f"acr.{tier.lower()}", service="Container Registry", family="Container Registry",
@@ -206,6 +159,7 @@ AZURE: Final = (
         key="egress.internet", service="Bandwidth", family="Rtn Preference: MGN", name="Standard Data Transfer Out",
         unit="1 GB",
     ),
+    *database_meters.AZURE,
 )  # fmt: skip
 COMPUTE_ENGINE: Final = "6F81-5844-456A"
 CLOUD_STORAGE: Final = "95FF-2EF5-5EA1"
@@ -248,6 +202,18 @@ GCP: Final = (
         name=r"Standard Storage (?!.*(?:Dual-region|Multi-region|Early Delete)).+",
     ),
     Meter(key="nat.gb", service=NETWORKING, name="Networking Cloud Nat Data Processing", unit="GiBy"),
+    Meter(
+        key="hyperdisk.extreme.iops_month", service=COMPUTE_ENGINE, name=rf"Hyperdisk Extreme IOPS{_PLACE}", unit="mo"
+    ),
+    Meter(key="hyperdisk.ml.mbps_month", service=COMPUTE_ENGINE, name=rf"Hyperdisk ML Throughput{_PLACE}", unit="mo"),
+    Meter(
+        key="lb.forwarding_rule.hour", service=NETWORKING, unit="h",
+        name="Cloud Load Balancer Forwarding Rule Additional Global",
+    ),
+    Meter(
+        key="lb.gb", service=NETWORKING, unit="GiBy",
+        name="Global External Application Load Balancer Inbound Data Processing for .+",
+    ),
     Meter(key="hyperdisk.ml", service=COMPUTE_ENGINE, name=rf"Hyperdisk ML Capacity{_PLACE}", unit="GiBy.mo"),
     Meter(key="kms.key", service=CLOUD_KMS, name="Active software symmetric key versions", unit="active key versions"),
     Meter(key="gke.control_plane", service=KUBERNETES, name="Regional Kubernetes Clusters", unit="h"),
@@ -269,4 +235,5 @@ GCP: Final = (
         for speed in (125, 250, 500, 1000)
     ),
     Meter(key="nat.hour_cap", service=NETWORKING, name="Networking Cloud Nat Gateway Uptime", unit="h"),
+    *database_meters.GCP,
 )  # fmt: skip

@@ -14,6 +14,7 @@ from sizewell.resources.tables import (
     azure_compute,
     azure_managed,
     azure_other,
+    databases,
     gaps,
     gcp_compute,
     gcp_managed,
@@ -33,6 +34,7 @@ PRICERS: Final[Mapping[str, Pricer]] = {
     **azure_compute.TABLE,
     **azure_managed.TABLE,
     **azure_other.TABLE,
+    **databases.TABLE,
 }
 
 __all__ = ["FREE", "NOT_CLOUD", "PRICERS", "free_reason"]

@@ -1,0 +1,264 @@
+"""Prices of managed PostgreSQL, MySQL, MariaDB and Aurora: the machine by its class, and the storage provisioned.
+
+What the catalog has no row for is a "?" that names the fee: `sizewell prices refresh --kind fees` reads them. Backups,
+traffic and support of old versions are not in the lines; what a licence adds (Oracle, SQL Server) has no price here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.resources.context import Context, Outcome, Pricer
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stores import stored
+from sizewell.resources.values import flag, get, number, text
+from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
+
+RDS_INSTANCE: Final = "aws:rds/instance:Instance"
+RDS_CLUSTER: Final = "aws:rds/cluster:Cluster"
+Number = Decimal | Unknown | None
+_NOT_YET: Final = "known only after the cloud has answered"
+_AWS_ENGINES: Final = {"postgres": "postgresql", "mysql": "mysql", "mariadb": "mariadb"}
+_AURORA_ENGINES: Final = {
+    "aurora": "aurora-mysql",
+    "aurora-mysql": "aurora-mysql",
+    "aurora-postgresql": "aurora-postgresql",
+}
+_INCLUDED: Final = ((400, 12000, 500), (0, 3000, 125))  # of gp3: from how many GB on, IOPS and MB/s in its price
+_LEAST_IOPS: Final = 1000  # of io1
+_LEAST_IO1_GB: Final = 100
+_SERVERLESS: Final = "db.serverless"
+_IO_OPTIMIZED: Final = "aurora-iopt1"
+
+
+def _hours(
+    resource: RecordedResource,
+    context: Context,
+    *,
+    key: str,
+    count: Decimal | Interval = Decimal(1),
+    unit: str = "hour",
+) -> LineItem:
+    """A fee by the hour, as many as `count`, around the clock."""
+    many = count if isinstance(count, Interval) else Interval.exactly(count)
+    quantity = Interval(*(amount(bound * HOURS_PER_MONTH) for bound in (many.floor, many.expected, many.ceiling)))
+    return context.fee(
+        resource, what=f"database machine, {key}", key=key, unit=unit, quantity=quantity, how="around the clock"
+    )
+
+
+def _provisioned(
+    resource: RecordedResource, context: Context, *, key: str, quantity: Number, what: str, unit: str = "GB-month"
+) -> LineItem:
+    if quantity is None:
+        return context.unpriced(resource, f"{what}, {key}", "no size is stated")
+    bills = quantity if isinstance(quantity, Unknown) else Interval.exactly(amount(quantity))
+    return context.fee(resource, what=f"{what}, {key}", key=key, unit=unit, quantity=bills)
+
+
+def _stated(inputs: Mapping[str, Any], other: Mapping[str, Any], key: str) -> Any:
+    """An input, or where it is silent that of another resource, which it takes it from."""
+    value = inputs.get(key)
+    return other.get(key) if value is None else value
+
+
+def _rds_instance(resource: RecordedResource, context: Context) -> Outcome:
+    """A machine with its own storage; a replica has the engine and the storage of what it copies where it is silent."""
+    inputs = resource.inputs
+    primary = context.graph.referenced(resource, "replicateSourceDb", RDS_INSTANCE)
+    copied = primary[0].inputs if not isinstance(primary, Unknown) and primary else {}
+    engine = text(_stated(inputs, copied, "engine"))
+    kind = text(inputs.get("instanceClass"))
+    several = flag(inputs.get("multiAz"))
+    if isinstance(engine, Unknown) or isinstance(kind, Unknown) or isinstance(several, Unknown) or not kind:
+        return (context.unpriced(resource, "database", f"its engine, class or zones: {_NOT_YET}"),)
+    deployment = "multi_az" if several else "single_az"
+    if engine in _AWS_ENGINES:
+        machine = _hours(resource, context, key=f"rds.{_AWS_ENGINES[engine]}.{deployment}.{kind.lower()}")
+    else:
+        why = f"{engine or 'an engine that is not stated'}: only PostgreSQL, MySQL and MariaDB have a price here"
+        machine = context.unpriced(resource, f"database machine, {kind}", why)
+    size = number(_stated(inputs, copied, "allocatedStorage"))
+    return (machine, *_rds_storage(resource, context, deployment, size))
+
+
+def _rds_storage(resource: RecordedResource, context: Context, deployment: str, size: Number) -> tuple[LineItem, ...]:
+    iops = number(resource.inputs.get("iops"))
+    volume = text(resource.inputs.get("storageType"), "gp2" if iops is None else "io1")
+    if isinstance(volume, Unknown):
+        return (context.unpriced(resource, "database storage", f"its type: {_NOT_YET}"),)
+    key = f"rds.{deployment}.{volume}"
+    if volume == "io1" and isinstance(size, Decimal):
+        size = max(size, Decimal(_LEAST_IO1_GB))
+    lines = [_provisioned(resource, context, key=f"{key}.gb_month", quantity=size, what="database storage")]
+    throughput = number(resource.inputs.get("storageThroughput"))
+    free_iops, free_mbps = _included(size)
+    if volume in {"io1", "io2"}:
+        iops = (
+            max(iops, Decimal(_LEAST_IOPS))
+            if isinstance(iops, Decimal)
+            else Decimal(_LEAST_IOPS)
+            if iops is None
+            else UNKNOWN
+        )
+        free_iops = Decimal(0)
+    for stated, included, unit, what in (
+        (iops, free_iops, "IOPS-month", "provisioned IOPS"),
+        (throughput, free_mbps, "MB/s-month", "provisioned throughput"),
+    ):
+        if stated is None:
+            continue
+        beyond = stated - included if isinstance(stated, Decimal) and isinstance(included, Decimal) else UNKNOWN
+        if isinstance(beyond, Unknown) or beyond > 0:
+            name = f"{key}.{'iops' if what.endswith('IOPS') else 'mbps'}_month"
+            lines.append(_provisioned(resource, context, key=name, quantity=beyond, what=what, unit=unit))
+    return tuple(lines)
+
+
+def _included(size: Number) -> tuple[Number, Number]:
+    """IOPS and MB/s that the price of a gp3 volume holds."""
+    if not isinstance(size, Decimal):
+        return UNKNOWN, UNKNOWN
+    return next((Decimal(iops), Decimal(mbps)) for least, iops, mbps in _INCLUDED if size >= least)
+
+
+def _rds_cluster(resource: RecordedResource, context: Context) -> Outcome:
+    """Aurora bills what it holds and, without I/O-Optimized, what it reads and writes; its machines are instances."""
+    engine = text(resource.inputs.get("engine"))
+    storage = text(resource.inputs.get("storageType"))
+    if isinstance(engine, Unknown) or isinstance(storage, Unknown):
+        return (context.unpriced(resource, "database cluster", f"its engine or storage: {_NOT_YET}"),)
+    if engine not in _AURORA_ENGINES:
+        why = "machines and storage of a cluster of three zones have no price in the catalog"
+        return (context.unpriced(resource, f"database cluster, {engine}", why),)
+    optimized = storage == _IO_OPTIMIZED
+    key = "rds.aurora.io_optimized.gb_month" if optimized else "rds.aurora.gb_month"
+    lines = stored(resource, context, key=key, what="Aurora storage")
+    if optimized:
+        return lines
+    requests = context.by_use(
+        resource, measure="requests", what="Aurora I/O requests", key="rds.aurora.io_request", unit="request"
+    )
+    return (*lines, *requests)
+
+
+def _aurora_instance(resource: RecordedResource, context: Context) -> Outcome:
+    """A machine of an Aurora cluster by its class, or between the smallest and largest capacity of a serverless one."""
+    clusters = context.graph.referenced(resource, "clusterIdentifier", RDS_CLUSTER)
+    cluster = clusters[0].inputs if not isinstance(clusters, Unknown) and clusters else {}
+    engine = text(_stated(resource.inputs, cluster, "engine"))
+    kind = text(resource.inputs.get("instanceClass"))
+    storage = text(cluster.get("storageType"))
+    if isinstance(engine, Unknown) or isinstance(kind, Unknown) or isinstance(storage, Unknown) or not kind:
+        return (context.unpriced(resource, "database machine", f"its engine, class or storage: {_NOT_YET}"),)
+    if engine not in _AURORA_ENGINES:
+        why = f"{engine or 'an engine that is not stated'}: only Aurora has a price here"
+        return (context.unpriced(resource, f"database machine, {kind}", why),)
+    key = f"rds.{_AURORA_ENGINES[engine]}"
+    if storage == _IO_OPTIMIZED:
+        key += ".io_optimized"
+    if kind != _SERVERLESS:
+        return (_hours(resource, context, key=f"{key}.{kind.lower()}"),)
+    scaling = cluster.get("serverlessv2ScalingConfiguration")
+    least, most = number(get(scaling, "minCapacity")), number(get(scaling, "maxCapacity"))
+    if not isinstance(least, Decimal) or not isinstance(most, Decimal) or least > most:
+        return (context.unpriced(resource, "serverless capacity", "its cluster's bounds are not in this plan"),)
+    units = Interval(least, least, most)
+    return (_hours(resource, context, key=f"{key}.acu_hour", count=units, unit="ACU-hour"),)
+
+
+def _cloud_sql(resource: RecordedResource, context: Context) -> Outcome:
+    """Cores and memory, or a shared core, in one zone or two; Enterprise Plus and SQL Server have no price here."""
+    settings = resource.inputs.get("settings")
+    version, tier = text(resource.inputs.get("databaseVersion")), text(get(settings, "tier"))
+    place = text(get(settings, "availabilityType"), "ZONAL")
+    edition, disk = text(get(settings, "edition"), "ENTERPRISE"), text(get(settings, "diskType"), "PD_SSD")
+    activation = text(get(settings, "activationPolicy"), "ALWAYS")
+    facts = (version, tier, place, edition, disk, activation)
+    if any(isinstance(fact, Unknown) for fact in facts):
+        return (context.unpriced(resource, "database", f"its version or tier: {_NOT_YET}"),)
+    engine = {"POSTGRES": "postgresql", "MYSQL": "mysql"}.get(str(version).partition("_")[0])
+    if engine is None or edition != "ENTERPRISE" or disk not in {"PD_SSD", "PD_HDD"}:
+        why = f"{version or 'no version'}, {edition}, {disk}: only Enterprise PostgreSQL and MySQL have one"
+        return (context.unpriced(resource, f"database, {tier}", why),)
+    key = f"sql.{engine}.{str(place).lower()}"
+    gigabytes = number(get(settings, "diskSize", default=10))
+    storage = _provisioned(
+        resource, context, key=f"{key}.{'ssd' if disk == 'PD_SSD' else 'hdd'}_gb_month", quantity=gigabytes,
+        what="database storage",
+    )  # fmt: skip
+    if activation == "NEVER":
+        return (storage,)
+    if tier in {"db-f1-micro", "db-g1-small"}:
+        return (_hours(resource, context, key=f"{key}.{tier}"), storage)
+    shape = _cloud_sql_shape(str(tier))
+    if shape is None:
+        return (context.unpriced(resource, f"database machine, {tier}", "a tier whose cores are not known"), storage)
+    cores, memory = shape
+    return (
+        _hours(resource, context, key=f"{key}.vcpu_hour", count=cores, unit="vCPU-hour"),
+        _hours(resource, context, key=f"{key}.ram_gib_hour", count=memory, unit="GiB-hour"),
+        storage,
+    )
+
+
+def _cloud_sql_shape(tier: str) -> tuple[Decimal, Decimal] | None:
+    """Cores and GiB of a tier that is billed by them (infracost's sql_database_instance.go has the same ratios).
+
+    >>> _cloud_sql_shape("db-custom-4-15360"), _cloud_sql_shape("db-n1-highmem-2")
+    ((Decimal('4'), Decimal('15')), (Decimal('2'), Decimal('13')))
+    """
+    if custom := re.fullmatch(r"db-custom-(\d+)-(\d+)", tier):
+        return Decimal(custom[1]), Decimal(custom[2]) / 1024
+    if named := re.fullmatch(r"db-n1-(standard|highmem)-(\d+)", tier):
+        cores = Decimal(named[2])
+        return cores, cores * (Decimal("3.75") if named[1] == "standard" else Decimal("6.5"))
+    return None
+
+
+def _azure(engine: str) -> Pricer:
+    """A flexible server: machines by size, or by series and cores; a standby bills as much again, its disk too (from
+    memory).
+    """
+
+    def price(resource: RecordedResource, context: Context) -> Outcome:
+        kind, tier = text(get(resource.inputs, "sku", "name")), text(get(resource.inputs, "sku", "tier"))
+        mode = text(get(resource.inputs, "highAvailability", "mode"), "Disabled")
+        if isinstance(kind, Unknown) or isinstance(tier, Unknown) or isinstance(mode, Unknown) or not kind:
+            return (context.unpriced(resource, "database", f"its size or availability: {_NOT_YET}"),)
+        servers = Decimal(1 if mode == "Disabled" else 2)
+        size = number(get(resource.inputs, "storage", "storageSizeGB"))
+        held = size * servers if isinstance(size, Decimal) else size
+        storage = _provisioned(resource, context, key=f"{engine}.gb_month", quantity=held, what="database storage")
+        return (_azure_machine(resource, context, engine, kind, servers), storage)
+
+    return price
+
+
+def _azure_machine(resource: RecordedResource, context: Context, engine: str, kind: str, servers: Decimal) -> LineItem:
+    """By the meter of the size where there is one, else by the core: Azure's list has either."""
+    said = re.fullmatch(r"Standard_([A-Z]+)(\d+)([a-z]*)(?:_(v\d+))?", kind)
+    if said is None:
+        return context.unpriced(resource, f"database machine, {kind}", "a size whose series is not known")
+    letters, cores, features, version = said[1], said[2], said[3], said[4] or ""
+    if letters == "B":
+        return _hours(resource, context, key=f"{engine}.b{cores}{features}.hour", count=servers)
+    series = f"{engine}.{(letters + features + version).lower()}"
+    by_core = f"{series}.vcore_hour"
+    if context.catalog.fees_of("azure", by_core) and not context.catalog.fees_of("azure", f"{series}.{cores}.hour"):
+        return _hours(resource, context, key=by_core, count=servers * int(cores), unit="vCPU-hour")
+    return _hours(resource, context, key=f"{series}.{cores}.hour", count=servers)
+
+
+TABLE: Final[dict[str, Callable[[RecordedResource, Context], Outcome]]] = {
+    RDS_INSTANCE: _rds_instance,
+    RDS_CLUSTER: _rds_cluster,
+    "aws:rds/clusterInstance:ClusterInstance": _aurora_instance,
+    "gcp:sql/databaseInstance:DatabaseInstance": _cloud_sql,
+    "azure-native:dbforpostgresql:Server": _azure("postgresql"),
+    "azure-native:dbformysql:Server": _azure("mysql"),
+}
