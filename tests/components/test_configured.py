@@ -78,7 +78,7 @@ def test_a_decision_with_an_end_has_a_stack_outside_of_its_own_that_ends_it(path
     assert not [text for text in said if "sizewell:notify is empty" in text and config.exists()]
     said.clear()
     assert guard not in {one.type for one in evaluate(ROOT, path.stem).resources}
-    assert said == [], "somebody hears of idle machines and budgets of each example"
+    assert not [text for text in said if "sizewell:notify is empty" in text], "nobody hears of idle machines"
 
 
 def test_a_stack_of_checkpoints_without_any_says_so(monkeypatch):
