@@ -127,9 +127,10 @@ def computed_outputs(token: str, name: str, inputs: Mapping[str, Any]) -> dict[s
     cls = resource_class(token)
     if cls is None:
         return {}
-    names = _types.resource_py_to_pulumi_names(cls)
+    with _LOADING:
+        names, types = _types.resource_py_to_pulumi_names(cls), _types.resource_types(cls)
     made_up: dict[str, Any] = {}
-    for python_name, declared in _types.resource_types(cls).items():
+    for python_name, declared in types.items():
         key = names.get(python_name, python_name)
         if key in inputs or key == "id":
             continue

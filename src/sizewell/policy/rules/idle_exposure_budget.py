@@ -30,7 +30,7 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
     urns = {pool.urn for pool in exposed}
     lines = [line for line in facts.pricing.items if line.resource in urns and line.unit in ("machine-hour", "?")]
     hourly = Decimal(0)
-    for line in lines:
+    for line in sorted(lines, key=lambda line: line.resource):  # engines register in an order of their own
         cost = line.cost()
         if not hasattr(cost, "ceiling"):
             return [(line.resource, Undetermined("the price of its machines"))]
