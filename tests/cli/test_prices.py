@@ -165,10 +165,12 @@ def test_rates_survive_being_written_and_read(tmp_path):
     text = (
         "rates:\n  - {cloud: aws, fee: '*', percent: 12.5}\n  - {usd: 3, instance_type: g6.xlarge}\n"
         "commitments:\n  - {cloud: aws, instance_type: g6.xlarge, region: us-east-1, count: 2, usd_per_hour: 0.52, until: 2027-06-30}\n"
+        "billing_accounts:\n  - {cloud: aws, id: '012345678901', name: 'Example: Ltd'}\n  - {cloud: gcp, id: 01ABCD-234567-89EF01}\n"
     )
     path = tmp_path / "r.yaml"
     path.write_text(text)
     rates = read_rates(path).rates
+    assert [account.id for account in rates.billing_accounts] == ["012345678901", "01ABCD-234567-89EF01"]
     written = as_yaml(rates, "r.yaml")
     assert parse_discounts(parse_yaml(written, path), "", lines_of(written)) == rates
 

@@ -259,6 +259,31 @@ def test_accounts_and_commitments_in_focus():
         assert row["CommitmentDiscountId"].startswith("estimate: ")
 
 
+def test_the_billing_account_of_a_contract_in_focus():
+    from sizewell.preview.pipeline import billing_accounts
+    from sizewell.preview.records import BillingAccount
+    from sizewell.sizing.catalog.rates import parse_discounts
+
+    rates = parse_discounts(
+        {
+            "billing_accounts": [
+                {"cloud": "aws", "id": "012345678901", "name": "Example Ltd"},
+                {"cloud": "gcp", "id": "A"},
+            ]
+        }
+    )
+    named = billing_accounts({}, rates)
+    assert named == {"aws": BillingAccount(id="012345678901", name="Example Ltd"), "gcp": BillingAccount(id="A")}
+    assert billing_accounts({"sizewell:billingAccount": "B"}, rates)["gcp"] == BillingAccount(id="B")
+
+    preview = one(plain(), plain(price="4.19706"))
+    stack = preview.stacks[0].model_copy(update={"billing_accounts": {"aws": named["aws"]}})
+    rows = list(csv.DictReader(io.StringIO(focus.render(preview.model_copy(update={"stacks": (stack,)})))))
+    cells = {(row["ProviderName"], row["BillingAccountId"], row["BillingAccountName"]) for row in rows}
+    assert ("AWS", "012345678901", "Example Ltd") in cells
+    assert {cell[1:] for cell in cells if cell[0] != "AWS"} <= {("", "")}
+
+
 def test_the_accounts_that_a_stack_s_configuration_names():
     from sizewell.preview.diff import _accounts
     from sizewell.resources import Plan

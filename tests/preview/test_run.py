@@ -416,6 +416,15 @@ def test_a_commitment_is_used_once_over_all_stacks(repository, tmp_path):
     }  # fmt: skip
 
 
+def test_rates_name_the_billing_account_of_a_stack(repository, tmp_path):
+    file = tmp_path / "rates.yaml"
+    file.write_text("billing_accounts:\n  - {cloud: aws, id: '012345678901', name: Example Ltd}\n")
+    stack = repository.preview(discounts=file).stacks[0]
+    assert {key: (account.id, account.name) for key, account in stack.billing_accounts.items()} == {
+        "aws": ("012345678901", "Example Ltd")
+    }
+
+
 def test_a_commitment_does_not_go_away_with_its_machine(repository, tmp_path):
     repository.stack("prod")
     repository.program(text=TWO.format(stacks=("dev", "prod")))

@@ -22,6 +22,7 @@ from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
 from sizewell.resources.recorded import Plan
+from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
 from sizewell.sizing.records.decision import Decision
 
@@ -420,6 +421,8 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
         result = result.model_copy(update={"needs": (*result.needs, left_behind(result))})
     notes = tuple(each for each in (note, sides.note) if each)
     reasons: dict[str, Any] = {"notes": (*result.notes, *notes)} if notes else {}
+    if accounts := billing_accounts(after.config, pricing.rates):
+        reasons["billing_accounts"] = accounts
     if decision is not None and not gone:
         reasons |= {
             "choices": choices_of(decision),
@@ -430,6 +433,21 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
             "ownership": ownership_of(decision, pricing.catalog, request.on),
         }
     return result.model_copy(update=reasons)
+
+
+_PACKAGES: Final = {"aws": "aws", "gcp": "gcp", "azure": "azure-native"}  # cloud -> package of its provider
+
+
+def billing_accounts(config: Mapping[str, str], rates: Discounts) -> dict[str, records.BillingAccount]:
+    """By the package of the provider: what the rates name; on Google Cloud `sizewell:billingAccount` goes first."""
+    named = {
+        _PACKAGES[account.cloud]: records.BillingAccount(id=account.id, name=account.name)
+        for account in rates.billing_accounts
+    }
+    own, known = config.get("sizewell:billingAccount", ""), named.get("gcp")
+    if own and (known is None or known.id != own):
+        named["gcp"] = records.BillingAccount(id=own)
+    return named
 
 
 def _project(root: Path) -> str:

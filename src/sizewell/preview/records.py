@@ -236,6 +236,13 @@ class Unchanged(_Record):
     rows: tuple[Row, ...] = ()
 
 
+class BillingAccount(_Record):
+    """Whose bill the charges of a cloud are on."""
+
+    id: str
+    name: str = ""
+
+
 class Stack(_Record):
     """The preview of one stack."""
 
@@ -243,6 +250,7 @@ class Stack(_Record):
     project: str
     regions: tuple[str, ...] = ()
     accounts: dict[str, str] = Field(default_factory=dict)  # package of the provider -> account, project, subscription
+    billing_accounts: dict[str, BillingAccount] = Field(default_factory=dict)  # the same keys, where one is stated
     base: str = ""  # "", "main@1a2b3c4", "state.json"
     base_failed: str = ""  # why there is no figure for the base
     before: Totals | None

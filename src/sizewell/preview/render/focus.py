@@ -1,9 +1,9 @@
 """Rows in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification), so that an estimate joins the bill.
 
 One row per line of the bill after the change, for the month that the preview looks at. What an estimate cannot know
-(invoice, billing account, the seller's id of a commitment) is empty, or says so; what FOCUS has no column for
-begins with `x_`. A cost that nobody knows is empty, never 0: in these two an estimate is no whole FOCUS dataset,
-which allows neither. Rows join a bill by the tag `sizewell-id`.
+(invoice, the seller's id of a commitment, a billing account that no rates file names) is empty, or says so; what FOCUS
+has no column for begins with `x_`. A cost that nobody knows is empty, never 0: in these two an estimate is no whole
+FOCUS dataset, which allows neither. Rows join a bill by the tag `sizewell-id`.
 """
 
 from __future__ import annotations
@@ -152,10 +152,14 @@ _ACCOUNT_TYPES: Final = {"aws": "Account", "gcp": "Project", "azure-native": "Su
 
 
 def _account(token: str, stack: records.Stack) -> dict[str, str]:
-    """The account, project or subscription, where the stack's configuration names one."""
+    """The account, project or subscription that the stack's configuration names, and whose bill it is on."""
     package = token.partition(":")[0]
-    account = stack.accounts.get(package, "")
-    return {"SubAccountId": account, "SubAccountType": _ACCOUNT_TYPES[package]} if account else {}
+    cells = {}
+    if account := stack.accounts.get(package, ""):
+        cells |= {"SubAccountId": account, "SubAccountType": _ACCOUNT_TYPES[package]}
+    if billed := stack.billing_accounts.get(package):
+        cells |= {"BillingAccountId": billed.id, "BillingAccountName": billed.name}
+    return cells
 
 
 def _commitment(line: records.Line, unit: str) -> dict[str, str]:

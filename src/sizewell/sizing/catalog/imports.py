@@ -16,7 +16,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
@@ -237,7 +237,7 @@ def _of_known(imported: Imported, known: Collection[tuple[str, str]] | None) -> 
     rates = tuple(rate for rate in imported.rates.rates if (rate.cloud, rate.instance_type) in known)
     if len(rates) < len(imported.rates.rates):
         imported.left_out["machine types that the catalog does not have"] = len(imported.rates.rates) - len(rates)
-    imported.rates = Discounts(rates, imported.rates.commitments)
+    imported.rates = replace(imported.rates, rates=rates)
     return imported
 
 
@@ -346,6 +346,11 @@ def as_yaml(rates: Discounts, origin: str) -> str:
             f"until: {held.until.isoformat()}",
         )
         lines.append(f"  - {{{', '.join(pairs)}}}")
+    if rates.billing_accounts:
+        lines.append("billing_accounts:")
+    for account in rates.billing_accounts:
+        stated = [(key, getattr(account, key)) for key in ("cloud", "id", "name") if getattr(account, key)]
+        lines.append(f"  - {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in stated)}}}")
     return "\n".join(lines) + "\n"
 
 

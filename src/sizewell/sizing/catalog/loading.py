@@ -22,6 +22,7 @@ from sizewell.sizing.catalog.catalog import EVERYWHERE, Catalog, spelling
 from sizewell.sizing.catalog.rates import (
     NO_DISCOUNTS,
     OWN_RATE,
+    BillingAccount,
     Discounts,
     Rate,
     lines_of,
@@ -244,6 +245,7 @@ def _own_rates(
     """The rates of all files, in the order of their names; rates.yaml goes before those in rates/."""
     whole = NO_DISCOUNTS
     first: dict[tuple[str, ...], tuple[Rate, str]] = {}
+    billed: dict[str, tuple[BillingAccount, str]] = {}
     for path, text in texts.items():
         if not path.endswith(".yaml"):
             continue
@@ -264,7 +266,16 @@ def _own_rates(
             before, where = first.setdefault(rate.scope, (rate, place))
             if before != rate:
                 faults.append(Fault(path=place, message=f"contradicts {where}", fix="keep one of the two"))
-        whole = Discounts((*whole.rates, *rates.rates), (*whole.commitments, *rates.commitments))
+        for account in rates.billing_accounts:
+            before_it = billed.setdefault(account.cloud, (account, shown))
+            if before_it[0] != account:
+                message = f"names another billing account of {account.cloud} than {before_it[1]}"
+                faults.append(Fault(path=shown, message=message, fix="keep one of the two"))
+        whole = Discounts(
+            (*whole.rates, *rates.rates),
+            (*whole.commitments, *rates.commitments),
+            tuple(account for account, _ in billed.values()),
+        )
     return whole
 
 

@@ -69,15 +69,25 @@ class Commitment:
     until: date
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BillingAccount:
+    """Whose bill a cloud's charges are on: the account of the contract whose rates these are."""
+
+    cloud: str
+    id: str
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Discounts:
-    """Own rates (the first match counts) and own commitments."""
+    """Own rates (the first match counts), own commitments, and the billing account of each cloud."""
 
     rates: tuple[Rate, ...] = ()
     commitments: tuple[Commitment, ...] = ()
+    billing_accounts: tuple[BillingAccount, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.rates or self.commitments)
+        return bool(self.rates or self.commitments or self.billing_accounts)
 
     def machine(self, listed: Price, cloud: str, instance_type: str, region: str, market: str) -> Price:
         for rate in self.rates:
@@ -131,7 +141,9 @@ NO_DISCOUNTS: Final = Discounts()
 
 
 def read_discounts(path: Path) -> Discounts:
-    """A rates file: {rates: [...], commitments: [...]}; see `Rate` and `Commitment` for the keys.
+    """A rates file: {rates: [...], commitments: [...], billing_accounts: [...]}.
+
+    See `Rate`, `Commitment` and `BillingAccount` for the keys.
 
     Raises ConfigError with every fault, each with its line.
     """
@@ -144,19 +156,23 @@ def parse_discounts(data: Any, origin: str = "discounts", lines: Mapping[str, in
     faults: list[Fault] = []
     data = content("rates", data, origin)
     if not isinstance(data, Mapping):
-        raise ConfigError([Fault(path="", found=data, allowed="a mapping with rates, commitments")], subject=origin)
-    faults.extend(
-        unknown_key("", str(key), ("rates", "commitments")) for key in data if key not in ("rates", "commitments")
-    )
+        allowed = f"a mapping with {', '.join(_LISTS)}"
+        raise ConfigError([Fault(path="", found=data, allowed=allowed)], subject=origin)
+    faults.extend(unknown_key("", str(key), _LISTS) for key in data if key not in _LISTS)
     rates = [_rate(f"rates[{i}]", entry, faults) for i, entry in enumerate(entries_of(data, "rates", faults))]
     commitments = [
         _commitment(f"commitments[{i}]", entry, faults)
         for i, entry in enumerate(entries_of(data, "commitments", faults))
     ]
+    accounts = [
+        _billing_account(f"billing_accounts[{i}]", entry, faults)
+        for i, entry in enumerate(entries_of(data, "billing_accounts", faults))
+    ]
     faults += _contradictions(rates, lines or {})
+    faults += _second_accounts(accounts)
     if faults:
         raise ConfigError([located(fault, lines or {}) for fault in faults], subject=origin)
-    return Discounts(tuple(r for r in rates if r), tuple(c for c in commitments if c))
+    return Discounts(tuple(r for r in rates if r), tuple(c for c in commitments if c), tuple(a for a in accounts if a))
 
 
 def located(fault: Fault, lines: Mapping[str, int]) -> Fault:
@@ -202,6 +218,21 @@ def _contradictions(rates: list[Rate | None], lines: Mapping[str, int]) -> Itera
             )
 
 
+def _second_accounts(accounts: list[BillingAccount | None]) -> Iterable[Fault]:
+    """Two billing accounts of one cloud: nothing says which of them a charge is on."""
+    first: dict[str, int] = {}
+    for index, account in enumerate(accounts):
+        if account is not None and first.setdefault(account.cloud, index) != index:
+            before = f"billing_accounts[{first[account.cloud]}]"
+            yield Fault(
+                path=f"billing_accounts[{index}]",
+                message=f"names another account of {account.cloud} than {before}",
+                fix="keep one of the two",
+            )
+
+
+_BILLED: Final = ("aws", "gcp", "azure")  # clouds with accounts that are billed
+_LISTS: Final = ("rates", "commitments", "billing_accounts")
 _RATE_TEXTS: Final = ("cloud", "instance_type", "region", "market", "fee")
 
 
@@ -254,6 +285,28 @@ def _commitment(path: str, entry: Any, faults: list[Fault]) -> Commitment | None
         usd_per_hour=usd,
         until=until,
     )
+
+
+def _billing_account(path: str, entry: Any, faults: list[Fault]) -> BillingAccount | None:
+    keys = ("cloud", "id", "name")
+    if not isinstance(entry, Mapping):
+        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        return None
+    before = len(faults)
+    faults.extend(unknown_key(path, str(key), keys) for key in entry if key not in keys)
+    for key, needed in (("cloud", True), ("id", True), ("name", False)):
+        value = entry.get(key)
+        if key not in entry:
+            if needed:
+                faults.append(Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}"))
+        elif not isinstance(value, str) or not value.strip():
+            allowed = "a text; digits in quotes, or they lose their leading zeros"
+            faults.append(Fault(path=f"{path}.{key}", found=value, allowed=allowed))
+    if isinstance(entry.get("cloud"), str) and entry["cloud"] not in _BILLED:
+        faults.append(Fault(path=f"{path}.cloud", found=entry["cloud"], allowed=f"one of {', '.join(_BILLED)}"))
+    if len(faults) > before:
+        return None
+    return BillingAccount(cloud=entry["cloud"], id=entry["id"], name=entry.get("name", ""))
 
 
 def _bounded(path: str, value: Any, low: Decimal, high: Decimal, faults: list[Fault]) -> Decimal | None:
