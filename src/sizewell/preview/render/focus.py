@@ -154,7 +154,7 @@ _ACCOUNT_TYPES: Final = {"aws": "Account", "gcp": "Project", "azure-native": "Su
 def _account(token: str, stack: records.Stack) -> dict[str, str]:
     """The account, project or subscription that the stack's configuration names, and whose bill it is on."""
     package = token.partition(":")[0]
-    cells = {}
+    cells: dict[str, str] = {}
     if account := stack.accounts.get(package, ""):
         cells |= {"SubAccountId": account, "SubAccountType": _ACCOUNT_TYPES[package]}
     if billed := stack.billing_accounts.get(package):
