@@ -17,11 +17,25 @@ from sizewell.components.inventory import clouds, component_classes
 
 HEADINGS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "kubernetes": "Any Kubernetes cluster"}
 RIGHTS = {"aws": aws.CREATING, "azure": azure.ACTIONS, "gcp": gcp.PERMISSIONS}
-# What `doctor` asks of a machine type's quota; services have quotas of their own, which it does not see yet.
+# What `doctor` asks of a machine type's quota; services have quotas of their own.
 QUOTAS = {
     "aws": "vCPU of the family and market, by its code, less what others use",
     "azure": "cores of the family, all cores, low-priority cores, less what is in use",
     "gcp": "accelerators of the region, less what is in use",
+}
+SERVICE_QUOTAS = {
+    **dict.fromkeys(
+        ("aws:AsyncEndpoint", "aws:HyperPodCluster", "aws:Notebook", "aws:RealtimeEndpoint", "aws:TrainingPipeline"),
+        "machines of the type and use in SageMaker, by the quota's name",
+    ),
+    **dict.fromkeys(
+        ("azure:AmlComputeCluster", "azure:AmlComputeInstance", "azure:AmlOnlineEndpoint"),
+        "cores of the family and of the region in Azure ML, less what is in use",
+    ),
+    **dict.fromkeys(
+        ("gcp:CloudRunGpu", "gcp:VertexEndpoint", "gcp:VertexTraining"),
+        "accelerators of the service's metric in the region",
+    ),
 }
 JUDGES = {
     "aws": "service authorization reference, botocore, parliament, CloudFormation's schemas, Checkov",
@@ -68,7 +82,7 @@ def _line(cloud: str, token: str, types: tuple[str, ...], *, pool: bool) -> str:
         ", ".join(_features(token)) or "–",
         ", ".join(f"`{right}`" for right in held) or "–",
         f"{len(left)} of {len(own)} types",
-        QUOTAS[cloud] if pool else "–",
+        SERVICE_QUOTAS.get(f"{cloud}:{token.rpartition(':')[2]}") or (QUOTAS[cloud] if pool else "–"),
     )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 

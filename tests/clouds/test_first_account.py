@@ -40,7 +40,8 @@ def test_a_command_asks_the_stand_ins(command, server, answered, monkeypatch, ca
     assert main([*command.split()[1:], *([] if "--json" in command else ["--json"])]) == 64
     found = {finding["about"]: finding for finding in json.loads(capsys.readouterr().out)}
     assert found["account"]["state"] == "ok"
-    assert len(found) >= 6
+    # prod-gcp has no accelerators: no quota of theirs is asked about
+    assert len(found) >= (4 if "prod-gcp" in command else 6)
     assert all(finding["fix"] for finding in found.values() if finding["state"] == "wrong")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError
+from sizewell.clouds.preflight import service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs, demanded
 
@@ -98,6 +99,10 @@ def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[st
         asked[f"zones of {region}"] = lambda r=region, h=local: _zones(needs, aws, r, h)  # type: ignore[misc]
         asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(needs, aws, r, h)  # type: ignore[misc]
         asked[f"images of {region}"] = lambda r=region: _images(needs, aws, r)  # type: ignore[misc]
+        if services := [machines for machines in local if machines.managed != "raw" and not machines.reservation]:
+            asked[f"quotas of SageMaker in {region}"] = lambda r=region, s=services: service_quotas.of_sagemaker(  # type: ignore[misc]
+                aws, r, s
+            )
         if named := [machines for machines in local if machines.reservation]:
             asked[f"reservations of {region}"] = lambda r=region, n=named: _reservations(aws, r, n, at)  # type: ignore[misc]
         if needs.of("aws:sns/topic:Topic"):
@@ -194,7 +199,8 @@ def _cluster_zones(needs: Needs, region: str, by_name: dict[str, Any]) -> Iterat
 
 
 def _quotas(needs: Needs, aws: Aws, region: str, local: list[Machines]) -> Iterator[Finding]:
-    demand = demanded(local, "vCPU")
+    plain = [machines for machines in local if machines.managed == "raw"]
+    demand = demanded(plain, "vCPU")
     used = _used(needs, aws, region) if demand else {}
     for (_, code), wanted in demand.items():
         about = f"quota {code} in {region}"
@@ -202,7 +208,10 @@ def _quotas(needs: Needs, aws: Aws, region: str, local: list[Machines]) -> Itera
             yield Finding(about, "note", "the catalog names no code that could be asked for")
             continue
         quota = aws.call("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)["Quota"]
-        limit, kinds = quota["Value"], ", ".join(dict.fromkeys(m.instance_type for m in local if m.quota == code))
+        limit, kinds = (
+            quota["Value"],
+            ", ".join(dict.fromkeys(m.instance_type for m in plain if m.quota == code)),
+        )
         taken = used.get(code, 0)
         others = f", machines outside of it have {taken:,}" if taken else ""
         sentence = f"{quota['QuotaName']}: {limit:,.0f} vCPU{others}, the stack may reach {wanted:,.0f} ({kinds})"
@@ -212,7 +221,7 @@ def _quotas(needs: Needs, aws: Aws, region: str, local: list[Machines]) -> Itera
             yield wrong(about, sentence, fix)
         else:
             yield Finding(about, "ok", sentence)
-    for machines in local:
+    for machines in plain:
         if not machines.quota and not machines.reservation:
             detail = f"{machines.instance_type} ({machines.market}): the catalog knows no quota of it"
             yield Finding(f"quotas of {region}", "note", detail)

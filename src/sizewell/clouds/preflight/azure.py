@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError
+from sizewell.clouds.preflight import service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs
 
@@ -223,6 +224,7 @@ def _sizes(azure: Azure, at: str, region: str, local: list[Machines]) -> Iterato
     )
     usage = {row["name"]["value"].lower(): row for row in used}
     wanted: dict[str, float] = {}
+    managed: dict[tuple[str, bool], float] = {}
     for machines in local:
         size = sizes.get(machines.instance_type)
         if size is None:
@@ -233,10 +235,16 @@ def _sizes(azure: Azure, at: str, region: str, local: list[Machines]) -> Iterato
         if not machines.reservation:
             spot = machines.market == "spot"
             cores = float(_capability(size, "vCPUs") or machines.vcpus or 0) * machines.count
+            if machines.managed == "azureml":
+                key = (str(size.get("family")), spot)
+                managed[key] = managed.get(key, 0) + cores
+                continue
             for family in ("lowPriorityCores",) if spot else (str(size.get("family")), "cores"):
                 wanted[family] = wanted.get(family, 0) + cores
     for family, cores in wanted.items():
         yield _quota(region, family, cores, usage.get(family.lower()))
+    if managed:
+        yield from service_quotas.of_azure_ml(azure, at, region, managed)
 
 
 def _size(region: str, machines: Machines, size: Mapping[str, Any]) -> Iterator[Finding]:

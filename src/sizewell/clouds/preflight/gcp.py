@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sizewell.clouds.calls import CloudError
 from sizewell.clouds.gcp import Google
+from sizewell.clouds.preflight import service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs, demanded
 
@@ -88,6 +89,10 @@ def questions(needs: Needs, google: Google) -> dict[str, Question]:
     }
     for region in needs.regions:
         local = [machines for machines in needs.machines if machines.region == region]
+        if services := [machines for machines in local if machines.managed != "raw" and not machines.reservation]:
+            asked[f"quotas of services in {region}"] = lambda r=region, s=services: service_quotas.of_google(  # type: ignore[misc]
+                google, project, r, s
+            )
         asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(google, project, r, h)  # type: ignore[misc]
         for machines in local:
             for zone in zones_of(needs, machines):
@@ -201,7 +206,8 @@ def _quotas(google: Google, project: str, region: str, local: list[Machines]) ->
     overall = google.reader("compute").get(f"compute/v1/projects/{project}").get("quotas", [])
     known |= {row["metric"]: row for row in overall if row["metric"] == "GPUS_ALL_REGIONS"}
     wanted = {metric: count for (_, metric), count in demanded(local, "accelerators").items()}
-    gpus = sum(m.accelerators * m.count for m in local if "GPU" in m.quota and m.market == "on-demand")
+    plain = [machines for machines in local if machines.managed == "raw" and machines.market == "on-demand"]
+    gpus = sum(m.accelerators * m.count for m in plain if "GPU" in m.quota)
     if gpus:
         wanted["GPUS_ALL_REGIONS"] = gpus
     for metric, count in wanted.items():

@@ -38,6 +38,9 @@ class Machines:
     vcpus: int | None
     accelerators: int
     quota: str  # code or metric; "" where none is known
+    managed: str = "raw"  # raw | sagemaker | hyperpod | vertex | azureml | cloud-run
+    use: str = "serving"  # notebook | training | serving
+    accelerator: str = ""  # the catalog's key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +81,7 @@ def needs_of(decision: Decision, resources: Iterable[Resource], catalog: Catalog
         cloud=clouds[0],
         accounts=tuple(str(account) for account in accounts) if isinstance(accounts, list | tuple) else (),
         machines=tuple(
-            _machines(f"{workload.spec.name}-{pool.role}", pool, catalog, _zones(config, pool))
+            _machines(f"{workload.spec.name}-{pool.role}", workload.kind, pool, catalog, _zones(config, pool))
             for workload, pool in pairs
         ),
         types=tuple(sorted({resource.type for resource in custom})),
@@ -98,7 +101,10 @@ def _zones(config: Mapping[str, Any], pool: Pool) -> tuple[str, ...]:
     return tuple(pool.zones) or tuple(zone for zone in preferred if isinstance(zone, str))
 
 
-def _machines(name: str, pool: Pool, catalog: Catalog, zones: tuple[str, ...]) -> Machines:
+_USES: Final = {"notebook": "notebook", "training": "training", "fine-tuning": "training"}
+
+
+def _machines(name: str, kind: str, pool: Pool, catalog: Catalog, zones: tuple[str, ...]) -> Machines:
     shape = catalog.shape(pool.cloud, pool.instance_type)
     return Machines(
         pool=name,
@@ -111,15 +117,21 @@ def _machines(name: str, pool: Pool, catalog: Catalog, zones: tuple[str, ...]) -
         vcpus=shape.vcpus,
         accelerators=shape.accelerators,
         quota=shape.quota.get(pool.market) or shape.quota.get("on-demand" if pool.market != "spot" else "spot", ""),
+        managed=pool.managed,
+        use=_USES.get(kind, "serving"),
+        accelerator=pool.accelerator,
     )
 
 
 def demanded(machines: Sequence[Machines], unit: str) -> dict[tuple[str, str], float]:
-    """By region and quota: how many vCPUs or accelerators all pools together may reach."""
+    """By region and quota: how many vCPUs or accelerators all pools of plain machines together may reach.
+
+    Machines of a service take of the service's own quotas: see `service_quotas`.
+    """
     sums: dict[tuple[str, str], float] = {}
     for group in machines:
         each = group.vcpus if unit == "vCPU" else group.accelerators
-        if group.quota and each and not group.reservation:
+        if group.managed == "raw" and group.quota and each and not group.reservation:
             key = (group.region, group.quota)
             sums[key] = sums.get(key, 0) + each * group.count
     return sums

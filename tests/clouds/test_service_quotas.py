@@ -1,0 +1,204 @@
+"""Quotas of services: the names that clouds print, one planted fault and one healthy twin each.
+
+Sources: SageMaker's names as in its error "The account-level service limit 'ml.g5.2xlarge for training job usage' is 0"
+(docs.aws.amazon.com/general/latest/gr/sagemaker.html), answers checked against botocore's model; Vertex AI's metrics and
+the form of Service Usage v1beta1's ConsumerQuotaMetric (cloud.google.com/service-usage/docs/reference/rest); for Azure ML
+the rows of the published example Usage/list.json (machinelearningservices, stable/2024-04-01).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.validate import ParamValidator
+
+from sizewell.clouds.calls import Timeouts
+from sizewell.clouds.preflight import service_quotas
+from sizewell.clouds.preflight.findings import Finding
+from sizewell.clouds.preflight.needs import demanded
+from sizewell.clouds.preflight.run import preflight
+from tests.clouds.preflight_needs import machines, needs
+from tests.clouds.rest_server import Reply, Server
+
+FAST = Timeouts(attempts=1)
+REGION = "us-east-1"
+
+
+class Listed:
+    """AWS's two lists of quotas, each answer held against botocore's model."""
+
+    def __init__(self, **lists: list[dict[str, Any]]) -> None:
+        self.lists = lists
+        self.asked: list[str] = []
+
+    def pages(self, service: str, _region: str, operation: str, items: str, **parameters: Any) -> list[dict[str, Any]]:
+        model = botocore.session.get_session().get_service_model(service)
+        name = "".join(part.title() for part in operation.split("_")).replace("Aws", "AWS")
+        self.asked.append(name)
+        shapes = model.operation_model(name)
+        rows = self.lists.get(operation, [])
+        for given, shape in ((parameters, shapes.input_shape), ({items: rows}, shapes.output_shape)):
+            assert not (report := ParamValidator().validate(given, shape).generate_report()), report
+        return rows
+
+
+def quota(name: str, value: float) -> dict[str, Any]:
+    return {"ServiceCode": "sagemaker", "QuotaName": name, "QuotaCode": "L-1928E07B", "Value": value}
+
+
+def of_sagemaker(listed: Listed, *pools: Any) -> list[Finding]:
+    return list(service_quotas.of_sagemaker(listed, REGION, pools))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("use", "market", "name"),
+    [
+        ("serving", "on-demand", "ml.g5.xlarge for endpoint usage"),
+        ("training", "on-demand", "ml.g5.xlarge for training job usage"),
+        ("training", "spot", "ml.g5.xlarge for spot training job usage"),
+        ("notebook", "on-demand", "ml.g5.xlarge for notebook instance usage"),
+    ],
+)
+def test_sagemaker_counts_machines_by_type_and_use(use, market, name):
+    pool = machines(instance_type="g5.xlarge", managed="sagemaker", use=use, market=market, count=4)
+    others = [quota("ml.g5.xlarge for processing job usage", 0), quota("ml.g5.2xlarge for endpoint usage", 0)]
+    (healthy,) = of_sagemaker(Listed(list_service_quotas=[*others, quota(name, 4)]), pool)
+    assert (healthy.about, healthy.state) == (f"quota {name} in {REGION}", "ok")
+    (told,) = of_sagemaker(Listed(list_service_quotas=[*others, quota(name, 3)]), pool)
+    assert (told.state, told.code) == ("wrong", 64)
+    assert "3 machines in the account and region, the stack may reach 4" in told.detail
+    assert "--service-code sagemaker --quota-code L-1928E07B --desired-value 4" in told.fix
+
+
+def test_pools_of_one_quota_are_added_and_defaults_hold_where_nothing_else_is_listed():
+    pool = machines(instance_type="g5.xlarge", managed="sagemaker", count=2)
+    listed = Listed(list_aws_default_service_quotas=[quota("ml.g5.xlarge for endpoint usage", 3)])
+    (told,) = of_sagemaker(listed, pool, pool)
+    assert "the stack may reach 4" in told.detail
+    assert listed.asked == ["ListServiceQuotas", "ListAWSDefaultServiceQuotas"]
+    (unknown,) = of_sagemaker(Listed(), pool)
+    assert unknown.state == "note"
+
+
+def test_machines_of_a_service_take_nothing_of_the_quota_of_plain_ones():
+    both = [machines(count=1), machines(managed="sagemaker", count=2)]
+    assert demanded(both, "vCPU") == {(REGION, "L-417A185B"): 192}
+
+
+PROJECT = "petsnap-dev"
+VERTEX = f"GET /v1beta1/projects/{PROJECT}/services/aiplatform.googleapis.com/consumerQuotaMetrics"
+RUN = f"GET /v1beta1/projects/{PROJECT}/services/run.googleapis.com/consumerQuotaMetrics"
+
+
+def metric(name: str, everywhere: int, **regions: int) -> dict[str, Any]:
+    own = [{"effectiveLimit": str(n), "dimensions": {"region": r.replace("_", "-")}} for r, n in regions.items()]
+    buckets = [{"effectiveLimit": str(everywhere), "defaultLimit": str(everywhere)}, *own]
+    return {"metric": name, "consumerQuotaLimits": [{"unit": "1/{project}/{region}", "quotaBuckets": buckets}]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({"use": "serving"}, "aiplatform.googleapis.com/custom_model_serving_nvidia_l4_gpus"),
+        ({"use": "training"}, "aiplatform.googleapis.com/custom_model_training_nvidia_l4_gpus"),
+        (
+            {"use": "training", "market": "flex-start"},
+            "aiplatform.googleapis.com/custom_model_training_preemptible_nvidia_l4_gpus",
+        ),
+        (
+            {"use": "training", "market": "spot", "accelerator": "h100-sxm"},
+            "aiplatform.googleapis.com/custom_model_training_preemptible_nvidia_h100_gpus",
+        ),
+        ({"managed": "cloud-run"}, "run.googleapis.com/nvidia_l4_gpu_allocation_no_zonal_redundancy"),
+    ],
+)
+def test_google_counts_accelerators_by_metric_and_region(server: Server, monkeypatch, asked, name):
+    monkeypatch.setenv("GOOGLE_ENDPOINT_URL", server.url)
+    monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", "token")
+    base = {"region": "us-central1", "managed": "vertex", "accelerator": "l4", "accelerators": 1, "count": 2}
+    stack = needs("gcp", PROJECT, (machines(**{**base, **asked}),))
+
+    def told(*rows: dict[str, Any]) -> Finding:
+        answer = Reply({"metrics": [metric("aiplatform.googleapis.com/other", 0), *rows]})
+        server.answers.update({VERTEX: [answer], RUN: [answer]})
+        about = f"quota {name} in us-central1"
+        (finding,) = [finding for finding in preflight(stack, timeouts=FAST) if finding.about == about]
+        return finding
+
+    server.answers[f"GET /v3/projects/{PROJECT}"] = [Reply({"state": "ACTIVE"})]
+    server.answers[f"GET /v1/projects/{PROJECT}/billingInfo"] = [Reply({"billingEnabled": True})]
+    assert told(metric(name, 0, us_central1=2)).state == "ok"
+    assert told(metric(name, 2)).state == "ok"
+    wrong = told(metric(name, 8, us_central1=1))
+    assert (wrong.code, wrong.detail) == (64, "1 in the project, the stack may reach 2")
+    assert f"raise {name} in us-central1" in wrong.fix
+    assert told(metric(name, 1, europe_west4=8)).code == 64
+    assert told().state == "note"
+
+
+def test_a_gpu_whose_metric_is_not_known_is_said():
+    pool = machines(managed="vertex", accelerator="b200")
+    (note,) = service_quotas.of_google(None, PROJECT, "us-central1", [pool])  # type: ignore[arg-type]
+    assert (note.state, "no metric of it is known" in note.detail) == ("note", True)
+
+
+SUBSCRIPTION, EASTUS = "00000000-0000-0000-0000-000000000000", "eastus"
+AT = f"GET /subscriptions/{SUBSCRIPTION}"
+ML_USAGES = f"{AT}/providers/Microsoft.MachineLearningServices/locations/{EASTUS}/usages"
+WORKSPACE = "/resourceGroups/rg/providers/Microsoft.MachineLearningServices/workspaces/demo_workspace1"
+
+
+def ml_usage(name: str, used: int, limit: int, place: str = "") -> dict[str, Any]:
+    row_id = f"/subscriptions/{SUBSCRIPTION}{place}/usages/{name.replace(' ', '_')}"
+    return {"id": row_id, "name": {"value": name, "localizedValue": name}, "currentValue": used, "limit": limit}
+
+
+EXAMPLE = (  # of Azure's published example
+    ml_usage("Clusters", 7, 100),
+    ml_usage("Total Cluster Dedicated Regional vCPUs", 14, 24),
+    ml_usage("Standard NC Family Cluster Dedicated vCPUs", 12, 24),
+    ml_usage("Standard NC Family Cluster Dedicated vCPUs", 6, 24, WORKSPACE),
+    ml_usage("Standard NCv2 Family Cluster Dedicated vCPUs", 0, 0),
+    ml_usage("Total Cluster LowPriority Regional vCPUs", 18, 50),
+    ml_usage("Standard NC Family Cluster LowPriority vCPUs", 18, -1),
+)
+DEDICATED, LOW = "Total Cluster Dedicated Regional vCPUs", "Total Cluster LowPriority Regional vCPUs"
+NC_V2 = "standardNCv2Family Cluster Dedicated vCPUs"
+
+
+@pytest.mark.parametrize(
+    ("family", "market", "count", "wrong"),
+    [
+        ("standardNCFamily", "on-demand", 1, {}),
+        ("standardNCFamily", "on-demand", 2, {DEDICATED: "24 vCPU, 14 in use; the stack may reach 12"}),
+        ("standardNCFamily", "spot", 5, {}),
+        ("standardNCFamily", "spot", 6, {LOW: "50 vCPU, 18 in use; the stack may reach 36"}),
+        ("standardNCv2Family", "on-demand", 1, {NC_V2: "0 vCPU, 0 in use; the stack may reach 6"}),
+    ],
+)
+def test_azure_ml_counts_cores_of_its_own(server: Server, monkeypatch, family, market, count, wrong):  # noqa: PLR0917
+    monkeypatch.setenv("AZURE_ENDPOINT_URL", server.url)
+    monkeypatch.setenv("AZURE_ACCESS_TOKEN", "token")
+    size = {
+        "resourceType": "virtualMachines",
+        "name": "Standard_NC6",
+        "family": family,
+        "capabilities": [{"name": "vCPUs", "value": "6"}],
+    }
+    server.reply(AT, Reply({"state": "Enabled"}))
+    server.reply(f"{AT}/providers/Microsoft.Compute/skus", Reply({"value": [size]}))
+    server.reply(f"{AT}/providers/Microsoft.Compute/locations/{EASTUS}/usages", Reply({"value": []}))
+    server.reply(ML_USAGES, Reply({"value": list(EXAMPLE)}))
+    pool = machines(
+        region=EASTUS, zones=(), instance_type="Standard_NC6", managed="azureml", market=market, count=count
+    )
+    findings = preflight(needs("azure", SUBSCRIPTION, (pool,)), timeouts=FAST)
+    quotas = [finding for finding in findings if finding.about.startswith("quota ")]
+    assert len(quotas) == 2, "the family's and the region's, and nothing of Compute's"
+    if (family, market) == ("standardNCFamily", "on-demand"):
+        assert "12 in use" in quotas[0].detail, "the subscription's row, not the one of a workspace"
+    assert {finding.about: finding.detail for finding in quotas if finding.state == "wrong"} == {
+        f"quota {name} in {EASTUS}": detail for name, detail in wrong.items()
+    }
