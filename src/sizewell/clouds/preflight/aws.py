@@ -99,8 +99,8 @@ def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[st
         asked[f"zones of {region}"] = lambda r=region, h=local: _zones(needs, aws, r, h)  # type: ignore[misc]
         asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(needs, aws, r, h)  # type: ignore[misc]
         asked[f"images of {region}"] = lambda r=region: _images(needs, aws, r)  # type: ignore[misc]
-        if services := [machines for machines in local if machines.managed != "raw" and not machines.reservation]:
-            asked[f"quotas of SageMaker in {region}"] = lambda r=region, s=services: service_quotas.of_sagemaker(  # type: ignore[misc]
+        if managed := [machines for machines in local if machines.managed != "raw" and not machines.reservation]:
+            asked[f"quotas of SageMaker in {region}"] = lambda r=region, s=managed: service_quotas.of_sagemaker(  # type: ignore[misc]
                 aws, r, s
             )
         if named := [machines for machines in local if machines.reservation]:

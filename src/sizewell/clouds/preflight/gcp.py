@@ -89,8 +89,8 @@ def questions(needs: Needs, google: Google) -> dict[str, Question]:
     }
     for region in needs.regions:
         local = [machines for machines in needs.machines if machines.region == region]
-        if services := [machines for machines in local if machines.managed != "raw" and not machines.reservation]:
-            asked[f"quotas of services in {region}"] = lambda r=region, s=services: service_quotas.of_google(  # type: ignore[misc]
+        if managed := [machines for machines in local if machines.managed != "raw" and not machines.reservation]:
+            asked[f"quotas of services in {region}"] = lambda r=region, s=managed: service_quotas.of_google(  # type: ignore[misc]
                 google, project, r, s
             )
         asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(google, project, r, h)  # type: ignore[misc]
