@@ -132,6 +132,7 @@ TELLS_APART = (
     "member", "role", "policyArn", "name", "cluster", "location", "region", "topic", "accountId", "roleId", "bucket",
     "routeTableId", "subnetId", "autoscalingGroupName", "scheduledActionName", "roleAssignmentName", "scope",
     "roleDefinitionId", "subnetName", "virtualNetworkName", "resourceGroupName", "cryptoKeyId", "containerName",
+    "queueUrl", "rule", "targetId", "arn", "destinationCidrBlock", "federatedIdentityCredentialResourceName",
 )  # fmt: skip
 
 
@@ -147,6 +148,8 @@ def named(token: str, path: str, things: Mapping[str, Mapping[str, Any]]) -> str
             told = [thing["inputs"]["roleAssignmentName"]]
         if token == "azure-native:authorization:RoleDefinition":
             told = [thing["inputs"]["roleDefinitionId"]]
+        if token == "aws:autoscaling/tag:Tag":
+            told.append(thing["inputs"]["tag"]["key"])
         if thing["type"] == token and told and all(value in path for value in told):
             fitting.append(key)
     return fitting[0] if len(fitting) == 1 else ""

@@ -15,7 +15,7 @@ from sizewell.components.tags import sizewell_id
 from sizewell.recording.sources.state import State, StateResource
 from sizewell.teardown.adoption import BY_ARN, FROM_INPUTS, Match, Wanted, id_from_inputs, import_id, sort_out
 from sizewell.teardown.orphans import Thing
-from sizewell.teardown.reconcile import import_file, wanted_of
+from sizewell.teardown.reconcile import import_file, is_absence, wanted_of
 
 ACCOUNT = "arn:aws:%s:us-east-1:123456789012:%s"
 
@@ -61,6 +61,12 @@ def test_identities_without_tags_have_a_documented_form(kind: str) -> None:
     form = FROM_INPUTS[kind]
     if kind == "aws:kms/alias:Alias":  # the slash is in its name
         assert all(example.startswith("alias/") for example in examples)
+        return
+    if kind == "aws:autoscaling/tag:Tag":  # slashes are in its key
+        assert all(example.count(",") == tidy(form).count(",") == 1 for example in examples)
+        return
+    if kind == "aws:sqs/queuePolicy:QueuePolicy":  # the queue's address
+        assert all(example.startswith("https://queue.") for example in examples)
         return
     if kind.endswith("Member"):  # the resource, the role, the member
         assert any(len(example.split(" ")) == len(form.split(" ")) == 3 for example in examples)
@@ -158,6 +164,51 @@ def test_inputs_that_say_too_little_give_no_identity() -> None:
     assert id_from_inputs(network, state) == "projects/petsnap/global/networks/net"
     ring = Wanted(urn="u", type="gcp:kms/keyRing:KeyRing", name="n", inputs={"location": "us"}, provider="p::1")
     assert id_from_inputs(ring, state) == ""
+
+
+ROLE_POLICY, SERVICE = "aws:iam/rolePolicy:RolePolicy", "gcp:projects/serviceIdentity:ServiceIdentity"
+
+
+def named(kind: str, called: str, *needs: str, **inputs: Any) -> Wanted:
+    """What only the program names."""
+    urn = f"urn:pulumi:dev-aws::sizewell::{kind}::{called}"
+    return Wanted(urn=urn, type=kind, name=called, inputs=inputs, listed=called, needs=needs)
+
+
+def test_what_carries_no_tag_is_met_by_name_where_an_update_can_have_begun_it() -> None:
+    state = State(project="sizewell", stack="dev-aws", resources=(StateResource(urn="u", type=VPC, name="v", id="1"),))
+    begun = [
+        named(ROLE_POLICY, "there", "u", role="nodes", name="read"),
+        named(ROLE_POLICY, "not-yet", "not-in-the-state", role="nodes", name="write"),
+        named(VPC, "a-list-would-show-it", "u", tags={"sizewell-id": "x"}),
+        named(ALIAS, "name-not-known", "u", name="alias/04da6b54-80e4-46f7-96ec-b56ff0331ba9"),
+        named(SERVICE, "identity", project="p"),
+        named("aws:autoscaling/tag:Tag", "label", "u", autoscalingGroupName="g", tag={"key": "k/v", "value": "1"}),
+    ]
+    found = sort_out([], state, begun, tag)
+    assert [(match.wanted.name, match.identity) for match in found.matches] == [
+        ("there", "nodes:read"),
+        ("label", "g,k/v"),
+    ]
+    assert [match.by_name_alone for match in found.matches] == [False, False]
+    (network,) = sort_out([], state, [named("gcp:compute/network:Network", "n", name="net", project="p")], tag).matches
+    assert network.by_name_alone  # nothing of the state says that it is ours: not to be deleted
+    assert [urn.rpartition("::")[2] for urn in found.unseen] == ["name-not-known", "identity"]
+    assert found.pending == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "absent"),
+    [
+        ("Preview failed: resource 'alias/x' does not exist", True),
+        ("Cannot import non-existent remote object", True),
+        ("googleapi: Error 404: Not found", True),
+        ("AccessDenied: User is not authorized to perform iam:GetRolePolicy", False),
+        ("dial tcp: i/o timeout", False),
+    ],
+)
+def test_only_a_clear_answer_says_that_nothing_is_there(said: str, absent: bool) -> None:
+    assert is_absence(said) is absent
 
 
 def test_what_only_the_program_names_is_imported_as_the_engine_lists_it() -> None:

@@ -26,18 +26,20 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """List what the cloud has with a stack's tag and no state knows: what an update that was killed, a
 capacity error or a lost answer left. Each is met with the resource of the stack that it is, by its
-tag; what carries no tag, such as a rule or a route, only where the killed update had begun it.
+tag; what carries no tag, such as a rule or a route, by the name that the program gives it: the
+provider is asked whether it is there. What cannot be seen in either way is named.
 
 --adopt takes what is met into the state: the next `pulumi up` goes on with it. --delete takes it in
 and destroys it; what holds data stays in the state unless --data is given. Both only say what they
-would do without --yes. What is no resource of the stack, or is there twice, stays: a person looks.
+would do without --yes. What only its name says to be the stack's is adopted, but not deleted. What
+is no resource of the stack, or is there twice, stays: a person looks.
 """
 EXAMPLES = """example:
   sizewell reconcile dev-aws
   sizewell reconcile dev-aws --adopt --yes
 
-exit code: 0 all is known, 6 something is in no state, 64 bad input, 69 a cloud did not answer or
-the engine did not do it: run again
+exit code: 0 all is known, 6 something is in no state or cannot be seen, 64 bad input, 69 a cloud did
+not answer or the engine did not do it: run again
 """
 
 
@@ -84,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         output.print_json(_document(found))
     else:
         _print(args, found)
-    return 6 if found.orphans else 0
+    return 6 if found.orphans or found.sorted.unseen or found.fault else 0
 
 
 def _act(
@@ -122,11 +124,13 @@ def _deleter(config: TeardownConfig, gatherer: Gatherer, stack: str) -> Mapping[
 def _print(args: argparse.Namespace, found: Found) -> None:
     rows: list[tuple[str, str, str, str]] = []
     for match in found.sorted.matches:
-        if match.thing is None:
-            continue
         kept = args.delete and match.data and not args.data
         would = "adopt: it holds data" if kept else "delete" if args.delete else "adopt"
-        rows.append((match.thing.kind, match.thing.region, match.thing.identity, f"{would} as {match.wanted.name}"))
+        if args.delete and match.by_name_alone:
+            would = "stays, only its name says whose it is: look, then --adopt,"
+        kind, region = (match.thing.kind, match.thing.region) if match.thing else (match.wanted.type, "")
+        identity = match.thing.identity if match.thing else match.identity
+        rows.append((kind, region, identity, f"{would} as {match.wanted.name}"))
     for things, what in (
         (found.sorted.twice, "a second one: delete the one that is not used"),
         (found.sorted.nobodys, "no resource of the stack"),
@@ -137,15 +141,16 @@ def _print(args: argparse.Namespace, found: Found) -> None:
         table.add_row(*row)
     if rows:
         output.console().print(table)
-    untagged = [match.wanted for match in found.sorted.matches if match.thing is None]
-    for wanted in untagged:
-        print(f"pending: {wanted.type} {wanted.name} (it carries no tag; the provider is asked)")
+    for urn in found.sorted.unseen:
+        name, kind = urn.rpartition("::")[2], urn.split("::")[2].rpartition("$")[2]
+        why = "it carries no tag, and no provider says whether it is there"
+        print(f"cannot be seen: {name} ({kind}): {why}; look by hand")
     for urn in found.sorted.pending:
         print(f"pending: {urn.rpartition('::')[2]} ({urn.split('::')[2].rpartition('$')[2]}): no cloud lists it")
     if found.fault:
         print(f"what the program would build is not known: {found.fault}")
     print(f"{found.things} things have the tag of {args.stack}; {found.orphans} are in no state")
-    if found.orphans or untagged or found.sorted.pending:
+    if found.orphans or found.sorted.pending:
         command = f"sizewell reconcile {args.stack} --{'delete' if args.delete else 'adopt'} --yes"
         print("nothing was changed" if args.adopt or args.delete else f"to take them in: {command}")
 
@@ -166,6 +171,7 @@ def _document(found: Found) -> dict[str, Any]:
         "twice": [asdict(thing) for thing in found.sorted.twice],
         "nobodys": [asdict(thing) for thing in found.sorted.nobodys],
         "pending": list(found.sorted.pending),
+        "unseen": list(found.sorted.unseen),
         "fault": found.fault,
     }
 

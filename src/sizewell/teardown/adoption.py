@@ -3,7 +3,7 @@
 An update that was killed leaves what it had begun in the state's pending operations, with type, name and inputs; one
 whose answer was lost leaves nothing there, but the program still names what it would build. Both meet what a cloud has
 by the tag `sizewell-id`, which follows from project, stack, type and name. What carries no tag (rules, policies,
-routes, pools of GKE) is known by the identity that its inputs make up, and only where an operation is pending.
+routes, pools of GKE) is known by the identity that its inputs make up: the provider is asked whether it is there.
 
 Forms of identities are those that the providers document under "Import".
 """
@@ -11,15 +11,17 @@ Forms of identities are those that the providers document under "Import".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from sizewell.recording.sources.state import State
+from sizewell.recording.wire import UNKNOWN_MARK
 from sizewell.teardown.orphans import Thing
 from sizewell.teardown.units import STATEFUL
 
 ID_TAG: Final = "sizewell-id"
+TAG_INPUTS: Final = ("tags", "labels", "userLabels", "resourceLabels")
 # Amazon's types that are imported by their whole ARN; the others by what the ARN ends with.
 BY_ARN: Final = frozenset(
     {
@@ -34,6 +36,7 @@ BY_ARN: Final = frozenset(
 FROM_INPUTS: Final[Mapping[str, str]] = {
     "aws:autoscaling/policy:Policy": "{autoscalingGroupName}/{name}",
     "aws:autoscaling/schedule:Schedule": "{autoscalingGroupName}/{scheduledActionName}",
+    "aws:autoscaling/tag:Tag": "{autoscalingGroupName},{tag.key}",
     "aws:cloudwatch/eventTarget:EventTarget": "{rule}/{targetId}",
     "aws:ec2/route:Route": "{routeTableId}_{destinationCidrBlock|destinationIpv6CidrBlock|destinationPrefixListId}",
     "aws:ec2/routeTableAssociation:RouteTableAssociation": "{subnetId|gatewayId}/{routeTableId}",
@@ -41,12 +44,17 @@ FROM_INPUTS: Final[Mapping[str, str]] = {
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "{role}/{policyArn}",
     "aws:kms/alias:Alias": "{name}",
     "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": "{bucket}",
+    "aws:s3/bucketLogging:BucketLogging": "{bucket}",
+    "aws:s3/bucketNotification:BucketNotification": "{bucket}",
+    "aws:s3/bucketObjectLockConfiguration:BucketObjectLockConfiguration": "{bucket}",
     "aws:s3/bucketOwnershipControls:BucketOwnershipControls": "{bucket}",
     "aws:s3/bucketPolicy:BucketPolicy": "{bucket}",
     "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": "{bucket}",
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": "{bucket}",
     "aws:s3/bucketVersioning:BucketVersioning": "{bucket}",
+    "aws:scheduler/schedule:Schedule": "{groupName}/{name}",
     "aws:sns/topicPolicy:TopicPolicy": "{arn}",
+    "aws:sqs/queuePolicy:QueuePolicy": "{queueUrl}",
     "gcp:cloudscheduler/job:Job": "projects/{project}/locations/{region}/jobs/{name}",
     "gcp:compute/firewall:Firewall": "projects/{project}/global/firewalls/{name}",
     "gcp:compute/network:Network": "projects/{project}/global/networks/{name}",
@@ -93,24 +101,43 @@ class Wanted:
     urn: str
     type: str
     name: str
-    inputs: Mapping[str, Any] | None = None  # None: only the program names it
+    inputs: Mapping[str, Any] | None = None  # None: not known
     parent: str = ""  # its URN
     provider: str = ""  # its URN::id
-    listed: str = ""  # its name in the engine's file of creations
+    listed: str = ""  # its name in the engine's file of creations, where only the program names it
+    needs: tuple[str, ...] = ()  # URNs of what it depends on
 
     @property
     def pending(self) -> bool:
         """Whether its creation stands in the state's pending operations."""
-        return self.inputs is not None
+        return not self.listed
+
+    @property
+    def tagged(self) -> bool:
+        """Whether it would carry the tag by which a cloud lists it."""
+        held = [(self.inputs or {}).get(key) for key in TAG_INPUTS]
+        return any(ID_TAG in each if isinstance(each, Mapping) else ID_TAG in str(each) for each in held if each)
+
+    def may_be_there(self, known: Collection[str]) -> bool:
+        """Whether an update can have begun it: all that it depends on is among `known`, the URNs of the state."""
+        provider = self.provider.rpartition("::")[0]
+        return all(urn in known for urn in (*self.needs, self.parent, provider) if urn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """An orphan and the resource that it is; `thing` None: it carries no tag, and may or may not be there."""
+    """An orphan and the resource that it is; `thing` None: no list of tags shows it."""
 
     wanted: Wanted
     identity: str  # as the provider imports it
     thing: Thing | None = None
+
+    @property
+    def by_name_alone(self) -> bool:
+        """Whether only its name says that it is the stack's: no tag, no operation that had begun, and nothing of the
+        state that it hangs on. Another owner may have made it.
+        """
+        return self.thing is None and not self.wanted.pending and not self.wanted.needs
 
     @property
     def data(self) -> str:
@@ -126,6 +153,7 @@ class Sorted:
     twice: tuple[Thing, ...]  # a second one of what is known or matched: a person decides which of them stays
     nobodys: tuple[Thing, ...]  # no resource of the stack: of another release or decision, or made by hand
     pending: tuple[str, ...]  # URNs of creations that are in no cloud, as far as names and tags tell
+    unseen: tuple[str, ...] = ()  # URNs of what may be there: it carries no tag, and its identity is not known
 
 
 def pending_creations(state: State) -> list[Wanted]:
@@ -152,12 +180,14 @@ def sort_out(
     `identity_of` gives the tag `sizewell-id` of a resource from its type and name.
     """
     known = {identity_of(resource.type, resource.name) for resource in state.resources if resource.id}
+    urns = {resource.urn for resource in state.resources}
     by_tag: dict[str, list[Thing]] = {}
     for thing in orphans:
         by_tag.setdefault(str((thing.tags or {}).get(ID_TAG, "")), []).append(thing)
     matches: list[Match] = []
     twice = [thing for tag, things in by_tag.items() if tag in known for thing in things]
     pending: list[str] = []
+    unseen: list[str] = []
     done: set[str] = set()
     for each in wanted:
         tag = identity_of(each.type, each.name)
@@ -169,18 +199,21 @@ def sort_out(
             twice += things
         elif things:
             matches.append(Match(wanted=each, identity=import_id(each.type, things[0].identity), thing=things[0]))
-        elif each.inputs is not None:
+        elif each.pending or (not each.tagged and each.may_be_there(urns)):
             identity = id_from_inputs(each, state)
             if identity:
                 matches.append(Match(wanted=each, identity=identity))
-            else:
+            elif each.pending:
                 pending.append(each.urn)
+            else:
+                unseen.append(each.urn)
     taken = {match.thing.identity for match in matches if match.thing} | {thing.identity for thing in twice}
     return Sorted(
         matches=tuple(matches),
         twice=tuple(twice),
         nobodys=tuple(thing for thing in orphans if thing.identity not in taken),
         pending=tuple(pending),
+        unseen=tuple(unseen),
     )
 
 
@@ -224,12 +257,21 @@ def id_from_inputs(wanted: Wanted, state: State) -> str:
     parts: list[str] = []
     rest = 0
     for place in _PLACE.finditer(form):
-        value = next((given[name] for name in place[1].split("|") if isinstance(given.get(name), str)), None)
-        if value is None:
+        values = (_at(given, name) for name in place[1].split("|"))
+        value = next((value for value in values if isinstance(value, str)), None)
+        if value is None or UNKNOWN_MARK in value:
             return ""
         parts += [form[rest : place.start()], value]
         rest = place.end()
     return "".join((*parts, form[rest:]))
+
+
+def _at(given: Mapping[str, Any], path: str) -> Any:
+    """What stands at a path such as `tag.key`."""
+    value: Any = given
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def _provider_of(wanted: Wanted, state: State) -> dict[str, Any]:

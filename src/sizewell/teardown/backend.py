@@ -100,19 +100,44 @@ class Backend:
         )
 
     def creations(self, stack: str, path: Path, *, timeout_s: float = 1800.0) -> dict[str, Any]:
-        """What the program would create: the engine's own file for `pulumi import`, identities left open.
+        """What the program would create: the engine's own file for `pulumi import`, identities left open, and beside
+        it under "planned" the state that each would have, by its URN.
 
         ServiceError where the program does not evaluate.
         """
-        self._run(
-            *("preview", "--stack", checked(stack), "--import-file", str(path), "--suppress-progress"),
-            *("--color", "never"),
+        plan = self._json(
+            *("preview", "--stack", checked(stack), "--import-file", str(path), "--json", "--color", "never"),
             timeout_s=timeout_s,
         )
         if not path.exists():  # nothing would be created
             return {}
         data = json.loads(path.read_text(encoding="utf-8"))
-        return data if isinstance(data, dict) else {}
+        steps = plan.get("steps") or ()
+        planned = {step["urn"]: step.get("newState") or {} for step in steps if step.get("op") == "create"}
+        return {**data, "planned": planned} if isinstance(data, dict) else {}
+
+    def refused_imports(self, stack: str, path: Path, *, timeout_s: float = 1800.0) -> dict[str, str]:
+        """Why the providers would not import what a file names, by URN; empty where all of it is there. Reads only.
+
+        ServiceError where the engine says nothing of single resources.
+        """
+        arguments = ("import", "--stack", checked(stack), "--file", str(path), "--preview-only", "--json")
+        more = ("--protect=false", "--generate-code=false", "--color", "never")
+        done = self._start(*arguments, *more, timeout_s=timeout_s)
+        if done.returncode == 0:
+            return {}
+        try:
+            diagnostics = json.loads(done.stdout).get("diagnostics") or ()
+        except ValueError:
+            raise _fault(arguments, done.stderr + done.stdout) from None
+        errors = {
+            str(each["urn"]): str(each.get("message", "")).strip()
+            for each in diagnostics
+            if each.get("severity") == "error" and each.get("urn") and "pulumi:pulumi:Stack" not in each["urn"]
+        }
+        if not errors:
+            raise _fault(arguments, done.stderr + "".join(str(each.get("message", "")) for each in diagnostics))
+        return errors
 
     def take_in(self, stack: str, path: Path, *, timeout_s: float = 3600.0) -> str:
         """Import what a file names; the next update protects what the program says is protected."""
@@ -132,8 +157,8 @@ class Backend:
             timeout_s=7200.0,
         )
 
-    def _json(self, *arguments: str) -> Any:
-        text = self._run(*arguments)
+    def _json(self, *arguments: str, timeout_s: float | None = None) -> Any:
+        text = self._run(*arguments, timeout_s=timeout_s)
         try:
             return json.loads(text)
         except ValueError:
@@ -142,20 +167,25 @@ class Backend:
     def _run(
         self, *arguments: str, environment: Mapping[str, str] | None = None, timeout_s: float | None = None
     ) -> str:
+        done = self._start(*arguments, environment=environment, timeout_s=timeout_s)
+        if done.returncode:
+            raise _fault(arguments, done.stderr + done.stdout)
+        return done.stdout
+
+    def _start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, timeout_s: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
         if shutil.which("pulumi") is None:
             raise ServiceError("pulumi is not on PATH\n  fix: install it: https://www.pulumi.com/docs/install/")
         command: Sequence[str] = ("pulumi", *arguments, "--non-interactive")
         seconds = timeout_s or self.timeout_s
         settings = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **self.environment, **(environment or {})}
         try:
-            done = subprocess.run(
+            return subprocess.run(
                 command, cwd=self.root, env=settings, capture_output=True, text=True, check=False, timeout=seconds
             )
         except subprocess.TimeoutExpired:
             raise ServiceError(f"pulumi {' '.join(arguments[:2])}: not done in {seconds:g} s") from None
-        if done.returncode:
-            raise _fault(arguments, done.stderr + done.stdout)
-        return done.stdout
 
 
 def checked(stack: str) -> str:

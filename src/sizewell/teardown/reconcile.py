@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from sizewell.recording.sources.state import State, read_full_state
 from sizewell.sizing.errors import ServiceError
@@ -22,6 +21,8 @@ from sizewell.teardown.backend import Backend
 from sizewell.teardown.orphans import Thing, unknown_to
 
 How = Literal["adopt", "delete"]
+# How the engine, and the providers' own reads, say that what is to be imported is not there.
+ABSENT: Final = ("does not exist", "not found", "notfound", "non-existent remote object", "404", "nosuch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +35,8 @@ class Found:
 
     @property
     def orphans(self) -> int:
-        """How many things are in no state, as far as tags tell."""
-        matched = sum(match.thing is not None for match in self.sorted.matches)
-        return matched + len(self.sorted.twice) + len(self.sorted.nobodys)
+        """How many things are in no state, as far as tags, names and the providers tell."""
+        return len(self.sorted.matches) + len(self.sorted.twice) + len(self.sorted.nobodys)
 
 
 @dataclass(slots=True)
@@ -51,41 +51,54 @@ class Reconciler:
     _project: str = ""
 
     def look(self) -> Found:
-        """Ask the cloud, and where something is in no state and not pending the program too. ServiceError where the
-        backend does not answer, CloudError where a cloud does not.
+        """Ask the cloud what has the stack's tag, the program what it would create, and the providers whether what
+        carries no tag is there. ServiceError where the backend does not answer, CloudError where a cloud does not.
         """
         state = self._state()
         self._project = state.project
         things = self.things(state)
         orphans = unknown_to(things, state)
-        pending = pending_creations(state)
-        found = sort_out(orphans, state, pending, self.identity_of)
-        if not found.nobodys:
-            return Found(things=len(things), sorted=found)
+        wanted, fault = pending_creations(state), ""
         try:
-            wanted = self._would_create()
+            wanted += self._would_create()
         except ServiceError as error:
-            return Found(things=len(things), sorted=found, fault=str(error).partition("\n")[0])
-        return Found(things=len(things), sorted=sort_out(orphans, state, [*pending, *wanted], self.identity_of))
+            fault = str(error).partition("\n")[0]
+        return Found(
+            things=len(things), sorted=self._asked(sort_out(orphans, state, wanted, self.identity_of)), fault=fault
+        )
+
+    def _asked(self, found: Sorted) -> Sorted:
+        """Of what no list of tags shows, what the providers say is there."""
+        tagged = [match for match in found.matches if match.thing is not None]
+        asked = [match for match in found.matches if match.thing is None]
+        pending, unseen = list(found.pending), list(found.unseen)
+        while asked:
+            try:
+                refused = self._refused(asked)
+            except ServiceError:
+                refused = {match.wanted.urn: "not known" for match in asked}
+            for match in asked:
+                why = refused.get(match.wanted.urn, "")
+                if match.wanted.pending and why:
+                    pending.append(match.wanted.urn)
+                elif why and not is_absence(why):
+                    unseen.append(match.wanted.urn)
+            left = [match for match in asked if match.wanted.urn not in refused]
+            if not refused or len(left) == len(asked):
+                break
+            asked = left
+        return replace(found, matches=(*tagged, *asked), pending=tuple(pending), unseen=tuple(unseen))
+
+    def _refused(self, matches: Sequence[Match]) -> dict[str, str]:
+        with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
+            path = Path(folder) / "import.json"
+            path.write_text(json.dumps(import_file(self._creations, matches)), encoding="utf-8")
+            return self.backend.refused_imports(self.stack, path)
 
     def take_in(self, found: Found) -> tuple[Match, ...]:
-        """Adopt what matches; what is in the state now. ServiceError where the engine does not do it.
-
-        What carries no tag may not be there at all: where the engine refuses the whole, such are asked for one by one.
-        """
-        sure = [match for match in found.sorted.matches if match.thing is not None]
-        asked = [match for match in found.sorted.matches if match.thing is None]
-        if sure:
-            self._import(sure)
-        if asked:
-            try:
-                self._import(asked)
-            except ServiceError:
-                known = {resource.urn for resource in self._state().resources if resource.id}
-                for match in asked:
-                    if match.wanted.urn not in known:
-                        with suppress(ServiceError):  # it is not there: the update had not come to it
-                            self._import([match])
+        """Adopt what matches; what is in the state now. ServiceError where the engine does not do it."""
+        if found.sorted.matches:
+            self._import(found.sorted.matches)
         state = self._state()
         if state.pending_operations:
             act.forget_pending(self.backend, self.stack)
@@ -101,9 +114,11 @@ class Reconciler:
 
     def delete(self, found: Found, *, data: bool, environment: Mapping[str, str]) -> tuple[Match, ...]:
         """Adopt what matches and delete it, and what the state has that depends on it; what holds data stays in the
-        state unless `data`. What was deleted.
+        state unless `data`. What only its name says to be the stack's is left as it is. What was deleted.
         """
-        going = tuple(match for match in self.take_in(found) if data or not match.data)
+        ours = tuple(match for match in found.sorted.matches if not match.by_name_alone)
+        taken = self.take_in(replace(found, sorted=replace(found.sorted, matches=ours)))
+        going = tuple(match for match in taken if data or not match.data)
         if going:
             act.destroy_some(self.backend, self.stack, [match.wanted.urn for match in going], environment=environment)
         return going
@@ -120,6 +135,11 @@ class Reconciler:
         return wanted_of(self._creations, self._project, self.stack)
 
 
+def is_absence(refusal: str) -> bool:
+    """Whether a provider's refusal to import says that the thing is not there; anything else is not known."""
+    return any(words in refusal.lower() for words in ABSENT)
+
+
 def wanted_of(creations: Mapping[str, Any], project: str, stack: str) -> list[Wanted]:
     """What the engine's file of creations names, with the URNs that it will have."""
     table = {str(name): str(urn) for name, urn in (creations.get("nameTable") or {}).items()}
@@ -134,11 +154,26 @@ def wanted_of(creations: Mapping[str, Any], project: str, stack: str) -> list[Wa
         kinds = "" if not kind or kind == "pulumi:pulumi:Stack" else f"{kind}$"
         return f"urn:pulumi:{stack}::{project}::{kinds}{each['type']}::{each.get('logicalName') or name}"
 
-    return [
-        Wanted(urn=urn_of(name), type=str(each["type"]), name=str(each.get("logicalName") or name), listed=name)
-        for name, each in entries.items()
-        if not each.get("component")
-    ]
+    planned = creations.get("planned") or {}
+    wanted = []
+    for name, each in entries.items():
+        if each.get("component"):
+            continue
+        urn = urn_of(name)
+        state = planned.get(urn, {})
+        wanted.append(
+            Wanted(
+                urn=urn,
+                type=str(each["type"]),
+                name=str(each.get("logicalName") or name),
+                inputs=state.get("inputs"),
+                parent=str(state.get("parent") or ""),
+                provider=str(state.get("provider") or ""),
+                listed=name,
+                needs=tuple(state.get("dependencies") or ()),
+            )
+        )
+    return wanted
 
 
 def import_file(creations: Mapping[str, Any], matches: Sequence[Match]) -> dict[str, Any]:
