@@ -26,7 +26,9 @@ RESOURCES = (
     Declared("azure-native:network:VirtualNetwork", "net", {}),
     Declared("azure-native:containerservice:AgentPool", "train", {"enableEncryptionAtHost": True}),
     Declared(
-        "azure-native:monitor:ActionGroup", "notices", {"emailReceivers": [{"emailAddress": "ml@petsnap.example"}]}
+        "azure-native:monitor:ActionGroup",
+        "notices",
+        {"actionGroupName": "notices", "emailReceivers": [{"emailAddress": "ml@petsnap.example"}]},
     ),
     Declared("sizewell-azure:index:AksOperators", "operators", {"infiniband": True}),
 )
@@ -88,12 +90,21 @@ def reservations(
     return Reply({"value": [{**row, "properties": {"provisioningState": state}}]})
 
 
+def action_groups(status: str, name: str = "notices") -> Reply:
+    """As in Azure's published example listActionGroups.json (Microsoft.Insights, stable/2023-01-01)."""
+    receiver = {"name": "e0", "emailAddress": "ml@petsnap.example", "status": status, "useCommonAlertSchema": True}
+    other = {"name": "e0", "emailAddress": "else@petsnap.example", "status": "Disabled"}
+    rows = [(name, receiver), ("of-another-stack", other)]
+    return Reply({"value": [{"name": n, "properties": {"enabled": True, "emailReceivers": [r]}} for n, r in rows]})
+
+
 FEATURES = f"{AT}/providers/Microsoft.Features/providers"
 ENCRYPTION = f"{FEATURES}/Microsoft.Compute/features/EncryptionAtHost"
 INFINIBAND = f"{FEATURES}/Microsoft.ContainerService/features/AKSInfinibandSupport"
 SKUS = f"{AT}/providers/Microsoft.Compute/skus"
 USAGES = f"{AT}/providers/Microsoft.Compute/locations/{REGION}/usages"
 PERMISSIONS = f"{AT}/providers/Microsoft.Authorization/permissions"
+ACTION_GROUPS = f"{AT}/providers/Microsoft.Insights/actionGroups"
 REGISTRIES = f"{AT}/providers/Microsoft.ContainerRegistry/registries"
 HEALTHY: dict[str, Reply] = {
     AT: Reply({"displayName": "petsnap", "state": "Enabled"}),
@@ -106,6 +117,7 @@ HEALTHY: dict[str, Reply] = {
     f"GET {GROUP}/capacityReservations": reservations(),
     f"GET {IMAGE}": Reply({"name": "grid"}),
     REGISTRIES: Reply({"value": [{"name": "petsnap"}]}),
+    ACTION_GROUPS: action_groups("Enabled"),
     PERMISSIONS: Reply(
         {"value": [{"actions": ["*"], "notActions": ["Microsoft.Blueprint/blueprintAssignments/write"]}]}
     ),
@@ -164,6 +176,7 @@ PLANTED = [
     ({f"GET {GROUP}/capacityReservations": reservations(state="Failed")}, HELD, "reservation h100", "is not provisioned", "another capacity reservation group"),
     ({f"GET {IMAGE}": missing()}, {}, "image grid", "does not exist", "sizewell:images"),
     ({REGISTRIES: Reply({"value": []})}, {}, "registries", "petsnap.azurecr.io is not in this subscription", "az acr create --name petsnap"),
+    ({ACTION_GROUPS: action_groups("Disabled")}, {}, "receivers", "unsubscribed themselves: ml@petsnap.example (notices)", "Enable-AzActionGroupReceiver"),
     *[
         (
             {PERMISSIONS: Reply({"value": [{"actions": ["*"], "notActions": [denied]}]})},

@@ -22,6 +22,7 @@ API: Final = {
     "permissions": "2022-04-01",
     "keys": "2023-07-01",
     "registries": "2023-07-01",
+    "action groups": "2023-01-01",
 }
 # A module of the provider -> the resource provider that has to be registered in the subscription.
 PROVIDERS: Final = {
@@ -164,7 +165,7 @@ def questions(needs: Needs, azure: Azure) -> dict[str, Question]:
     if named := registries_of(needs):
         asked["registries"] = lambda: _registries(azure, at, named)
     if needs.of("azure-native:monitor:ActionGroup"):
-        asked["receivers"] = lambda: _receivers(needs)
+        asked["receivers"] = lambda: _receivers(needs, azure, at)
     return asked
 
 
@@ -383,7 +384,7 @@ def _allows(row: Mapping[str, Any], action: str) -> bool:
     return matches(row.get("actions")) and not matches(row.get("notActions"))
 
 
-def _receivers(needs: Needs) -> Iterator[Finding]:
+def _receivers(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
     groups = needs.of("azure-native:monitor:ActionGroup")
     silent = [
         group.name
@@ -392,5 +393,21 @@ def _receivers(needs: Needs) -> Iterator[Finding]:
     ]
     if silent:
         yield wrong("receivers", f"reach nobody: {', '.join(silent)}", "set sizewell:notify")
+        return
+    names = {str(group.inputs.get("actionGroupName")).lower() for group in groups}
+    rows = azure.reader().pages(
+        f"{at}/providers/Microsoft.Insights/actionGroups", items="value", **{"api-version": API["action groups"]}
+    )
+    # Whoever unsubscribes by the link in a message is Disabled from then on.
+    left = sorted(
+        f"{receiver['emailAddress']} ({row['name']})"
+        for row in rows
+        if row["name"].lower() in names
+        for receiver in row["properties"].get("emailReceivers") or ()
+        if receiver.get("status") == "Disabled"
+    )
+    if left:
+        fix = "Enable-AzActionGroupReceiver -ActionGroupName GROUP -ResourceGroupName GROUP -ReceiverName NAME"
+        yield wrong("receivers", f"unsubscribed themselves: {', '.join(left)}", fix)
     else:
         yield Finding("receivers", "ok", f"{len(groups)} action groups, each with a receiver")
