@@ -110,7 +110,8 @@ def _read(role: Any) -> Iterator[Call]:
         ("autoscaling", "resume_processes"),
         ("sts", "get_caller_identity"),  # needs no right (docs.aws.amazon.com/STS/latest/APIReference)
     }
-    for path in (ROOM / "telemetry/cloudwatch.py", *(ROOM / f"{name}.py" for name in LOOKING)):
+    measuring = (ROOM / "telemetry/cloudwatch.py", ROOM / "telemetry/sagemaker.py")
+    for path in (*measuring, *(ROOM / f"{name}.py" for name in LOOKING)):
         for service, method in _code(path):
             if (service, method) not in spared_calls:
                 action = action_of(service, operation_of(service, method))

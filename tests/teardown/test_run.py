@@ -54,6 +54,7 @@ class Evening:
     folder: Path
     settings: dict[str, Any]
     now: datetime
+    client: Aws | None = None  # None: moto's, as it is
 
     @property
     def config(self) -> TeardownConfig:
@@ -145,7 +146,7 @@ def evening(tmp_path, monkeypatch):
     with mock_aws():
         made = Evening(shelf=Shelf(), folder=tmp_path, settings={}, now=world.whole_minute())
         monkeypatch.setattr(cloudwatch, "HISTORY_S", 8 * 3600.0)  # moto looks at each sample for each period
-        monkeypatch.setattr(gather, "aws_client", lambda *_, **__: shared())
+        monkeypatch.setattr(gather, "aws_client", lambda *_, **__: made.client or shared())
         monkeypatch.setattr(act, "_Boto", Hand)
         backdated(monkeypatch, made.now - timedelta(hours=3))
         yield made
@@ -549,6 +550,80 @@ def test_a_schedule_that_brings_machines_back_is_said_with_its_price(evening):
     (note,) = plan.notes
     usd = float(plan.pools[0].saves_usd_per_month) * (5 * 14 + 4) / 168
     assert f"train: its schedule brings machines back, 74 hours a week, for {usd:,.2f} USD per month" in note
+
+
+class Endpoints(Aws):
+    """moto's CloudWatch, and endpoints as SageMaker describes them."""
+
+    machines: int | None = None
+
+    def call(self, service: str, region: str, operation: str, **parameters: Any) -> Any:
+        if operation != "describe_endpoint":
+            return super().call(service, region, operation, **parameters)
+        counted = {} if self.machines is None else {"CurrentInstanceCount": self.machines}
+        variant = {"VariantName": "all", **counted}
+        return {"CreationTime": datetime(2026, 1, 1, tzinfo=UTC), "ProductionVariants": [variant]}
+
+
+ENDPOINT = {"EndpointName": "sizewell-chat", "VariantName": "all"}
+IN_A_COMPONENT = {"InferenceComponentName": "sizewell-chat"}
+QUEUED = {"EndpointName": "sizewell-chat"}
+
+
+@pytest.mark.parametrize(
+    ("use", "asked", "machines", "verdict"),
+    [
+        (0.0, {}, 2, ("warn", "spared")),
+        (0.0, {"Invocations": ENDPOINT}, 2, ("keep", "asked")),
+        (0.0, {"Invocations": IN_A_COMPONENT}, 2, ("keep", "asked")),
+        (0.0, {"ApproximateBacklogSize": QUEUED}, 2, ("keep", "asked")),
+        (0.0, {"Invocations": {**ENDPOINT, "EndpointName": "another"}}, 2, ("warn", "spared")),
+        (400.0, {}, 2, ("keep", "in_use")),  # four GPUs, added up
+        (None, {}, 2, ("unknown", "asked")),
+        (lambda minute: 0.0 if minute % 2 else None, {}, 2, ("unknown", "asked")),
+        (0.0, {}, 0, ("keep", "nothing_to_take")),
+        (0.0, {}, None, ("unknown", "nothing_to_take")),  # serverless: it has no machines
+    ],
+)
+def test_an_endpoint_is_idle_by_its_requests_and_told_of_alone(evening, use, asked, machines, verdict):
+    Endpoints.machines = machines
+    evening.client = Endpoints(Deadline(3600.0))
+    component = world.component("dev-aws", "chat", kind="endpoint", sizedBy=None, measured=None, guard=None)
+    parent = component["urn"]
+    stated = json.dumps({"InferenceComponentName": "sizewell-chat"})
+    inputs = {"typeName": "AWS::SageMaker::InferenceComponent", "desiredState": stated}
+    evening.shelf.put(
+        "dev-aws",
+        component,
+        world.resource("dev-aws", "aws:sagemaker/endpoint:Endpoint", "chat", "sizewell-chat", parent=parent),
+        world.resource("dev-aws", "aws:cloudcontrol/resource:Resource", "chat", "ic", parent=parent, inputs=inputs),
+    )
+    cloud = client("cloudwatch", REGION)
+
+    def put(namespace: str, metric: str, names: dict[str, str], values: dict[int, float]) -> None:
+        dimensions = [{"Name": name, "Value": said} for name, said in names.items()]
+        data = [
+            {
+                "MetricName": metric,
+                "Dimensions": dimensions,
+                "Value": value,
+                "Timestamp": evening.now - timedelta(minutes=minute),
+            }
+            for minute, value in values.items()
+        ]
+        cloud.put_metric_data(Namespace=namespace, MetricData=data)
+
+    levels = {minute: use(minute) if callable(use) else use for minute in range(1, 56)}
+    if use is not None:
+        seen = {minute: level for minute, level in levels.items() if level is not None}
+        put("/aws/sagemaker/Endpoints", "GPUUtilization", ENDPOINT, seen)
+    for metric, names in asked.items():
+        put("AWS/SageMaker", metric, names, {20: 1.0})
+    row = evening.pool()
+    assert (row.action, row.clause) == verdict, row.why
+    assert row.machines == machines
+    assert not [result for result in evening.run() if result.outcome == "done"]  # never stopped here
+    assert evening.shelf.destroyed == []
 
 
 def test_a_notice_of_another_end_is_none(evening):

@@ -22,7 +22,7 @@ from sizewell.teardown import act
 from sizewell.teardown.clock import must_be_right
 from sizewell.teardown.gather import must_be_own
 from sizewell.teardown.telemetry import azure as azure_telemetry
-from sizewell.teardown.telemetry import cloudwatch, google, prometheus
+from sizewell.teardown.telemetry import cloudwatch, google, prometheus, vertex
 from sizewell.teardown.telemetry.observation import counted_before, history
 from sizewell.teardown.units import Unit
 from tests.clouds.rest_server import Reply, Server, serving
@@ -322,7 +322,7 @@ def test_partial_data_are_read_to_their_end(stubbed: tuple[Aws, Any]) -> None:
     aws, stub = stubbed
     stub.add_response("get_metric_data", {"MetricDataResults": [result("PartialData", 0.0)], "NextToken": "2"})
     stub.add_response("get_metric_data", {"MetricDataResults": [result("Complete", 0.0, 90.0)]})
-    samples = cloudwatch._data(aws, "us-east-1", [{"Id": "m0"}], NOW, 600)["m0"]
+    samples = cloudwatch.data_of(aws, "us-east-1", [{"Id": "m0"}], NOW, 600)["m0"]
     assert max(value for _, value in samples) == 90.0
 
 
@@ -340,7 +340,7 @@ def test_what_stays_partial_is_no_answer(stubbed: tuple[Aws, Any], pages: list[d
     for page in pages:
         stub.add_response("get_metric_data", page)
     with pytest.raises(CloudError):
-        cloudwatch._data(aws, "us-east-1", [{"Id": "m0"}], NOW, 600)
+        cloudwatch.data_of(aws, "us-east-1", [{"Id": "m0"}], NOW, 600)
 
 
 # Sizes, clocks --------------------------------------------------------------------------------------------------------
@@ -371,3 +371,59 @@ def test_a_clock_that_nobody_tells_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AWS_ENDPOINT_URL_CLOCK", "http://127.0.0.1:9")
     with pytest.raises(ServiceError, match="does not tell the time"):
         must_be_right("aws", NOW, off_s_max=300)
+
+
+# Vertex AI --------------------------------------------------------------------------------------------------------
+
+
+def vertex_endpoint() -> Unit:
+    kind = "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment"
+    own = resource(kind, "i", endpoint="projects/petsnap/locations/us-central1/endpoints/77", project="petsnap")
+    return Unit(
+        name="chat", urn="u", cloud="gcp", region="us-central1", kind="endpoint", serving=(own,),
+        accelerators_per_machine=4,
+    )  # fmt: skip
+
+
+def fractions(values: list[float]) -> list[dict[str, Any]]:
+    return [{**point, "value": {"doubleValue": value}} for point, value in zip(points(values), values, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "counters", "earlier", "rates"),
+    [
+        (1, {}, [], None),  # nothing ever counted a request: who knows whether anything would
+        (1, {}, [5.0], [0.0, 0.0, 0.0]),
+        (1, {"private/response_count": [0.0, 120.0, 0.0]}, [], [0.0, 2.0, 0.0]),
+        (1, {"prediction_count": [60.0, 0.0, 0.0], "response_count": [60.0, 0.0, 0.0]}, [], [0.0, 0.0, 2.0]),
+        (2, {}, [5.0], [0.0, 0.0, 0.0]),
+    ],
+)
+def test_requests_of_a_vertex_endpoint(
+    server: Server, replicas: int, counters: dict[str, list[float]], earlier: list[float], rates: list[float] | None
+) -> None:
+    def answer(path: str, _: Any) -> Reply:
+        asked = parse_qs(urlsplit(path).query)
+        chosen = asked["filter"][0]
+        assert 'resource.labels.endpoint_id="77"' in chosen
+        metric = chosen.split('"')[1].removeprefix("aiplatform.googleapis.com/prediction/online/")
+        if metric == "replicas":
+            return Reply({"timeSeries": [{"points": points([replicas] * 3)}]})
+        if metric == "accelerator/duty_cycle":
+            labels = {"metric": {"labels": {"replica_id": "r1"}}}
+            return Reply({"timeSeries": [{**labels, "points": fractions([0.0, 0.01, 0.5])}]})
+        if "aggregation.alignmentPeriod" in asked:
+            return Reply({"timeSeries": [{"points": points(earlier)}] if metric == "prediction_count" else []})
+        return Reply({"timeSeries": [{"points": points(counters[metric])}] if metric in counters else []})
+
+    server.answers["GET /v3/projects/petsnap/timeSeries"] = answer
+    seen = vertex.observe(Google(Deadline(30), timeouts=QUICK), vertex_endpoint(), NOW, 1200)
+    assert list(seen.utilization_percent["r1", 0].values) == [100.0, 4.0, 0.0]  # one accelerator of four may do it all
+    assert (None if seen.requests_per_s is None else list(seen.requests_per_s.values)) == rates
+    assert len(seen.counted[-1].machines) == replicas  # one that reports nothing is a machine too
+
+
+def test_a_vertex_endpoint_whose_replicas_nobody_counts_is_unknown(server: Server) -> None:
+    server.reply("GET /v3/projects/petsnap/timeSeries", Reply({}))
+    with pytest.raises(CloudError, match="nothing counts the replicas of chat"):
+        vertex.observe(Google(Deadline(30), timeouts=QUICK), vertex_endpoint(), NOW, 1200)

@@ -38,7 +38,7 @@ from sizewell.teardown.decide import decide
 from sizewell.teardown.journal import Journal
 from sizewell.teardown.records import GuardLimits, Job, Pool, Protection, Queue, Stack, Verdict
 from sizewell.teardown.telemetry import azure as azure_telemetry
-from sizewell.teardown.telemetry import cloudwatch, google, prometheus
+from sizewell.teardown.telemetry import cloudwatch, google, prometheus, sagemaker, vertex
 from sizewell.teardown.telemetry.cloudwatch import POWER
 from sizewell.teardown.telemetry.observation import Observation, counted_now, hangs
 from sizewell.teardown.units import StackParts, Unit, clusters_of, stack_parts, store_uris
@@ -255,6 +255,8 @@ class Gatherer:
 
     def observe(self, unit: Unit, stack: str, at: datetime) -> Observation:
         """The machines and samples of a pool. CloudError where it is not known."""
+        if unit.serving:
+            return self._serving(unit, stack, at)
         if unit.kind != "pool" or not unit.sized_by:
             what = "an endpoint" if unit.kind == "endpoint" else "a notebook" if unit.kind == "notebook" else "a pool"
             detail = f"{what} that registers no size of its own (built by an older release, or ended by its own limits)"
@@ -276,6 +278,18 @@ class Gatherer:
         if unit.sized_by == "scale-set":
             return azure_telemetry.observe(cloud, unit, at, seconds)
         return self._in_prometheus(cloud, unit, stack, at, seconds)
+
+    def _serving(self, unit: Unit, stack: str, at: datetime) -> Observation:
+        """An endpoint: its machines and its requests, told of and never stopped here."""
+        guard = _limits_of(unit)
+        cloud = self.cloud(unit.cloud, stack)
+        seconds = guard.window_s + guard.grace_s
+        if isinstance(cloud, Aws):
+            return sagemaker.observe(cloud, unit, at, seconds)
+        if isinstance(cloud, Google):
+            must_be_own(unit, self.accounts(stack))
+            return vertex.observe(cloud, unit, at, seconds)
+        raise CloudError("teardown", "missing", f"requests of endpoints on {unit.cloud} are not read")
 
     def _in_prometheus(self, cloud: Azure, unit: Unit, stack: str, at: datetime, seconds: float) -> Observation:
         """An AKS pool: counted by Azure, measured by the exporter that the cluster's Prometheus scrapes."""
@@ -340,7 +354,7 @@ class Gatherer:
         machines = known.counted[-1].machines if known.counted else frozenset()
         rate = self.catalog.price(unit.cloud, unit.instance_type, unit.region, unit.market, at.date())
         hourly = float(rate.amount) * len(machines) if isinstance(rate, Priced) else None
-        guard = unit.guard or replace(GuardLimits(), action="notify")
+        guard = _limits_of(unit)
         return Pool(
             name=unit.name,
             accelerators_per_machine=1 if known.per == "machine" else max(unit.accelerators_per_machine, 1),
@@ -385,6 +399,11 @@ class Gatherer:
             return "unanswered", ()
         complete = bool(stated.queued and stated.running)
         return ("asked" if complete or not unit.scheduled else "unanswered"), tuple(jobs)
+
+
+def _limits_of(unit: Unit) -> GuardLimits:
+    """By which limits a unit is idle: its guard's; an endpoint without one is told of, by its requests."""
+    return unit.guard or GuardLimits(action="notify", signal="requests" if unit.serving else "accelerator_utilization")
 
 
 def _told(unit: Unit, verdict: Verdict) -> Verdict:

@@ -28,6 +28,13 @@ _RESOURCES: Final = {
     "scale-set": "azure-native:compute:VirtualMachineScaleSet",
     "aks-pool": "azure-native:containerservice:AgentPool",
 }
+_SERVING: Final = frozenset(
+    {
+        "aws:sagemaker/endpoint:Endpoint",
+        "aws:cloudcontrol/resource:Resource",  # inference components
+        "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
+    }
+)
 SCHEDULED: Final = frozenset({"eks-node-group", "gke-node-pools", "aks-pool"})  # pods wait for their machines
 # What holds data that no program makes again. A bucket stands here although ours are protected: one that is not, is a
 # person's. Volumes of claims are no resources of a state; the claims themselves are.
@@ -90,6 +97,7 @@ class Unit:
     measured: Mapping[str, str] = field(default_factory=dict)
     sized_by: str = ""
     resources: tuple[StateResource, ...] = ()  # whose size is moved
+    serving: tuple[StateResource, ...] = ()  # of an endpoint: what its cloud counts requests of
     arguments: Mapping[str, Any] = field(default_factory=dict)  # of the component
 
     @property
@@ -231,6 +239,9 @@ def _unit(resource: StateResource, record: Mapping[str, Any], children: list[Sta
         measured={str(key): str(value) for key, value in (record.get("measured") or {}).items()},
         sized_by=sized_by,
         resources=tuple(child for child in children if child.type == _RESOURCES.get(sized_by) and child.id),
+        serving=tuple(
+            child for child in children if record["kind"] == "endpoint" and child.type in _SERVING and child.id
+        ),
         arguments=resource.inputs,
     )
 

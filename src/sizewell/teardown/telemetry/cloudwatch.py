@@ -104,7 +104,7 @@ def _sizes(aws: Aws, unit: Unit, group: str, at: datetime) -> list[tuple[float, 
             "Stat": "Maximum",
         },
     }
-    return _data(aws, unit.region, [query], at, HISTORY_S).get("size", [])
+    return data_of(aws, unit.region, [query], at, HISTORY_S).get("size", [])
 
 
 def _samples(
@@ -137,12 +137,12 @@ def _samples(
         stat = {"Metric": each, "Period": PERIOD_S, "Stat": "Maximum"}
         queries.append({"Id": identity, "MetricStat": stat})
     points: dict[Device, list[tuple[float, float]]] = {}
-    for identity, samples in _data(aws, unit.region, queries, at, seconds + LATE_S).items():
+    for identity, samples in data_of(aws, unit.region, queries, at, seconds + LATE_S).items():
         points.setdefault(devices[identity], []).extend(samples)
     return {device: series(samples) for device, samples in points.items()}
 
 
-def _data(
+def data_of(
     aws: Aws, region: str, queries: Sequence[dict[str, Any]], at: datetime, seconds: float
 ) -> dict[str, list[tuple[float, float]]]:
     """Samples by query. CloudError where some are missing: partial data that stay partial are no answer."""

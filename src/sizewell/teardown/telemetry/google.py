@@ -57,7 +57,8 @@ def observe(google: Google, unit: Unit, at: datetime, seconds: float) -> Observa
 
 
 def project_of(unit: Unit) -> str:
-    return str(unit.arguments.get("project") or unit.resources[0].outputs.get("project") or "")
+    resource = (*unit.resources, *unit.serving)[0]
+    return str(unit.arguments.get("project") or resource.outputs.get("project") or "")
 
 
 def pool_path(unit: Unit, identity: str) -> str:
@@ -90,8 +91,8 @@ def _sizes(google: Google, project: str, managers: list[str], at: datetime) -> l
         f"AND resource.labels.instance_group_name=one_of({names})"
     )
     told: dict[float, list[float]] = {}
-    for answer in _series(google, project, chosen, at, HISTORY_S, period_s=SIZES_PERIOD_S):
-        for at_s, value in _points(answer):
+    for answer in series_of(google, project, chosen, at, HISTORY_S, period_s=SIZES_PERIOD_S):
+        for at_s, value in points_of(answer):
             told.setdefault(at_s - SIZES_PERIOD_S, []).append(value)
     return [(at_s, sum(values)) for at_s, values in told.items() if len(values) >= len(managers)]
 
@@ -109,7 +110,7 @@ def _samples(
     )
     points: dict[Device, list[tuple[float, float]]] = {}
     seen: dict[str, list[str]] = {}
-    for answer in _series(google, project, chosen, at, seconds + LATE_S):
+    for answer in series_of(google, project, chosen, at, seconds + LATE_S):
         machine = str(answer.get("resource", {}).get("labels", {}).get(unit.measured["machine"], ""))
         if machine not in machines:
             continue
@@ -118,11 +119,11 @@ def _samples(
         if accelerator not in known:
             known.append(accelerator)
         number = number_of(accelerator) if accelerator.isdigit() else known.index(accelerator)  # ids may be UUIDs
-        points.setdefault((machine, number), []).extend(_points(answer))
+        points.setdefault((machine, number), []).extend(points_of(answer))
     return {device: series(samples) for device, samples in points.items()}
 
 
-def _series(
+def series_of(
     google: Google, project: str, chosen: str, at: datetime, seconds: float, *, period_s: int = 0
 ) -> list[dict[str, Any]]:
     times = {
@@ -136,7 +137,7 @@ def _series(
     return list(reader.pages(path, items="timeSeries", parameter="pageToken", filter=chosen, **times))
 
 
-def _points(answer: dict[str, Any]) -> list[tuple[float, float]]:
+def points_of(answer: dict[str, Any]) -> list[tuple[float, float]]:
     points = []
     for point in answer.get("points") or []:
         value = point["value"]

@@ -232,6 +232,7 @@ def reads_policy(*, region: str, project: str, state: str, journal: str, secrets
                     "ec2:DescribeFleetInstances",
                     "ec2:DescribeInstances",
                     "ec2:DescribeVolumes",
+                    "sagemaker:DescribeEndpoint",
                     "tag:GetResources",
                 ],
                 "Resource": "*",
