@@ -4,7 +4,8 @@ Processes in turn, A B C A B C ...: the shipped catalog; with ten times its rows
 leaves beside them; the same without it. Milliseconds are those of `catalog.load`, the ratio is the median of the turns.
 
 Seen on 2026-11-22, two cores shared with others: 54 ms shipped, 49 ms with ten times the rows and the compact form
-(0.90 times), 434 ms without it (8.62 times).
+(0.90 times), 434 ms without it (8.62 times). Seen again that evening, at a load of seven, with 706 fees: 57 ms, 281 ms
+(4.90 times, missed), 658 ms without it (11.68 times); why is not known yet.
 """
 
 from __future__ import annotations

@@ -526,3 +526,31 @@ def test_a_fee_that_is_listed_in_two_currencies_is_not_known():
     right, wrong = ListedFee(usd="0.05", currency="USD", **common), ListedFee(usd="0.05", currency="CNY", **common)
     assert len(accept_fees(shipped(), [right], DAY).fees) == 1
     assert accept_fees(shipped(), [right, wrong], DAY).fees == []
+
+
+# --- faults that planted ones showed nobody would have seen (test_reader_mutants.py)
+
+
+def test_a_price_in_another_currency_alone_is_not_read_as_dollars(account):
+    made = json.loads(TOKYO["AmazonEC2", "NAT Gateway"][0])
+    (term,) = made["terms"]["OnDemand"].values()
+    for dimension in term["priceDimensions"].values():
+        dimension["pricePerUnit"] = {"CNY": "0.0620000000"}
+    answered(account, {("AmazonEC2", "NAT Gateway"): [json.dumps(made)]})
+    rows = list(aws.fees(account, "ap-northeast-1"))
+    assert [row.currency for row in rows] == ["CNY"]
+    assert accept_fees(shipped(), rows, DAY).fees == []
+
+
+def test_a_product_of_another_region_is_not_of_the_one_asked_for(account):
+    answered(account, {("awskms", "Encryption Key"): [product("KMS-Keys", "Keys", ("0", "1"), region="us-west-2")]})
+    assert list(aws.fees(account, "ap-northeast-1")) == []
+
+
+def test_a_price_to_come_does_not_replace_the_one_in_force():
+    item = google_standin.item("Networking Cloud Nat Gateway Uptime", "h", "0.044", "global")
+    coming = copy.deepcopy(item["pricingInfo"][0]) | {"effectiveTime": "2027-01-01T00:00:00Z"}
+    coming["pricingExpression"]["tieredRates"][0]["unitPrice"]["nanos"] = 50_000_000
+    item["pricingInfo"].append(coming)
+    (row,) = gcp.fees({meters.NETWORKING: [item]}, "us-central1", DAY)
+    assert Decimal(row.usd) == Decimal("0.044")

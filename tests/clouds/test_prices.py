@@ -18,7 +18,7 @@ from sizewell.cli.main import main
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.download import download, lines
-from sizewell.clouds.prices import asking, aws
+from sizewell.clouds.prices import asking, aws, azure
 from sizewell.clouds.prices.asking import Journal, ask
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.refresh import Listed, Place, accept
@@ -659,3 +659,27 @@ def test_a_bulk_file_of_half_a_gigabyte_is_read_in_little_memory():
     from benchmarks import price_list
 
     assert price_list.main() == 0
+
+
+def test_a_bulk_file_with_capacity_blocks_beside_on_demand_gives_on_demand_alone():
+    stated = {
+        "TermType": "OnDemand", "EffectiveDate": "2026-10-01", "Unit": "Hrs", "PricePerUnit": "0.8048", "Currency": "USD",
+        "Instance Type": "g6.xlarge", "Tenancy": "Shared", "Operating System": "Linux", "CapacityStatus": "Used",
+        "Pre Installed S/W": "NA", "Region Code": "us-east-1",
+    }  # fmt: skip
+    names = ["SKU", *aws.COLUMNS, "MarketOption"]
+    rows = [[(stated | {"MarketOption": option}).get(name, "") for name in names] for option in ("OnDemand", "Block")]
+    lines = ["".join(('"' + '","'.join(cells) + '"', "\n")) for cells in (names, *rows)]
+    assert len(list(aws.machines(lines, frozenset({"g6.xlarge"})))) == 1
+
+
+@pytest.mark.parametrize("change", [{"type": "Reservation"}, {"tierMinimumUnits": 5.0}])
+def test_an_item_of_azure_that_is_no_price_on_demand_is_no_machine(change):
+    item = {
+        **standin.SAMPLE,
+        "type": "Consumption",
+        "productName": "Virtual Machines FS Series",
+        "skuName": "F16s",
+    }
+    assert len(list(azure._rows(item))) >= 1
+    assert list(azure._rows({**item, **change})) == []
