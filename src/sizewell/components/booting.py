@@ -3,7 +3,7 @@
 from typing import Any
 
 from sizewell.components.settings import Settings
-from sizewell.launch import machines, reach
+from sizewell.launch import machines, reach, volumes
 from sizewell.launch.setting import setting
 from sizewell.launch.target import Target
 from sizewell.sizing.billing import standing
@@ -20,7 +20,8 @@ def run_at_boot(
         return {}
     of = setting(decision, workload, pool, run, target)
     reach.check(of, internet=settings.internet)
-    script = machines.first_boot(of, region=pool.region)
+    folders = (volumes.DATA,) if volumes.has_files(workload) else ()
+    script = machines.first_boot(volumes.reading(of, workload), region=pool.region, folders=folders)
     return {"start_script": script}
 
 

@@ -38,10 +38,11 @@ KUBERNETES_ONLY: Final = ("secrets", "callers", "wake", "claims", "priority", "n
 OTHER_ENTRIES: Final = ("train_fsdp.py", "train_jax.py", "train_neuron.py")
 
 
-def first_boot(of: Setting, *, region: str) -> str:
+def first_boot(of: Setting, *, region: str, folders: Sequence[str] = ()) -> str:
     """The shell commands that install the units and start them; ConfigError where the run cannot be on machines alone.
 
-    `region` is the cloud's, where its registry and its store are asked.
+    `region` is the cloud's, where its registry and its store are asked. `folders` of the machine, as file systems
+    that it mounts, are the container's too.
     """
     _possible(of)
     scripts = {**_scripts(of), "notice.py": files.script("notice.py")}
@@ -54,7 +55,7 @@ def first_boot(of: Setting, *, region: str) -> str:
         packed(scripts),
         "PAYLOAD",
         *_file("/etc/sizewell/run.env", environment(of), mode="600"),
-        *_file(f"/usr/local/sbin/{UNIT}", program(of, region=region), mode="755"),
+        *_file(f"/usr/local/sbin/{UNIT}", program(of, region=region, folders=folders), mode="755"),
         *_file(f"/usr/local/sbin/{WATCH}", _watch(of.machine.cloud), mode="755"),
         *_file(f"/etc/systemd/system/{UNIT}@.service", unit(of), mode="644"),
         *_file(f"/etc/systemd/system/{WATCH}.service", _watch_unit(), mode="644"),
@@ -154,7 +155,7 @@ def lines_of(of: Setting) -> list[list[str]]:
     ]
 
 
-def program(of: Setting, *, region: str) -> list[str]:
+def program(of: Setting, *, region: str, folders: Sequence[str] = ()) -> list[str]:
     """What the unit starts: the image pulled, the devices there, the container run, its exit code answered."""
     return [
         "#!/bin/bash",
@@ -178,7 +179,7 @@ def program(of: Setting, *, region: str) -> list[str]:
         "",
         *_pull(of),
         "",
-        *_arguments(of),
+        *_arguments(of, folders),
         "",
         "told=; child=",
         'stop() { told=yes; [ -n "$child" ] && kill -TERM "$child" 2>/dev/null; }',
@@ -272,7 +273,7 @@ def _pull(of: Setting) -> list[str]:
     ]
 
 
-def _arguments(of: Setting) -> list[str]:
+def _arguments(of: Setting, folders: Sequence[str]) -> list[str]:
     """How the container runs: no root unless the run says so, no capabilities, the machine's network and memory."""
     rdma = bool(of.target.rdma[0])
     several = slots_of(of) > 1
@@ -306,9 +307,10 @@ def _arguments(of: Setting) -> list[str]:
         )
     if rdma and gang(of):
         lines.append('for device in "$ROOT"/dev/infiniband/*; do [ -e "$device" ] && args+=(--device "$device"); done')
-    mounts = of.plan.data or ""
-    if mounts and mounts.startswith("/"):
-        lines.append(f"args+=(-v {shlex.quote(mounts)}:{shlex.quote(mounts)})")
+    data = of.plan.data or ""
+    inside = any(data == folder or data.startswith(f"{folder}/") for folder in folders)
+    for folder in [*folders, *([data] if data.startswith("/") and not inside else [])]:
+        lines.append(f"args+=(-v {shlex.quote(folder)}:{shlex.quote(folder)})")
     return lines
 
 

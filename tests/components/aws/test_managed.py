@@ -39,6 +39,7 @@ def test_kubernetes_is_one_cluster_with_a_pool_for_each_workload_and_its_data():
         ("EksDevicePlugins", "plugins-us-east-1"),
         ("EksAutoscaler", "autoscaler-us-east-1"),
         ("SharedStorage", "pretrain-data"),
+        ("LustreVolume", "pretrain-data"),
     }
     plugins = component(resources, "sizewell-aws:index:EksDevicePlugins").inputs
     assert (plugins["runtimes"], plugins["efa"]) == (["cuda"], True)
@@ -124,7 +125,7 @@ def test_which_container_runs_is_not_guessed(config, sentence):
 
 def test_machines_of_a_node_group_reach_their_file_system():
     resources = built(MACHINES)
-    rules = [one for one in children(resources) if one.name.startswith("pretrain-data-pretrain-to-files")]
+    rules = [one for one in children(resources) if one.name.startswith("pretrain-nodes-to-lustre")]
     assert sorted(one.inputs["fromPort"] for one in rules) == [988, 1018]
     assert only(resources, "aws:fsx/lustreFileSystem:LustreFileSystem").inputs["storageCapacity"] == 14400
 

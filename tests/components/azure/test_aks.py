@@ -29,6 +29,7 @@ from sizewell.components.azure.aks import plans as aks_plans
 from sizewell.components.azure.aks.cluster import AksCluster
 from sizewell.components.azure.aks.operators import AksOperators
 from sizewell.components.azure.aks.pools import AksGpuPool
+from sizewell.components.azure.aks.volumes import LustreVolume
 from sizewell.components.machines import find_shape
 from sizewell.sizing import catalog
 from sizewell.sizing.errors import ArgsError
@@ -98,7 +99,11 @@ FABRIC = {
     "registry": "petsnap.azurecr.io/nvcr",
     "amd_driver_image": "petsnap.azurecr.io/amdgpu-driver",
 }
+VOLUME = {**OWNED, "kubeconfig": "{}", "address": "10.120.8.4", "capacity_gib": 4096}
 FORMS = {
+    "aks-operators-lustre-dev": (AksOperators, {**OPERATORS, "runtimes": [], "lustre": True}),
+    "volume-dev": (LustreVolume, VOLUME),
+    "volume-prod": (LustreVolume, {**VOLUME, **PROD, "namespace": "training", "claim": "photos", "read_only": True}),
     "aks-cluster-dev": (AksCluster, CLUSTER),
     "aks-cluster-prod": (AksCluster, LIVE_CLUSTER),
     "aks-pool-spot-dev": (AksGpuPool, POOL),

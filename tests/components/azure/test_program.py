@@ -41,6 +41,7 @@ def test_kubernetes_is_one_cluster_with_a_pool_for_each_workload_and_its_data():
         ("AksOperators", "operators-eastus"),
         ("Queueing", "queues-eastus"),
         ("SharedStorage", "pretrain-data"),
+        ("LustreVolume", "pretrain-data"),
         ("BudgetAlarms", "budget"),
     }
     operators = component(resources, "sizewell-azure:index:AksOperators").inputs

@@ -10,8 +10,9 @@ from typing import Any
 from sizewell.components.aws import plans
 from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, MachineGroupArgs, NetworkArgs
 from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of, zones_with
-from sizewell.components.aws.storage.mounts import check_block_window, check_mounts
+from sizewell.components.aws.storage.mounts import check_block_window
 from sizewell.components.faults import Faults, check_lasting, check_machines, check_market, check_no_other_way
+from sizewell.components.lustre import check_mounts
 from sizewell.sizing.catalog.records import Shape
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation", "capacity-block")
@@ -61,7 +62,7 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
                 f"must be exactly one for machines of one job, got {len(args.get('zones') or [])}: "
                 "EFA does not cross zones",
             )
-    check_mounts(faults, args)
+    check_mounts(faults, args.get("mounts") or [], needs=("dns_name", "mount_name"))
     check_script(faults, args)
     check_image(faults, args)
     faults.done()

@@ -1,7 +1,9 @@
 """What a decision can ask for on AWS beside plain machines: SageMaker, Kubernetes, shared storage, budget, hard end."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 from pulumi_aws import get_caller_identity_output
@@ -13,11 +15,18 @@ from sizewell.components.facts import has_queues, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside
+from sizewell.launch.volumes import DATA
 from sizewell.sizing.billing import standing
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
+if TYPE_CHECKING:
+    from sizewell.components.aws.eks.volumes import LustreVolume
+    from sizewell.components.aws.storage.shared import SharedStorage
+
 Pair = tuple[Workload, Pool]
 Subnets = Callable[[Sequence[str]], dict[str, Any]]  # zones -> the argument `subnet_ids`
+Files = dict[str, "SharedStorage"]  # by the workload that reads from it
+MOUNTING = (*standing.ON_EKS, "machines", "fleet")  # whose machines or pods mount a file system
 
 
 def target_of(workload: Workload, pool: Pool) -> str:
@@ -118,6 +127,7 @@ def build_fleet(
     pair: Pair,
     settings: Settings,
     *,
+    files: Files,
     place: dict[str, Any],
     subnets: Subnets,
     options: pulumi.ResourceOptions,
@@ -127,6 +137,7 @@ def build_fleet(
     from sizewell.components.aws.fleets.spot import SpotFleet
 
     args = {**fleet_args(decision, *pair, settings), **launching.boot(decision, *pair, settings)}
+    args |= mounts(pair[0], files)
     name = pool_name(*pair)
     fleet = SpotFleet.of(name, args, place, subnets(args["zones"]), opts=options)
     return {"fleet": fleet.fleet_id, "role": fleet.role_arn, "queue": fleet.queue_url}
@@ -172,6 +183,7 @@ def build_kubernetes(
     pairs: Sequence[Pair],
     settings: Settings,
     *,
+    files: Files,
     place: dict[str, Any],
     zones: Sequence[str],
     subnets: Subnets,
@@ -222,6 +234,8 @@ def build_kubernetes(
         EksAutoscaler(f"autoscaler-{region}", scaler, options)
     flavors = _flavors(decision, pairs, settings)
     inside = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
+    claims = build_volumes(decision, pairs, settings, files, kubeconfig=cluster.kubeconfig, options=inside)
+    outputs |= {f"{workload}-claim": {"claim": volume.claim_name} for workload, volume in claims.items()}
     reach: dict[str, Any] = {"kubeconfig": cluster.kubeconfig, "registry": registry, "options": inside}
     queues = queues_of(decision, region, pairs, settings, flavors, **reach)
     levels = {flavor["name"]: flavor.get("topology_levels", []) for flavor in flavors if queues}
@@ -241,6 +255,7 @@ def build_kubernetes(
             where=region,
             target=target_here,
             queued=bool(queues),
+            volumes=claims,
             **reach,
         )
     )
@@ -369,20 +384,52 @@ def build_storage(
     *,
     place: dict[str, Any],
     subnets: Subnets,
-    clients: dict[str, Any],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
-    """The file system of a workload in its machines' zone; `clients` are security groups by name."""
+) -> SharedStorage:
+    """The file system of a workload in its machines' zone; those that mount it open their own way to its ports."""
     from sizewell.components.aws.storage.plans import storage_args
     from sizewell.components.aws.storage.shared import SharedStorage
 
     args = {**storage_args(decision, workload, zone), **{key: place[key] for key in PLACED if key in place}}
     ids = {**place, **subnets([zone])}["subnet_ids"]
     args["subnet_id"] = pulumi.Output.from_input(ids).apply(lambda known: known[0])
-    if clients:
-        args["client_groups"] = clients
-    made = SharedStorage.of(f"{workload.spec.name}-data", args, opts=options)
-    return {"files": made.dns_name, "mount": made.mount_name}
+    return SharedStorage.of(f"{workload.spec.name}-data", args, opts=options)
+
+
+def mounts(workload: Workload, files: Files) -> dict[str, Any]:
+    """The argument that has machines of our own mount their workload's file system at first boot; {} without one."""
+    if workload.spec.name not in files:
+        return {}
+    made = files[workload.spec.name]
+    return {"mounts": [{"dns_name": made.dns_name, "mount_name": made.mount_name, "path": DATA}]}
+
+
+def build_volumes(
+    decision: Decision,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    files: Files,
+    *,
+    kubeconfig: pulumi.Output[str],
+    options: pulumi.ResourceOptions,
+) -> dict[str, LustreVolume]:
+    """The file systems of a cluster's workloads as claims in the namespaces of their runs, by workload."""
+    from sizewell.components.aws.eks.volumes import LustreVolume
+    from sizewell.components.aws.storage.plans import capacity_gib, storage_args
+    from sizewell.components.kubernetes.program import claim_of
+
+    volumes: dict[str, LustreVolume] = {}
+    for workload, _ in pairs:
+        name = workload.spec.name
+        if name not in files or name in volumes:
+            continue
+        made, called = files[name], f"{name}-data"
+        there: dict[str, Any] = {"file_system_id": made.file_system_id, "kubeconfig": kubeconfig}
+        there |= {"dns_name": made.dns_name, "mount_name": made.mount_name}
+        there |= {"claim": claim_of(workload), "namespace": settings.namespace(name)}
+        there["capacity_gib"] = capacity_gib(storage_args(decision, workload, "")["bytes_needed"])
+        volumes[name] = LustreVolume.of(called, owned_args(decision), there, opts=options)
+    return volumes
 
 
 PLACED = ("account", "vpc_id", "vpc_cidr", "kms_key_arn")

@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
+from sizewell.components import lustre
 from sizewell.components.aws import launching, managed
 from sizewell.components.aws.args import checkpoint_store_args, network_args, pool_args
 from sizewell.components.machines import pool_name
@@ -62,9 +63,16 @@ def _build_here(
     subnets: managed.Subnets,
     options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
-    """The pools of one region, each by who runs it, then the file systems that they read from."""
+    """The file systems of one region, then the pools that read from them, each by who runs it."""
+    lustre.check_mounted(pools, target_of=managed.target_of, mounting=managed.MOUNTING, stack=decision.stack)
     outputs: dict[str, Any] = {}
-    clients: dict[str, dict[str, Any]] = {}
+    files: managed.Files = {}
+    for workload, pool in pools:
+        if managed.has_lustre(workload) and workload.spec.name not in files:
+            zone = pool_args(decision, workload, pool, settings)["zones"][0]
+            made = managed.build_storage(decision, workload, zone, place=place, subnets=subnets, options=options)
+            files[workload.spec.name] = made
+            outputs[f"{workload.spec.name}-data"] = {"files": made.dns_name, "mount": made.mount_name}
     kubernetes = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
     there: dict[str, Any] = {"place": place, "zones": zones, "subnets": subnets, "options": options}
     for workload, pool in pools:
@@ -73,32 +81,17 @@ def _build_here(
             from sizewell.components.aws.nodes import GpuNodeGroup
 
             args = pool_args(decision, workload, pool, settings)
-            slurm = launching.boot(decision, workload, pool, settings)
-            group = GpuNodeGroup.of(name, args, slurm, place, subnets(args["zones"]), opts=options)
+            boot = {**launching.boot(decision, workload, pool, settings), **managed.mounts(workload, files)}
+            group = GpuNodeGroup.of(name, args, boot, place, subnets(args["zones"]), opts=options)
             outputs[name] = {"group": group.group_name, "role": group.role_arn}
-            clients.setdefault(workload.spec.name, {})[name] = group.security_group_id
         elif target == "fleet":
             outputs[name] = managed.build_fleet(
-                decision, (workload, pool), settings, place=place, subnets=subnets, options=options
+                decision, (workload, pool), settings, files=files, place=place, subnets=subnets, options=options
             )
         elif target == "sagemaker":
             outputs[name] = managed.build_sagemaker(decision, (workload, pool), settings, **there)
     if kubernetes:
-        outputs |= managed.build_kubernetes(decision, region, kubernetes, settings, **there)
-    first_pairs = {workload.spec.name: (workload, pool) for workload, pool in reversed(pools)}
-    for name in dict.fromkeys(workload.spec.name for workload, _ in pools):
-        workload, pool = first_pairs[name]
-        if managed.has_lustre(workload):
-            zone = pool_args(decision, workload, pool, settings)["zones"][0]
-            outputs[f"{name}-data"] = managed.build_storage(
-                decision,
-                workload,
-                zone,
-                place=place,
-                subnets=subnets,
-                clients=clients.get(name, {}),
-                options=options,
-            )
+        outputs |= managed.build_kubernetes(decision, region, kubernetes, settings, files=files, **there)
     return outputs
 
 

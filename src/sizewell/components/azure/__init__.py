@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sizewell.components.azure.aks.cluster import AksCluster
     from sizewell.components.azure.aks.operators import AksOperators
     from sizewell.components.azure.aks.pools import AksGpuPool
+    from sizewell.components.azure.aks.volumes import LustreVolume
     from sizewell.components.azure.keys.vault import CustomerKeys
     from sizewell.components.azure.limits.guards import BudgetAlarms, EndRights, TtlGuard
     from sizewell.components.azure.ml.compute import AmlComputeCluster, AmlComputeInstance
@@ -34,6 +35,7 @@ __all__ = [
     "CustomerKeys",
     "EndRights",
     "GpuScaleSet",
+    "LustreVolume",
     "Network",
     "OpenAiAccount",
     "SharedStorage",
@@ -55,6 +57,7 @@ __getattr__ = lazy.names(
         "CustomerKeys": "sizewell.components.azure.keys.vault",
         "EndRights": "sizewell.components.azure.limits.guards",
         "GpuScaleSet": "sizewell.components.azure.nodes",
+        "LustreVolume": "sizewell.components.azure.aks.volumes",
         "Network": "sizewell.components.azure.network",
         "OpenAiAccount": "sizewell.components.azure.openai.account",
         "SharedStorage": "sizewell.components.azure.storage.shared",

@@ -23,6 +23,15 @@ class GroupArgs(TypedDict):
     """Name of the resource group."""
 
 
+class LustreMountArgs(TypedDict):
+    """A Lustre file system that the machines mount at first boot."""
+
+    address: pulumi.Input[str]
+    """Its address, an output of SharedStorage."""
+    path: str
+    """Where it appears on the machine, as /data."""
+
+
 class NetworkArgs(PlaceArgs):
     """A resource group with a private network: no way in, out only HTTPS to Azure's own services."""
 
@@ -74,6 +83,8 @@ class GpuScaleSetArgs(MachineGroupArgs, GroupArgs):
     """Disk encryption set with a key of one's own."""
     start_script: NotRequired[str]
     """Shell commands that run at first boot after the metrics agent; holds no secrets."""
+    mounts: NotRequired[list[LustreMountArgs]]
+    """Lustre file systems that are mounted at first boot, before the start script."""
     registries: NotRequired[list[str]]
     """Ids of the container registries that the machines pull images from."""
     notify: NotRequired[list[str]]

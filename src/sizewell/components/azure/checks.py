@@ -16,6 +16,7 @@ from sizewell.components.faults import (
     check_offered,
 )
 from sizewell.components.limits import check_emails
+from sizewell.components.lustre import check_mounts
 from sizewell.components.machines import offered_elsewhere
 from sizewell.sizing.catalog import buildable
 from sizewell.sizing.catalog.records import Shape
@@ -89,6 +90,7 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
                 fix="use AKS (AksGpuPool takes the reservation), or another capacity_mode",
             )
     check_emails(faults, args, "notify")
+    check_mounts(faults, args.get("mounts") or [], needs=("address",))
     image = args.get("image", _AN_IMAGE)
     faults.must(
         bool(_IMAGE.fullmatch(str(image))),

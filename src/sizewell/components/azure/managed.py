@@ -1,7 +1,9 @@
 """What a decision can ask for on Azure beside plain machines: AKS, Azure ML, Managed Lustre, budget, keys, hard end."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
@@ -12,11 +14,18 @@ from sizewell.components.facts import has_queues, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside
+from sizewell.launch.volumes import DATA
 from sizewell.sizing.billing import standing
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
+if TYPE_CHECKING:
+    from sizewell.components.azure.aks.volumes import LustreVolume
+    from sizewell.components.azure.storage.shared import SharedStorage
+
 Pair = tuple[Workload, Pool]
+Files = dict[str, "SharedStorage"]  # by the workload that reads from it
+MOUNTING = ("kubernetes", "machines")  # whose machines or pods mount a file system
 PRIVATE_SERVICES = ("file", "registry", "workspace", "notebooks")  # of an Azure ML workspace, beside blob
 ENDPOINT_KEYS = (
     "image", "model", "environment_variables", "port", "health_path", "scoring_path", "auth", "live", "notify",
@@ -87,6 +96,7 @@ def build_kubernetes(
     pairs: Sequence[Pair],
     settings: Settings,
     *,
+    files: Files,
     place: dict[str, Any],
     keys: dict[str, Any],
     options: pulumi.ResourceOptions,
@@ -123,9 +133,14 @@ def build_kubernetes(
         outputs[group] = {"nodePool": agent_pool_name(group), "writer": made.writer_client_id}
         writers[group] = made.writer_client_id if workload.checkpoint else ""
     operators = {**operators_args(decision, pairs), **mirrors(), "kubeconfig": cluster.kubeconfig}
-    if operators["runtimes"]:
-        AksOperators.of(f"operators-{region}", operators)
+    drivers: list[pulumi.Resource] = []
+    if operators["runtimes"] or operators.get("lustre"):
+        drivers.append(AksOperators.of(f"operators-{region}", operators))
     inside = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
+    # the driver goes after the volumes: until they are gone it has to unmount them
+    behind = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=drivers))
+    claims = build_volumes(decision, pairs, settings, files, kubeconfig=cluster.kubeconfig, options=behind)
+    outputs |= {f"{workload}-claim": {"claim": volume.claim_name} for workload, volume in claims.items()}
     reach: dict[str, Any] = {"kubeconfig": cluster.kubeconfig, "options": inside}
     queues = build_queues(decision, region, pairs, settings, **reach)
 
@@ -134,6 +149,7 @@ def build_kubernetes(
         queue = name if queues else ""
         return launching.target(decision, workload, pool, settings, queue=queue, writer=writers[name])
 
+    reach |= {"volumes": claims}
     runs = build_runs(decision, pairs, settings, where=region, target=target, queued=bool(queues), **reach)
     return outputs | queues | runs
 
@@ -285,21 +301,53 @@ def build_storage(
     place: dict[str, Any],
     keys: dict[str, Any],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> Files:
     """The file systems that the workloads of a region read from, each in the zone of its machines."""
     from sizewell.components.azure.storage.plans import storage_args
     from sizewell.components.azure.storage.shared import SharedStorage
 
-    outputs: dict[str, Any] = {}
+    files: Files = {}
     for workload, _ in pairs:
-        name = f"{workload.spec.name}-data"
-        if not has_lustre(workload) or name in outputs:
+        if not has_lustre(workload) or workload.spec.name in files:
             continue
         there = {"resource_group": place["resource_group"], "subnet_id": place["files_subnet_id"]}
         args = {**storage_args(decision, workload, settings), **there, **keys.get("files", {})}
-        files = SharedStorage.of(name, args, opts=options)
-        outputs[name] = {"address": files.address}
-    return outputs
+        files[workload.spec.name] = SharedStorage.of(f"{workload.spec.name}-data", args, opts=options)
+    return files
+
+
+def mounts(workload: Workload, files: Files) -> dict[str, Any]:
+    """The argument that has machines of our own mount their workload's file system at first boot; {} without one."""
+    if workload.spec.name not in files:
+        return {}
+    return {"mounts": [{"address": files[workload.spec.name].address, "path": DATA}]}
+
+
+def build_volumes(
+    decision: Decision,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    files: Files,
+    *,
+    kubeconfig: pulumi.Output[str],
+    options: pulumi.ResourceOptions,
+) -> dict[str, LustreVolume]:
+    """The file systems of a cluster's workloads as claims in the namespaces of their runs, by workload."""
+    from sizewell.components.azure.aks.volumes import LustreVolume
+    from sizewell.components.azure.storage.plans import capacity_tib, storage_args
+    from sizewell.components.kubernetes.program import claim_of
+
+    volumes: dict[str, LustreVolume] = {}
+    for workload, _ in pairs:
+        name = workload.spec.name
+        if name not in files or name in volumes:
+            continue
+        wanted = storage_args(decision, workload, settings)
+        tib = capacity_tib(wanted["bytes_needed"], wanted.get("throughput_mb_per_s_per_tib", 125))
+        there: dict[str, Any] = {"address": files[name].address, "kubeconfig": kubeconfig, "capacity_gib": tib * 1024}
+        there |= {"claim": claim_of(workload), "namespace": settings.namespace(name)}
+        volumes[name] = LustreVolume.of(f"{name}-data", owned_args(decision), there, opts=options)
+    return volumes
 
 
 def build_budget(decision: Decision, region: str, settings: Settings, options: pulumi.ResourceOptions) -> None:

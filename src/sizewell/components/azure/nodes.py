@@ -1,5 +1,6 @@
 """A scale set of equal GPU machines on Azure, and what guards it."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -78,6 +79,17 @@ class GpuScaleSet(Owned):
             }
         )
 
+    @staticmethod
+    def _first_boot(args: GpuScaleSetArgs, shape: Shape) -> pulumi.Input[str]:
+        """Custom data; known at preview where nothing is mounted."""
+
+        def script(mounts: Sequence[Mapping[str, str]]) -> str:
+            start = args.get("start_script", "")
+            return plans.custom_data(start_script=start, rocm=shape.runtime == "rocm", mounts=mounts)
+
+        mounts = args.get("mounts")
+        return pulumi.Output.all(*mounts).apply(script) if mounts else script(())
+
     def _scale_set(
         self, name: str, args: GpuScaleSetArgs, shape: Shape, identity: managedidentity.UserAssignedIdentity
     ) -> compute.VirtualMachineScaleSet:
@@ -114,9 +126,7 @@ class GpuScaleSet(Owned):
                 "os_profile": {
                     "computer_name_prefix": plans.host_prefix(self.name_of(compute.VirtualMachineScaleSet, name)),
                     "admin_username": "sizewell",
-                    "custom_data": plans.custom_data(
-                        start_script=args.get("start_script", ""), rocm=shape.runtime == "rocm"
-                    ),
+                    "custom_data": self._first_boot(args, shape),
                     "linux_configuration": {
                         "disable_password_authentication": True,
                         "provision_vm_agent": True,

@@ -3,8 +3,10 @@
 import base64
 import hashlib
 import ipaddress
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sizewell.components.lustre import fstab
 from sizewell.components.owned import GuardArgs, ScheduleArgs
 from sizewell.components.tags import short_hash
 from sizewell.sizing.catalog.records import Shape
@@ -249,8 +251,34 @@ def idle_alert(guard: GuardArgs) -> dict[str, Any]:
     return {"window_size": window, "evaluation_frequency": "PT5M", "criteria": criteria}
 
 
-def custom_data(*, start_script: str, rocm: bool) -> str:
-    """First boot, base64: a timer that publishes the busiest GPU's utilization, then the caller's commands."""
+def mount_script(mounts: Sequence[Mapping[str, str]]) -> str:
+    """Shell commands that mount file systems of Azure Managed Lustre now and at every boot.
+
+    Microsoft's HPC image has the client for its own kernel (github.com/Azure/azhpc-images, install_lustre_client.sh);
+    an image without one ends first boot with the reason, before anything runs without its data.
+    """
+    if not mounts:
+        return ""
+    reason = (
+        "sizewell: this image has no Lustre client for its kernel, so the file system cannot be mounted: name one that "
+        "has it in sizewell:images (learn.microsoft.com/azure/azure-managed-lustre/client-install)"
+    )
+    lines = [
+        "if ! command -v mount.lustre >/dev/null; then",
+        f"  echo '{reason}' >&2",
+        "  exit 1",
+        "fi",
+    ]
+    for mount in mounts:
+        lines += fstab(f"{mount['address']}@tcp:/{FILE_SYSTEM}", mount["path"])
+    return "\n".join([*lines, "mount -a -t lustre"])
+
+
+FILE_SYSTEM = "lustrefs"  # the name inside of every Azure Managed Lustre
+
+
+def custom_data(*, start_script: str, rocm: bool, mounts: Sequence[Mapping[str, str]] = ()) -> str:
+    """First boot, base64: a timer that publishes the busiest GPU's utilization, file systems, the caller's commands."""
     query = (
         "rocm-smi --showuse --csv | awk -F, 'NR>1&&$2!=\"\"{if($2>m)m=$2}END{print m+0}'"
         if rocm
@@ -284,8 +312,8 @@ def custom_data(*, start_script: str, rocm: bool) -> str:
         "chmod +x /usr/local/bin/sizewell-metrics",
         "echo '* * * * * root /usr/local/bin/sizewell-metrics' > /etc/cron.d/sizewell-metrics",
     ]
-    if start_script:
-        lines += ["", start_script.rstrip()]
+    for script in (mount_script(mounts), start_script):
+        lines += ["", script.rstrip()] if script else []
     return base64.b64encode(("\n".join(lines) + "\n").encode()).decode()
 
 

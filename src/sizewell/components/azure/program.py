@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_azure_native as azure
 
+from sizewell.components import lustre
 from sizewell.components.azure import launching, managed
 from sizewell.components.azure.args import checkpoint_store_args, network_args, pool_args
 from sizewell.components.azure.limits import plans as limits_plans
@@ -21,6 +22,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     from sizewell.components.azure.network import Network
 
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "azure"]
+    lustre.check_mounted(pools, target_of=managed.target_of, mounting=managed.MOUNTING, stack=decision.stack)
     managed.check_pulls(decision, pools, settings)
     outputs: dict[str, Any] = {}
     for region in dict.fromkeys(pool.region for _, pool in pools):
@@ -60,10 +62,11 @@ def _build_here(
     keys: dict[str, Any],
     options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
-    """The pools of one region, each by who runs it, then the file systems that they read from."""
+    """The file systems of one region, then the pools that read from them, each by who runs it."""
     from sizewell.components.azure.nodes import GpuScaleSet
 
-    outputs: dict[str, Any] = {}
+    files = managed.build_storage(decision, pools, settings, place=place, keys=keys, options=options)
+    outputs: dict[str, Any] = {f"{name}-data": {"address": made.address} for name, made in files.items()}
     by_target: dict[str, list[managed.Pair]] = {}
     for pair in pools:
         by_target.setdefault(managed.target_of(*pair), []).append(pair)
@@ -75,13 +78,14 @@ def _build_here(
         args |= {"registries": list(settings.registries)} if settings.registries else {}
         if name in settings.images:
             args["image"] = settings.images[name]
-        made = GpuScaleSet.of(name, args, opts=options)
+        made = GpuScaleSet.of(name, args, managed.mounts(workload, files), opts=options)
         outputs[name] = {"scaleSet": made.scale_set_name, "identity": made.identity_id}
     if pairs := by_target.get("kubernetes"):
-        outputs |= managed.build_kubernetes(decision, region, pairs, settings, place=place, keys=keys, options=options)
+        there: dict[str, Any] = {"files": files, "place": place, "keys": keys, "options": options}
+        outputs |= managed.build_kubernetes(decision, region, pairs, settings, **there)
     if pairs := by_target.get("azureml"):
         outputs |= managed.build_ml(decision, region, pairs, settings, place=place, options=options)
-    return outputs | managed.build_storage(decision, pools, settings, place=place, keys=keys, options=options)
+    return outputs
 
 
 def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """From a decision to the resources of a stack on Google Cloud: one cluster per region, or a managed service."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_gcp as gcp
 
+from sizewell.components import lustre
 from sizewell.components.facts import has_queues, owned_args
 from sizewell.components.gcp import launching, managed
 from sizewell.components.gcp.args import (
@@ -26,10 +27,14 @@ from sizewell.components.tags import physical_name
 from sizewell.launch.target import Target
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
+if TYPE_CHECKING:
+    from sizewell.components.gcp.storage.volumes import FilesVolume
+
 
 def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
     """Build the pools of `workloads` that this cloud has, each by who runs it; returns the stack's outputs."""
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "gcp"]
+    lustre.check_mounted(pools, target_of=managed.target_of, mounting=("kubernetes",), stack=decision.stack)
     outputs: dict[str, Any] = {}
     for region in dict.fromkeys(pool.region for _, pool in pools):
         in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
@@ -112,7 +117,9 @@ def _build_cluster(
     there["deletion_protection"] = protection(decision, settings)
     in_namespaces = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
     stored = pulumi.ResourceOptions.merge(options, in_namespaces)
-    outputs |= _build_storage(decision, pairs, settings, place=there, kubeconfig=cluster.kubeconfig, options=stored)
+    volumes = _build_storage(decision, pairs, settings, place=there, kubeconfig=cluster.kubeconfig, options=stored)
+    for name, (address, volume) in volumes.items():
+        outputs[f"{name}-data"] = {"address": address, "claim": volume.claim_name}
     # nothing else would ask for queued machines; jobs of several machines get all of them or none
     if has_queues(pairs):
         from sizewell.components.kubernetes.queueing import Queueing
@@ -145,6 +152,7 @@ def _build_cluster(
         kubeconfig=kubeconfig,
         target=target,
         queued=queued,
+        volumes={name: volume for name, (_, volume) in volumes.items()},
         options=held,
         **mirror,
     )
@@ -176,30 +184,33 @@ def _build_storage(
     place: dict[str, Any],
     kubeconfig: pulumi.Output[str],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
-    """The file systems that the workloads of a region read from, each in the zone of its machines, with its claim."""
-    outputs: dict[str, Any] = {}
+) -> dict[str, tuple[pulumi.Output[str], "FilesVolume"]]:
+    """The file systems that the workloads of a region read from, each in the zone of its machines: by workload the
+    address and the claim.
+    """
+    from sizewell.components.gcp.services.args import storage_args
+    from sizewell.components.gcp.services.plans import capacity_gib
+    from sizewell.components.gcp.storage.shared import SharedStorage
+    from sizewell.components.gcp.storage.volumes import FilesVolume
+    from sizewell.components.kubernetes.program import claim_of
+
+    volumes: dict[str, tuple[pulumi.Output[str], FilesVolume]] = {}
     for workload, pool in pools:
         name = f"{workload.spec.name}-data"
-        if workload.storage is None or workload.storage.kind != "filestore" or name in outputs:
+        if workload.storage is None or workload.storage.kind != "filestore" or workload.spec.name in volumes:
             continue
-        from sizewell.components.gcp.services.args import storage_args
-        from sizewell.components.gcp.services.plans import capacity_gib
-        from sizewell.components.gcp.storage.shared import SharedStorage
-        from sizewell.components.gcp.storage.volumes import FilesVolume
-
         zone = zones_of(pool, preferred=settings.zones)[0]
         wanted = {**storage_args(decision, workload, zone), **place}
         if admins := pulumi.Config("sizewell").get_object("fileAdmins"):
             wanted["admins"] = admins
         files = SharedStorage.of(name, wanted, opts=options)
-        claim = {"kubeconfig": kubeconfig, "address": files.address, "claim": physical_name(name, limit=63)}
+        claim = {"kubeconfig": kubeconfig, "address": files.address, "claim": claim_of(workload)}
         claim["capacity_gib"] = capacity_gib(wanted["bytes_needed"])
         if run := settings.runs.get(workload.spec.name):
             claim["namespace"] = run.namespace
         made = FilesVolume.of(name, owned_args(decision), claim, opts=options)
-        outputs[name] = {"address": files.address, "claim": made.claim_name}
-    return outputs
+        volumes[workload.spec.name] = (files.address, made)
+    return volumes
 
 
 def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:

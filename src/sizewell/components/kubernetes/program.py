@@ -10,9 +10,11 @@ from sizewell.components.facts import guard_args, owned_args, schedule_args
 from sizewell.components.kubernetes import run_args as to
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
+from sizewell.components.tags import physical_name
 from sizewell.launch import reach, serving
 from sizewell.launch.setting import Setting, setting
 from sizewell.launch.target import Target
+from sizewell.launch.volumes import with_claim
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -30,17 +32,22 @@ def build_runs(
     queued: bool = False,
     installed: Sequence[str] = (),
     registry: pulumi.Input[str] = "",
+    volumes: Mapping[str, pulumi.Resource] | None = None,
     options: pulumi.ResourceOptions | None = None,
 ) -> dict[str, Any]:
     """What runs of each pool that `sizewell:run` names an image for, and the operators that it needs.
 
     `where` names the operators' component; `queued`: a queue has installed JobSet already; `installed` are there too.
-    `registry`: a mirror of the operators' images, for a network without a way out.
+    `registry`: a mirror of the operators' images, for a network without a way out. `volumes`: by workload the file
+    system that its pods mount, by the claim that `claim_of` names.
     """
-    named = [
-        (setting(decision, *pair, settings.runs[pair[0].spec.name], target(*pair)), pair)
-        for pair in wanted(pairs, settings)
-    ]
+    volumes = volumes or {}
+    named = []
+    for workload, pool in wanted(pairs, settings):
+        of = setting(decision, workload, pool, settings.runs[workload.spec.name], target(workload, pool))
+        if workload.spec.name in volumes:
+            of = with_claim(of, workload, claim_of(workload))
+        named.append((of, (workload, pool)))
     if not named:
         return {}
     for of, _ in named:
@@ -54,7 +61,7 @@ def build_runs(
         args: Any = {**owned_args(decision), "kubeconfig": kubeconfig, "operators": missing}
         args |= {"registry": registry} if registry != "" else {}
         after = [Operators(f"operators-{where}", args, options)]
-    held = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=after))
+    held = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[*after, *volumes.values()]))
     return {f"{of.target.pool}-run": _build(decision, workload, of, kubeconfig, held) for of, (workload, _) in named}
 
 
@@ -113,6 +120,11 @@ def queues_of(
         args["operators"] = ["jobset", "kuberay"]
     queues = Queueing.of(f"queues-{where}", args, opts=options)
     return {f"queues-{where}": {"queues": queues.queues}}
+
+
+def claim_of(workload: Workload) -> str:
+    """Name of the claim of a workload's file system, in the namespace of its run."""
+    return physical_name(f"{workload.spec.name}-data", limit=63)
 
 
 def wanted(pairs: Sequence[Pair], settings: Settings) -> list[Pair]:

@@ -1,7 +1,7 @@
 """A spot fleet's arguments, what it refuses, and the arithmetic behind its resources. Pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NotRequired
 
@@ -9,8 +9,10 @@ from sizewell.components.aws import plans
 from sizewell.components.aws.args import SubnetsArgs, WriterArgs
 from sizewell.components.aws.checks import check_image, check_place, check_script, check_sold
 from sizewell.components.aws.limits import idle
+from sizewell.components.aws.storage.mounts import LustreMountArgs, mount_script
 from sizewell.components.faults import Faults, check_guard
 from sizewell.components.forms import PlaceArgs
+from sizewell.components.lustre import check_mounts
 from sizewell.components.owned import GuardArgs
 from sizewell.sizing.catalog.records import Shape
 
@@ -38,6 +40,8 @@ class SpotFleetArgs(PlaceArgs, SubnetsArgs):
     start_script: NotRequired[str]
     """Shell commands that run at first boot after the agents; holds no secrets. Over 12,000 bytes they stand in a
     Systems Manager document that first boot reads."""
+    mounts: NotRequired[list[LustreMountArgs]]
+    """Lustre file systems that are mounted at first boot, before the start script."""
     writer: NotRequired[WriterArgs]
     """Checkpoint store of the workload."""
     guard: NotRequired[GuardArgs]
@@ -70,6 +74,7 @@ def check_fleet(name: str, args: SpotFleetArgs, shapes: Sequence[Shape | None]) 
         fix="add a fallback type of the same kind",
     )
     faults.must(len(set(types)) == len(types), "instance_types", f"names a type twice: {', '.join(map(str, types))}")
+    check_mounts(faults, args.get("mounts") or [], needs=("dns_name", "mount_name"))
     _check_types(faults, types, shapes)
     for instance_type in types:
         check_sold(faults, args, str(instance_type))
@@ -205,9 +210,11 @@ def interruption_poller() -> str:
     return "\n".join(lines)
 
 
-def user_data(*, runtime: str, region: str, fleet: str, start_script: str) -> str:
-    """First boot, base64: the metrics agent under the fleet's name, the poller, then the caller's commands."""
-    script = f"{interruption_poller()}\n{start_script}".rstrip()
+def user_data(
+    *, runtime: str, region: str, fleet: str, start_script: str, mounts: Sequence[Mapping[str, str]] = ()
+) -> str:
+    """First boot, base64: the metrics agent under the fleet's name, file systems, the poller, the caller's commands."""
+    script = "\n".join(block for block in (mount_script(mounts), interruption_poller(), start_script) if block).rstrip()
     return plans.user_data(runtime=runtime, region=region, group=fleet, start_script=script, dimension=DIMENSION)
 
 

@@ -1,6 +1,7 @@
 """A fleet of spot machines on AWS: several types, several zones, and a warning before one is taken away."""
 
 import json
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -105,12 +106,23 @@ class SpotFleet(Owned):
         self, name: str, args: SpotFleetArgs, shape: Shape, role: iam.Role, account: pulumi.Input[str]
     ) -> ec2.LaunchTemplate:
         profile = self.make(iam.InstanceProfile, f"{name}-nodes", role=role.name)
-        group = parts.closed_group(self, f"{name}-nodes", args, what=f"Machines of {name}")
+        mounts = args.get("mounts")
+        group = parts.closed_group(self, f"{name}-nodes", args, what=f"Machines of {name}", lustre=bool(mounts))
         tags = {**self.tags_of(ec2.Fleet, f"{name}-fleet"), "Name": self.physical(name, 128)}
         settings = parts.machine_settings(
             disk_gib=args["disk_gib"], key=parts.key_arn(self, name, args, account), tags=tags
         )
         script, documents = parts.boot_script(self, name, args)
+
+        def first_boot(mounts: Sequence[Mapping[str, str]]) -> str:
+            return fleet_plans.user_data(
+                runtime=plans.runtime_of(shape),
+                region=args["region"],
+                fleet=self.physical(name, 128),
+                start_script=script,
+                mounts=mounts,
+            )
+
         return self.make(
             ec2.LaunchTemplate,
             f"{name}-nodes",
@@ -119,12 +131,7 @@ class SpotFleet(Owned):
             iam_instance_profile={"arn": profile.arn},
             network_interfaces=plans.network_interfaces(shape, gang=False, security_groups=[group.id]),
             instance_initiated_shutdown_behavior="terminate",
-            user_data=fleet_plans.user_data(
-                runtime=plans.runtime_of(shape),
-                region=args["region"],
-                fleet=self.physical(name, 128),
-                start_script=script,
-            ),
+            user_data=pulumi.Output.all(*mounts).apply(first_boot) if mounts else first_boot(()),
             **settings,
         )
 

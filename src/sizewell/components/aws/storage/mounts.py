@@ -1,6 +1,5 @@
 """File systems on machines at first boot, and the window of a capacity block. Pure."""
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypedDict
@@ -8,6 +7,7 @@ from typing import Any, TypedDict
 import pulumi
 
 from sizewell.components.faults import Faults
+from sizewell.components.lustre import fstab
 
 DRAIN = timedelta(minutes=40)  # EC2 takes machines of a block 30 minutes before its end; ten more to drain
 
@@ -23,21 +23,6 @@ class LustreMountArgs(TypedDict):
     """Where it appears on the machine, as /data."""
 
 
-def check_mounts(faults: Faults, args: Mapping[str, Any]) -> None:
-    """Every mount has a place of its own below the root, and the VPC's range that its ports are opened to."""
-    paths = [str(mount.get("path", "")) for mount in args.get("mounts") or []]
-    for number, path in enumerate(paths):
-        faults.must(
-            bool(re.fullmatch(r"(/[\w-]+)+", path)) and path.split("/")[1] not in ("etc", "usr", "var", "opt", "dev"),
-            f"mounts[{number}].path",
-            f"must be a folder of its own such as /data, got {path!r}",
-        )
-    faults.must(len(set(paths)) == len(paths), "mounts", f"name a path twice: {', '.join(paths)}")
-    for number, mount in enumerate(args.get("mounts") or []):
-        for key in ("dns_name", "mount_name"):
-            faults.must(bool(key in mount), f"mounts[{number}].{key}", "is missing", fix="an output of SharedStorage")
-
-
 def mount_script(mounts: Sequence[Mapping[str, str]]) -> str:
     """Shell commands that mount file systems now and at every boot; the client comes from the image's own packages.
 
@@ -46,12 +31,8 @@ def mount_script(mounts: Sequence[Mapping[str, str]]) -> str:
     if not mounts:
         return ""
     lines = ["command -v mount.lustre >/dev/null || dnf install -y lustre-client"]
-    options = "defaults,noatime,flock,_netdev,x-systemd.automount,x-systemd.requires=network-online.target"
     for mount in mounts:
-        lines += [
-            f"mkdir -p {mount['path']}",
-            f"echo '{mount['dns_name']}@tcp:/{mount['mount_name']} {mount['path']} lustre {options} 0 0' >> /etc/fstab",
-        ]
+        lines += fstab(f"{mount['dns_name']}@tcp:/{mount['mount_name']}", mount["path"])
     return "\n".join([*lines, "mount -a -t lustre"])
 
 

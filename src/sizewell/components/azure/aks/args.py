@@ -7,7 +7,7 @@ import pulumi
 
 from sizewell.components.azure.args import GroupArgs, MachineGroupArgs, pool_args, zones_of
 from sizewell.components.facts import is_gang, owned_args
-from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs
+from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -95,18 +95,27 @@ class AksGpuPoolArgs(MachineGroupArgs, GroupArgs, PodsArgs):
 
 
 class AksOperatorsArgs(InsideArgs):
-    """What lets pods ask for GPUs and InfiniBand: pinned Helm charts."""
+    """What lets pods ask for GPUs and InfiniBand, and mount file systems: pinned Helm charts."""
 
     runtimes: list[str]
-    """Kinds of GPU in the cluster: cuda, rocm."""
+    """Kinds of GPU in the cluster: cuda, rocm; empty where pods of machines without GPUs mount Lustre."""
     driver: NotRequired[str]
     """Who owns the driver on the pools: operator unless told, or aks."""
     infiniband: NotRequired[bool]
     """Whether machines have InfiniBand: the network operator then loads its driver."""
+    lustre: NotRequired[bool]
+    """Whether pods mount Azure Managed Lustre: its driver then loads the client on their machines."""
     registry: NotRequired[str]
     """Mirror of nvcr.io for a network without a way out, as myregistry.azurecr.io/nvcr."""
     amd_driver_image: NotRequired[str]
     """Repository into which AMD's operator builds its driver, as myregistry.azurecr.io/amdgpu-driver; for rocm."""
+
+
+class LustreVolumeArgs(VolumeArgs):
+    """A file system of Azure Managed Lustre for pods of one namespace."""
+
+    address: pulumi.Input[str]
+    """Its address, an output of SharedStorage."""
 
 
 def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], settings: Settings) -> dict[str, Any]:
@@ -147,4 +156,6 @@ def operators_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -
     infiniband = any(gang and shape.fabric == "infiniband" for shape, gang in shapes)
     owners = {driver_of(shape, gang=gang) for shape, gang in shapes if shape.accelerators}
     driver = {"driver": "aks"} if owners == {"aks"} else {}  # where some want the operator's, labels say which do not
-    return {**owned_args(decision), "runtimes": runtimes, "infiniband": infiniband, **driver}
+    files = any(workload.storage is not None and workload.storage.kind == "managed-lustre" for workload, _ in pools)
+    lustre = {"lustre": True} if files else {}
+    return {**owned_args(decision), "runtimes": runtimes, "infiniband": infiniband, **driver, **lustre}

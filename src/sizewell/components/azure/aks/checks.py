@@ -5,7 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sizewell.components.azure.aks.args import SYSTEM_SIZE, AksClusterArgs, AksGpuPoolArgs, AksOperatorsArgs
+from sizewell.components.azure.aks.args import (
+    SYSTEM_SIZE,
+    AksClusterArgs,
+    AksGpuPoolArgs,
+    AksOperatorsArgs,
+    LustreVolumeArgs,
+)
 from sizewell.components.azure.aks.plans import driver_of, runtime_of
 from sizewell.components.azure.checks import (
     check_capacity,
@@ -188,7 +194,7 @@ def _check_pods(faults: Faults, args: Mapping[str, Any]) -> None:
 def check_operators(name: str, args: AksOperatorsArgs) -> None:
     faults = Faults.of(name, args, AksOperatorsArgs)
     runtimes = args.get("runtimes") or []
-    faults.must(bool(runtimes), "runtimes", "is empty; name cuda, rocm or both")
+    faults.must(bool(runtimes) or args.get("lustre") is True, "runtimes", "is empty; name cuda, rocm or both")
     for number, runtime in enumerate(runtimes):
         faults.must(runtime in ("cuda", "rocm"), f"runtimes[{number}]", f"must be cuda or rocm, got {runtime!r}")
     driver = args.get("driver", "operator")
@@ -216,4 +222,11 @@ def check_operators(name: str, args: AksOperatorsArgs) -> None:
         "registry",
         f"must be a registry, with a path or without, got {registry!r}",
     )
+    faults.done()
+
+
+def check_volume(name: str, args: LustreVolumeArgs) -> None:
+    faults = Faults.of(name, args, LustreVolumeArgs)
+    faults.whole_number(args, "capacity_gib", 4096, 2**20, fix="the size of the file system, in GiB")
+    check_labels(faults, args, "namespace", "claim")
     faults.done()

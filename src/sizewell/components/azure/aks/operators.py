@@ -1,4 +1,4 @@
-"""GPU and network operators of an AKS cluster: pinned Helm charts, and the objects that they follow."""
+"""GPU and network operators and the Lustre driver of an AKS cluster: pinned Helm charts, and what they follow."""
 
 from typing import Any
 
@@ -13,7 +13,8 @@ from sizewell.components.owned import Owned
 
 
 class AksOperators(Owned):
-    """What makes GPUs and InfiniBand countable for the scheduler, and their exporters' metrics readable for the guard.
+    """What makes GPUs and InfiniBand countable for the scheduler, their exporters' metrics readable for the guard, and
+    Lustre mountable.
 
     The network operator comes first where machines have InfiniBand: the GPU operator's driver is built against its.
     """
@@ -46,6 +47,17 @@ class AksOperators(Owned):
             for what, wanted in objects.items():
                 if wanted["after"] == release:
                     before.append(self._object(name, what, wanted, provider=provider, after=releases[release]))
+        if args.get("lustre"):
+            releases["lustre-driver"] = self.make(
+                kubernetes.helm.v3.Release,
+                f"{name}-lustre-driver",
+                name="azurelustre",
+                namespace="kube-system",  # where its own instructions put it
+                atomic=True,
+                timeout=900,
+                opts=pulumi.ResourceOptions(provider=provider),
+                **aks_plans.lustre_chart(),
+            )
         self.releases = pulumi.Output.all(*[release.name for release in releases.values()])
         self.register_outputs({"releases": self.releases})
 

@@ -162,6 +162,27 @@ def measured(shape: Shape) -> dict[str, Any]:
     return {"measured": {"source": "prometheus", "metric": metric, "per": "accelerator", "machine": machine}}
 
 
+LUSTRE_DRIVER = "azurelustre.csi.azure.com"
+
+
+def lustre_chart() -> dict[str, Any]:
+    """The driver of Azure Managed Lustre, pinned: chart and images lie in Microsoft's registry, which every AKS cluster
+    reaches; its pods load the client for the machine's kernel from packages.microsoft.com
+    (github.com/kubernetes-sigs/azurelustre-csi-driver, charts/README.md).
+
+    It stands on our tainted pools beside the chart's own kinds, and its controller beside AKS's on the system pool.
+    """
+    anywhere = {"key": POOL_TAINT, "operator": "Exists", "effect": "NoSchedule"}
+    return {
+        "chart": "oci://mcr.microsoft.com/microsoft.azuremanagedlustre/azurelustre-csi-driver",
+        "version": "0.6.0",
+        "values": {
+            "controller": {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]},
+            "node": {"tolerations": [*tolerations(), anywhere]},
+        },
+    }
+
+
 def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: str) -> dict[str, dict[str, Any]]:
     """Pinned Helm charts by release name.
 
