@@ -3,9 +3,9 @@
 Processes in turn, A B C A B C ...: the shipped catalog; with ten times its rows and the compact form that a refresh
 leaves beside them; the same without it. Milliseconds are those of `catalog.load`, the ratio is the median of the turns.
 
-Seen on 2026-11-22, two cores shared with others: 54 ms shipped, 49 ms with ten times the rows and the compact form
-(0.90 times), 434 ms without it (8.62 times). Seen again that evening, at a load of seven, with 706 fees: 57 ms, 281 ms
-(4.90 times, missed), 658 ms without it (11.68 times); why is not known yet.
+Seen on 2026-11-22, two cores: 52 ms shipped, 48 ms with ten times the rows and the compact form (0.93 times), 406 ms
+without it (7.84 times). In between it was 244 ms (4.75 times, missed): the machine types that a project prices were
+read from its CSV beside the compact form, which has them now.
 """
 
 from __future__ import annotations

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from decimal import Decimal
 
 import pytest
 
-from sizewell.sizing.catalog import compact, load, loading
+from sizewell.sizing.catalog import compact, load, loading, rows, table
 
 OFFERS = (
     "cloud,instance_type,region,zone,market,usd_per_hour,effective_from,effective_to,basis,source,confidence,interruption\n"
     "aws,g6.xlarge,us-east-1,,on-demand,0.77,2026-11-01,,list,our account,high,\n"
     "aws,g6.xlarge,us-east-1,use1-az1,spot,0.30,2026-11-20,,observed,our account,medium,<5%\n"
+)
+FEES = (
+    "cloud,key,name,unit,region,usd,from_quantity,effective_from,source,confidence\n"
+    "aws,nat.gb,NAT gateway data,GB,us-east-1,0.04,0,2026-11-20,our account,high\n"
 )
 RATES = "rates:\n  - {cloud: aws, instance_type: p5.48xlarge, region: af-south-1, market: on-demand, usd: 50}\n"
 
@@ -51,6 +56,56 @@ def test_it_makes_the_offers_of_the_types_that_are_asked_for(folder):
     quick = read(folder)
     assert quick.price("aws", "g6.xlarge", "us-east-1").amount == Decimal("0.77")
     assert set(quick.offers_by_type._made) == {("aws", "g6.xlarge")}
+
+
+@pytest.fixture
+def tables_read(monkeypatch):
+    """The tables whose rows are read from CSV from now on, shipped ones and the project's own."""
+    names = set()
+
+    def noted(name, *rest, lines=table.lines):
+        names.add(name)
+        return lines(name, *rest)
+
+    monkeypatch.setattr(table, "lines", noted)
+    monkeypatch.setattr(rows, "lines", noted)
+    return names
+
+
+def test_no_row_of_a_price_or_fee_is_read_from_csv_beside_it(folder, tables_read):
+    """Whatever the catalog says of a project's own prices comes from the compact form, or loading takes ten times as long."""
+    (folder / "fees.csv").write_text(FEES)
+    (folder / "offers").mkdir()
+    (folder / "offers/day.csv").write_text(OFFERS.replace("2026-11", "2026-10"))
+    (folder / "engines").mkdir()
+    (folder / "engines/ours.yaml").write_text("engine: ours\n")
+    plain = read(folder)
+    priced = {name for name in tables_read if name.removeprefix("catalog/").startswith(("offers", "fees"))}
+    shipped = {f"offers/{path.name}" for path in (loading.DATA / "offers").glob("*.csv")} | {"fees.csv"}
+    assert priced == shipped | {"catalog/offers.csv", "catalog/offers/day.csv", "catalog/fees.csv"}
+    others = tables_read - priced
+    assert "shapes.csv" in others or any(name.startswith("shapes/") for name in others)
+
+    compact.write(plain, folder)
+    tables_read.clear()
+    quick = read(folder)
+    assert isinstance(quick.offers_by_type, compact.Offers)
+    assert isinstance(quick.fees, compact.Fees)
+    assert tables_read == others
+    assert quick.owned == plain.owned == {("aws", "g6.xlarge"), ("aws", "p5.48xlarge")}
+
+
+@pytest.mark.parametrize("key", ["owned", "count", "as_of", "types", "fees"])
+def test_one_that_lacks_a_fact_is_not_read(folder, key):
+    """As one that an earlier version wrote: nothing is taken for none."""
+    plain = read(folder)
+    compact.write(plain, folder)
+    path = folder / compact.NAME
+    assert compact.read(folder, plain.digest) is not None
+    head, _, body = path.read_bytes().partition(b"\n")
+    path.write_bytes(json.dumps({k: v for k, v in json.loads(head).items() if k != key}).encode() + b"\n" + body)
+    assert compact.read(folder, plain.digest) is None
+    assert read(folder).owned == plain.owned
 
 
 @pytest.mark.parametrize("name", ["offers.csv", "rates.yaml"])

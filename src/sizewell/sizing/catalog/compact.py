@@ -109,11 +109,15 @@ class Fees(Sequence[Fee]):
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """What a compact file holds; `as_of` is the newest date of an accelerator machine's price."""
+    """What a compact file holds; `as_of` is the newest date of an accelerator machine's price.
+
+    `owned` are the machine types that the project itself prices: without them here, its CSV would be read for them.
+    """
 
     by_type: Offers
     all_offers: AllOffers
     fees: Fees
+    owned: frozenset[Key]
     as_of: str
 
 
@@ -130,7 +134,9 @@ def read(folder: Path, digest: str) -> Compact | None:
         texts: list[str] = stated["texts"]
         by_type = Offers(body, where, texts)
         all_offers = AllOffers(by_type, int(stated["count"]))
-        return Compact(by_type, all_offers, Fees(body[stated["fees"] :], texts), str(stated["as_of"]))
+        fees = Fees(body[stated["fees"] :], texts)
+        owned = frozenset((cloud, name) for cloud, name in stated["owned"])
+        return Compact(by_type, all_offers, fees, owned, str(stated["as_of"]))
     except (OSError, ValueError, KeyError, TypeError, InvalidOperation):
         return None
 
@@ -154,6 +160,7 @@ def write(catalog: Catalog, folder: Path) -> None:
         "crc32": zlib.crc32(body),
         "count": len(catalog.all_offers),
         "as_of": catalog.as_of,
+        "owned": sorted(catalog.owned),
         "columns": [*_COLUMNS, *_FEE_COLUMNS],
         "fees": at,
         "texts": list(texts),

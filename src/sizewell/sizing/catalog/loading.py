@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -121,9 +121,9 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
     for path, text in texts.items() if known is None else ():
         if path.startswith("offers/"):
             offers += rows.read_offers(path, text, sources, faults)
-    rates, owned = NO_DISCOUNTS, set[tuple[str, str]]()
+    rates = NO_DISCOUNTS
+    owned: Collection[tuple[str, str]] = known.owned if known is not None else ()
     if overlay is not None:
-        owned = {(offer.cloud, offer.instance_type) for offer in own_records("offers", rows.OFFERS, rows.offer)[0]}
         by_name = {(s.cloud, s.instance_type): s for s in shapes}
         places = [(r.cloud, r.region) for r in regions]
         if known is None:
@@ -135,8 +135,9 @@ def _read_all(directory: Path, overlay: Path | None) -> Catalog:
             if shape.accelerator and shape.accelerator not in keys_of_accelerators:
                 faults.append(Fault(path=f"{place}: accelerator", message=f"no accelerator {shape.accelerator!r}"))
         rates = _own_rates(own_texts, by_name, places, fees, faults)
-        owned |= {(r.cloud, r.instance_type) for r in rates.rates if r.usd and r.instance_type and not r.fee}
         if known is None:
+            rated = {(r.cloud, r.instance_type) for r in rates.rates if r.usd and r.instance_type and not r.fee}
+            owned = rated | {(o.cloud, o.instance_type) for o in own}
             offers += _rated_offers(rates, offers)
     for name, keys in (
         ("accelerators", [a.key for a in accelerators]),
