@@ -58,6 +58,13 @@ RULE = Rule(
 '''
 
 
+# What the machines of `chat` start: without it they would idle, and are refused.
+RUNS = """config:
+  sizewell:run:
+    chat: {image: "123456789012.dkr.ecr.us-east-1.amazonaws.com/vllm/vllm-openai:v0.11.0", model: /models/llama-3.1-8b}
+"""
+
+
 class Copy:
     """A copy of the package, and a project of one stack; `touched` are the files of the package that were changed."""
 
@@ -69,6 +76,8 @@ class Copy:
         settings = "name: shop\nruntime: python\nmain: stacks/\nstackConfigDir: stacks/config\n"
         (self.project / "Pulumi.yaml").write_text(settings)
         shutil.copy(ROOT / "stacks/__main__.py", self.project / "stacks/__main__.py")
+        (self.project / "stacks/config").mkdir()
+        (self.project / "stacks/config/Pulumi.dev-aws.yaml").write_text(RUNS)
         self.spec()
 
     def spec(self, text: str = CHAT, *, more: str = "") -> None:

@@ -79,9 +79,9 @@ def unused(
             price = Priced(commitment.usd_per_hour, OWN, on.isoformat())
             how = f"{commitment.count} committed until {commitment.until.isoformat()}: paid, used or not"
             lines[number].append(
-                LineItem(
-                    component=line.component, what=f"{what}, committed and not used", unit="hour", price=price, how=how,
-                    quantity=Interval(*sorted(idle)), resource=line.resource,
+                replace(
+                    line, what=f"{what}, committed and not used", unit="hour", price=price, how=how,
+                    quantity=Interval(*sorted(idle)), cadence="monthly", confidence="",
                 )
             )  # fmt: skip
     return [tuple(each) for each in lines]

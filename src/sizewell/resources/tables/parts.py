@@ -29,7 +29,7 @@ _AWS: Final = {
     "ec2transitgateway": "Route RouteTable RouteTableAssociation RouteTablePropagation",
     "ecr": "AccountSetting PullThroughCacheRule RegistryPolicy ReplicationConfiguration RepositoryPolicy "
     "RepositoryCreationTemplate",
-    "ecs": "AccountSettingDefault CapacityProvider Cluster ClusterCapacityProviders Tag TaskDefinition",
+    "ecs": "AccountSettingDefault CapacityProvider ClusterCapacityProviders Tag",
     "efs": "ReplicationConfiguration",
     "eks": "IdentityProviderConfig",
     "emr": "BlockPublicAccessConfiguration ManagedScalingPolicy SecurityConfiguration Studio StudioSessionMapping",

@@ -63,7 +63,8 @@ class EksCluster(Owned):
                 )
             )
         )
-        self.kubeconfig = reaching(cluster, kubeconfig)
+        # A protected cluster refuses to go, and what is inside of it must not be forgotten before that.
+        self.kubeconfig = kubeconfig if _protected(args) else reaching(cluster, kubeconfig)
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
@@ -102,7 +103,7 @@ class EksCluster(Owned):
             enabled_cluster_log_types=list(eks_plans.LOGS),
             upgrade_policy={"support_type": "STANDARD"},  # extended support costs six times as much
             bootstrap_self_managed_addons=False,
-            deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
+            deletion_protection=_protected(args),
             opts=pulumi.ResourceOptions(
                 depends_on=[logs], ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"]
             ),
@@ -213,3 +214,8 @@ IDENTITIES = {  # add-on: its service account, and the policy that it needs
     "aws-ebs-csi-driver": ("ebs-csi-controller-sa", "service-role/AmazonEBSCSIDriverPolicy"),
     "amazon-cloudwatch-observability": ("cloudwatch-agent", "CloudWatchAgentServerPolicy"),
 }
+
+
+def _protected(args: EksClusterArgs) -> bool:
+    """Whether the cloud refuses to delete the cluster."""
+    return args.get("deletion_protection", args["environment"] == "prod")

@@ -60,7 +60,8 @@ class GkeCluster(Owned):
                 lambda known: plans.kubeconfig(cluster=known[0], endpoint=_dns_name(known[1]))
             )
         )
-        self.kubeconfig = reaching(cluster, kubeconfig)
+        # A protected cluster refuses to go, and what is inside of it must not be forgotten before that.
+        self.kubeconfig = kubeconfig if _protected(args) else reaching(cluster, kubeconfig)
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
@@ -92,7 +93,7 @@ class GkeCluster(Owned):
             description=f"Accelerator cluster of {pulumi.get_stack()}",
             location=args["region"],
             node_locations=args["zones"],
-            deletion_protection=args.get("deletion_protection", args["environment"] == "prod"),
+            deletion_protection=_protected(args),
             remove_default_node_pool=True,
             initial_node_count=1,
             node_config={
@@ -184,6 +185,11 @@ class GkeCluster(Owned):
             },
             opts=pulumi.ResourceOptions(ignore_changes=["initialNodeCount"], depends_on=after),
         )
+
+
+def _protected(args: GkeClusterArgs) -> bool:
+    """Whether Pulumi's provider refuses to delete the cluster."""
+    return args.get("deletion_protection", args["environment"] == "prod")
 
 
 def _authorized(args: GkeClusterArgs) -> dict[str, Any]:
