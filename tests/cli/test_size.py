@@ -331,3 +331,25 @@ def test_a_service_is_sized_without_numpy_and_the_sdks():
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stderr.strip() == "0"
+
+
+ENCODER = """
+name: toxicity
+kind: inference
+model: {params: 66M, layers: 6, hidden: 768, heads: 12, kv_heads: 12, ffn: 3072, vocab: 30522, family: encoder,
+  precision: fp32}
+traffic: {rps: 5, input_tokens: 200, output_tokens: 1}
+slo: {latency: 500ms}
+owner: trust
+cost_center: c-1
+infra: [aws/us-east-1]
+resources: {accelerators: [cpu]}
+"""
+
+
+def test_a_machine_without_accelerator_is_asked_for_by_name(project: Path, sizewell: Sizewell) -> None:
+    """As docs/howto/serve-a-model.md writes it."""
+    done = sizewell("size", spec(project, ENCODER), "--json", *ON)
+    assert done.code == 0, done.err
+    pools = json.loads(done.out)["workloads"][0]["pools"]
+    assert {pool["accelerator"] for pool in pools} == {""}

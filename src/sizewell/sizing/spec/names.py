@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import WorkloadSpec
 from sizewell.sizing.spec.precision import known_model
@@ -131,12 +132,12 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         path = f"resources.accelerators[{index}]"
         meant = catalog.accelerators_named(name)
         named += [(path, item) for item in meant]
-        if not meant:
+        if not meant and name.lower() != RUNTIME:  # which asks for a machine without accelerators
             known = [
                 *catalog.accelerators,
                 *(alias for item in catalog.accelerators.values() for alias in item.aliases),
             ]
-            families = {key.partition("-")[0] for key in catalog.accelerators}
+            families = {RUNTIME, *(key.partition("-")[0] for key in catalog.accelerators)}
             faults.append(
                 Fault(
                     path=path,
