@@ -35,13 +35,6 @@ class Done:
 Sizewell = Callable[..., Done]
 
 
-# What the machines of `chat` start: without it they would idle, and are refused.
-RUNS = """config:
-  sizewell:run:
-    chat: {image: "123456789012.dkr.ecr.us-east-1.amazonaws.com/vllm/vllm-openai:v0.11.0", model: /models/llama-3.1-8b}
-"""
-
-
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A Pulumi project with the specs of one stack, `dev-aws`, and nothing decided."""
@@ -50,7 +43,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "stacks/specs/dev-aws/chat.yaml").write_text(CHAT)
     (tmp_path / "stacks/decisions").mkdir()
     (tmp_path / "stacks/config").mkdir()
-    (tmp_path / "stacks/config/Pulumi.dev-aws.yaml").write_text(RUNS)
+    (tmp_path / "stacks/config/Pulumi.dev-aws.yaml").write_text("config: {}\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

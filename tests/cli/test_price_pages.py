@@ -65,5 +65,7 @@ def test_the_engine_of_own_rates_is_read(project):
     from sizewell.sizing.catalog.engines.own import with_own
 
     (project / "catalog/engines").mkdir(parents=True)
-    (project / "catalog/engines/vllm.yaml").write_text(blocks("own-rates.md", "yaml")[1])
+    (project / "catalog/engines/vllm.yaml").write_text(
+        next(block for block in blocks("own-rates.md", "yaml") if "images:" in block)
+    )
     assert with_own(SHIPPED, project / "catalog")["vllm"].images == {"cuda": "registry.example.com/mirror/vllm-openai"}

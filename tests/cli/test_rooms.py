@@ -16,10 +16,18 @@ from .conftest import CHAT, ROOT, Sizewell
 ON = ("--on", "2026-09-20")
 
 
+# What the machines of `chat` start: without it they would idle, and are refused.
+RUNS = """config:
+  sizewell:run:
+    chat: {image: "123456789012.dkr.ecr.us-east-1.amazonaws.com/vllm/vllm-openai:v0.11.0", model: /models/llama-3.1-8b}
+"""
+
+
 @pytest.fixture
 def built(project: Path, sizewell: Sizewell) -> Path:
     """The project with the real program and a decision."""
     shutil.copy(ROOT / "stacks/__main__.py", project / "stacks/__main__.py")
+    (project / "stacks/config/Pulumi.dev-aws.yaml").write_text(RUNS)
     sizewell("size", "--stack", "dev-aws", *ON)
     return project
 

@@ -38,8 +38,8 @@ EXAMPLES = """example:
   sizewell reconcile dev-aws
   sizewell reconcile dev-aws --adopt --yes
 
-exit code: 0 all is known, 6 something is in no state or cannot be seen, 64 bad input, 69 a cloud did
-not answer or the engine did not do it: run again
+exit code: 0 all is known, 6 something is in no state or cannot be seen, 64 bad input, 69 a cloud
+did not answer or the engine did not do it: run again
 """
 
 

@@ -10,6 +10,7 @@ from sizewell.clouds.azure import Azure
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.preflight.findings import Finding, wrong
 from sizewell.clouds.preflight.needs import Machines
+from sizewell.sizing.catalog.service_quotas import CLOUD_RUN_GPUS, VERTEX_GPUS
 
 ML_API: Final = "2024-04-01"  # Microsoft.MachineLearningServices
 # How SageMaker's quotas of one type end, by who asks for it and by market; the codes differ from type to type.
@@ -20,18 +21,6 @@ _SAGEMAKER: Final = {
     ("hyperpod", "notebook"): "cluster usage",  # from memory; told as a note where AWS lists no such quota
     ("hyperpod", "training"): "cluster usage",
     ("hyperpod", "serving"): "cluster usage",
-}
-# How aiplatform's metrics name the GPUs: the tables of gcloud's own `ai model-garden models deploy`.
-_VERTEX: Final = {
-    "t4": "t4",
-    "l4": "l4",
-    "p4": "p4",
-    "p100": "p100",
-    "v100-16gb": "v100",
-    "a100-40gb-sxm": "a100",
-    "a100-80gb-sxm": "a100_80gb",
-    "h100-sxm": "h100",
-    "rtx-pro-6000-bse": "rtx_pro_6000",
 }
 
 
@@ -79,8 +68,9 @@ def google_metric(machines: Machines) -> str:
     Spot and flex-start take of the preemptible metric (cloud.google.com/vertex-ai/docs/training/schedule-jobs-dws).
     """
     if machines.managed == "cloud-run":
-        return "run.googleapis.com/nvidia_l4_gpu_allocation_no_zonal_redundancy" if machines.accelerator == "l4" else ""
-    gpu = _VERTEX.get(machines.accelerator)
+        device = CLOUD_RUN_GPUS.get(machines.accelerator)
+        return f"run.googleapis.com/{device}_gpu_allocation_no_zonal_redundancy" if device else ""
+    gpu = VERTEX_GPUS.get(machines.accelerator)
     if gpu is None:
         return ""
     use = "training" if machines.use == "training" else "serving"

@@ -6,7 +6,6 @@ traffic and support of old versions are not in the lines; what a licence adds (O
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -16,6 +15,7 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
 from sizewell.resources.values import flag, get, number, text
 from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.catalog.databases import azure_size, cloud_sql_shape
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 RDS_INSTANCE: Final = "aws:rds/instance:Instance"
@@ -195,7 +195,7 @@ def _cloud_sql(resource: RecordedResource, context: Context) -> Outcome:
         return (storage,)
     if tier in {"db-f1-micro", "db-g1-small"}:
         return (_hours(resource, context, key=f"{key}.{tier}"), storage)
-    shape = _cloud_sql_shape(str(tier))
+    shape = cloud_sql_shape(str(tier))
     if shape is None:
         return (context.unpriced(resource, f"database machine, {tier}", "a tier whose cores are not known"), storage)
     cores, memory = shape
@@ -204,20 +204,6 @@ def _cloud_sql(resource: RecordedResource, context: Context) -> Outcome:
         _hours(resource, context, key=f"{key}.ram_gib_hour", count=memory, unit="GiB-hour"),
         storage,
     )
-
-
-def _cloud_sql_shape(tier: str) -> tuple[Decimal, Decimal] | None:
-    """Cores and GiB of a tier that is billed by them (infracost's sql_database_instance.go has the same ratios).
-
-    >>> _cloud_sql_shape("db-custom-4-15360"), _cloud_sql_shape("db-n1-highmem-2")
-    ((Decimal('4'), Decimal('15')), (Decimal('2'), Decimal('13')))
-    """
-    if custom := re.fullmatch(r"db-custom-(\d+)-(\d+)", tier):
-        return Decimal(custom[1]), Decimal(custom[2]) / 1024
-    if named := re.fullmatch(r"db-n1-(standard|highmem)-(\d+)", tier):
-        cores = Decimal(named[2])
-        return cores, cores * (Decimal("3.75") if named[1] == "standard" else Decimal("6.5"))
-    return None
 
 
 def _azure(engine: str) -> Pricer:
@@ -241,16 +227,16 @@ def _azure(engine: str) -> Pricer:
 
 def _azure_machine(resource: RecordedResource, context: Context, engine: str, kind: str, servers: Decimal) -> LineItem:
     """By the meter of the size where there is one, else by the core: Azure's list has either."""
-    said = re.fullmatch(r"Standard_([A-Z]+)(\d+)([a-z]*)(?:_(v\d+))?", kind)
+    said = azure_size(kind)
     if said is None:
         return context.unpriced(resource, f"database machine, {kind}", "a size whose series is not known")
-    letters, cores, features, version = said[1], said[2], said[3], said[4] or ""
+    letters, cores, features, version = said
     if letters == "B":
         return _hours(resource, context, key=f"{engine}.b{cores}{features}.hour", count=servers)
     series = f"{engine}.{(letters + features + version).lower()}"
     by_core = f"{series}.vcore_hour"
     if context.catalog.fees_of("azure", by_core) and not context.catalog.fees_of("azure", f"{series}.{cores}.hour"):
-        return _hours(resource, context, key=by_core, count=servers * int(cores), unit="vCPU-hour")
+        return _hours(resource, context, key=by_core, count=servers * cores, unit="vCPU-hour")
     return _hours(resource, context, key=f"{series}.{cores}.hour", count=servers)
 
 
