@@ -64,8 +64,9 @@ def test_what_a_killed_update_left_is_listed_and_nothing_changes(
     assert "2 things have the tag of dev-aws; 2 are in no state" in listed.out
     assert "never" in listed.out
     data: Any = json.loads(code(sizewell("reconcile", "dev-aws", "--delete", "--json"), 6).out)
+    assert data["schema"] == "sizewell.reconciliation/1"
     assert [each["identity"] for each in data["matched"]] == ["vpc-1"]
-    assert [each["identity"] for each in data["nobodys"]] == ["vpc-9"]
+    assert [each["identity"] for each in data["unmatched"]] == ["vpc-9"]
     assert project.pulumi("stack", "export", "--stack", "dev-aws") == before
     assert "say which of the two" in code(sizewell("reconcile", "dev-aws", "--yes"), 64).err
 

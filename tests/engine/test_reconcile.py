@@ -139,8 +139,8 @@ def in_order(engine, stack, how):
         held = reconciler(engine, stack)
         found = held.look()
         assert found.fault == ""
-        assert found.sorted.twice == ()
-        assert found.sorted.nobodys == ()
+        assert found.sorted.duplicates == ()
+        assert found.sorted.unmatched == ()
         met += len(found.sorted.matches)
         if not found.sorted.matches and not found.sorted.pending:
             break

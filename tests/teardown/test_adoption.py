@@ -152,8 +152,8 @@ def test_an_orphan_is_met_by_its_tag_and_what_is_there_twice_is_not_touched() ->
         ("net", "vpc-1", False),
         ("key", "alias/x", True),
     ]
-    assert sorted(each.identity for each in found.twice) == ["vpc-2", "vpc-3", "vpc-4"]
-    assert [each.identity for each in found.nobodys] == ["vpc-5", "vpc-6"]
+    assert sorted(each.identity for each in found.duplicates) == ["vpc-2", "vpc-3", "vpc-4"]
+    assert [each.identity for each in found.unmatched] == ["vpc-5", "vpc-6"]
     assert found.pending == (wanted(VPC, "never").urn,)
 
 
@@ -205,6 +205,11 @@ def test_what_carries_no_tag_is_met_by_name_where_an_update_can_have_begun_it() 
         ("googleapi: Error 404: Not found", True),
         ("AccessDenied: User is not authorized to perform iam:GetRolePolicy", False),
         ("dial tcp: i/o timeout", False),
+        ("AccessDenied: arn:aws:iam::140412345678:role/x is not authorized: no policy was not found", False),
+        ("InternalError: request 9404a1 failed", False),
+        ("failed to get shared config profile, prod: not found", False),
+        ("StatusCode: 503: upstream not found", False),
+        ("aws:iam/instanceProfile:InstanceProfile resource 'web' does not exist", True),
     ],
 )
 def test_only_a_clear_answer_says_that_nothing_is_there(said: str, absent: bool) -> None:

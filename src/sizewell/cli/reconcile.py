@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sizewell.cli import output, project
 from sizewell.cli.teardown import opened, project_name
 from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sizewell.teardown.gather import Gatherer
     from sizewell.teardown.journal import Journal
     from sizewell.teardown.orphans import Thing
-    from sizewell.teardown.reconcile import Found, Reconciler
+    from sizewell.teardown.reconcile import Comparison, Reconciler
 
 DESCRIPTION = """List what the cloud has with a stack's tag and no state knows: what an update that was killed, a
 capacity error or a lost answer left. Each is met with the resource of the stack that it is, by its
@@ -75,36 +76,40 @@ def run(args: argparse.Namespace) -> int:
         things=lambda state: _things(gatherer, root, args.stack, state),
         identity_of=lambda kind, resource: _identity(name, args.stack, kind, resource),
     )
-    found = reconciler.look()
+    comparison = reconciler.look()
     if args.yes:
-        gone = _act(args, reconciler, found, journal, _deleter(config, gatherer, args.stack))
-        found = reconciler.look()
+        gone = _act(args, reconciler, comparison, journal, _deleter(config, gatherer, args.stack))
+        comparison = reconciler.look()
         if not args.json:
             for match in gone:
                 print(f"{'deleted' if args.delete else 'adopted'}: {match.wanted.type} {match.wanted.name}")
     if args.json:
-        output.print_json(_document(found))
+        output.print_json(_document(comparison))
     else:
-        _print(args, found)
-    return 6 if found.orphans or found.sorted.unseen or found.fault else 0
+        _print(args, comparison)
+    return 6 if comparison.orphans or comparison.sorted.unseen or comparison.fault else 0
 
 
 def _act(
-    args: argparse.Namespace, reconciler: Reconciler, found: Found, journal: Journal, deleter: Mapping[str, str]
+    args: argparse.Namespace,
+    reconciler: Reconciler,
+    comparison: Comparison,
+    journal: Journal,
+    deleter: Mapping[str, str],
 ) -> Sequence[Match]:
     """Adopt or delete under the stack's lock, with a record before and after."""
     action = "delete" if args.delete else "adopt"
     about = {"stack": args.stack, "subject": "", "owner": "", "action": action, "why": "a person"}
     lock = journal.lock(args.stack, datetime.now(UTC))
     try:
-        named = [match.wanted.urn for match in found.sorted.matches]
+        named = [match.wanted.urn for match in comparison.sorted.matches]
         journal.write("begin", datetime.now(UTC), **about, resources=named)
         lock.must_hold()
         try:
             if args.delete:
-                done = reconciler.delete(found, data=args.data, environment=deleter)
+                done = reconciler.delete(comparison, data=args.data, environment=deleter)
             else:
-                done = reconciler.take_in(found)
+                done = reconciler.take_in(comparison)
         except SizewellError as error:
             journal.write("failed", datetime.now(UTC), **about, detail=str(error)[:2000])
             raise
@@ -121,9 +126,9 @@ def _deleter(config: TeardownConfig, gatherer: Gatherer, stack: str) -> Mapping[
     return config.deleter(gatherer.accounts(stack), environment_of(stack, ""))
 
 
-def _print(args: argparse.Namespace, found: Found) -> None:
+def _print(args: argparse.Namespace, comparison: Comparison) -> None:
     rows: list[tuple[str, str, str, str]] = []
-    for match in found.sorted.matches:
+    for match in comparison.sorted.matches:
         kept = args.delete and match.data and not args.data
         would = "adopt: it holds data" if kept else "delete" if args.delete else "adopt"
         if args.delete and match.by_name_alone:
@@ -132,8 +137,8 @@ def _print(args: argparse.Namespace, found: Found) -> None:
         identity = match.thing.identity if match.thing else match.identity
         rows.append((kind, region, identity, f"{would} as {match.wanted.name}"))
     for things, what in (
-        (found.sorted.twice, "a second one: delete the one that is not used"),
-        (found.sorted.nobodys, "no resource of the stack"),
+        (comparison.sorted.duplicates, "a second one: delete the one that is not used"),
+        (comparison.sorted.unmatched, "no resource of the stack"),
     ):
         rows += [(thing.kind, thing.region, thing.identity, what) for thing in things]
     table = output.table("kind", "region", "what no state knows", "what it is")
@@ -141,23 +146,24 @@ def _print(args: argparse.Namespace, found: Found) -> None:
         table.add_row(*row)
     if rows:
         output.console().print(table)
-    for urn in found.sorted.unseen:
+    for urn in comparison.sorted.unseen:
         name, kind = urn.rpartition("::")[2], urn.split("::")[2].rpartition("$")[2]
         why = "it carries no tag, and no provider says whether it is there"
         print(f"cannot be seen: {name} ({kind}): {why}; look by hand")
-    for urn in found.sorted.pending:
+    for urn in comparison.sorted.pending:
         print(f"pending: {urn.rpartition('::')[2]} ({urn.split('::')[2].rpartition('$')[2]}): no cloud lists it")
-    if found.fault:
-        print(f"what the program would build is not known: {found.fault}")
-    print(f"{found.things} things have the tag of {args.stack}; {found.orphans} are in no state")
-    if found.orphans or found.sorted.pending:
+    if comparison.fault:
+        print(f"what the program would build is not known: {comparison.fault}")
+    print(f"{comparison.things} things have the tag of {args.stack}; {comparison.orphans} are in no state")
+    if comparison.orphans or comparison.sorted.pending:
         command = f"sizewell reconcile {args.stack} --{'delete' if args.delete else 'adopt'} --yes"
         print("nothing was changed" if args.adopt or args.delete else f"to take them in: {command}")
 
 
-def _document(found: Found) -> dict[str, Any]:
+def _document(comparison: Comparison) -> dict[str, Any]:
     return {
-        "things": found.things,
+        "schema": schema_of("reconciliation"),
+        "things": comparison.things,
         "matched": [
             {
                 "urn": match.wanted.urn,
@@ -166,13 +172,13 @@ def _document(found: Found) -> dict[str, Any]:
                 "data": match.data,
                 "thing": asdict(match.thing) if match.thing else None,
             }
-            for match in found.sorted.matches
+            for match in comparison.sorted.matches
         ],
-        "twice": [asdict(thing) for thing in found.sorted.twice],
-        "nobodys": [asdict(thing) for thing in found.sorted.nobodys],
-        "pending": list(found.sorted.pending),
-        "unseen": list(found.sorted.unseen),
-        "fault": found.fault,
+        "duplicates": [asdict(thing) for thing in comparison.sorted.duplicates],
+        "unmatched": [asdict(thing) for thing in comparison.sorted.unmatched],
+        "pending": list(comparison.sorted.pending),
+        "unseen": list(comparison.sorted.unseen),
+        "fault": comparison.fault,
     }
 
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sizewell.components.faults import Faults
 from sizewell.launch.volumes import has_files
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Pool, Workload
 
+F = TypeVar("F")  # what a cloud made of a file system
 OPTIONS = "defaults,noatime,flock,_netdev,x-systemd.automount,x-systemd.requires=network-online.target"
 
 
@@ -30,6 +31,12 @@ def check_mounts(faults: Faults, mounts: Sequence[Mapping[str, Any]], *, needs: 
     for number, mount in enumerate(mounts):
         for key in needs:
             faults.must(bool(key in mount), f"mounts[{number}].{key}", "is missing", fix="an output of SharedStorage")
+
+
+def stored(pairs: Sequence[tuple[Workload, Pool]], files: Mapping[str, F]) -> list[tuple[Workload, F]]:
+    """The workloads of `pairs` that have a file system in `files` (by workload), each once, and that file system."""
+    workloads = {workload.spec.name: workload for workload, _ in pairs}
+    return [(workload, files[name]) for name, workload in workloads.items() if name in files]
 
 
 def check_mounted(

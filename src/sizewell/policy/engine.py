@@ -136,10 +136,10 @@ class _Subjects:
                 by_cloud.setdefault(place[1].cloud, []).append(place)
             self._sorted[rule.subject] = by_type, by_cloud
         by_type, by_cloud = self._sorted[rule.subject]
-        found = [by_type[each] for each in rule.types if each in by_type] if rule.types else [
+        groups = [by_type[each] for each in rule.types if each in by_type] if rule.types else [
             by_cloud[each] for each in rule.clouds if each in by_cloud
         ]  # fmt: skip
-        places = found[0] if len(found) == 1 else sorted((p for group in found for p in group), key=itemgetter(0))
+        places = groups[0] if len(groups) == 1 else sorted((p for group in groups for p in group), key=itemgetter(0))
         return (fact for _, fact in places)
 
 

@@ -41,6 +41,7 @@ PRINTED: Final[Mapping[str, int]] = {
     "explanation": 1,
     "nothing-fits": 1,
     "policy-report": 1,
+    "reconciliation": 1,
     "refresh": 1,
     "right-sizing": 1,
     "run-start": 1,  # runs/*.json in a checkpoint store

@@ -150,8 +150,8 @@ class Sorted:
     """Orphans by what can be done with them."""
 
     matches: tuple[Match, ...]
-    twice: tuple[Thing, ...]  # a second one of what is known or matched: a person decides which of them stays
-    nobodys: tuple[Thing, ...]  # no resource of the stack: of another release or decision, or made by hand
+    duplicates: tuple[Thing, ...]  # a second one of what is known or matched: a person decides which of them stays
+    unmatched: tuple[Thing, ...]  # no resource of the stack: of another release or decision, or made by hand
     pending: tuple[str, ...]  # URNs of creations that are in no cloud, as far as names and tags tell
     unseen: tuple[str, ...] = ()  # URNs of what may be there: it carries no tag, and its identity is not known
 
@@ -210,8 +210,8 @@ def sort_out(
     taken = {match.thing.identity for match in matches if match.thing} | {thing.identity for thing in twice}
     return Sorted(
         matches=tuple(matches),
-        twice=tuple(twice),
-        nobodys=tuple(thing for thing in orphans if thing.identity not in taken),
+        duplicates=tuple(twice),
+        unmatched=tuple(thing for thing in orphans if thing.identity not in taken),
         pending=tuple(pending),
         unseen=tuple(unseen),
     )

@@ -110,11 +110,11 @@ def left_over(
             made = []  # they lie in the cluster's own resource group, which goes with it
         things |= {thing.identity: thing for thing in made}
     sizes = _sizes(cloud, things.values())
-    found = [
+    leftovers = [
         Leftover(thing=thing, usd_per_month=_price(cloud, thing, sizes.get(thing.identity), catalog, on))
         for thing in things.values()
     ]
-    return sorted(found, key=lambda each: (each.usd_per_month is not None, -(each.usd_per_month or 0)))
+    return sorted(leftovers, key=lambda each: (each.usd_per_month is not None, -(each.usd_per_month or 0)))
 
 
 def _price(
@@ -146,8 +146,8 @@ def _sizes(cloud: Aws | Google | Azure, things: Iterable[Thing]) -> dict[str, di
     volumes = {thing.identity.rpartition("/")[2]: thing for thing in things if thing.kind == "ec2 volume"}
     sizes = {}
     for region in sorted({thing.region for thing in volumes.values()}):
-        here = [name for name, thing in volumes.items() if thing.region == region]
-        filters = [{"Name": "volume-id", "Values": here}]
+        names = [name for name, thing in volumes.items() if thing.region == region]
+        filters = [{"Name": "volume-id", "Values": names}]
         for volume in cloud.pages("ec2", region, "describe_volumes", "Volumes", Filters=filters):
             sizes[volumes[volume["VolumeId"]].identity] = volume
     return sizes

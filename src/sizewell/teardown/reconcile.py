@@ -7,6 +7,7 @@ before anything is deleted. What meets no resource of the stack is reported, and
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,12 +22,20 @@ from sizewell.teardown.backend import Backend
 from sizewell.teardown.orphans import Thing, unknown_to
 
 How = Literal["adopt", "delete"]
-# How the engine, and the providers' own reads, say that what is to be imported is not there.
-ABSENT: Final = ("does not exist", "not found", "notfound", "non-existent remote object", "404", "nosuch")
+# How the engine, and the providers' own reads, say that what is to be imported is not there; and words that say that
+# nobody could look, whatever else stands in the message ("profile not found").
+ABSENT: Final = re.compile(
+    r"does not exist|not found|notfound|non-existent remote object|\b404\b|nosuch", re.IGNORECASE
+)
+UNASKED: Final = re.compile(
+    r"credentials|access ?denied|not authori[sz]ed|unauthori[sz]ed|forbidden|token .*expired|expired ?token"
+    r"|config profile|throttl|rate exceeded|timed? ?out|(?:status ?code|error|http)\W{0,2}(?:401|403|429|5\d\d)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Comparison:
     """What a cloud has with the stack's tag: how much, and of it what is in no state."""
 
     things: int
@@ -36,7 +45,7 @@ class Found:
     @property
     def orphans(self) -> int:
         """How many things are in no state, as far as tags, names and the providers tell."""
-        return len(self.sorted.matches) + len(self.sorted.twice) + len(self.sorted.nobodys)
+        return len(self.sorted.matches) + len(self.sorted.duplicates) + len(self.sorted.unmatched)
 
 
 @dataclass(slots=True)
@@ -50,7 +59,7 @@ class Reconciler:
     _creations: dict[str, Any] = field(default_factory=dict)
     _project: str = ""
 
-    def look(self) -> Found:
+    def look(self) -> Comparison:
         """Ask the cloud what has the stack's tag, the program what it would create, and the providers whether what
         carries no tag is there. ServiceError where the backend does not answer, CloudError where a cloud does not.
         """
@@ -63,15 +72,15 @@ class Reconciler:
             wanted += self._would_create()
         except ServiceError as error:
             fault = str(error).partition("\n")[0]
-        return Found(
+        return Comparison(
             things=len(things), sorted=self._asked(sort_out(orphans, state, wanted, self.identity_of)), fault=fault
         )
 
-    def _asked(self, found: Sorted) -> Sorted:
+    def _asked(self, orphans: Sorted) -> Sorted:
         """Of what no list of tags shows, what the providers say is there."""
-        tagged = [match for match in found.matches if match.thing is not None]
-        asked = [match for match in found.matches if match.thing is None]
-        pending, unseen = list(found.pending), list(found.unseen)
+        tagged = [match for match in orphans.matches if match.thing is not None]
+        asked = [match for match in orphans.matches if match.thing is None]
+        pending, unseen = list(orphans.pending), list(orphans.unseen)
         while asked:
             try:
                 refused = self._refused(asked)
@@ -87,7 +96,7 @@ class Reconciler:
             if not refused or len(left) == len(asked):
                 break
             asked = left
-        return replace(found, matches=(*tagged, *asked), pending=tuple(pending), unseen=tuple(unseen))
+        return replace(orphans, matches=(*tagged, *asked), pending=tuple(pending), unseen=tuple(unseen))
 
     def _refused(self, matches: Sequence[Match]) -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
@@ -95,16 +104,16 @@ class Reconciler:
             path.write_text(json.dumps(import_file(self._creations, matches)), encoding="utf-8")
             return self.backend.refused_imports(self.stack, path)
 
-    def take_in(self, found: Found) -> tuple[Match, ...]:
+    def take_in(self, comparison: Comparison) -> tuple[Match, ...]:
         """Adopt what matches; what is in the state now. ServiceError where the engine does not do it."""
-        if found.sorted.matches:
-            self._import(found.sorted.matches)
+        if comparison.sorted.matches:
+            self._import(comparison.sorted.matches)
         state = self._state()
         if state.pending_operations:
             act.forget_pending(self.backend, self.stack)
             state = self._state()
         known = {resource.urn for resource in state.resources if resource.id}
-        return tuple(match for match in found.sorted.matches if match.wanted.urn in known)
+        return tuple(match for match in comparison.sorted.matches if match.wanted.urn in known)
 
     def _import(self, matches: Sequence[Match]) -> None:
         with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
@@ -112,12 +121,12 @@ class Reconciler:
             path.write_text(json.dumps(import_file(self._creations, matches)), encoding="utf-8")
             act.take_in(self.backend, self.stack, path)
 
-    def delete(self, found: Found, *, data: bool, environment: Mapping[str, str]) -> tuple[Match, ...]:
+    def delete(self, comparison: Comparison, *, data: bool, environment: Mapping[str, str]) -> tuple[Match, ...]:
         """Adopt what matches and delete it, and what the state has that depends on it; what holds data stays in the
         state unless `data`. What only its name says to be the stack's is left as it is. What was deleted.
         """
-        ours = tuple(match for match in found.sorted.matches if not match.by_name_alone)
-        taken = self.take_in(replace(found, sorted=replace(found.sorted, matches=ours)))
+        ours = tuple(match for match in comparison.sorted.matches if not match.by_name_alone)
+        taken = self.take_in(replace(comparison, sorted=replace(comparison.sorted, matches=ours)))
         going = tuple(match for match in taken if data or not match.data)
         if going:
             act.destroy_some(self.backend, self.stack, [match.wanted.urn for match in going], environment=environment)
@@ -137,7 +146,7 @@ class Reconciler:
 
 def is_absence(refusal: str) -> bool:
     """Whether a provider's refusal to import says that the thing is not there; anything else is not known."""
-    return any(words in refusal.lower() for words in ABSENT)
+    return ABSENT.search(refusal) is not None and UNASKED.search(refusal) is None
 
 
 def wanted_of(creations: Mapping[str, Any], project: str, stack: str) -> list[Wanted]:

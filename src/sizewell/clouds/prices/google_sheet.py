@@ -103,8 +103,8 @@ def _item(place: str, row: Mapping[str, Any], price: Mapping[str, Any]) -> dict[
         except (KeyError, InvalidOperation):
             usd = quantity = Decimal(-1)
         if not usd.is_finite() or not quantity.is_finite() or usd < 0 or quantity <= 0:
-            found = tier.get("usd_amount")
-            raise ConfigError([Fault(path=f"{place}: usd_amount", found=found, allowed="0 or more US dollars")])
+            stated = tier.get("usd_amount")
+            raise ConfigError([Fault(path=f"{place}: usd_amount", found=stated, allowed="0 or more US dollars")])
         whole, part = divmod((usd / quantity).quantize(Decimal("1e-9")), 1)
         money = {"currencyCode": "USD", "units": str(int(whole)), "nanos": int(part.scaleb(9))}
         rates.append({"startUsageAmount": tier.get("start_usage_amount") or 0, "unitPrice": money})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 from pulumi_aws import get_caller_identity_output
 
-from sizewell.components import containers
+from sizewell.components import containers, lustre
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.args import pool_args
 from sizewell.components.facts import has_queues, lasting_args, owned_args
@@ -419,16 +419,13 @@ def build_volumes(
     from sizewell.components.kubernetes.program import claim_of
 
     volumes: dict[str, LustreVolume] = {}
-    for workload, _ in pairs:
+    for workload, made in lustre.stored(pairs, files):
         name = workload.spec.name
-        if name not in files or name in volumes:
-            continue
-        made, called = files[name], f"{name}-data"
         there: dict[str, Any] = {"file_system_id": made.file_system_id, "kubeconfig": kubeconfig}
         there |= {"dns_name": made.dns_name, "mount_name": made.mount_name}
         there |= {"claim": claim_of(workload), "namespace": settings.namespace(name)}
         there["capacity_gib"] = capacity_gib(storage_args(decision, workload, "")["bytes_needed"])
-        volumes[name] = LustreVolume.of(called, owned_args(decision), there, opts=options)
+        volumes[name] = LustreVolume.of(f"{name}-data", owned_args(decision), there, opts=options)
     return volumes
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from sizewell.components import containers
+from sizewell.components import containers, lustre
 from sizewell.components.azure import launching
 from sizewell.components.azure.limits import plans as limits_plans
 from sizewell.components.facts import has_queues, lasting_args, owned_args
@@ -338,13 +338,11 @@ def build_volumes(
     from sizewell.components.kubernetes.program import claim_of
 
     volumes: dict[str, LustreVolume] = {}
-    for workload, _ in pairs:
+    for workload, made in lustre.stored(pairs, files):
         name = workload.spec.name
-        if name not in files or name in volumes:
-            continue
         wanted = storage_args(decision, workload, settings)
         tib = capacity_tib(wanted["bytes_needed"], wanted.get("throughput_mb_per_s_per_tib", 125))
-        there: dict[str, Any] = {"address": files[name].address, "kubeconfig": kubeconfig, "capacity_gib": tib * 1024}
+        there: dict[str, Any] = {"address": made.address, "kubeconfig": kubeconfig, "capacity_gib": tib * 1024}
         there |= {"claim": claim_of(workload), "namespace": settings.namespace(name)}
         volumes[name] = LustreVolume.of(f"{name}-data", owned_args(decision), there, opts=options)
     return volumes
