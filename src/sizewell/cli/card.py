@@ -37,7 +37,7 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
         monthly, per_run = workload.cost.run_rate.expected, workload.cost.per_run_usd
         made.add_row(
             workload.spec.name,
-            "\n".join(f"{pool.instance_type}\n{_count(pool)} x {_devices(pool)}" for pool in workload.pools),
+            "\n".join(f"{pool.instance_type}\n{_devices(pool)}" for pool in workload.pools),
             "\n".join(f"{pool.cloud} {pool.region}\n{pool.market}" for pool in workload.pools),
             f"{gib(memory.per_device_bytes):.1f}\nof {gib(memory.usable_bytes):.1f}" if memory.breakdown else "",
             f"{speed}\n{workload.performance.grade}" if memory.breakdown else "",
@@ -119,11 +119,15 @@ def _count(pool: Pool) -> str:
 
 
 def _devices(pool: Pool) -> str:
-    return f"{pool.accelerators_per_node} {pool.accelerator}" if pool.accelerator else "CPU only"
+    """Number of machines and what each has: `0..3 x 8 b200`, or `0..1 machines` without accelerators."""
+    if not pool.accelerator:
+        return f"{_count(pool)} machines"
+    return f"{_count(pool)} x {pool.accelerators_per_node} {pool.accelerator}"
 
 
 def _machines(pool: Pool) -> str:
-    return f"{_count(pool)} x {pool.instance_type}, {_devices(pool)} each"
+    each = f"{pool.accelerators_per_node} {pool.accelerator} each" if pool.accelerator else "no accelerators"
+    return f"{_count(pool)} x {pool.instance_type}, {each}"
 
 
 def _pool(pool: Pool) -> list[str]:

@@ -332,7 +332,8 @@ def _schedule(args: argparse.Namespace) -> int:
         print(schedules.workflow(args.image), end="")
         return 0
     if not args.cluster:
-        raise UsageError("a CronJob needs --cluster NAME, the cluster that it runs in\n  fix: never one that it ends")
+        fix = "name one that no stack of this backend builds"
+        raise UsageError(f"a CronJob needs --cluster NAME, the cluster that it runs in\n  fix: {fix}")
     schedules.must_outlive(args.cluster, clusters_by_stack(Backend(root=project.root())))
     print(schedules.cron_job(args.image, cluster=args.cluster, namespace=args.namespace, account=args.account), end="")
     return 0
