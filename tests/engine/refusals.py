@@ -118,6 +118,8 @@ LABELS_ONLY = {"gcp:monitoring/alertPolicy:AlertPolicy", "gcp:billing/budget:Bud
 UPSERTS = {
     "aws:cloudwatch/metricAlarm:MetricAlarm", "aws:cloudwatch/eventRule:EventRule", "aws:iam/rolePolicy:RolePolicy",
     "aws:sns/topic:Topic", "aws:sqs/queue:Queue", "aws:autoscaling/schedule:Schedule", "aws:autoscaling/policy:Policy",
+    "aws:cloudwatch/eventTarget:EventTarget",  # PutTargets updates one that is there
+    "aws:sns/topicSubscription:TopicSubscription",  # Subscribe answers with the subscription that is there
     "gcp:projects/serviceIdentity:ServiceIdentity",
 }  # fmt: skip
 
@@ -159,6 +161,10 @@ def identity(token: str, inputs: Mapping[str, Any]) -> tuple[str, ...] | None:
     """What the cloud allows once: the type, the stated name and what it is unique in; None where a second one is made."""
     if token == "gcp:projects/serviceIdentity:ServiceIdentity":
         return (token, str(inputs.get("project")), str(inputs.get("service")))
+    if token == "aws:cloudwatch/eventTarget:EventTarget":
+        return (token, str(inputs.get("rule")), str(inputs.get("targetId")))
+    if token == "aws:sns/topicSubscription:TopicSubscription":
+        return (token, str(inputs.get("topic")), str(inputs.get("protocol")), str(inputs.get("endpoint")))
     if token.startswith("kubernetes:"):
         metadata = inputs.get("metadata") or {}
         key, scope = metadata.get("name") or inputs.get("name"), metadata.get("namespace") or inputs.get("namespace")

@@ -195,7 +195,7 @@ def test_an_update_killed_at_thirty_points(engine, stack):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("stack", [SMALL, "checkpoints-dev-aws", "dev-azure"])
+@pytest.mark.parametrize("stack", [SMALL, "checkpoints-dev-aws", "dev-azure", "ttl-dev-aws"])
 def test_answers_that_were_lost_are_adopted(engine, stack):
     """The engine saw an error and keeps nothing of it: the program and the tags say what each thing is."""
     engine.run("stack", "init", stack)

@@ -11,6 +11,7 @@ NAMES: Final[Mapping[str, tuple[str, int]]] = {  # type token -> argument, chara
     "aws:autoscaling/group:Group": ("name", 255),
     "aws:budgets/budget:Budget": ("name", 100),
     "aws:cloudwatch/eventRule:EventRule": ("name", 64),
+    "aws:cloudwatch/eventTarget:EventTarget": ("target_id", 64),
     "aws:cloudwatch/metricAlarm:MetricAlarm": ("name", 255),
     "aws:costexplorer/anomalyMonitor:AnomalyMonitor": ("name", 100),
     "aws:costexplorer/anomalySubscription:AnomalySubscription": ("name", 100),
