@@ -121,9 +121,14 @@ def _others(workload: Workload, *, market: str) -> list[str]:
 
 
 def _runner_up(sizing: Sizing, chosen: Option) -> list[str]:
-    """The next that can be provisioned, and something that cannot where that is cheaper."""
+    """The next with another accelerator that can be provisioned, and something that cannot where that is cheaper.
+
+    The chosen accelerator in another machine type stands for it where there is no other accelerator.
+    """
     said = []
+    used = chosen.candidate.shape.accelerator
     others = [o for o in sizing.options if o.instance_type != chosen.instance_type]
+    others.sort(key=lambda o: o.candidate.shape.accelerator == used)  # stable: within each part the order stands
     for kind in (True, False):
         other = next((o for o in others if o.candidate.buildable is kind), None)
         if other is not None:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from sizewell.cli import many
+from sizewell.sizing.catalog.buildable import refusal
 from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.fleets_training import least_device_s
 from sizewell.sizing.records.decision import Decision
@@ -176,6 +177,22 @@ def test_virtual_gpus_are_chosen_only_where_their_driver_comes_with_the_service(
     workload = decided(facts, **chat, scheduler="kubernetes")
     assert workload.pools[0].instance_type.startswith("Standard_N")
     assert workload.pools[0].accelerator.startswith("a10")
+
+
+@pytest.mark.parametrize(
+    ("cloud", "instance_type"),
+    [("azure", "Standard_NV36ads_A10_v5"), ("gcp", "g4-standard-24")],
+)
+def test_a_machine_with_a_part_of_a_gpu_has_its_driver_only_in_a_cluster(facts, cloud, instance_type):
+    shape = facts.shape(cloud, instance_type)
+    assert "GRID driver" in refusal(shape, scheduler="none", managed="")
+    assert refusal(shape, scheduler="kubernetes", managed="") == ""
+
+
+def test_every_part_of_a_gpu_is_marked_as_virtual(facts):
+    parts = [shape for shape in facts.shapes if "-share-" in shape.accelerator]
+    assert parts
+    assert all("virtual-gpu" in shape.traits for shape in parts)
 
 
 def test_no_confidential_machine_is_chosen(facts):

@@ -25,7 +25,9 @@ def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
     Azure's A10 sizes are virtual GPUs: their driver is NVIDIA's GRID, which AKS and Azure ML install, and no public
     image has (learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup). AWS's parts of an L4 (g6f, gr6f)
     want it too (docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html), and none of the images that
-    our components start has it; SageMaker brings its own.
+    our components start has it; SageMaker brings its own. Google's parts of an RTX PRO 6000 (g4-standard-6, -12, -24)
+    are virtual GPUs as well, on which the data centre driver finds no device (source: the catalog's traits); GKE
+    installs the driver of its nodes itself and takes these types where they are named.
     """
     if "rack" in shape.traits and shape.cloud in RACKS_REFUSED:
         return "NVLink racks cannot be provisioned (driver, network cards, Arm)"
@@ -36,6 +38,8 @@ def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
         return "a virtual GPU needs the GRID driver, which AKS and Azure ML install: use scheduler: kubernetes"
     if shape.cloud == "aws" and "virtual-gpu" in shape.traits and managed != "sagemaker":
         return "a fractional GPU needs the GRID driver, which is not in the images used on AWS"
+    if shape.cloud == "gcp" and "virtual-gpu" in shape.traits and scheduler not in ("kubernetes", "ray"):
+        return "a fractional GPU needs the GRID driver, which GKE installs: use scheduler: kubernetes"
     return ""
 
 

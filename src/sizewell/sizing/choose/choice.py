@@ -117,25 +117,37 @@ def within_budget(option: Option, need: Requirements) -> bool:
 
 
 def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
-    """Runner-ups: other types that components build, the same type in other markets, and offers elsewhere."""
+    """Runner-ups: other types that components build, the same type in other markets, and offers elsewhere.
+
+    A type that differs only in its name (the same devices in the same place at the same cost) is listed once.
+    """
     seen = {(chosen.cloud, chosen.instance_type)}
+    kinds = {_kind(chosen)}
     buildable: list[Option] = []
     elsewhere: list[Option] = []
     for option in sizing.options:
         name = (option.cloud, option.instance_type)
-        if name in seen:
+        if name in seen or _kind(option) in kinds:
             continue
         group, most = (
             (buildable, ALTERNATIVES_BUILDABLE) if option.candidate.buildable else (elsewhere, ALTERNATIVES_ELSEWHERE)
         )
         if len(group) < most:
             seen.add(name)
+            kinds.add(_kind(option))
             group.append(option)
     others = [*_other_ways(chosen, chosen.setting), *_other_markets(chosen, chosen.setting)]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
     ranked += _without_accelerator(sizing, chosen, ranked)
     listed = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
     return (*listed, *_by_the_token(sizing))
+
+
+def _kind(option: Option) -> tuple[object, ...]:
+    """What a person tells two options apart by, without the name of the type."""
+    shape, deal = option.candidate.shape, option.deal
+    devices = (shape.cloud, shape.accelerator, shape.accelerators, option.fleet.nodes)
+    return (*devices, deal.region, deal.market, option.managed, round(option.total_usd, 2))
 
 
 def _by_the_token(sizing: Sizing) -> tuple[Alternative, ...]:
@@ -214,7 +226,7 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         longer = longer if need.objective != "cost" else 1.0
     if longer > (1.05 if need.objective == "cost" else 1.005):
         reasons.append(f"{longer:.{1 if longer >= 1.1 else 2}f} x as long")
-    return "; ".join(reasons) or "the same cost, later in the alphabet"
+    return "; ".join(reasons) or "the same cost; of equals, the first by name is chosen"
 
 
 def _differences(option: Option, chosen: Option, need: Requirements) -> list[tuple[float, str]]:

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 Trait = Literal[
     "paged",  # keeps its cache in pages and takes a share of the device for it
+    "frees-windows",  # gives the blocks back that fall out of a sliding window
     "whole-heads",  # divides whole heads only; others pad or repeat them
     "megatron",  # Megatron's kernels and its distributed optimizer
     "optimizer-in-place",  # gathers weights and reduces gradients in their own buffers
@@ -29,7 +30,7 @@ _NVIDIA: Final[tuple[Trait, ...]] = (
 )  # fmt: skip
 SOFTWARE: Final[Mapping[str, tuple[Trait, ...]]] = {
     # serving
-    "vllm": ("paged", "whole-heads"),
+    "vllm": ("paged", "frees-windows", "whole-heads"),
     "vllm-v0": ("paged", "whole-heads"),
     "sglang": ("paged", "whole-heads"),
     "tgi": ("paged", "whole-heads"),

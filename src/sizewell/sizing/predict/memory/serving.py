@@ -35,9 +35,11 @@ from sizewell.sizing.records.jobs import MemoryEstimate, ServingJob
 
 GIB = 2**30
 PAGED = having("paged")
+FREES_WINDOWS = having("frees-windows")
 _WHOLE_HEADS = having("whole-heads")
 _PREFILL_CHUNK = 8192  # tokens per step that vLLM schedules at most, by default, on large devices
 _SMALL_DEVICE_CHUNK = 2048
+_BLOCK_TOKENS = 16  # of a page of the cache: a window begins somewhere in its first page
 _LARGE_DEVICE = 70 * GIB
 # Estimate: what of a model without layers to count is live at once, of all that training would keep of it. ResNet-50
 # keeps about 56 MB per image in all; its widest stage is two tensors of 112 x 112 x 64 and their input, 4 MB.
@@ -121,7 +123,7 @@ def sequence_bytes(job: ServingJob, parts: ServingParts) -> float:
     a = job.architecture
     tokens = job.max_sequence_length or job.input_tokens + job.output_tokens
     if a.kind == "decoder":
-        return parts.kv_per_token * tokens
+        return parts.kv_per_token * _cached_tokens(job, tokens)
     if writes_after_hearing(a):
         return heard_bytes(a)
     size = 4.0 if job.weights == "fp32" else 2.0
@@ -129,6 +131,29 @@ def sequence_bytes(job: ServingJob, parts: ServingParts) -> float:
         patches = (a.resolution // 16) ** 2 + 1 if a.kind == "vision" else 0
         return (patches or tokens or 1) * forward_bytes_per_token(a, size)
     return forward_flop_per_sample(a) * live_bytes_per_flop(a) * _LIVE_SHARE * size / 2.0
+
+
+def _cached_tokens(job: ServingJob, tokens: float) -> float:
+    """Tokens of all layers that the cache of a sequence weighs: layers with a window keep no more than the window.
+
+    vLLM's hybrid KV cache manager frees the blocks that fall out of a window (docs.vllm.ai/en/latest/design,
+    "hybrid_kv_cache_manager"). SGLang and TensorRT-LLM split the cache between the kinds of layers at a fixed ratio
+    (nvidia.github.io/TensorRT-LLM, features/kvcache), and others keep every token: there a sequence counts whole.
+
+    >>> a = Architecture(key="gpt-oss-120b", layers=36, sliding_window=128, sliding_window_layers=18)
+    >>> [_cached_tokens(ServingJob(architecture=a, engine=engine), 2500) for engine in ("vllm", "sglang")]
+    [1322.0, 2500]
+    """
+    a = job.architecture
+    local = local_layers(a)
+    if not local or job.engine not in FREES_WINDOWS or tokens <= a.sliding_window:
+        return tokens
+    kept = a.sliding_window + _BLOCK_TOKENS
+    if local == a.layers:
+        return min(tokens, kept)
+    size = _group_layers(a)
+    groups, windowed = _grouped_layers(a) / size, math.ceil(local / size)
+    return min(tokens, (windowed * kept + (groups - windowed) * tokens) / groups)
 
 
 def kv_cache_tokens(job: ServingJob, *, tensor: int, accelerator: Accelerator, pipeline: int = 1) -> float:
@@ -229,9 +254,14 @@ def _grouped_layers(a: Architecture) -> int:
     whole = a.layers - local
     if not local or not whole:
         return a.layers
-    few, many = sorted((local, whole))
-    size = many if many < 1.25 * few else few
+    size = _group_layers(a)
     return size * (math.ceil(local / size) + math.ceil(whole / size))
+
+
+def _group_layers(a: Architecture) -> int:
+    """Layers that share a table of blocks in vLLM V1, for a model with windowed and global layers."""
+    few, many = sorted((local_layers(a), a.layers - local_layers(a)))
+    return many if many < 1.25 * few else few
 
 
 def batched_tokens(accelerator: Accelerator) -> int:
