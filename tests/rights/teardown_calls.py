@@ -44,6 +44,11 @@ def deletions(environment: str, project: str) -> list[Call]:
     for token, actions in deleting().items():
         for action in actions:
             resources = tuple(Resource(arn=arn, facts=facts) for arn in sample_arns(action, OWN))
+            if action in LISTED["final_backup"]:  # the backup has no tags yet; its file system has
+                resources = tuple(
+                    Resource(arn=arn, facts={} if ":backup/" in arn else facts)
+                    for arn in LISTED["final_backup"][action]
+                )
             spared = tuple(each for kind in kinds(action) for each in kind.dependent)
             found.append(Call(action=action, resources=resources, spared=spared, source=f"deletion of {token}"))
     return found
@@ -67,10 +72,10 @@ def deleting() -> Mapping[str, tuple[str, ...]]:
             if not resource.type.startswith("aws:") or kept or token in of or token in LISTED["left"]:
                 continue
             handlers = cloudformation.schema(kind).get("handlers", {}) if kind in cloudformation.schemas() else {}
-            stated = LISTED["deletions"].get(resource.type) or handlers.get("delete", {}).get("permissions")
-            assert stated, f"nobody says what the deletion of {resource.type} asks for"
-            more = LISTED["cloud_control"] if token == kind else []
-            of[token] = tuple(each for each in (*stated, *more) if not _passed_over(each))
+            schema = handlers.get("delete", {}).get("permissions") or ()
+            stated = LISTED["deletions"].get(resource.type) or [each for each in schema if not _passed_over(each)]
+            assert stated or schema, f"nobody says what the deletion of {resource.type} asks for"
+            of[token] = (*stated, *(LISTED["cloud_control"] if token == kind else ()))
     return of
 
 

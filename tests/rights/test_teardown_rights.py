@@ -65,7 +65,7 @@ def test_it_deletes_in_its_own_environment_and_project_alone(capsys):
         print(f"\nDeletions: {len(own)} calls; actions told apart by tags {len(told_apart)}, by name {sorted(by_name)}")
     assert by_name == {
         *("budgets:ModifyBudget", "ce:UpdateCostAllocationTagsStatus", "cloudformation:DeleteResource"),
-        *("logs:DeleteLogDelivery", "scheduler:DeleteSchedule", "sns:Unsubscribe"),
+        *("logs:DeleteLogDelivery", "scheduler:DeleteSchedule", "sns:Unsubscribe", "fsx:TagResource"),
     }
 
 

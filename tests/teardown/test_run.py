@@ -644,13 +644,27 @@ def test_a_notice_of_another_end_is_none(evening):
     ],
 )
 def test_data_is_refused_without_a_word(evening, kind, says):
+    """As an older release built it: a file system too goes without a backup, and the refusal says so."""
     expired(evening, world.resource("dev-aws", kind, "files", "fs-1"))
     (result,) = evening.run()
     assert result.outcome == "held back"
     assert says in result.detail
+    assert "files (no backup is kept)" in result.detail
     assert evening.shelf.destroyed == []
     (result,) = evening.run(data=["dev-aws"])
     assert result.outcome == "done"
+
+
+def test_a_refusal_says_of_which_data_a_backup_stays(evening):
+    kept = {"skipFinalBackup": False}
+    expired(
+        evening, world.resource("dev-aws", "aws:fsx/lustreFileSystem:LustreFileSystem", "data", "fs-1", inputs=kept)
+    )
+    (plan,) = evening.plan().stacks
+    assert plan.data == ("file system data (fs-1; a final backup is kept)",)
+    (result,) = evening.run()
+    assert (result.outcome, evening.shelf.destroyed) == ("held back", [])
+    assert "file system data (a final backup is kept); save it, then run with --data dev-aws" in result.detail
 
 
 def test_the_newest_checkpoint_is_proved_whole_first(evening):

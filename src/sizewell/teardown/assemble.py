@@ -9,6 +9,7 @@ from sizewell.sizing.errors import SizewellError
 from sizewell.teardown.backend import Listed
 from sizewell.teardown.gather import Gatherer, Looked, LookedStack, missing_share
 from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
+from sizewell.teardown.units import backup_of
 from sizewell.teardown.usage import PoolUsage
 
 
@@ -95,7 +96,10 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
         bills_on_usd_per_month=bills,
         bills_on=tuple(words),
         kept=tuple(kept),
-        data=tuple(f"{what} {resource.name} ({resource.id or resource.type})" for what, resource in parts.stateful),
+        data=tuple(
+            f"{what} {resource.name} ({resource.id or resource.type}; {backup_of(resource)})"
+            for what, resource in parts.stateful
+        ),
         notes=tuple(notes),
         accounts=accounts,
         clouds=parts.clouds,

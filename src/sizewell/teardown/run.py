@@ -23,7 +23,7 @@ from sizewell.teardown.leftovers import Leftover, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
 from sizewell.teardown.planning import Plan, Row, StackPlan
 from sizewell.teardown.timeline import recorded
-from sizewell.teardown.units import keys_of_backups, stack_parts
+from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
 from sizewell.teardown.usage import empty_of, kept, usage_of
 
 Outcome = Literal["done", "told", "would", "held back", "failed", "left over"]
@@ -205,7 +205,9 @@ class Runner:
             )
             return False
         if looked.parts.stateful and looked.name not in self.data:
-            names = ", ".join(f"{what} {resource.name}" for what, resource in looked.parts.stateful[:5])
+            names = ", ".join(
+                f"{what} {resource.name} ({backup_of(resource)})" for what, resource in looked.parts.stateful[:5]
+            )
             self._say(
                 row, "held back", f"data would be destroyed: {names}; save it, then run with --data {looked.name}"
             )

@@ -179,6 +179,12 @@ def clusters_of(state: State) -> tuple[str, ...]:
     )
 
 
+def backup_of(resource: StateResource) -> str:
+    """What a destroy leaves of something that holds data, in words: FSx alone keeps a backup when it is told to."""
+    kept = resource.type.startswith("aws:fsx/") and resource.inputs.get("skipFinalBackup") is False
+    return "a final backup is kept" if kept else "no backup is kept"
+
+
 def keys_of_backups(state: State) -> tuple[StateResource, ...]:
     """Keys of a state under which a file system's backups are written: without their key, backups that outlive the
     file system can be read by nobody. What is protected or retained anyway is left out.

@@ -24,6 +24,7 @@ PRODUCTION = {
     "kms_key_arn": "arn:aws:kms:us-east-1:123456789012:key/1",
     "throughput_mb_per_s_per_tib": 500,
 }
+UNCACHED = {key: value for key, value in DEV.items() if key != "data_location"}
 LUSTRE = "aws:fsx/lustreFileSystem:LustreFileSystem"
 
 
@@ -34,7 +35,9 @@ def test_makes_what_is_written_down(form, args):
     golden(f"storage-{form}", resources)
 
 
-def test_a_prod_file_system_without_s3_keeps_a_last_backup_and_a_cache_does_not():
+def test_a_file_system_without_s3_keeps_a_final_backup_and_a_cache_does_not():
+    dev = only(record(lambda: SharedStorage("data", UNCACHED), "dev-aws"), LUSTRE).inputs
+    assert (dev["skipFinalBackup"], dev["automaticBackupRetentionDays"]) == (False, 0)
     prod = only(record(lambda: SharedStorage("data", PRODUCTION), "prod-aws"), LUSTRE).inputs
     assert (prod["skipFinalBackup"], prod["automaticBackupRetentionDays"]) == (False, 7)
     cached = {**PRODUCTION, "data_location": "s3://petsnap/images"}

@@ -312,6 +312,7 @@ TAGGED_DELETES = (
     "eks:DisassociateAccessPolicy",
     "events:DeleteRule",
     "events:RemoveTargets",
+    "fsx:CreateBackup",
     "fsx:DeleteDataRepositoryAssociation",
     "fsx:DeleteFileSystem",
     "iam:DeleteInstanceProfile",
@@ -379,6 +380,9 @@ def deletes_policy(*, region: str, project: str, environment: str, state: str, s
                 {"Effect": "Allow", "Action": action, "Resource": f"{arn}:{names}"}
                 for action, names in (
                     ("budgets:ModifyBudget", "budgets::*:budget/sizewell-*"),
+                    # the final backup of a file system, which has no tags before it exists
+                    ("fsx:CreateBackup", "fsx:*:*:backup/*"),
+                    ("fsx:TagResource", "fsx:*:*:backup/*"),
                     ("kms:DeleteAlias", "kms:*:*:alias/sizewell-*"),
                     ("scheduler:DeleteSchedule", "scheduler:*:*:schedule/sizewell-*/*"),
                 )

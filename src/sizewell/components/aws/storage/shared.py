@@ -15,7 +15,8 @@ from sizewell.components.owned import Owned
 class SharedStorage(Owned):
     """A Lustre file system (PERSISTENT_2) in the machines' zone; it bills by its size, used or not.
 
-    With data in S3 it is a cache that may go; without, AWS keeps a last backup when a prod file system ends.
+    With data in S3 it is a cache that may go; without, AWS keeps a final backup when it is deleted, in any environment,
+    and daily ones in prod.
     """
 
     file_system_id: pulumi.Output[str]
@@ -45,10 +46,10 @@ class SharedStorage(Owned):
             retention_in_days=365,
         )
         backups: dict[str, Any] = {"skip_final_backup": True, "automatic_backup_retention_days": 0}
-        if production and not cached:  # with an S3 association FSx refuses backups
+        if not cached:  # with an S3 association FSx refuses backups
             backups = {
                 "skip_final_backup": False,
-                "automatic_backup_retention_days": 7,
+                "automatic_backup_retention_days": 7 if production else 0,
                 "copy_tags_to_backups": True,
             }
         files = self.make(
