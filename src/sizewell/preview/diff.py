@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from sizewell.preview import records
@@ -159,13 +160,8 @@ def compare(
             rows=tuple(same),
         ),
         needs=needs_of(before.plan if before else None, after.plan, rows, changes=changes, decision=decision),
-        unpriced=tuple(
-            dict.fromkeys(
-                f"{line.component}: {line.what}: {line.price.reason}"
-                for line in after.pricing.items
-                if isinstance(line.price, Unpriced)
-            )
-        ),
+        unpriced=_unpriced(billed),
+        unpriced_before=_unpriced(before.pricing.items if before else (), renamed),
         failing=failing_of(before.plan if before else None, after.plan, after.pricing.items, changes, policies),
         outside=after.pricing.outside,
         free=_counts(kind for urn, kind, _ in after.pricing.free if _is_cloud(by_urn.get(urn))),
@@ -191,6 +187,17 @@ def _still_billed(before: Side | None, now: Mapping[str, RecordedResource]) -> t
     kept = {urn for urn, resource in old.items() if urn not in now and stays(resource)}
     kept -= {alias for resource in now.values() for alias in resource.aliases}
     return tuple(item for item in before.pricing.items if item.resource in kept and item.cadence == "monthly")
+
+
+def _unpriced(items: Iterable[LineItem], renamed: Mapping[str, str] = MappingProxyType({})) -> tuple[str, ...]:
+    """Lines without a price in words, each once."""
+    return tuple(
+        dict.fromkeys(
+            f"{renamed.get(line.component, line.component)}: {line.what}: {line.price.reason}"
+            for line in items
+            if isinstance(line.price, Unpriced)
+        )
+    )
 
 
 def _put_changes(
@@ -276,6 +283,7 @@ def _row(
         after=monthly_after,
         once=once,
         unpriced=unpriced,
+        unpriced_before=tuple(dict.fromkeys(was.unpriced)) if was else (),
         confidence=tuple(dict.fromkeys(line.confidence for line, _ in shown.lines if line.confidence)),
         resources=len({line.resource for line, _ in shown.lines if line.resource}),
         changes=_changes_in_words(name, shown.changes, whole=sign in "+-"),

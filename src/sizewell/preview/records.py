@@ -60,6 +60,7 @@ class Row:
     after: Money
     once: Money  # bought by this change
     unpriced: tuple[str, ...] = ()
+    unpriced_before: tuple[str, ...] = ()
     confidence: tuple[str, ...] = ()
     resources: int = 0
     changes: tuple[str, ...] = ()  # "availabilityZone: us-east-1a -> us-east-1b", of each resource that changes
@@ -262,6 +263,7 @@ class Stack(_Record):
     unchanged: Unchanged
     needs: tuple[Need, ...] = ()
     unpriced: tuple[str, ...] = ()
+    unpriced_before: tuple[str, ...] = ()  # of the base, its components by the names that they have now
     failing: tuple[str, ...] = ()  # of these what makes the command fail: accelerators, and what this change adds
     outside: tuple[str, ...] = ()
     free: dict[str, int] = Field(default_factory=dict)  # type -> count

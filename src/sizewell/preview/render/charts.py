@@ -38,7 +38,7 @@ def cost_by_component(stack: records.Stack) -> str:
         now, was = _length(row.after.expected, most, 8), _length(row.before.expected, most, 8)
         shown = _amount(row)
         if row.before.expected != row.after.expected and row.before.expected > 0:
-            shown = f"{text.usd(row.before.expected)} before, {shown} after"
+            shown = f"{text.usd(row.before.expected)}{' + ?' if row.unpriced_before else ''} before, {shown} after"
         x, below = _LABEL + max(now, was) + 8, False
         if x + len(shown) * _DIGIT > WIDTH:
             x, below = _LABEL, True

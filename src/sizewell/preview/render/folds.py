@@ -194,7 +194,9 @@ def _policies(stack: records.Stack) -> Iterator[str]:
 
 
 def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -> Iterator[str]:
-    listed = [f"- **unpriced** {words(line)}" for line in stack.unpriced]
+    new, stood = text.missing_prices(stack)
+    listed = [f"- **unpriced** {words(line)}" for line in new]
+    listed += [f"- {text.stood_in_words(stood)}"] if stood else []
     listed += [f"- outside the totals: {words(line)}" for line in stack.outside]
     weak = dict.fromkeys(
         f"{line.component}: {line.what} ({line.confidence})"

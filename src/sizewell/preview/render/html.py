@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from sizewell.preview import records
+from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.preview.render import charts, text
 from sizewell.preview.render.folds import EACH_ALONE, choice_label, predicted, provenance_in_words
 
@@ -21,8 +22,7 @@ def render(preview: records.Preview) -> str:
         *_alerts(preview),
     ]
     if text.has_figures(preview):
-        missing = _missing(preview.stacks)
-        parts += _cards(preview.change_usd_per_month, preview.before, preview.after, preview.bought, missing)
+        parts += _cards(preview.change_usd_per_month, preview.before, preview.after, preview.bought, preview.stacks)
     moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if moved:
         parts.append(f"<p>{escape(moved[0].upper() + moved[1:])}</p>")
@@ -94,28 +94,36 @@ def _alerts(preview: records.Preview) -> Iterator[str]:
 
 
 def _cards(
-    change: Decimal, before: records.Totals | None, after: records.Totals, bought: records.Money, missing: int
+    change: Decimal,
+    before: records.Totals | None,
+    after: records.Totals,
+    bought: records.Money,
+    stacks: Sequence[records.Stack],
 ) -> Iterator[str]:
     now = after.usd_per_month
-    more = " + ?" if missing else ""
+    number, missing, idle_missing = _missing(stacks), text.open_ends(stacks), text.open_ends(stacks, MACHINE_HOUR)
     yield '<dl class="cards">'
     if before is not None:
         css = "up" if change > 0 else "down" if change < 0 else ""
-        was = text.dollars(before.usd_per_month.expected)
-        shown = text.dollars(change, sign=True) + more if change or missing else "none"
+        was = text.dollars(before.usd_per_month.expected) + missing.before
+        shown = text.dollars(change, sign=True) + missing.change if change or missing.change else "none"
         yield card("Change per month", shown, f"from {was}", css=css)
     yield card(
-        "Expected per month", f"{text.dollars(now.expected)}{more}", f"{missing} without a price" if missing else ""
+        "Expected per month",
+        f"{text.dollars(now.expected)}{missing.after}",
+        f"{number} without a price" if number else "",
     )
     yield card(
-        "Floor to ceiling", f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}{more}", "scaled to zero to 24x7"
+        "Floor to ceiling",
+        f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}{missing.after}",
+        "scaled to zero to 24x7",
     )
     if bought.ceiling > 0:
         yield card("Paid once", text.dollars(bought.expected), "not refundable")
     idle = after.idle_usd_per_hour
     if idle.ceiling > 0:
-        was = f"from {text.dollars(before.idle_usd_per_hour.expected)}" if before else ""
-        yield card("Idle exposure per hour", text.dollars(idle.expected), was)
+        was = f"from {text.dollars(before.idle_usd_per_hour.expected)}{idle_missing.before}" if before else ""
+        yield card("Idle exposure per hour", f"{text.dollars(idle.expected)}{idle_missing.after}", was)
     yield "</dl>"
 
 
@@ -128,18 +136,9 @@ def card(name: str, value: str, note: str, css: str = "") -> str:
 def _stacks(preview: records.Preview) -> Iterator[str]:
     rows = []
     for stack in preview.stacks:
-        if stack.after is None:
-            rows.append([stack.stack, "?", "?", "?", "?", "?", "?"])
-            continue
-        rows.append([
-            stack.stack,
-            text.usd(stack.before.usd_per_month.expected) if stack.before else "",
-            text.usd(stack.after.usd_per_month.expected),
-            text.usd(stack.after.usd_per_month.ceiling),
-            text.signed(stack.change_usd_per_month) if stack.before else "",
-            text.signed(stack.ceiling_change_usd_per_month) if stack.before else "",
-            text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
-        ])  # fmt: skip
+        told = text.stack_figures(stack)
+        columns = ("before", "expected", "ceiling", "change", "ceiling_change", "once")
+        rows.append([stack.stack, *(told[column] for column in columns)])
     heads = ["Stack", "Before", "Expected", "Ceiling", "Change", "Change of the ceiling", "Once"]
     used = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     shown = [[row[i] for i in used] for row in rows]
@@ -153,7 +152,7 @@ def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
         yield f"<p>No price: {escape(stack.failed)}</p></section>"
         return
     if many:
-        yield from _cards(stack.change_usd_per_month, stack.before, stack.after, stack.bought, len(stack.unpriced))
+        yield from _cards(stack.change_usd_per_month, stack.before, stack.after, stack.bought, [stack])
     if stack.needs:
         yield "<h3>Needs a decision</h3>"
         yield f'<ul class="needs">{"".join(_need(need) for need in text.merged_needs(stack.needs))}</ul>'
@@ -269,7 +268,11 @@ def _folds(stack: records.Stack) -> Iterator[str]:
         ]
         passed = f"<p>{text.plural(stack.policies.passed, 'policy')} passed</p>"
         yield fold("Policies", [f"<ul>{''.join(lines)}</ul>" if lines else "", passed])
-    listed = [f"<li>unpriced: {escape(line)}</li>" for line in stack.unpriced]
+    new, stood = text.missing_prices(stack)
+    listed = [f"<li>unpriced: {escape(line)}</li>" for line in new]
+    if stood:
+        title = f"{text.plural(len(stood), 'unpriced line')} that the base has too"
+        listed.append(f"<li>{fold(title, ['<ul>', *(f'<li>{escape(line)}</li>' for line in stood), '</ul>'])}</li>")
     listed += [f"<li>outside the totals: {escape(line)}</li>" for line in stack.outside]
     listed += [f"<li>{escape(note)}</li>" for note in stack.notes]
     counts = stack.coverage

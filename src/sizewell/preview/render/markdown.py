@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from sizewell.preview import records
+from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.preview.render import text
 from sizewell.preview.render.escape import code, marker, words
 from sizewell.preview.render.folds import folds_of, provenance_alone
@@ -131,8 +132,10 @@ def _counts(preview: records.Preview) -> str:
     if needs:
         briefs = dict.fromkeys(words(need.brief, 60) for need in needs)
         parts.append(f"{text.plural(len(needs), 'decision')} below: **{'**, **'.join(list(briefs)[:4])}**")
-    unpriced = sum(len(stack.unpriced) for stack in preview.stacks)
-    parts.append(f"**{unpriced} unpriced**" if unpriced else "0 unpriced")
+    new, stood = (sum(map(len, lines)) for lines in zip(*map(text.missing_prices, preview.stacks), strict=True))
+    parts.append(f"**{new} unpriced**" if new else "0 unpriced")
+    if stood:
+        parts.append(f"{stood} unpriced in the base too")
     weak = sum(text.low_confidence(stack) for stack in preview.stacks)
     if weak:
         parts.append(f"{text.plural(weak, 'low-confidence line')}")
@@ -150,11 +153,13 @@ def _table(preview: records.Preview) -> Iterator[str]:
     yield "|-|-------:|------:|-------:|"
     names = {"expected": "**Run-rate, $/mo**", "ceiling": "at most (ceiling)²", "floor": "at least (floor)¹"}
     was = before.usd_per_month.expected if before else None
-    for bound, old, new, change in text.figures(before, after, text.open_ended(preview)):
-        strong = bound == "expected" and was is not None
-        yield _row(
-            names[bound], old, new, f"**{change}{_share(preview, was)}**" if strong and was is not None else change
-        )
+    missing = text.open_ends(preview.stacks)
+    for bound, old, new, change in text.figures(before, after, missing):
+        if bound == "expected" and was is not None:
+            share = "" if missing.before or missing.change else _share(preview, was)
+            yield _row(names[bound], old, new, f"**{change}{share}**")
+        else:
+            yield _row(names[bound], old, new, change)
     if preview.bought.ceiling > 0:
         bought = preview.bought
         span = "" if bought.floor == bought.ceiling else f" ({text.usd(bought.floor)} to {text.usd(bought.ceiling)})"
@@ -166,11 +171,12 @@ def _table(preview: records.Preview) -> Iterator[str]:
     idle = after.idle_usd_per_hour
     idles = idle.ceiling > 0 or (idle_before is not None and idle_before.ceiling > 0)
     if idles:
+        unknown = text.open_ends(preview.stacks, MACHINE_HOUR)
         yield _row(
             "Idle exposure³, $/h",
-            text.usd(idle_before.expected) if idle_before else "",
-            f"{text.usd(idle.expected)}, at most {text.usd(idle.ceiling)}",
-            text.signed(idle.expected - idle_before.expected) if idle_before else "",
+            f"{text.usd(idle_before.expected)}{unknown.before}" if idle_before else "",
+            f"{text.usd(idle.expected)}, at most {text.usd(idle.ceiling)}{unknown.after}",
+            f"{text.signed(idle.expected - idle_before.expected)}{unknown.change}" if idle_before else "",
         )
     yield ""
     yield f"¹ {text.FLOOR_NOTE} ² {text.CEILING_NOTE}{f' ³ {text.IDLE_NOTE}' if idles else ''}"
@@ -196,18 +202,9 @@ def _stacks(preview: records.Preview) -> Iterator[str]:
     yield "|-------|-------:|-----------------:|----------------:|-------:|-----------------:|--------:|"
     loud, quiet = text.told(preview)
     for stack in loud:
-        if stack.after is None:
-            yield _row(code(stack.stack), "?", "?", "?", "?", "?", "?")
-            continue
-        yield _row(
-            code(stack.stack),
-            text.usd(stack.before.usd_per_month.expected) if stack.before else "",
-            text.usd(stack.after.usd_per_month.expected),
-            text.usd(stack.after.usd_per_month.ceiling),
-            text.signed(stack.change_usd_per_month) if stack.before else "",
-            text.signed(stack.ceiling_change_usd_per_month) if stack.before else "",
-            text.signed(stack.bought.expected) if stack.bought.ceiling > 0 else "",
-        )
+        told = text.stack_figures(stack)
+        columns = ("before", "expected", "ceiling", "change", "ceiling_change", "once")
+        yield _row(code(stack.stack), *(told[column] for column in columns))
     if quiet:
         name, expected, ceiling = text.unchanged_stacks(quiet)
         yield _row(name, expected, expected, ceiling, "0.00", "0.00", "")

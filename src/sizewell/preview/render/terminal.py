@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sizewell.preview import records
+from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.preview.render import text
 from sizewell.preview.render.folds import predicted, provenance_in_words
 
@@ -73,22 +74,12 @@ _RIGHT: dict[str, object] = {"justify": "right", "no_wrap": True}
 def _stacks(console: Console, preview: records.Preview) -> None:
     """One row per stack, before each is told in full."""
     console.print()
-    compared = preview.before is not None
     heads = ("before", "floor", "expected", "ceiling", "change", "once")
     table = _table(("stack", {"overflow": "fold"}), *((head, _RIGHT) for head in heads))
     loud, quiet = text.told(preview)
     for stack in loud:
-        if stack.after is None:
-            table.add_row(_plain(stack.stack), *("?" for _ in heads))
-            continue
-        spend, missing = stack.after.usd_per_month, " + ?" if stack.unpriced else ""
-        table.add_row(
-            _plain(stack.stack),
-            text.usd(stack.before.usd_per_month.expected) if stack.before else "",
-            *(text.usd(bound) + missing for bound in (spend.floor, spend.expected, spend.ceiling)),
-            text.signed(stack.change_usd_per_month) if compared and stack.before else "",
-            text.usd(stack.bought.expected) if stack.bought.ceiling > 0 else "",
-        )
+        told = text.stack_figures(stack)
+        table.add_row(_plain(stack.stack), *(told[head].removeprefix("+" if head == "once" else "") for head in heads))
     if quiet:
         name, expected, ceiling = text.unchanged_stacks(quiet)
         table.add_row(name, expected, "", expected, ceiling, "0.00", "")
@@ -106,7 +97,7 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
         console.print(Text(f"No price before the change: {stack.base_failed}", style="yellow"))
     table = _table(("US dollars", {}), ("before", _RIGHT), ("after", _RIGHT), ("change", _RIGHT))
     before = stack.before
-    for bound, old, new, change in text.figures(before, stack.after, " + ?" if stack.unpriced else ""):
+    for bound, old, new, change in text.figures(before, stack.after, text.open_ends([stack])):
         table.add_row(f"run-rate per month, {bound}", old, new, change)
     if stack.bought.ceiling > 0:
         table.add_row("one-off", "", text.usd(stack.bought.expected), text.signed(stack.bought.expected))
@@ -117,11 +108,12 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
     idle = stack.after.idle_usd_per_hour
     if idle.ceiling > 0 or (before and before.idle_usd_per_hour.ceiling > 0):
         earlier = before.idle_usd_per_hour.expected if before else None
+        missing = text.open_ends([stack], MACHINE_HOUR)
         table.add_row(
             "idle exposure per hour",
-            "" if earlier is None else text.usd(earlier),
-            f"{text.usd(idle.expected)}, at most {text.usd(idle.ceiling)}",
-            "" if earlier is None else text.signed(idle.expected - earlier),
+            "" if earlier is None else f"{text.usd(earlier)}{missing.before}",
+            f"{text.usd(idle.expected)}, at most {text.usd(idle.ceiling)}{missing.after}",
+            "" if earlier is None else f"{text.signed(idle.expected - earlier)}{missing.change}",
         )
     console.print(table)
     _rows(console, stack)
@@ -170,8 +162,11 @@ def _lists(console: Console, stack: records.Stack) -> None:
         _item(console, f"{evidence.workload}: {predicted(evidence)}, evidence {evidence.grade}")
     for end in stack.ends:
         _item(console, f"{end.component} {end.text}".strip())
-    for line in stack.unpriced:
+    new, stood = text.missing_prices(stack)
+    for line in new:
         _item(console, f"unpriced: {line}", style="red")
+    if stood:
+        _item(console, text.stood_in_words(stood))
     for line in stack.outside:
         _item(console, f"outside the totals: {line}")
     for note in stack.notes:
@@ -193,12 +188,12 @@ def _item(console: Console, line: str, style: str = "") -> None:
 def _foot(console: Console, preview: records.Preview) -> None:
     console.print()
     if len(preview.stacks) > 1 and text.has_figures(preview):
-        total, more = preview.after.usd_per_month, text.open_ended(preview)
+        total, missing = preview.after.usd_per_month, text.open_ends(preview.stacks)
         bounds = (
-            f"{text.usd(total.floor)}{more} floor, {text.usd(total.expected)}{more} expected, "
-            f"{text.usd(total.ceiling)}{more} ceiling"
+            f"{text.usd(total.floor)}{missing.after} floor, {text.usd(total.expected)}{missing.after} expected, "
+            f"{text.usd(total.ceiling)}{missing.after} ceiling"
         )
-        change = f", change {text.signed(preview.change_usd_per_month)}" if preview.before else ""
+        change = f", change {text.signed(preview.change_usd_per_month)}{missing.change}" if preview.before else ""
         console.print(Text(f"All stacks: {bounds} per month{change}", style="bold"))
     console.print(Text(provenance_in_words(preview.provenance).replace("\\", ""), style="dim"))
     if preview.exit_code:

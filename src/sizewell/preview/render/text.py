@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from sizewell.preview import records
@@ -100,7 +101,7 @@ def per_month(row: records.Row) -> str:
         parts.append(f"(ceiling {signed(row.ceiling_change)})")
     if row.once.ceiling > 0:
         parts.append(f"{usd(row.once.expected)} once")
-    if row.unpriced:
+    if row.unpriced or row.unpriced_before:
         parts.append("?")
     return " ".join(parts)
 
@@ -123,7 +124,9 @@ def merged(rows: tuple[records.Row, ...]) -> list[records.Row]:
     for row in rows:
         same = (row.sign, row.kind, row.what, row.was, row.how, row.region, row.before, row.after, row.once)
         alone = (row.component,) if row.resources > 1 else ()
-        groups.setdefault((*same, row.unpriced, row.confidence, row.changes, *alone), []).append(row)
+        groups.setdefault((*same, row.unpriced, row.unpriced_before, row.confidence, row.changes, *alone), []).append(
+            row
+        )
     return [_merged(group) for group in groups.values()]
 
 
@@ -168,7 +171,54 @@ def merged_needs(needs: tuple[records.Need, ...]) -> list[records.Need]:
     return each_once
 
 
-def figures(before: records.Totals | None, after: records.Totals, missing: str = "") -> list[tuple[str, str, str, str]]:
+def _why_open(stacks: Sequence[records.Stack]) -> str:
+    """What the figures lack."""
+    now = sum(len(stack.unpriced) for stack in stacks)
+    gone = sum(len(set(stack.unpriced_before) - set(stack.unpriced)) for stack in stacks)
+    counts = (
+        (now, f"{now:,} unpriced"),
+        (gone, f"{gone:,} unpriced in the base only"),
+        (failed := sum(bool(stack.failed) for stack in stacks), f"{plural(failed, 'stack')} without a figure"),
+        (alone := sum(bool(stack.base_failed) for stack in stacks), f"{plural(alone, 'stack')} without a base"),
+    )
+    return ", ".join(words for number, words in counts if number)
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What stands behind a figure that something is missing from: " + ?", or "" where nothing is."""
+
+    before: str = ""
+    after: str = ""
+    change: str = ""
+
+
+def open_ends(stacks: Iterable[records.Stack], unit: str = "") -> Open:
+    """Which figures of stacks lack something; of a `unit`, what lacks lines that are billed by it.
+
+    What has no price on either side and does not change is missing from both sums and from no difference.
+    """
+    before = after = change = False
+    for stack in stacks:
+        before |= bool(stack.failed or stack.base_failed)
+        after |= bool(stack.failed)
+        change |= bool(stack.failed or stack.base_failed)
+        if not unit:
+            before |= bool(stack.unpriced_before)
+            after |= bool(stack.unpriced)
+            change |= stack.unpriced != stack.unpriced_before
+        for row in (*stack.rows, *stack.unchanged.rows):
+            if unit and not any(line.unit == unit and line.usd is None for line in row.lines):
+                continue
+            before |= bool(row.unpriced_before)
+            after |= bool(row.unpriced) and row.sign != "-"
+            change |= row.sign != "=" and bool(row.unpriced or row.unpriced_before)
+    return Open(*(" + ?" if missing else "" for missing in (before, after, change)))
+
+
+def figures(
+    before: records.Totals | None, after: records.Totals, missing: Open = Open()
+) -> list[tuple[str, str, str, str]]:
     """(bound, before, after, change) of the run-rate: what is expected, at most, at least."""
     was, now = (before.usd_per_month if before else None), after.usd_per_month
     rows = []
@@ -178,7 +228,12 @@ def figures(before: records.Totals | None, after: records.Totals, missing: str =
         ("floor", was.floor if was else None, now.floor),
     ):
         rows.append(
-            (name, "" if old is None else usd(old), usd(new) + missing, "" if old is None else signed(new - old))
+            (
+                name,
+                "" if old is None else usd(old) + missing.before,
+                usd(new) + missing.after,
+                "" if old is None else signed(new - old) + missing.change,
+            )
         )
     return rows
 
@@ -186,30 +241,22 @@ def figures(before: records.Totals | None, after: records.Totals, missing: str =
 def headline(preview: records.Preview) -> str:
     """Run-rate and one-off, never added; what has no price is a "?" beside them, not a zero."""
     change, before, after, bought = preview.change_usd_per_month, preview.before, preview.after, preview.bought
-    now = after.usd_per_month.expected
+    missing = open_ends(preview.stacks)
+    now = dollars(after.usd_per_month.expected)
+    why = _why_open(preview.stacks)
     if before is None:
-        text = f"Run-rate {dollars(now)}/month expected"
-    elif change == 0 and not any(stack.rows for stack in preview.stacks):
-        text = f"Run-rate unchanged at {dollars(now)}/month expected"
+        text = f"Run-rate {now}/month expected{missing.after}{f' ({why})' if why else ''}"
+    elif change == 0 and not missing.change and not any(stack.rows for stack in preview.stacks):
+        text = f"Run-rate unchanged at {now}/month expected{missing.after}{f' ({why})' if why else ''}"
     else:
-        text = f"Run-rate {dollars(change, sign=True)}/month"
-        text += f" ({dollars(before.usd_per_month.expected)} -> {dollars(now)} expected)"
+        text = f"Run-rate {dollars(change, sign=True)}/month{missing.change}"
+        was = f"{dollars(before.usd_per_month.expected)}{missing.before}"
+        text += f" ({was} -> {now}{missing.after} expected{f'; {why}' if why else ''})"
         ceiling = after.usd_per_month.ceiling - before.usd_per_month.ceiling
-        text += f", ceiling {dollars(ceiling, sign=True)}" if ceiling != change else ""
-    missing = sum(len(stack.unpriced) for stack in preview.stacks)
-    failed = sum(bool(stack.failed) for stack in preview.stacks)
-    why = [f"{missing} unpriced"] if missing else []
-    why += [f"{plural(failed, 'stack')} without a figure"] if failed else []
-    if why:
-        text += f" + ? ({', '.join(why)})"
+        text += f", ceiling {dollars(ceiling, sign=True)}{missing.change}" if ceiling != change else ""
     if bought.ceiling > 0:
         text += f", one-off {dollars(bought.expected, sign=True)}, not refundable"
     return text
-
-
-def open_ended(preview: records.Preview) -> str:
-    """What stands behind a sum that something is missing from."""
-    return " + ?" if any(stack.unpriced or stack.failed for stack in preview.stacks) else ""
 
 
 def told(preview: records.Preview) -> tuple[list[records.Stack], list[records.Stack]]:
@@ -231,6 +278,35 @@ def _is_quiet(stack: records.Stack) -> bool:
         or (stack.policies is not None and stack.policies.failed)
         or (stack.budget is not None and stack.budget.over == "expected")
     )
+
+
+def missing_prices(stack: records.Stack) -> tuple[list[str], list[str]]:
+    """Lines without a price: those that this change brings or that fail it, and those that stood before."""
+    stood = set(stack.unpriced_before) - set(stack.failing)
+    return [line for line in stack.unpriced if line not in stood], [line for line in stack.unpriced if line in stood]
+
+
+def stood_in_words(stood: Sequence[str]) -> str:
+    """What has no price and had none before: how many, and where they are listed."""
+    return f"{plural(len(stood), 'unpriced line')} that the base has too; shown by --format html"
+
+
+def stack_figures(stack: records.Stack) -> dict[str, str]:
+    """What a table over several stacks says of one: "?" where it has no figure, "" where it was compared with none."""
+    names = ("before", "floor", "expected", "ceiling", "change", "ceiling_change", "once")
+    if stack.after is None:
+        return dict.fromkeys(names, "?")
+    missing, spend = open_ends([stack]), stack.after.usd_per_month
+    told = {bound: usd(getattr(spend, bound)) + missing.after for bound in ("floor", "expected", "ceiling")}
+    if stack.before is not None:
+        told |= {
+            "before": usd(stack.before.usd_per_month.expected) + missing.before,
+            "change": signed(stack.change_usd_per_month) + missing.change,
+            "ceiling_change": signed(stack.ceiling_change_usd_per_month) + missing.change,
+        }
+    if stack.bought.ceiling > 0:
+        told["once"] = signed(stack.bought.expected)
+    return {name: told.get(name, "") for name in names}
 
 
 def unchanged_stacks(quiet: list[records.Stack]) -> tuple[str, str, str]:
