@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import csv
+import dataclasses
 import gzip
 import json
+import re
 from datetime import date
 from decimal import Decimal
 from importlib.resources import files
@@ -18,6 +20,8 @@ from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.prices import aws, gcp, meters
 from sizewell.sizing import catalog
+from sizewell.sizing.billing.fees_compared import ComparedFees
+from sizewell.sizing.billing.tariff import Tariff
 from sizewell.sizing.catalog.refresh_fees import ListedFee, accept_fees
 from tests.clouds import google_standin
 from tests.clouds.price_standin import SAMPLE, shipped
@@ -431,6 +435,111 @@ def test_what_aws_listed_of_databases_is_read_under_its_key(account, recorded):
     assert [(fee.key, fee.usd) for fee in result.fees] == ([(key, Decimal(usd))] if key else [])
 
 
+OREGON = [  # AmazonFSx in us-west-2 of July 2026, as a public note quotes the list: usage type and price
+    ("USW2-Storage", "0.14", "fsx.lustre.scratch2"),
+    ("USW2-Storage.SSD.50", "0.14", "fsx.lustre.persistent1.50"),
+    ("USW2-Storage.SSD.100", "0.19", "fsx.lustre.persistent1.100"),
+    ("USW2-Storage.SSD.200", "0.29", "fsx.lustre.persistent1.200"),
+]
+
+
+def test_lustre_of_aws_is_told_from_the_other_file_systems(account):
+    lists = [
+        product(usage, "GB-Mo", ("0", usd), region="us-west-2", fileSystemType="Lustre") for usage, usd, _ in OREGON
+    ]
+    lists.append(product("USW2-Storage", "GB-Mo", ("0", "0.013"), region="us-west-2", fileSystemType="Windows"))
+    answered(account, {("AmazonFSx", "Storage"): lists})
+    result = accept_fees(shipped(), aws.fees(account, "us-west-2"), DAY)
+    assert result.refused == {}
+    assert {fee.key: fee.usd for fee in result.fees} == {key: Decimal(usd) for _, usd, key in OREGON}
+
+
+def traffic(usage, usd, to, *, kind="InterRegion Outbound", place="AWS Region", region="us-east-2") -> str:
+    """The product 25KK9VY72V4RDJBD as lyft/awspricing recorded it, with the codes of regions that were added since."""
+    return product(usage, "GB", ("0", usd), family="Data Transfer", region=region, transferType=kind, fromRegionCode=region,
+                   fromLocationType="AWS Region", toLocationType=place, toRegionCode=to)  # fmt: skip
+
+
+OHIO = [
+    traffic("USE2-SAE1-AWS-Out-Bytes", "0.0200000000", "sa-east-1"),
+    traffic("USE2-USE1-AWS-Out-Bytes", "0.0100000000", "us-east-1"),
+    traffic("USE2-EUN1-AWS-Out-Bytes", "0.0200000000", "eu-north-1"),
+    traffic("USE2-SAE1-AWS-In-Bytes", "0.0000000000", "sa-east-1", kind="InterRegion Inbound"),
+    traffic("USE2-LAX1-AWS-Out-Bytes", "0.0900000000", "us-west-2-lax-1", place="AWS Local Zone"),
+]
+
+
+def test_traffic_to_another_region_is_read_by_pair_and_as_most_cost(account):
+    answered(account, {("AWSDataTransfer", "Data Transfer"): OHIO})
+    result = accept_fees(shipped(), aws.fees(account, "us-east-2"), DAY)
+    assert result.refused == {}
+    assert {fee.key: fee.usd for fee in result.fees} == {
+        "egress.inter_region": Decimal("0.02"),
+        "egress.inter_region.sa-east-1": Decimal("0.02"),
+        "egress.inter_region.us-east-1": Decimal("0.01"),
+        "egress.inter_region.eu-north-1": Decimal("0.02"),
+    }
+    known = dataclasses.replace(shipped(), fees=(*shipped().fees, *result.fees))
+    leaving = ComparedFees(known, DAY).leaving
+    assert [leaving("aws", "us-east-2", 1000, to=to).usd for to in ("us-east-1", "sa-east-1", "mx-central-1")] == [
+        10,
+        20,
+        20,
+    ]
+
+
+def test_traffic_out_of_a_dear_region_is_no_wrong_price(account):
+    """0.147 a GB out of Cape Town, by the seller's page, is seven times what Ohio takes."""
+    cape = traffic("AFS1-USE1-AWS-Out-Bytes", "0.1470000000", "us-east-1", region="af-south-1")
+    answered(account, {("AWSDataTransfer", "Data Transfer"): [cape]})
+    result = accept_fees(shipped(), aws.fees(account, "af-south-1"), DAY)
+    assert result.refused == {}
+    assert {fee.usd for fee in result.fees} == {Decimal("0.147")}
+
+
+def test_what_sagemaker_adds_is_its_price_above_the_machines(account):
+    """ml.g5.2xlarge at 1.515 in Virginia: GetProducts of August 2026 in a public note. The type's table has the same."""
+    common = {"family": "ML Instance", "region": "us-east-1"}
+    listed = [
+        product("USE1-Train:ml.g5.2xlarge", "Hrs", ("0", "1.5150000000"), **common),
+        product("USE1-Notebk:ml.g5.2xlarge", "Hrs", ("0", "9"), **common),
+        product("USE1-Train:ml.m4.16xlarge", "Hrs", ("0", "4"), **common),
+    ]
+    answered(account, {("AmazonSageMaker", "ML Instance"): listed})
+    result = accept_fees(shipped(), aws.fees(account, "us-east-1"), DAY)
+    assert result.refused == {}
+    assert [(fee.key, fee.unit, fee.usd) for fee in result.fees] == [("sagemaker.premium.g5.2xlarge", "percent", 25)]
+    assert shipped().sagemaker_premium("g5.2xlarge").amount == 25
+
+
+def test_a_premium_is_above_the_price_that_the_machine_has_today(account):
+    listed = product("USE1-Train:ml.g5.2xlarge", "Hrs", ("0", "1.5150000000"), family="ML Instance", region="us-east-1")
+    answered(account, {("AmazonSageMaker", "ML Instance"): [listed]})
+    (before,) = shipped().offers("aws", "g5.2xlarge", region="us-east-1", market="on-demand", on=DAY)
+    today = dataclasses.replace(before, usd_per_hour=Decimal("1.01"), effective_from=ON)
+    (fee,) = accept_fees(shipped(), aws.fees(account, "us-east-1"), DAY, [today]).fees
+    assert fee.usd == 50
+
+
+def test_a_premium_of_a_region_goes_before_the_types_own_and_stays_there(account):
+    listed = product("APS3-Train:ml.g6.xlarge", "Hrs", ("0", "1.208"), family="ML Instance", region="ap-south-1")
+    answered(account, {("AmazonSageMaker", "ML Instance"): [listed]})
+    result = accept_fees(shipped(), aws.fees(account, "ap-south-1"), DAY)
+    known = dataclasses.replace(shipped(), fees=(*shipped().fees, *result.fees))
+    at = {place: Tariff(known, "aws", place, DAY).premium("sagemaker", "g6.xlarge").amount for place in
+          ("ap-south-1", "us-east-1")}  # fmt: skip
+    assert at == {"ap-south-1": 25, "us-east-1": 40}
+
+
+@pytest.mark.parametrize(("usd", "said"), [("0.7", "below its machine's"), ("3", "more than twice")])
+def test_a_service_below_its_machine_or_far_above_it_is_no_premium(account, usd, said):
+    listed = product("APS3-Train:ml.g6.xlarge", "Hrs", ("0", usd), family="ML Instance", region="ap-south-1")
+    answered(account, {("AmazonSageMaker", "ML Instance"): [listed]})
+    result = accept_fees(shipped(), aws.fees(account, "ap-south-1"), DAY)
+    assert result.fees == []
+    assert said in str(result.refused)
+
+
 EAST_US = [  # answers of July 2026, as a public note quotes them: product, SKU, meter, price; the last one is no fee here
     ("Burstable BS Series Compute", "B1MS", "B1MS", 0.017, "1 Hour", "postgresql.b1ms.hour"),
     ("General Purpose Ddsv5 Series Compute", "2 vCore", "vCore", 0.178, "1 Hour", "postgresql.ddsv5.2.hour"),
@@ -473,7 +582,7 @@ RECORDED_SKUS = [  # public notes that quote the catalog in 2026: description, u
     ("Managed Lustre Capacity 500-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.34", "us-central1", "lustre.500"),
     ("Managed Lustre Capacity 1000-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.60", "us-central1", "lustre.1000"),
     ("Managed Lustre Capacity Dynamic-Perf Iowa", ("GiBy.mo", "gibibyte month"), "0.06", "us-central1", ""),
-    ("Networking Cloud Nat Gateway Uptime", ("h", "hour"), "0.044", "global", "nat.hour_cap"),
+    ("Networking Cloud Nat Gateway Uptime", ("h", "hour"), "0.0014", "global", "nat.vm_hour"),  # by the machine behind it
     ("Hyperdisk Extreme IOPS in Iowa", ("mo", "month"), "0.032", "us-central1", "hyperdisk.extreme.iops_month"),
     ("Hyperdisk Balanced IOPS in Iowa", ("mo", "month"), "0.005", "us-central1", ""),
     ("Hyperdisk ML Throughput in Iowa", ("mo", "month"), "0.12", "us-central1", "hyperdisk.ml.mbps_month"),
@@ -501,6 +610,73 @@ def test_what_google_listed_is_read_under_its_key(recorded):
     assert result.refused == {}
     for fee in result.fees:
         assert fee.usd == shipped().fee("gcp", fee.key, "us-central1", DAY).amount
+
+
+IOWA = [  # Vertex AI in August 2025, a bill with its SKUs in zenn.dev: description, unit, price
+    ("Vertex AI: Training/Pipelines on NVIDIA H100 80GB in Iowa", "h", "11.2660332"),
+    ("Vertex AI: Training/Pipelines management fee on NVIDIA H100 80GB in Iowa", "h", "1.4694826"),
+    ("Vertex AI: Training/Pipelines on A3 Instance Core in Iowa", "h", "0.0293227"),
+    ("Vertex AI: Training/Pipelines management fee on A3 Instance Core in Iowa", "h", "0.0038247"),
+    ("Vertex AI: Training/Pipelines on A3 Instance RAM in Iowa", "GBy.h", "0.0025534"),
+    ("Vertex AI: Training/Pipelines management fee on A3 Instance RAM in Iowa", "GBy.h", "0.0003331"),
+    ("Vertex AI: Training/Pipelines on SSD backed PD Capacity", "GiBy.mo", "0.195494"),
+]
+
+
+def test_what_vertex_adds_is_its_fee_on_the_part_without_it():
+    items = [google_standin.item(name, unit, usd, "us-central1") for name, unit, usd in IOWA]
+    rows = list(gcp.fees({meters.VERTEX: items}, "us-central1", DAY))
+    assert [(row.key, row.region, row.usd) for row in rows] == [("vertex.training", "us-central1", "15")]
+    result = accept_fees(shipped(), rows, DAY)
+    assert [(fee.usd, fee.unit) for fee in result.fees] == [(Decimal(15), "percent")]
+    items.append(
+        google_standin.item("Vertex AI: Training/Pipelines management fee on X in Iowa", "h", "1", "us-central1")
+    )
+    items.append(google_standin.item("Vertex AI: Training/Pipelines on X in Iowa", "h", "5", "us-central1"))
+    both = accept_fees(shipped(), gcp.fees({meters.VERTEX: items}, "us-central1", DAY), DAY)
+    assert both.fees == []
+    assert list(both.refused) == ["listed twice at different prices"]
+
+
+MUMBAI = [  # SKUs 1A70-4FE8-9FBA, 22FA-9BFA-EC10, 7087-03B4-CF6F and 8625-A380-1224, as a public note of 2026 names them
+    ("Forwarding Rule Additional", "h", "lb.regional.forwarding_rule.hour"),
+    ("Forwarding Rule Minimum", "h", ""),
+    ("Inbound Data Processing", "GiBy", "lb.regional.gb"),
+    ("Outbound Data Processing", "GiBy", ""),
+]
+
+
+def test_regional_load_balancers_of_google_have_their_own_price():
+    items = [
+        google_standin.item(
+            f"Regional External Application Load Balancer {what} for Mumbai", unit, "0.01", "asia-south1"
+        )
+        for what, unit, _ in MUMBAI
+    ]
+    rows = list(gcp.fees({meters.NETWORKING: items}, "asia-south1", DAY))
+    assert {row.key for row in rows} == {key for *_, key in MUMBAI if key}
+    assert accept_fees(shipped(), rows, DAY).refused == {}
+
+
+def test_every_fee_is_read_from_a_list_or_says_why_not(project, server, capsys):
+    """No fee of the catalog is kept by hand without a word, and none is said to be that a reader asks for."""
+    read = {"aws": meters.AWS, "azure": meters.AZURE, "gcp": meters.GCP}
+    patterns = {
+        cloud: [re.sub(r"\\\{\w+\\\}", ".+", re.escape(meter.key)) for meter in rows] for cloud, rows in read.items()
+    }
+    patterns["aws"].append("egress.inter_region")
+    patterns["gcp"].append("vertex.training")
+    by_hand = {
+        (fee.cloud, fee.key)
+        for fee in shipped().fees
+        if not any(re.fullmatch(pattern, fee.key) for pattern in patterns.get(fee.cloud, ()))
+    }
+    assert by_hand == {(cloud, key) for cloud, keys in meters.BY_HAND.items() for key in keys}
+    serve_azure(server, azure_items())
+    assert main(["prices", "refresh", "--cloud", "azure", "--kind", "fees", "--region", "westeurope", "--on", ON]) == 0
+    said = capsys.readouterr().out
+    assert "azure lustre.125, azure lustre.250, azure lustre.500: no recorded answer of the retail prices has" in said
+    assert "gcp scheduler.job" not in said
 
 
 def test_a_service_that_is_named_is_found_by_its_name(project, server):

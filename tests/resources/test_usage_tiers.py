@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizewell.resources import Plan, RecordedResource, price
@@ -90,6 +91,7 @@ def test_an_own_rate_is_one_price_for_all_of_it() -> None:
 GB = st.integers(0, 200_000)
 
 
+@settings(deadline=None)
 @given(st.lists(GB, min_size=3, max_size=3).map(sorted), GB)
 def test_more_egress_never_costs_less(bounds: list[int], more: int) -> None:
     stated = dict(zip(("floor", "expected", "ceiling"), bounds, strict=True))
@@ -100,3 +102,25 @@ def test_more_egress_never_costs_less(bounds: list[int], more: int) -> None:
     assert cost.ceiling <= above.ceiling
     beside = usd(priced(make(VPC, "a"), make(VPC, "b"), a={"egress_gigabytes": stated}, b={"egress_gigabytes": more}))
     assert cost.ceiling <= beside.ceiling
+
+
+@pytest.mark.parametrize(
+    ("scheme", "kind", "usd_per_hour"),
+    [("EXTERNAL_MANAGED", "forwardingRule:ForwardingRule", "0.02"), ("EXTERNAL", "forwardingRule:ForwardingRule", "0.01"),
+     ("EXTERNAL_MANAGED", "globalForwardingRule:GlobalForwardingRule", "0.01")],
+)  # fmt: skip
+def test_a_regional_load_balancer_bills_by_its_own_price_once_a_refresh_has_read_it(scheme, kind, usd_per_hour) -> None:
+    rule = RecordedResource(urn="urn:pulumi:dev::t::rule", type=f"gcp:compute/{kind}", name="rule",
+                            inputs={"loadBalancingScheme": scheme, "region": "us-central1"})  # fmt: skip
+    plan = Plan(project="t", stack="dev", resources=(rule,), config=CONFIG)
+    (known,) = load().fees_of("gcp", "lb.forwarding_rule.hour")
+    read = dataclasses.replace(
+        known,
+        key="lb.regional.forwarding_rule.hour",
+        region="us-central1",
+        usd=Decimal("0.02"),
+        effective_from="2026-11-20",
+    )
+    assert usd(price(plan, load(), on=ON)).expected == Decimal("7.30")
+    with_it = dataclasses.replace(load(), fees=(*load().fees, read))
+    assert usd(price(plan, with_it, on=ON)).expected == Decimal(usd_per_hour) * 730

@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     where_sold = [row for place, rows in readings.rows if place.market == SOLD for row in rows]
     note_sold(catalog, cast("list[Listed]", where_sold), accepted)
     listed_fees = [row for place, rows in readings.rows if place.market in FEES for row in rows]
-    fees = accept_fees(catalog, cast("list[ListedFee]", listed_fees), on)
+    fees = accept_fees(catalog, cast("list[ListedFee]", listed_fees), on, accepted.offers)
     files = _files(folder, accepted, fees, on)
     if not args.dry_run:
         for path, text in files.items():
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         if not readings.failed:
             journal.close()
     written = [] if args.dry_run else list(files)
-    _report(args, accepted, fees, readings, written)
+    _report(args, accepted, fees, readings, written, by_hand=_by_hand(catalog, clouds, kinds))
     if written and not args.json:
         _consequences(catalog, on)
     return 69 if readings.failed else 0
@@ -217,7 +217,7 @@ def _google() -> Builders:
     """
     from sizewell.clouds.calls import CloudError
     from sizewell.clouds.prices import gcp
-    from sizewell.clouds.prices.meters import COMPUTE_ENGINE, GCP, NAMED
+    from sizewell.clouds.prices.meters import COMPUTE_ENGINE, GCP, NAMED, VERTEX
     from sizewell.sizing.catalog.refresh import Place
 
     lock = threading.Lock()
@@ -252,7 +252,7 @@ def _google() -> Builders:
         def rows(market: str) -> Question:
             def take() -> Iterator[Row]:
                 if market in FEES:
-                    services = sorted({meter.service for meter in GCP})
+                    services = sorted({meter.service for meter in GCP} | {VERTEX})
                     return gcp.fees({service: listed(service, scope) for service in services}, region, scope.on)
                 return (row for row in gcp.machines(parts(scope), shapes, region) if row.market == market)
 
@@ -433,8 +433,27 @@ def _with_earlier(path: Path, columns: tuple[str, ...], key: tuple[str, ...], ro
     return text.getvalue()
 
 
+def _by_hand(catalog: Catalog, clouds: tuple[str, ...], kinds: tuple[str, ...]) -> dict[str, str]:
+    """The fees of the catalog that were not asked for, since nobody reads them, with the reason."""
+    from sizewell.clouds.prices.meters import BY_HAND
+
+    known = {(fee.cloud, fee.key) for fee in catalog.fees} if set(FEES) & set(kinds) else set()
+    return {
+        f"{cloud} {key}": reason
+        for cloud in clouds
+        for key, reason in BY_HAND.get(cloud, {}).items()
+        if (cloud, key) in known
+    }
+
+
 def _report(
-    args: argparse.Namespace, accepted: Accepted, fees: AcceptedFees, readings: Readings, written: list[Path]
+    args: argparse.Namespace,
+    accepted: Accepted,
+    fees: AcceptedFees,
+    readings: Readings,
+    written: list[Path],
+    *,
+    by_hand: Mapping[str, str],
 ) -> None:
     refused = {reason: [*accepted.refused.get(reason, ()), *fees.refused.get(reason, ())]
                for reason in sorted({*accepted.refused, *fees.refused})}  # fmt: skip
@@ -448,6 +467,7 @@ def _report(
                 "fees_unchanged": fees.unchanged,
                 "refused": {reason: len(rows) for reason, rows in refused.items()},
                 "gone": accepted.gone,
+                "by_hand": dict(by_hand),
                 "uncovered": {
                     reason: {what: sorted(of) for what, of in sorted(found.items())}
                     for reason, found in sorted(accepted.uncovered.items())
@@ -469,6 +489,10 @@ def _report(
         print(f"no longer listed: {len(accepted.gone):,}, such as {accepted.gone[0]}")
     for reason, things in sorted(accepted.uncovered.items()):
         _report_uncovered(reason, things)
+    if by_hand:
+        print(f"fees that no list is read for, kept as they are: {len(by_hand):,}")
+        for reason in dict.fromkeys(by_hand.values()):
+            print(f"  {', '.join(name for name, why in by_hand.items() if why == reason)}: {reason}")
     for path in written:
         print(f"wrote {project.shown(path)}: review and commit it")
     if readings.not_enabled:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -18,6 +20,7 @@ from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError
 from sizewell.clouds.prices.fee_meter import Meter
 from sizewell.clouds.prices.meters import AWS
+from sizewell.sizing.catalog.catalog import TO_ANOTHER_REGION
 from sizewell.sizing.catalog.refresh import Listed
 from sizewell.sizing.catalog.refresh_fees import ListedFee
 from sizewell.sizing.catalog.spot import WINDOW_DAYS
@@ -34,6 +37,7 @@ _ACCELERATED: Final = ("GPU instance", "Machine Learning ASIC Instances")  # wha
 _MARKS: Final = ('"OnDemand"', '"Shared"', '"Linux"', '"Used"')  # every line of a machine on demand has all of them
 _PLAN_TERMS: Final = {31_536_000: "reserved-1y", 94_608_000: "reserved-3y"}  # seconds
 _REGIONAL: Final = "us-east-1"  # savings plans and the price list answer for all regions from here
+_FIELD: Final = re.compile(r"\{(\w+)\}")  # of a key that is filled
 _PREFIX: Final = r"(?:[A-Z]{2,4}\d*-|[a-z]{2}(?:-[a-z]+)+-\d-)?"  # how a usage type names its region, or does not
 
 
@@ -153,22 +157,41 @@ def fees(aws: Aws, region: str, meters: Sequence[Meter] = AWS) -> Iterator[Liste
     asked: dict[tuple[str, str, str, tuple[tuple[str, str], ...]], list[Meter]] = {}
     for meter in meters:
         asked.setdefault((meter.service, meter.family, meter.place, meter.asked), []).append(meter)
+    pairs: list[ListedFee] = []
     for (service, family, place, fields), group in asked.items():
         wanted = {"productFamily": family, **dict(fields)} if family else dict(fields)
         for product in _products(aws, service, region, wanted, place=place):
             attributes = product["product"].get("attributes", {})
             usage = str(attributes.get("usagetype") or "")
             for meter in group:
+                said = re.fullmatch(_PREFIX + meter.name, usage)
+                named = {name: str(value) for name, value in attributes.items() if value} | (
+                    said.groupdict() if said else {}
+                )
                 if (
-                    attributes.get(place) == region
-                    and re.fullmatch(_PREFIX + meter.name, usage)
+                    said
+                    and attributes.get(place) == region
                     and all(attributes.get(name) == value for name, value in (*meter.attributes, *meter.asked))
-                    and ("{instanceType}" not in meter.key or attributes.get("instanceType"))
+                    and all(name in named for name in _FIELD.findall(meter.key))
                 ):
-                    yield from _fee(meter, region, product, attributes)
+                    rows = list(_fee(meter, region, product, named))
+                    pairs += [row for row in rows if row.key.startswith(f"{TO_ANOTHER_REGION}.")]
+                    yield from rows
+    yield from _to_most_regions(pairs)
 
 
-def _fee(meter: Meter, region: str, product: dict[str, Any], attributes: dict[str, str]) -> Iterator[ListedFee]:
+def _to_most_regions(pairs: Sequence[ListedFee]) -> Iterator[ListedFee]:
+    """What data to another region usually costs: the price to most of them, of two as common ones the dearer."""
+    first = [row for row in pairs if row.from_quantity == "0"]
+    counted = Counter((row.usd, row.currency, row.unit) for row in first)
+    if counted:
+        usual = max(counted, key=lambda listed: (counted[listed], listed))
+        row = next(row for row in first if (row.usd, row.currency, row.unit) == usual)
+        source = f"{row.source}, the price to {counted[usual]} of {len(first)} regions"
+        yield replace(row, key=TO_ANOTHER_REGION, name="Traffic to another region", source=source)
+
+
+def _fee(meter: Meter, region: str, product: dict[str, Any], named: Mapping[str, str]) -> Iterator[ListedFee]:
     for since, dimension, currency, usd in _dimensions(product):
         yield from meter.tier(
             cloud="aws",
@@ -179,7 +202,7 @@ def _fee(meter: Meter, region: str, product: dict[str, Any], attributes: dict[st
             unit=str(dimension.get("unit") or ""),
             since=since,
             source=f"AWS Price List, GetProducts {meter.service}",
-            named={name: str(value) for name, value in attributes.items()},
+            named=named,
         )
 
 

@@ -30,6 +30,7 @@ class Meter:
     free_allowance: int = 0  # quantity that costs nothing for an account and that the catalog leaves out
     place: str = "regionCode"  # AWS: the attribute that names the region
     attributes: tuple[tuple[str, str], ...] = ()  # AWS: further attributes that a product must have
+    machine: str = ""  # AWS: filled as the key is: the price is that of a machine-hour with a service's premium on it
     asked: tuple[tuple[str, str], ...] = ()  # AWS: attributes that are part of the question, where a family is large
 
     def tier(
@@ -65,6 +66,7 @@ class Meter:
             "source": source,
             "catalog_unit": self.catalog_unit,
             "per": self.per,
+            "machine": self.machine.format_map(named or {}),
         }
         if self.free_below and bound == "0":
             yield ListedFee(from_quantity="0", usd="0", **common)

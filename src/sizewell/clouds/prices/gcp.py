@@ -20,7 +20,7 @@ from typing import Any, Final
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.prices.fee_meter import Meter
-from sizewell.clouds.prices.meters import GCP
+from sizewell.clouds.prices.meters import GCP, VERTEX
 from sizewell.clouds.rest import Reader
 from sizewell.sizing.catalog import billed
 from sizewell.sizing.catalog.catalog import EVERYWHERE
@@ -56,6 +56,9 @@ _HOST: Final = re.compile(
 _SLICE: Final = re.compile(r"\w+ (?P<name>Nvidia \w+) \(1 gpu slice\)", re.IGNORECASE)  # its share of the host included
 _SHARE: Final = re.compile(r"(?P<of>\d+/\d+) vGPU no lssd", re.IGNORECASE)  # the host included
 _TPU: Final = re.compile(r"(?P<name>Tpu-?v?\d+\w*)", re.IGNORECASE)  # by the chip, the host included
+_TRAINING: Final = re.compile(
+    r"Vertex AI: Training/Pipelines (?P<fee>management fee )?on (?P<part>.+?)(?: running)? in .+", re.IGNORECASE
+)
 _LOCAL_SSD: Final = re.compile(r"(?:SSD backed Local Storage|Local SSD)", re.IGNORECASE)
 _SAME_WORD: Final = {
     "plus": "mega",
@@ -116,6 +119,8 @@ def skus(prices: Reader, service: str, ids: Mapping[str, str] | None = None) -> 
     if not number:
         return []
     meters = [re.compile(meter.name) for meter in GCP if meter.service == service]
+    if service == VERTEX:
+        meters.append(_TRAINING)
     priced: list[Mapping[str, Any]] = []
     listed = 0
     pages = prices.pages(
@@ -154,6 +159,34 @@ def fees(lists: Lists, region: str, on: date, meters: Sequence[Meter] = GCP) -> 
             places = item.get("serviceRegions") or ()
             if re.fullmatch(meter.name, str(item.get("description") or "")) and (region in places or GLOBAL in places):
                 yield from _fee(meter, item, region if region in places else EVERYWHERE, on)
+    yield from _management_fee(lists.get(VERTEX, ()), region, on)
+
+
+def _management_fee(items: Sequence[Mapping[str, Any]], region: str, on: date) -> Iterator[ListedFee]:
+    """What Vertex AI adds to a training machine, in percent: its list has the fee of a part, and the part with it.
+
+    A row for each percentage that the parts give: who accepts them sees a contradiction.
+    """
+    prices: dict[tuple[str, bool], Part] = {}
+    for item in items:
+        said = _TRAINING.fullmatch(str(item.get("description") or ""))
+        if said and region in (item.get("serviceRegions") or ()):
+            prices[said["part"].lower(), bool(said["fee"])] = _price(item, on)
+    rows: dict[Decimal, ListedFee] = {}
+    for (part, is_fee), fee in prices.items():
+        whole = prices.get((part, False))
+        if not is_fee or whole is None or fee.usd is None or whole.usd is None or whole.usd <= fee.usd:
+            continue
+        percent = (fee.usd / (whole.usd - fee.usd) * 100).quantize(Decimal("0.1")).normalize()
+        currency = fee.currency if fee.currency != "USD" else whole.currency
+        unit = "percent" if fee.unit == whole.unit else f"{fee.unit} of {whole.unit}"
+        rows[percent] = ListedFee(
+            cloud="gcp", key="vertex.training", name="Vertex AI custom training: management fee on each compute SKU",
+            region=region, usd=f"{percent:f}", currency=currency, unit=unit, meter_unit="percent", from_quantity="0",
+            since=max(fee.since, whole.since), source=f"{SOURCE}, Vertex AI, management fee on {part}",
+            catalog_unit="percent",
+        )  # fmt: skip
+    yield from rows.values()
 
 
 def _fee(meter: Meter, item: Mapping[str, Any], region: str, on: date) -> Iterator[ListedFee]:

@@ -12,18 +12,25 @@ infracost's queries, public notes of 2026 that quote load balancers of Mumbai (9
 Hyperdisk (519B-E9DD-3AF5), 015F-5732-FFF0, 32E2-4EFC-EF9F, E09C-32B3-9AC7 and B561-BFBD-1264. Seen
 of application load balancers only and taken for network ones too: the unit "LCU-Hrs"; of Hyperdisk Balanced and taken
 for Extreme and ML: the unit "mo". A rule of a load balancer is the sixth and any further one; the first five of a
-project share one higher price. A name that a seller changes
-ends in a fee that is not listed; the known one stays.
+project share one higher price. Traffic between regions: a recorded product of the list with its price
+(USE2-SAE1-AWS-Out-Bytes, tests of lyft/awspricing), and toRegionCode as clients of 2026 ask by it. SCRATCH_2 and
+PERSISTENT_1 of FSx: the list of us-west-2 of July 2026 in a public note (USW2-Storage, USW2-Storage.SSD.50 to 200).
+Regional load balancers: SKUs of Mumbai in a public note of 2026 (1A70-4FE8-9FBA, 7087-03B4-CF6F), of Belgium and Taiwan
+in two others. SageMaker: usage types of Tokyo and Virginia of August and September 2026 in public notes
+(APN1-Train:ml.g6.xlarge, USE1-Train:ml.g5.2xlarge). Vertex AI: SKUs of Iowa of August 2025 in zenn.dev (5853-505F-A5C4,
+3F95-001E-B747). A name that a seller changes ends in a fee that is not listed; the known one stays.
 
-A fee without a row here is kept by hand.
+A fee without a row here is kept by hand; `BY_HAND` says of which fees of the catalog that is so, and why.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from sizewell.clouds.prices import database_meters
 from sizewell.clouds.prices.fee_meter import Meter
+from sizewell.sizing.catalog.catalog import SAGEMAKER_PREMIUM, TO_ANOTHER_REGION
 
 AWS: Final = (
     Meter(key="ebs.gp2.gb_month", service="AmazonEC2", family="Storage", name=r"EBS:VolumeUsage\.gp2", unit="GB-Mo"),
@@ -74,6 +81,28 @@ AWS: Final = (
             name=rf"Storage\.SSD\.{speed}", attributes=(("fileSystemType", "Lustre"),),
         )
         for speed in (125, 250, 500, 1000)
+    ),
+    Meter(
+        key="fsx.lustre.scratch2", service="AmazonFSx", family="Storage", unit="GB-Mo", name="Storage",
+        attributes=(("fileSystemType", "Lustre"),),
+    ),
+    *(
+        Meter(
+            key=f"fsx.lustre.persistent1.{speed}", service="AmazonFSx", family="Storage", unit="GB-Mo",
+            name=rf"Storage\.SSD\.{speed}", attributes=(("fileSystemType", "Lustre"),),
+            title=f"FSx for Lustre PERSISTENT_1 SSD, {speed} MB/s/TiB", catalog_unit="GB-month",
+        )
+        for speed in (50, 100, 200)
+    ),
+    Meter(
+        key=f"{TO_ANOTHER_REGION}.{{toRegionCode}}", service="AWSDataTransfer", family="Data Transfer", unit="GB",
+        name=r"(?:[A-Z]{2,4}\d*-)?[A-Z]{2,4}\d*-AWS-Out-Bytes", place="fromRegionCode",
+        attributes=(("transferType", "InterRegion Outbound"), ("toLocationType", "AWS Region")),
+        title="Traffic to {toRegionCode}", catalog_unit="GB",
+    ),
+    Meter(
+        key=f"{SAGEMAKER_PREMIUM}{{type}}", service="AmazonSageMaker", family="ML Instance", unit="Hrs",
+        name=r"Train:ml\.(?P<type>.+)", machine="{type}", title="SageMaker's premium on {type}", catalog_unit="percent",
     ),
     Meter(
         key="egress.internet", service="AWSDataTransfer", family="Data Transfer", name="DataTransfer-Out-Bytes",
@@ -173,6 +202,7 @@ CLOUD_RUN: Final = "152E-C115-5142"
 KUBERNETES: Final = "Kubernetes Engine"
 FILESTORE: Final = "Cloud Filestore"
 LUSTRE: Final = "Managed Lustre"  # the SKUs were seen, the name of their service was not
+VERTEX: Final = "C7E2-9256-1C43"
 NAMED: Final = (KUBERNETES, FILESTORE, LUSTRE)  # by display name: their ids are asked for
 _PLACE: Final = r"(?: in .+)?"
 GCP: Final = (
@@ -218,6 +248,16 @@ GCP: Final = (
         key="lb.gb", service=NETWORKING, unit="GiBy",
         name="Global External Application Load Balancer Inbound Data Processing for .+",
     ),
+    Meter(
+        key="lb.regional.forwarding_rule.hour", service=NETWORKING, unit="h",
+        name="Regional External Application Load Balancer Forwarding Rule Additional for .+",
+        title="Forwarding rule of a regional load balancer, beyond the first 5", catalog_unit="hour",
+    ),
+    Meter(
+        key="lb.regional.gb", service=NETWORKING, unit="GiBy",
+        name="Regional External Application Load Balancer Inbound Data Processing for .+",
+        title="Regional load balancer data", catalog_unit="GB",
+    ),
     Meter(key="hyperdisk.ml", service=COMPUTE_ENGINE, name=rf"Hyperdisk ML Capacity{_PLACE}", unit="GiBy.mo"),
     Meter(key="kms.key", service=CLOUD_KMS, name="Active software symmetric key versions", unit="active key versions"),
     Meter(key="gke.control_plane", service=KUBERNETES, name="Regional Kubernetes Clusters", unit="h"),
@@ -238,6 +278,31 @@ GCP: Final = (
         )
         for speed in (125, 250, 500, 1000)
     ),
-    Meter(key="nat.hour_cap", service=NETWORKING, name="Networking Cloud Nat Gateway Uptime", unit="h"),
+    Meter(key="nat.vm_hour", service=NETWORKING, name="Networking Cloud Nat Gateway Uptime", unit="h"),
     *database_meters.GCP,
 )  # fmt: skip
+NO_LUSTRE: Final = "no recorded answer of the retail prices has Managed Lustre: its meters have no known names"
+BY_HAND: Final[Mapping[str, Mapping[str, str]]] = {
+    "aws": {
+        "sagemaker.serverless.gb_second": "a price by memory size, of which no recorded answer of the list is known",
+    },
+    "azure": {
+        "aks.control_plane.free": "free of charge: a tier without a meter",
+        "azureml": "free of charge: Azure ML adds nothing to its machines",
+        "container_apps.gpu.a100.hour": "no recorded answer of the retail prices has serverless GPUs",
+        "ipv4.global_hour": "no recorded answer of the retail prices has global addresses",
+        "lustre.125": NO_LUSTRE,
+        "lustre.250": NO_LUSTRE,
+        "lustre.500": NO_LUSTRE,
+    },
+    "gcp": {
+        "cloudrun.gpu.l4.second": "no recorded answer of the catalog has Cloud Run's GPUs",
+        "cloudrun.gpu.l4.zonal_second": "no recorded answer of the catalog has Cloud Run's GPUs",
+        "egress.internet": "a SKU for each pair of places, where the catalog has one price",
+        "gcs.standard.multi_region_us": "several regions at once, and a refresh reads region by region",
+        "gke.free_tier_credit": "a credit, which no list of prices has",
+        "nat.hour_cap": "the most that 32 VMs cost: the list has the price of one",
+        "scheduler.job": 'bills name the SKU ("Jobs"), but no recorded answer of the catalog has its unit',
+    },
+}
+"""Fees of the catalog that no reader asks for, with the reason; a refresh names them."""

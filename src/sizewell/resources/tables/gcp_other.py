@@ -76,9 +76,15 @@ def _address(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _forwarding(resource: RecordedResource, context: Context) -> Outcome:
+    scheme = text(resource.inputs.get("loadBalancingScheme"), "EXTERNAL")
+    regional = resource.type == "gcp:compute/forwardingRule:ForwardingRule" and scheme == "EXTERNAL_MANAGED"
+    known = regional and context.catalog.fees_of("gcp", "lb.regional.forwarding_rule.hour")
+    kind = "lb.regional" if known else "lb"  # not known of any region: by the price of global ones
     return (
-        context.standing(resource, what="forwarding rule", key="lb.forwarding_rule.hour"),
-        *context.by_use(resource, measure="processed_gigabytes", what="load balancer data", key="lb.gb", unit="GB"),
+        context.standing(resource, what="forwarding rule", key=f"{kind}.forwarding_rule.hour"),
+        *context.by_use(
+            resource, measure="processed_gigabytes", what="load balancer data", key=f"{kind}.gb", unit="GB"
+        ),
     )
 
 

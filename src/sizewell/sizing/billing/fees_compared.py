@@ -11,6 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.billing.standing import Footing, parts
+from sizewell.sizing.catalog.catalog import TO_ANOTHER_REGION
 from sizewell.sizing.money import Priced
 
 if TYPE_CHECKING:
@@ -86,9 +87,11 @@ class ComparedFees:
             self.standings[footing] = compared
         return compared
 
-    def leaving(self, cloud: str, region: str, gigabytes: float, *, internet: bool) -> ComparedFee:
-        """So much data out of a cloud, or into another of its regions; of a region without a price by another's."""
-        key = "egress.internet" if internet else "egress.inter_region"
+    def leaving(self, cloud: str, region: str, gigabytes: float, *, to: str) -> ComparedFee:
+        """So much data into the region `to` of a cloud, or with "" out of it; without a price, by another region's."""
+        key = TO_ANOTHER_REGION if to else "egress.internet"
+        if to and self.catalog.fee_tiers(cloud, f"{key}.{to}", region, self.on):
+            key = f"{key}.{to}"
         tiers = self.catalog.fee_tiers(cloud, key, region, self.on)
         places = sorted({fee.region for fee in self.catalog.fees if (fee.cloud, fee.key) == (cloud, key)})
         if not tiers and places:

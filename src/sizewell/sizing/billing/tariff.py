@@ -58,7 +58,7 @@ class Tariff:
     def premium(self, service: str, instance_type: str) -> Price:
         """Percent that a service adds to a machine's hour: SageMaker by type (HyperPod's are its machines as well)."""
         if service in ("sagemaker", "hyperpod"):
-            return self.catalog.sagemaker_premium(instance_type)
+            return self.catalog.sagemaker_premium(instance_type, self.region, self.on)
         if service == "vertex":
             return self.fee("vertex.training")
         if service == "azureml":

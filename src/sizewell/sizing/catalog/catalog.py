@@ -36,6 +36,8 @@ from sizewell.sizing.catalog.records import (
 from sizewell.sizing.money import Price, Priced, Unpriced
 
 EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
+TO_ANOTHER_REGION = "egress.inter_region"  # the fee to most other regions; behind a dot, to one of them
+SAGEMAKER_PREMIUM = "sagemaker.premium."  # before a machine type: the percentage listed of it in a region
 NOT_LISTED = ("estimate", OWN_RATE)  # how the basis of a row begins that is no list price
 
 
@@ -357,9 +359,16 @@ class Catalog:
             return Unpriced(f"{cloud} {key}: no price for {region}; known for {', '.join(elsewhere)}")
         return Unpriced(f"{cloud} {key}: no price in the catalog")
 
-    def sagemaker_premium(self, instance_type: str) -> Priced | Unpriced:
-        """Percent that SageMaker adds to the EC2 price; the name may carry SageMaker's "ml." prefix."""
-        premium = self.sagemaker_premiums.get(instance_type.removeprefix("ml."))
+    def sagemaker_premium(self, instance_type: str, region: str = "", on: date | None = None) -> Priced | Unpriced:
+        """Percent that SageMaker adds to the EC2 price; the name may carry SageMaker's "ml." prefix.
+
+        What a price list says of the region goes before what is known of the type.
+        """
+        name = instance_type.removeprefix("ml.")
+        listed = self.listed_tiers("aws", SAGEMAKER_PREMIUM + name, region, on) if region else ()
+        if listed:
+            return Priced(listed[0].usd, listed[0].source, listed[0].effective_from)
+        premium = self.sagemaker_premiums.get(name)
         if premium is None:
             return Unpriced(f"SageMaker's premium on {instance_type} is not known")
         return Priced(premium.percent, premium.source, premium.checked)

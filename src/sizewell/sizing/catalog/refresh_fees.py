@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from sizewell.sizing.catalog.catalog import EVERYWHERE, Catalog
-from sizewell.sizing.catalog.records import PROVISIONABLE, Fee
+from sizewell.sizing.catalog.catalog import EVERYWHERE, TO_ANOTHER_REGION, Catalog
+from sizewell.sizing.catalog.records import PROVISIONABLE, Fee, Offer
 from sizewell.sizing.catalog.refresh import STEADY
 
 FRESH_DAYS: Final = 90  # a fee that is listed as before gets a new row when the old one is older
@@ -33,6 +33,7 @@ class ListedFee:
     source: str
     catalog_unit: str
     per: str = "1"  # the listed price times this is the price of the catalog's unit
+    machine: str = ""  # its hour with a service's premium is listed: the fee is the percentage above its own price
 
 
 @dataclass(slots=True)
@@ -47,12 +48,17 @@ class AcceptedFees:
         self.refused.setdefault(reason, []).append(what)
 
 
-def accept_fees(catalog: Catalog, rows: Iterable[ListedFee], on: date) -> AcceptedFees:
-    """Check what was read against itself and against the catalog as it stood the day before."""
+def accept_fees(catalog: Catalog, rows: Iterable[ListedFee], on: date, machines: Iterable[Offer] = ()) -> AcceptedFees:
+    """Check what was read against itself and against the catalog as it stood the day before.
+
+    `machines` are prices of machines that were accepted on this day, for the premiums of services on them.
+    """
     result = AcceptedFees()
+    own = {(o.cloud, o.instance_type, o.region): o.usd_per_hour for o in machines if o.market == "on-demand"}
     tiers: dict[tuple[str, str, str], dict[Decimal, ListedFee]] = defaultdict(dict)
     contradicted: set[tuple[str, str, str]] = set()
-    for row in rows:
+    for listed_row in rows:
+        row = listed_row
         place = (row.cloud, row.key, row.region)
         what = f"{row.cloud} {row.key} {row.region}: {row.usd} {row.currency} per {row.unit}"
         reason = _wrong(catalog, row, on)
@@ -60,6 +66,15 @@ def accept_fees(catalog: Catalog, rows: Iterable[ListedFee], on: date) -> Accept
             result.refuse(reason, what)
             contradicted.add(place)  # a fee with one tier that cannot be read is not known
             continue
+        if row.machine:
+            if (row.cloud, row.machine) not in catalog.shapes_by_type:
+                continue  # most of what a service runs on is nothing for this catalog
+            percent = _premium(catalog, row, own, on)
+            if isinstance(percent, str):
+                result.refuse(percent, what)
+                contradicted.add(place)
+                continue
+            row = replace(row, usd=str(percent))
         bound = Decimal(row.from_quantity)
         before = tiers[place].setdefault(bound, row)
         if Decimal(before.usd) != Decimal(row.usd):
@@ -89,6 +104,19 @@ def _wrong(catalog: Catalog, row: ListedFee, on: date) -> str:
     return ""
 
 
+def _premium(catalog: Catalog, row: ListedFee, own: Mapping[tuple[str, str, str], Decimal], on: date) -> Decimal | str:
+    """Percent by which the listed hour of a machine is above the machine's own, or why there is none."""
+    machine = (row.cloud, row.machine, row.region)
+    offers = catalog.offers(row.cloud, row.machine, region=row.region, market="on-demand", on=on)
+    usd = own.get(machine) or next((o.usd_per_hour for o in offers if not o.basis.startswith("estimate")), None)
+    if usd is None:
+        return "a service's premium on a machine whose own price is not known"
+    percent = ((Decimal(row.usd) / usd - 1) * 100).quantize(Decimal("0.1"))
+    if not 0 <= percent <= 100:
+        return "a service's price below its machine's, or more than twice that"
+    return percent
+
+
 def _accept_tiers(
     catalog: Catalog, place: tuple[str, str, str], listed: dict[Decimal, ListedFee], on: date, result: AcceptedFees
 ) -> None:
@@ -108,9 +136,10 @@ def _accept_tiers(
         usd = (Decimal(row.usd) * Decimal(row.per)).quantize(Decimal("1e-9")).normalize() + Decimal(0)
         last = standing.get(bound)
         usual = [fee.usd for fee in known if fee.from_quantity == bound and fee.usd > 0]
+        elsewhere = [] if key.startswith(TO_ANOTHER_REGION) else usual  # it differs by more than that between regions
         if usd == 0 and (usual or not known):
             return result.refuse("zero for something that is billed", what)
-        span = [last.usd] if last is not None and last.usd else usual
+        span = [last.usd] if last is not None and last.usd else elsewhere
         if span and usd and not min(span) / STEADY <= usd <= max(span) * STEADY:
             reason = f"more than {STEADY} times or less than a third of what is known"
             return result.refuse(reason, f"{what}: {usd}, {_shown(span)} known")

@@ -467,7 +467,9 @@ def leaving_usd(option: Option) -> float:
     if need.batch is not None and need.batch.every_s:
         runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
     gigabytes = runs * need.data_bytes / costing.BILLED_GIGABYTE
-    return setting.fees.leaving(need.data_cloud, need.data_region, gigabytes, internet=bool(elsewhere)).usd
+    return setting.fees.leaving(
+        need.data_cloud, need.data_region, gigabytes, to="" if elsewhere else option.deal.region
+    ).usd
 
 
 def _worth_pricing(candidate: Candidate, places: Sequence[Deal], managed: str, setting: Setting) -> list[Deal]:
