@@ -42,7 +42,10 @@ def page() -> str:
     for number, row in enumerate(yaml.safe_load(text), start=1):
         known = _with_rates(row["rates"]) if "rates" in row else facts
         spec = parse_spec(yaml.safe_dump({"name": f"workload-{number}", **row["spec"]}), catalog=known)
-        parts.append(_section(number, row, size_one(spec, known, stack="", on=ON)))
+        section = _section(number, row, size_one(spec, known, stack="", on=ON))
+        parts.append(
+            section if "burst" not in row else section.rstrip("\n") + "\n" + _burst(number, row["burst"], known)
+        )
     return "\n".join(parts)
 
 
@@ -51,6 +54,17 @@ def _with_rates(rates: list[dict[str, Any]]) -> Catalog:
     with TemporaryDirectory() as folder:
         (Path(folder) / "rates.yaml").write_text(yaml.safe_dump({"rates": rates}), encoding="utf-8")
         return catalog.load(overlay=Path(folder))
+
+
+def _burst(number: int, spec: dict[str, Any], facts: Catalog) -> str:
+    """The pool in a cloud of a workload whose own machines come first, and its cost at the share expected."""
+    named = parse_spec(yaml.safe_dump({"name": f"workload-{number}-burst", **spec}), catalog=facts)
+    sizing = size_one(named, facts, stack="", on=ON)
+    chosen = sizing.best()
+    if chosen is None:
+        return f"- burst: nothing fits; {nothing_fits(sizing, None).relax[0]}\n"
+    workload = workload_record(sizing, chosen)
+    return f"- burst: {_machines(chosen)}, {_cost(workload)}; {_why(workload)}\n"
 
 
 def _section(number: int, row: dict[str, Any], sizing: Sizing) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sizewell.sizing.choose.decide import decide, size_one
+from sizewell.sizing.choose.workloads import scarce
 from sizewell.sizing.records.decision import Decision
 
 from .conftest import ON, spec, tune
@@ -40,6 +43,24 @@ def test_no_gang_runs_for_longer_than_three_days_on_spot_unless_the_spec_says_so
         assert all(o.fleet.run_s <= 3 * 86_400 for o in gangs)
 
 
+def test_one_large_machine_is_not_kept_on_spot_for_weeks_unless_the_spec_says_so(facts):
+    pretrain = {
+        "kind": "training",
+        "model": "mistralai/Mixtral-8x7B-v0.1",
+        "training": {"tokens": "100B", "sequence_length": 8192},
+        "deadline": "30d",
+    }
+    sizing = size_one(spec(**pretrain), facts, stack="", on=ON)
+    alone = [o for o in sizing.options if o.deal.market == "spot" and o.candidate.shape.accelerators >= 8]
+    assert all(o.fleet.run_s <= 7 * 86_400 for o in alone)
+    first = workload_of(spec(**pretrain), facts).alternatives[0]
+    assert first.market == "spot"
+    assert "only with spot_policy: spot" in first.why_not
+    told = workload_of(spec(**pretrain, spot_policy="spot"), facts)
+    assert told.pools[0].market == "spot"
+    assert told.performance.value > 7 * 86_400
+
+
 def test_many_large_machines_are_said_to_be_scarce_with_quota_and_interruptions(facts):
     workload = workload_of(spec(**WEEKS, infra=["aws"], resources={"accelerators": ["H100"]}), facts)
     pool = workload.pools[0]
@@ -60,3 +81,10 @@ def test_many_large_machines_are_said_to_be_scarce_with_quota_and_interruptions(
 )
 def test_one_machine_is_not_called_scarce(facts, small):
     assert not any(note.startswith("scarce") for note in workload_of(small, facts).assumptions)
+
+
+def test_machines_of_ones_own_are_not_called_scarce(facts):
+    option = size_one(spec(**WEEKS), facts, stack="", on=ON).best()
+    assert option is not None
+    assert scarce(option)
+    assert scarce(replace(option, candidate=replace(option.candidate, adopted=True))) == []

@@ -15,7 +15,15 @@ from sizewell.sizing.choose import services
 from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
 from sizewell.sizing.choose.elsewhere import BY_THE_API, by_the_token
-from sizewell.sizing.choose.pricing import Option, least_extras_usd, make_option, options_of, usd_per_hour, ways_of
+from sizewell.sizing.choose.pricing import (
+    Option,
+    least_extras_usd,
+    make_option,
+    options_of,
+    too_long_for_spot,
+    usd_per_hour,
+    ways_of,
+)
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN, exceeded
@@ -139,8 +147,16 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
     others = [*_other_ways(chosen, chosen.setting), *_other_markets(chosen, chosen.setting)]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
     ranked += _without_accelerator(sizing, chosen, ranked)
-    listed = [_alternative(option, chosen, sizing.need) for option in [*ranked, *others]]
+    # What was left out for its risk alone, at a fraction of the cost, is the first that a reader should see.
+    others.sort(key=lambda option: not _withheld(option, sizing.need))
+    first = sum(_withheld(option, sizing.need) for option in others)
+    listed = [_alternative(option, chosen, sizing.need) for option in [*others[:first], *ranked, *others[first:]]]
     return (*listed, *_by_the_token(sizing))
+
+
+def _withheld(option: Option, need: Requirements) -> bool:
+    """Whether an option is on spot machines that a run of this length gets only where the spec asks for them."""
+    return option.deal.market == "spot" and too_long_for_spot(need, option.fleet, option.candidate.shape)
 
 
 def _kind(option: Option) -> tuple[object, ...]:
@@ -203,6 +219,8 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         reasons.append(f"{option.cloud} cannot be provisioned")
     if option.deal.market not in need.markets and option.candidate.provisioned:
         reasons.append(_market_reason(option.deal.market, need))
+    elif _withheld(option, need):
+        reasons.append("a run this long uses spot machines only with spot_policy: spot")
     if option.managed != chosen.managed and (way := _way_reason(option, need)):
         reasons.append(way)
     missing = unpriced_lines(option.items)
@@ -411,10 +429,11 @@ def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
     priced = any(usd_per_hour(candidate, deal, way, setting) is not None for deal, way in ways)
     fleet = min(candidate.fleets, key=lambda f: f.run_s or 0.0)
     allowed = need.deadline_s or need.block_s
-    if {deal.market for deal, _ in ways} == {"spot"} and need.market_open and fleet.nodes > 1:
+    if {deal.market for deal, _ in ways} == {"spot"} and too_long_for_spot(need, fleet, shape):
         cause, relax = Cause.MARKET, "use spot_policy: spot to run for weeks on machines that can be reclaimed"
         days = (fleet.run_s or 0.0) / 86_400
-        reason = f"only the spot price is known, and {fleet.nodes} machines would be needed for {days:.1f} days"
+        machines = f"{fleet.nodes} machine{'s' if fleet.nodes > 1 else ''}"
+        reason = f"only the spot price is known, and {machines} would be needed for {days:.1f} days"
     elif not priced or allowed is None:
         title = TITLES.get(need.team.managed, "the service")
         cause, relax = Cause.MANAGED, "use managed: auto"

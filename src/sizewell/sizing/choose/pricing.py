@@ -20,7 +20,7 @@ from sizewell.sizing.billing.fees_compared import ComparedFee
 from sizewell.sizing.billing.standing import Footing, target_of
 from sizewell.sizing.billing.tariff import COMMITTED, PREPAID, Tariff, with_premium
 from sizewell.sizing.catalog.managed import RAW, SERVICES, STANDING
-from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.catalog.records import PROVISIONABLE, Shape
 from sizewell.sizing.choose import bill, orchestration, services
 from sizewell.sizing.choose.candidates import Candidate, Deal
 from sizewell.sizing.choose.fleet import Fleet
@@ -36,6 +36,10 @@ BLOCK_DAY_S = 86_400.0
 SPOT_GANG_S = (
     3 * 86_400.0
 )  # estimate: how long several machines of a type in a zone are kept on spot without being told to
+SPOT_LARGE_S = 7 * 86_400.0  # estimate: the same for one machine of a type that is rarely left over
+SCARCE_DEVICES = {"on-demand": 16, "spot": 8}
+"""Estimate: machines of eight are often handed out one at a time when they are asked for, and never left over as spot
+machines for long."""
 UNKNOWN_MARGIN = 1.25  # by which an option has to be cheaper before a line without a price is put up with
 # Between markets and clouds of the same price the plainer one wins.
 MARKET_ORDER = (
@@ -157,6 +161,8 @@ def options_of(
         for way, places in by_way.items():
             priced = _worth_pricing(candidate, places, way, setting)
             for fleet in candidate.fleets:
+                if market == "spot" and too_long_for_spot(setting.need, fleet, candidate.shape):
+                    continue
                 first = make_option(candidate, fleet, places[0], setting, managed=way)
                 best: Option | None = None
                 for deal in priced:
@@ -195,8 +201,6 @@ def make_option(
         return None
     counts = node_counts(fleet, setting, managed)
     run_s, broken, bytes_each = fleet.run_s, None, 0
-    if deal.market == "spot" and _too_long_for_spot(need, fleet):
-        return None
     if need.training is not None and run_s is not None:
         bytes_each = setting.checkpoint_bytes
         broken = interruptions(
@@ -254,12 +258,16 @@ def make_option(
     return option if scheduler == option.scheduler else replace(option, scheduler=scheduler)
 
 
-def _too_long_for_spot(need: Requirements, fleet: Fleet) -> bool:
-    """Whether spot is not ours to choose: several machines of one type in one zone, for longer than spot lasts.
+def too_long_for_spot(need: Requirements, fleet: Fleet, shape: Shape) -> bool:
+    """Whether a run lasts longer than its spot machines: several of one type in one zone, or one of eight devices.
 
-    `spot_policy: spot` takes it all the same.
+    `spot_policy: spot` takes them all the same.
     """
-    return need.market_open and need.training is not None and fleet.nodes > 1 and (fleet.run_s or 0.0) > SPOT_GANG_S
+    if not need.market_open or need.training is None:
+        return False
+    large = shape.accelerators >= SCARCE_DEVICES["spot"]
+    longest = SPOT_GANG_S if fleet.nodes > 1 else SPOT_LARGE_S if large else math.inf
+    return (fleet.run_s or 0.0) > longest
 
 
 def _scheduler(option: Option) -> str:

@@ -22,7 +22,7 @@ from sizewell.sizing.choose.choice import (
 )
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on
 from sizewell.sizing.choose.nat_traffic import through_nat
-from sizewell.sizing.choose.pricing import Option, leaving_usd
+from sizewell.sizing.choose.pricing import SCARCE_DEVICES, Option, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
@@ -487,9 +487,6 @@ def _without_accelerator(chosen: Option) -> list[str]:
     return said
 
 
-SCARCE_DEVICES = {"on-demand": 16, "spot": 8}
-"""Estimate: machines of eight are often handed out one at a time when they are asked for, and never left over as spot
-machines for long."""
 RESERVED_BY = {
     "aws": "a capacity block, or an on-demand capacity reservation",
     "gcp": "flex-start, a calendar reservation, or a reservation",
@@ -503,7 +500,12 @@ def scarce(chosen: Option) -> list[str]:
     With the quota to ask for, and how often a run of this length is interrupted.
     """
     shape, market, nodes = chosen.candidate.shape, chosen.deal.market, chosen.fleet.nodes
-    if shape.accelerators < 8 or market not in SCARCE_DEVICES or nodes * shape.accelerators < SCARCE_DEVICES[market]:
+    if (
+        chosen.candidate.adopted
+        or shape.accelerators < 8
+        or market not in SCARCE_DEVICES
+        or nodes * shape.accelerators < SCARCE_DEVICES[market]
+    ):
         return []
     code = shape.quota.get(market, "")
     unit = next((quota.unit for quota in chosen.setting.catalog.quotas if quota.code == code), "")
