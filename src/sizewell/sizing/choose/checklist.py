@@ -228,7 +228,8 @@ def _money(point: str, chosen: Option, workload: Workload) -> _Made:
     cost, pool = workload.cost, workload.pools[0]
     rate = cost.run_rate
     source = f"line items at prices of {chosen.setting.catalog.as_of}"
-    yield point, f"{rate.floor:,.0f} / {rate.expected:,.0f} / {rate.ceiling:,.0f} USD a month, {pool.market}", source
+    said = f"{rate.expected:,.0f} USD a month expected ({rate.floor:,.0f} to {rate.ceiling:,.0f}), {pool.market}"
+    yield point, said, source
     each = (
         ("a run", cost.per_run_usd),
         ("per million tokens", cost.per_million_tokens_usd),
