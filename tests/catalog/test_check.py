@@ -153,6 +153,13 @@ CASES = [
         {"machine_type": "ct6e-standard-8t"},
         "no machine",
     ),
+    (
+        "offers have machines and markets",
+        "withheld.csv",
+        {"instance_type": "Standard_ND96isr_H200_v5", "region": "northeurope"},
+        {"market": "on-demand", "date": "2026-06-18"},
+        "withheld and offered",
+    ),
     ("TPU slices are legal", "slices.csv", {"api_type": "v4-32"}, {"api_type": "v4-16"}, "does not name"),
     ("regions and zones are known", "offers/aws.csv", P5, {"region": "us-east-9"}, "us-east-9"),
     ("regions and zones are known", "offers/aws.csv", P5_SPOT, {"zone": "usw2-az1"}, "usw2-az1 is not in us-east-1"),

@@ -48,3 +48,20 @@ def test_spot_prices_were_seen_in_zones_that_offer_the_type() -> None:
     assert len(quotes) > 20
     for offer in quotes:
         assert offer.zone in FACTS.zones("aws", offer.instance_type, offer.region), offer
+
+
+GOOGLE = (  # GoogleCloudPlatform/region-picker@HEAD data/regions.json of August 2025
+    "africa-south1 asia-east1 asia-east2 asia-northeast1 asia-northeast2 asia-northeast3 asia-south1 asia-south2 "
+    "asia-southeast1 asia-southeast2 australia-southeast1 australia-southeast2 europe-central2 europe-north1 "
+    "europe-southwest1 europe-west1 europe-west10 europe-west12 europe-west2 europe-west3 europe-west4 europe-west6 "
+    "europe-west8 europe-west9 me-central1 me-central2 me-west1 northamerica-northeast1 northamerica-northeast2 "
+    "southamerica-east1 southamerica-west1 us-central1 us-east1 us-east4 us-east5 us-south1 us-west1 us-west2 us-west3 us-west4"
+)
+
+
+def test_the_regions_are_those_that_the_clouds_publish() -> None:
+    session = pytest.importorskip("botocore.session").get_session()
+    amazon = {name for part in ("aws", "aws-us-gov") for name in session.get_available_regions("ec2", part)}
+    known = {cloud: {region for where, region in FACTS.region_facts if where == cloud} for cloud in ("aws", "gcp")}
+    assert known["aws"] == amazon
+    assert set(GOOGLE.split()) <= known["gcp"]  # newer ones are in the catalog

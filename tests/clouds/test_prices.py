@@ -22,7 +22,7 @@ from sizewell.clouds.download import download, lines
 from sizewell.clouds.prices import asking, aws, azure
 from sizewell.clouds.prices.asking import Journal, ask
 from sizewell.sizing import catalog
-from sizewell.sizing.catalog.refresh import NO_REGION, NO_TYPE, Listed, Place, accept
+from sizewell.sizing.catalog.refresh import NO_REGION, NO_TYPE, NONE_KNOWN, NOT_READ, Listed, Place, accept
 from tests.clouds import google_standin
 from tests.clouds import price_standin as standin
 from tests.clouds.price_standin import items, serve, truth
@@ -474,12 +474,11 @@ HEADER = (
 )
 
 
-def bulk_row(kind="g6.xlarge", usd="0.9000000000", *, term="OnDemand", unit="Hrs", system="Linux", region="eu-west-1", status="Used", tenancy="Shared", software="NA", family="General purpose"):  # fmt: skip
+def bulk_row(kind="g6.xlarge", usd="0.9000000000", *, term="OnDemand", unit="Hrs", system="Linux", region="eu-west-1", status="Used", tenancy="Shared", software="NA", family="General purpose", place="AWS Region"):  # fmt: skip
     return (
         f'"SKU1","JRTCKXETXF","SKU1.JRTCKXETXF.6YS6EN2CT7","{term}","${usd} per On Demand Linux {kind}, an '
         'hour","2026-11-01",'
-        f'"0","Inf","{unit}","{usd}","USD","Compute Instance","AWS '
-        f'Region","{kind}","{tenancy}","{system}","{software}","{status}",'
+        f'"0","Inf","{unit}","{usd}","USD","Compute Instance","{place}","{kind}","{tenancy}","{system}","{software}","{status}",'
         f'"{region}","{family}"\n'
     )
 
@@ -514,7 +513,7 @@ def test_of_a_bulk_file_only_machines_on_demand_are_read():
         ("<html>503</html>\n", "no header line"),
         ("", "no header line"),
         (HEADER.replace('"Unit",', ""), "has no column Unit"),
-        (HEADER, "lists none of the known machine types"),
+        (HEADER, "lists no Linux machine on demand"),
         (HEADER + bulk_row() + bulk_row("p5.48xlarge", "60")[:-1], "truncated"),
         (HEADER + bulk_row().replace('"0","Inf",', '"0",'), "a line of 19 cells"),
     ],
@@ -755,6 +754,11 @@ def in_a_new_region(kind="Standard_ND96isr_H200_v5", region="moonbase"):
     return {**standin.SAMPLE, **own, "productName": "Virtual Machines ND Series", "retailPrice": 110.0}
 
 
+def standin_without_rows():
+    """The regions of which the stand-in lists no machine, since the catalog has no price there."""
+    return [region for cloud, region in standin.shipped().region_facts if cloud == "azure" and not truth(region)]
+
+
 def test_a_region_that_azure_sells_in_and_the_catalog_does_not_know_is_said_and_then_taken(
     project, server, monkeypatch, capsys
 ):
@@ -767,7 +771,9 @@ def test_a_region_that_azure_sells_in_and_the_catalog_does_not_know_is_said_and_
     serve(server, listed)
     ask = ["prices", "refresh", "--cloud", "azure", "--kind", "on-demand", "--on", ON]
     assert main([*ask, "--dry-run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["uncovered"] == {
+    uncovered = json.loads(capsys.readouterr().out)["uncovered"]
+    assert uncovered.pop(NONE_KNOWN).keys() == {f"azure {region}" for region in standin_without_rows()}
+    assert uncovered == {
         NO_REGION: {"azure moonbase": ["Standard_ND96isr_H200_v5"]},
         NO_TYPE: {"azure Standard_NX1_Q1000_v9": ["westeurope"]},
     }
@@ -801,6 +807,11 @@ def test_a_region_and_a_machine_that_aws_lists_and_the_catalog_does_not_know_are
         if region == "eu-west-1":
             rows += bulk_row("p9.96xlarge", "99", region=region, family="GPU instance")
             rows += bulk_row("m99.large", "0.1", region=region, family="General purpose")
+        if region == "mx-central-1":
+            rows = bulk_row("m99.large", "0.1", region=region, family="General purpose")
+        if region == "us-east-1":
+            rows += bulk_row("g5.2xlarge", "1.6", region="us-east-1-atl-2", place="AWS Local Zone")
+            rows += bulk_row("p6-b200.48xlarge", "114", region="us-east-1-atl-2", place="AWS Local Zone")
         server.reply(f"GET /offers/v1.0/aws/AmazonEC2/current/{region}/index.csv", Reply((HEADER + rows).encode()))
     listed = [*regions, "us-gov-west-1", "xx-moon-1", "us-west-2-lax-1", "us-east-1-wl1-atl1"]
     index = {region: {"regionCode": region} for region in listed}
@@ -810,7 +821,17 @@ def test_a_region_and_a_machine_that_aws_lists_and_the_catalog_does_not_know_are
     assert json.loads(capsys.readouterr().out)["uncovered"] == {
         NO_REGION: {"aws xx-moon-1": []},
         NO_TYPE: {"aws p9.96xlarge": ["eu-west-1"]},
+        NONE_KNOWN: {"aws mx-central-1": []},
+        NOT_READ: {
+            "aws us-east-1-atl-2": ["g5.2xlarge", "p6-b200.48xlarge"],
+            "aws us-east-1-wl1-atl1": [],
+            "aws us-west-2-lax-1": [],
+        },
     }
+    assert main(ask[:-1]) == 0
+    said = capsys.readouterr().out
+    assert "aws us-east-1-atl-2 (g5.2xlarge, p6-b200.48xlarge)" in said
+    assert "aws mx-central-1\n" in said
 
 
 @pytest.mark.parametrize("answer", [{}, {"regions": {}}, {"regions": []}, "<html>"])

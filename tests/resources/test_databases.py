@@ -82,6 +82,11 @@ UNPRICED: list[tuple[str, dict[str, Any], str]] = [
     (PG, flexible("Standard_D96ds_v5", 32), "postgresql.ddsv5.96.hour"),
     (MY, flexible("Standard_D2ds_v4", 32), "mysql.ddsv4.2.hour"),
     (PG, flexible("odd", 32), "series is not known"),
+    *(
+        (f"azure-native:sql:{kind}", {"sku": {"name": "GP_Gen5_2"}}, "no price rule for this type")
+        for kind in ("Database", "ElasticPool", "ManagedInstance")
+    ),
+    ("azure:mssql/database:Database", {"skuName": "GP_Gen5_2"}, "no price rule for this type"),
 ]  # fmt: skip
 
 

@@ -505,14 +505,16 @@ def _report(
 
 def _report_uncovered(reason: str, things: Mapping[str, set[str]]) -> None:
     """What the sellers have and no row can take: nothing of it is left out without a word."""
-    from sizewell.sizing.catalog.refresh import NO_REGION, NO_TYPE
+    from sizewell.sizing.catalog.refresh import NO_REGION, NO_TYPE, NONE_KNOWN, NOT_READ
 
     print(f"{reason}: {len(things):,}")
     most = sorted(things, key=lambda what: (-len(things[what]), what))
-    for what in most if reason == NO_REGION else most[:EXAMPLES_MAX]:
+    for what in most if reason in (NO_REGION, NOT_READ, NONE_KNOWN) else most[:EXAMPLES_MAX]:
         named = sorted(things[what])
         more = f" and {len(named) - EXAMPLES_MAX} more" if len(named) > EXAMPLES_MAX else ""
         print(f"  {what}" + (f" ({', '.join(named[:EXAMPLES_MAX])}{more})" if named else ""))
+    if reason in (NOT_READ, NONE_KNOWN):
+        return
     table = {NO_REGION: "regions.csv", NO_TYPE: "shapes.csv"}.get(reason, "sold.csv")
     print(f"  fix: a row of it in catalog/{table}, and the next refresh asks for its prices")
 

@@ -33,6 +33,8 @@ COLUMNS: Final = (
 )
 REGIONS: Final = "offers/v1.0/aws/AmazonEC2/current/region_index.json"
 _REGION: Final = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d+")  # and no zone of one, such as us-west-2-lax-1
+_IN_REGION: Final = ("", "AWS Region")
+"""Location types of what a region itself has; others are "AWS Local Zone", "AWS Wavelength Zone" and "AWS Outposts"."""
 _ACCELERATED: Final = ("GPU instance", "Machine Learning ASIC Instances")  # what the list calls families of machines
 _MARKS: Final = ('"OnDemand"', '"Shared"', '"Linux"', '"Used"')  # every line of a machine on demand has all of them
 _PLAN_TERMS: Final = {31_536_000: "reserved-1y", 94_608_000: "reserved-3y"}  # seconds
@@ -55,7 +57,8 @@ def machines(lines: Iterable[str], types: frozenset[str]) -> Iterator[Listed]:
     if "MarketOption" in header:
         option = header.index("MarketOption")
     family = header.index("Instance Family") if "Instance Family" in header else -1
-    seen = 0
+    location = header.index("Location Type") if "Location Type" in header else -1
+    seen = False
     line = ""
     for line in stream:
         if _MARKS[0] not in line or _MARKS[1] not in line or _MARKS[2] not in line or _MARKS[3] not in line:
@@ -65,17 +68,22 @@ def machines(lines: Iterable[str], types: frozenset[str]) -> Iterator[Listed]:
             raise CloudError("aws price list", "unanswered", f"a line of {len(cells)} cells, the header has {width}")
         accelerated = family >= 0 and cells[family] in _ACCELERATED
         if (
-            (cells[kind] not in types and not accelerated)
-            or (cells[term], cells[linux], cells[used], cells[shared]) != ("OnDemand", "Linux", "Used", "Shared")
+            (cells[term], cells[linux], cells[used], cells[shared]) != ("OnDemand", "Linux", "Used", "Shared")
             or cells[software] not in ("", "NA")
             or (option >= 0 and cells[option] not in ("", "OnDemand"))
         ):
             continue
-        seen += cells[kind] in types
+        seen = True
+        if cells[kind] not in types and not accelerated:
+            continue
+        zone = ""
+        if location >= 0 and cells[location] not in _IN_REGION:
+            zone = cells[at["Region Code"]]
         yield Listed(
             cloud="aws",
             instance_type=cells[kind],
             region=cells[at["Region Code"]],
+            zone=zone,
             market="on-demand",
             usd=cells[at["PricePerUnit"]],
             currency=cells[at["Currency"]],
@@ -88,17 +96,18 @@ def machines(lines: Iterable[str], types: frozenset[str]) -> Iterator[Listed]:
     if line and not line.endswith("\n"):
         raise CloudError("aws price list", "unanswered", "the file is truncated")
     if not seen:
-        raise CloudError("aws price list", "unanswered", "lists none of the known machine types")
+        raise CloudError("aws price list", "unanswered", "lists no Linux machine on demand")
 
 
 def regions(index: Any) -> Iterator[Listed]:
-    """A row without a price for each region that has a price list, by the list's own index of regions."""
+    """A row without a price for each region or zone that has a price list, by the list's own index of regions."""
     listed = index.get("regions") if isinstance(index, dict) else None
     if not isinstance(listed, dict) or not listed:
         raise CloudError("aws price list", "unanswered", "the index of regions names none")
-    for region in sorted(filter(_REGION.fullmatch, listed)):
-        yield Listed(cloud="aws", instance_type="", region=region, market="on-demand", usd="", currency="", unit="",
-                     since="", basis="list", source=SOURCE, accelerated=True)  # fmt: skip
+    for region in sorted(listed):
+        zone = "" if _REGION.fullmatch(region) else region
+        yield Listed(cloud="aws", instance_type="", region=region, zone=zone, market="on-demand", usd="", currency="",
+                     unit="", since="", basis="list", source=SOURCE, accelerated=True)  # fmt: skip
 
 
 def _header(stream: Iterator[str]) -> list[str]:
@@ -131,14 +140,18 @@ def queried(aws: Aws, region: str, types: frozenset[str]) -> Iterator[Listed]:
         name = str(attributes.get("instanceType") or "")
         wanted = all(str(attributes.get(field) or "") in (value, "") for field, value in asked.items())
         accelerated = attributes.get("instanceFamily") in _ACCELERATED
+        seen = seen or bool(name and wanted)
         if (name not in types and not accelerated) or not wanted:
             continue
+        zone = ""
+        if str(attributes.get("locationType") or "") not in _IN_REGION:
+            zone = str(attributes.get("location") or attributes["locationType"])
         for since, dimension, currency, usd in _dimensions(product):
-            seen = seen or name in types
             yield Listed(
                 cloud="aws",
                 instance_type=name,
                 region=str(attributes.get("regionCode") or ""),
+                zone=zone,
                 market="on-demand",
                 usd=usd,
                 currency=currency,
@@ -149,7 +162,7 @@ def queried(aws: Aws, region: str, types: frozenset[str]) -> Iterator[Listed]:
                 accelerated=accelerated,
             )
     if not seen:
-        raise CloudError("aws price list", "unanswered", f"lists none of the known machine types in {region}")
+        raise CloudError("aws price list", "unanswered", f"lists no Linux machine on demand in {region}")
 
 
 def fees(aws: Aws, region: str, meters: Sequence[Meter] = AWS) -> Iterator[ListedFee]:
@@ -171,6 +184,7 @@ def fees(aws: Aws, region: str, meters: Sequence[Meter] = AWS) -> Iterator[Liste
                 if (
                     said
                     and attributes.get(place) == region
+                    and str(attributes.get("locationType") or "") in _IN_REGION
                     and all(attributes.get(name) == value for name, value in (*meter.attributes, *meter.asked))
                     and all(name in named for name in _FIELD.findall(meter.key))
                 ):

@@ -15,7 +15,10 @@ from sizewell.sizing.catalog.refresh import Listed
 
 PROVIDERS: Final = {"lambda": "lambdalabs", "nebius": "nebius", "oci": "oci", "runpod": "runpod", "vultr": "vultr"}
 """gpuhunt's name of a seller, by ours."""
-REGIONAL: Final = frozenset({"nebius"})  # the others have one price for all of their regions
+REGIONS: Final = {"nebius": ("eu-north1", "eu-north2", "eu-west1", "me-west1", "uk-south1", "us-central1")}
+"""Regions of the sellers that have a price for each (gpuhunt 0.1.34, providers/nebius.py, which names
+docs.nebius.com/compute/clusters/gpu); the others have one price for all of theirs.
+"""
 
 
 def machines(cloud: str, region: str, shapes: Iterable[Shape]) -> Iterator[Listed]:
@@ -25,9 +28,9 @@ def machines(cloud: str, region: str, shapes: Iterable[Shape]) -> Iterator[Liste
     seen = False
     rows: dict[tuple[str, ...], Listed] = {}
     for item in items:
-        name = str(item.instance_name).replace(" ", "_") if cloud in REGIONAL else str(item.instance_name)
+        name = str(item.instance_name).replace(" ", "_") if cloud in REGIONS else str(item.instance_name)
         seen = True
-        if (name, item.gpu_count) not in known or (cloud in REGIONAL and item.location != region):
+        if (name, item.gpu_count) not in known or (cloud in REGIONS and item.location != region):
             continue
         row = Listed(
             cloud=cloud,
@@ -48,10 +51,10 @@ def machines(cloud: str, region: str, shapes: Iterable[Shape]) -> Iterator[Liste
 
 
 def regions(cloud: str, known: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The regions to ask about: those with a price, or `EVERYWHERE`; `known` has cloud and region of every price."""
-    if cloud not in REGIONAL:
+    """The regions to ask about, or `EVERYWHERE`; `known` has cloud and region of every price."""
+    if cloud not in REGIONS:
         return (EVERYWHERE,)
-    return tuple(sorted({region for where, region in known if where == cloud}))
+    return tuple(sorted({region for where, region in known if where == cloud} | set(REGIONS[cloud])))
 
 
 def _items(cloud: str) -> list[Any]:

@@ -20,8 +20,11 @@ FREE = ("aks.control_plane.free", "azureml")  # fees that are truly 0
 
 def offers(catalog: Catalog) -> Iterator[str]:
     """Every offer is for a known machine, in a market that the machine is sold in; dates are in order."""
+    withheld = {(w.cloud, w.instance_type, w.region, w.zone, w.market, w.date) for w in catalog.withheld}
     for o in catalog.all_offers:
         s = catalog.shapes_by_type.get((o.cloud, o.instance_type))
+        if (o.cloud, o.instance_type, o.region, o.zone, o.market, o.effective_from) in withheld:
+            yield f"{place(o)}: is withheld and offered at once"
         if s is None:
             yield f"{place(o)}: no such machine in shapes/"
         elif o.market not in s.markets:
@@ -99,7 +102,7 @@ def hosts(catalog: Catalog) -> Iterator[str]:
 
 def azure(catalog: Catalog) -> Iterator[str]:
     """Azure's list prices regions that cannot deploy and gives machines a second name: neither is taken at its word."""
-    second = {w.instance_type for w in catalog.withheld if w.cloud == "azure"}
+    second = {w.instance_type for w in catalog.withheld if (w.cloud, w.market) == ("azure", "on-demand")}
     for o in catalog.all_offers:
         if o.cloud != "azure":
             continue

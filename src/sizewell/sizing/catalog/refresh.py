@@ -28,6 +28,8 @@ MISSING_MAX: Final = Decimal("0.2")  # of the types known in a place; more missi
 NO_REGION: Final = "sold in regions that the catalog does not know"
 NO_TYPE: Final = "machine types with accelerators that the catalog does not know"
 NOT_PROVEN: Final = "parts are listed where the catalog does not know the type to be sold"
+NOT_READ: Final = "zones outside of a region's own (Local and Wavelength Zones), whose prices are not read"
+NONE_KNOWN: Final = "regions whose lists have no machine type of the catalog"
 SOLD: Final = "sold"  # the market of a place whose rows say where machines with accelerators are sold, at any price
 PARTS: Final = "list of parts"  # the basis of a row that says so
 Uncovered = dict[str, dict[str, set[str]]]
@@ -88,7 +90,9 @@ def note_sold(catalog: Catalog, rows: Iterable[Listed], result: Accepted) -> Non
     """
     for row in rows:
         named = f"{row.cloud} {row.instance_type}"
-        if row.cloud in PROVISIONABLE and (row.cloud, row.region) not in catalog.region_facts:
+        if row.zone:
+            result.note_uncovered(NOT_READ, f"{row.cloud} {row.zone}", row.instance_type)
+        elif row.cloud in PROVISIONABLE and (row.cloud, row.region) not in catalog.region_facts:
             result.note_uncovered(NO_REGION, f"{row.cloud} {row.region}", row.instance_type)
         elif row.instance_type and (row.cloud, row.instance_type) not in catalog.shapes_by_type:
             result.note_uncovered(NO_TYPE, named, row.region)
@@ -109,6 +113,8 @@ def accept(catalog: Catalog, readings: Iterable[tuple[Place, Sequence[Listed]]],
             listed = f"{len(missing)} of {len(known)} known types are not in it, such as {missing[0]}"
             result.refuse("the list is incomplete", f"{place}: {listed}")
             continue
+        if place.whole and not known and not any(row.instance_type in _types(catalog, place.cloud) for row in rows):
+            result.note_uncovered(NONE_KNOWN, f"{place.cloud} {place.region}", "")
         result.gone += [f"{place}: {name}" for name in missing] if place.whole else []
         kept |= sound
     fresh: dict[tuple[str, str, str], Decimal] = {}  # on-demand prices that were accepted, to hold the others against
@@ -145,6 +151,10 @@ def _sound(
     for row in rows:
         what = f"{row.cloud} {row.instance_type} {row.region} {row.market}: {row.usd} {row.currency} per {row.unit}"
         shape = catalog.shapes_by_type.get((row.cloud, row.instance_type))
+        if row.zone and row.market == "on-demand":  # no price of the region
+            if row.accelerated or (shape is not None and shape.accelerators):
+                result.note_uncovered(NOT_READ, f"{row.cloud} {row.zone}", row.instance_type)
+            continue
         if shape is None:  # most of what a seller lists is nothing for this catalog
             if row.accelerated:
                 result.note_uncovered(NO_TYPE, f"{row.cloud} {row.instance_type}", row.region)
@@ -214,8 +224,20 @@ def _known(catalog: Catalog, place: Place, before: date) -> set[str]:
     return types
 
 
+def _types(catalog: Catalog, cloud: str) -> frozenset[str]:
+    asked = ("types", cloud)
+    if asked not in catalog.memo:
+        catalog.memo[asked] = frozenset(shape.instance_type for shape in catalog.shapes if shape.cloud == cloud)
+    types: frozenset[str] = catalog.memo[asked]
+    return types
+
+
 def _missing(catalog: Catalog, place: Place, rows: Sequence[Listed], before: date) -> list[str]:
-    present = {row.instance_type for row in rows if row.region == place.region and row.market == place.market}
+    present = {
+        row.instance_type
+        for row in rows
+        if row.region == place.region and row.market == place.market and not (row.zone and row.market == "on-demand")
+    }
     return sorted(_known(catalog, place, before) - present)
 
 
