@@ -11,6 +11,7 @@ from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts, together
 from sizewell.clouds.download import download
 from sizewell.clouds.gcp import Google
+from sizewell.clouds.pool import proxy_of
 from sizewell.clouds.rest import Reader, base_url
 from tests.clouds.rest_server import Reply, Server
 
@@ -161,3 +162,31 @@ def test_without_a_network_nothing_is_asked_again(tmp_path, monkeypatch):
         download("prices", "https://prices.example/all.csv", tmp_path / "all.csv", Deadline(60.0), timeouts=waits)
     assert len(asked) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_proxy_of_the_environment_is_asked_with_its_login(server, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", server.url.replace("//", "//me:p%40ss@"))
+    server.reply("GET http://prices.example/x", Reply({"fine": True}))
+    asked = Reader(service="stand-in", base="http://prices.example", deadline=Deadline(5), timeouts=FAST)
+    assert asked.get("x") == {"fine": True}
+    assert server.headers[0]["proxy-authorization"] == "Basic bWU6cEBzcw=="  # me:p@ss
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "proxy"),
+    [
+        ("https://sts.example/", {"HTTPS_PROXY": "http://p:3128"}, "http://p:3128"),
+        ("https://sts.example/", {"https_proxy": "p:3128"}, "http://p:3128"),
+        ("https://sts.example/", {"ALL_PROXY": "http://p:3128"}, "http://p:3128"),
+        ("https://sts.example/", {"HTTP_PROXY": "http://p:3128"}, ""),
+        ("https://sts.example/", {"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "corp,.example"}, ""),
+        ("http://127.0.0.1:8080/", {"HTTP_PROXY": "http://p:3128"}, ""),
+        ("http://169.254.169.254/metadata", {"HTTP_PROXY": "http://p:3128"}, ""),
+        ("http://metadata.google.internal/x", {"HTTP_PROXY": "http://p:3128"}, ""),
+        ("https://sts.example/", {}, ""),
+    ],
+)
+def test_which_proxy_an_address_has(url, environment, proxy, monkeypatch):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert proxy_of(url) == proxy

@@ -74,6 +74,7 @@ def _standard_input() -> str:
     from sizewell.sizing.errors import Fault
     from sizewell.sizing.spec.text import BYTES_MAX
 
+    _say_that_it_waits()
     data = sys.stdin.buffer.read(BYTES_MAX + 1)
     if len(data) > BYTES_MAX:
         raise SpecError([Fault(path="standard input", message=f"is larger than {BYTES_MAX:,} bytes")])
@@ -90,7 +91,15 @@ def file_or_stdin(text: str) -> Path:
     >>> file_or_stdin("plan.json").name, file_or_stdin("-").as_posix()
     ('plan.json', '/dev/stdin')
     """
-    return Path("/dev/stdin") if text == "-" else Path(text)
+    if text != "-":
+        return Path(text)
+    _say_that_it_waits()
+    return Path("/dev/stdin")
+
+
+def _say_that_it_waits() -> None:
+    if sys.stdin is not None and sys.stdin.isatty():
+        output.note("reading standard input from the terminal; Ctrl-D ends it")
 
 
 def size_all(

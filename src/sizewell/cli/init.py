@@ -49,6 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--notify", metavar="LIST", help="e-mail and https addresses that receive notices")
     parser.add_argument("--forge", help="github, gitlab or none: whose pull-request workflow is written")
     parser.add_argument("--offline", action="store_true", help="do not ask whether the account can be reached")
+    parser.add_argument("--no-input", action="store_true", help="ask nothing: a missing answer is an error")
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="decide at the prices of this day (default: today)")
     parser.add_argument("--json", action="store_true", help="print what was written and kept as JSON")
     parser.add_argument("--template", action="store_true", help="print the folder that `pulumi new` takes, and end")
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             "  fix: name a new folder: sizewell init FOLDER; or see docs/howto/adopt-in-an-organisation.md"
         )
     given = {question.key: getattr(args, question.key) for question in questions.QUESTIONS}
-    person = sys.stdin.isatty() and not args.json
+    person = sys.stdin.isatty() and not args.json and not args.no_input
     answers = questions.answers(given, questions.read_back(folder), ask=_ask if person else None)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress("deciding"):

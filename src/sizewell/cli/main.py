@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NoReturn
@@ -33,6 +34,9 @@ COMMANDS: Final = {
     "doctor": "check the installation, the project and, with --cloud, the account",
     "completion": "print a completion script for bash, zsh or fish",
 }
+_HEADINGS: Final = re.compile(
+    r"^(?:usage|positional arguments|options(?: of every command)?|examples?|exit codes?|Start with):", re.MULTILINE
+)
 HINT: Final = "`sizewell COMMAND --help` has examples of each"
 
 
@@ -66,6 +70,13 @@ class _Parser(argparse.ArgumentParser):
 
             raise UsageError(unknown_choice(self, action, str(value)))
 
+    def print_help(self, file: Any = None) -> None:
+        """As argparse has it, with headings in bold where the output is coloured."""
+        text = self.format_help()
+        if modes.in_color(sys.stdout):
+            text = _HEADINGS.sub("\x1b[1m\\g<0>\x1b[0m", text)
+        (file or sys.stdout).write(text)
+
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Gives the column of summaries room for the longest command, which Python 3.11 measures without its indent."""
@@ -78,7 +89,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; nothing but the exit code comes back, for bad input and interruptions too."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    modes.choose(color="never" if "--no-color" in arguments else "auto")  # until they are parsed
+    modes.choose(color=modes.color_of(arguments))  # until they are parsed
     gc.set_threshold(100_000, 50, 100)  # a command is short: most of what it loads is there until it ends
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for some takes 30 ms, and nothing has one
     for stream in (sys.stdout, sys.stderr):
@@ -135,8 +146,11 @@ def command() -> NoReturn:
 def _run(arguments: list[str]) -> int:
     words = [word for word in arguments if not word.startswith("-")]
     if words[:1] == ["help"]:
-        arguments = [*words[1:], "--help"]
+        words = words[1:]
+        arguments = [*words, "--help"]
     parser = _parser(arguments)
+    if not {"-h", "--help"}.isdisjoint(arguments):  # whatever else the line says, half of an option too
+        arguments = _asked_about(parser, words) or arguments
     if not arguments:
         parser.print_help()
         return 0
@@ -148,6 +162,19 @@ def _run(arguments: list[str]) -> int:
     modes.choose(color=getattr(args, "color", "auto"), quiet=getattr(args, "quiet", False))
     code: int = args.run(args)
     return code
+
+
+def _asked_about(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
+    """The line that prints the help of the command that some words name; none where they name no command."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public name for it
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            name = next((word for word in words if word in action.choices), None)
+            if name is None:
+                return [] if words else ["--help"]
+            after = words[words.index(name) + 1 :]
+            rest = _asked_about(action.choices[name], after)
+            return [name, *rest] if rest else []
+    return ["--help"]
 
 
 def _settle(args: argparse.Namespace) -> None:

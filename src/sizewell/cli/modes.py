@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TextIO
 
@@ -47,6 +48,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def choose(*, color: Color = "auto", quiet: bool = False) -> None:
     """From here on."""
     _current.color, _current.quiet = color, quiet
+
+
+def color_of(words: Sequence[str]) -> Color:
+    """What a line that is not parsed yet says of colour.
+
+    >>> color_of(["size", "--no-color"]), color_of(["--color", "always", "-h"]), color_of(["--color=never"])
+    ('never', 'always', 'never')
+    """
+    if "--no-color" in words:
+        return "never"
+    line = " ".join(words).replace("--color=", "--color ")
+    return next((color for color in COLORS if f"--color {color}" in line), "auto")
 
 
 def is_quiet() -> bool:

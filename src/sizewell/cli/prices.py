@@ -57,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="rates, a table of rates, a FOCUS export, AWS's Cost and Usage Report, Azure's or Google's price sheet",
     )
-    add.add_argument("--dry-run", action="store_true", help="print the rates and write nothing")
+    add.add_argument("-n", "--dry-run", action="store_true", help="print the rates and write nothing")
     add.add_argument("--json", action="store_true", help="print JSON")
     ask = actions.add_parser("refresh", help="new prices from the sellers, into catalog/offers/", allow_abbrev=False)
     refresh.arguments(ask)

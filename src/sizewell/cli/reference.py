@@ -61,6 +61,10 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
         "GCP_ENDPOINT_URL*": "the same for Google Cloud",
         "AZURE_ENDPOINT_URL*": "the same for Azure",
         "REGISTRY_ENDPOINT_URL": "address of container registries: a proxy or a replay",
+        "HTTPS_PROXY": "proxy of all calls to clouds, registries and webhooks; with a login as `http://NAME:PASSWORD@HOST:PORT`",
+        "HTTP_PROXY": "the same for http addresses",
+        "ALL_PROXY": "the same where neither is set",
+        "NO_PROXY": "hosts without a proxy, separated by commas; loopback and link-local addresses never have one",
     },
     "Teardown": {
         "SIZEWELL_CLUSTER": "the cluster that the CronJob of `teardown schedule` runs in, which it never takes down",

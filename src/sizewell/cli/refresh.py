@@ -56,7 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--query", action="store_true", help="AWS's machines by GetProducts (a login) in place of bulk files"
     )
-    parser.add_argument("--dry-run", action="store_true", help="read and check prices, but write nothing")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="read and check prices, but write nothing")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -334,14 +334,13 @@ def _amazon() -> Builders:
 
 def _aws_sold(scope: Scope) -> Question:
     def take() -> Iterator[Row]:
-        import urllib3
-
         from sizewell.clouds.calls import Timeouts
+        from sizewell.clouds.pool import Pool
         from sizewell.clouds.prices import aws
         from sizewell.clouds.rest import Reader, base_url
 
         base = base_url("aws", "price_list", "https://pricing.us-east-1.amazonaws.com")
-        pool = urllib3.PoolManager(maxsize=1)
+        pool = Pool(maxsize=1)
         reader = Reader(service="aws price list", base=base, deadline=scope.deadline, timeouts=Timeouts(), pool=pool)
         return aws.regions(reader.get(aws.REGIONS))
 

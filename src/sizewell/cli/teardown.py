@@ -123,6 +123,11 @@ def _time(text: str) -> datetime:
 # What every action opens ----------------------------------------------------------------------------------------------
 
 
+def cache() -> Path:
+    """Where states that were read are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sizewell" / "states"
+
+
 def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], Gatherer]]:
     """The project's settings, its journal, and what makes a gatherer."""
     from sizewell.sizing.catalog import load
@@ -134,7 +139,7 @@ def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], Gatherer]]
     config = read_config(root)
     journal = Journal(connect(config.journal)).read()
     catalog = load()
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "sizewell" / "states"
+    states = cache()
 
     def fresh() -> Gatherer:
         return Gatherer(
@@ -143,7 +148,7 @@ def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], Gatherer]]
             accounts=lambda stack: accounts(root, stack),
             catalog=catalog,
             journal=journal.read(),
-            cache=cache / _place(root),
+            cache=states / _place(root),
         )
 
     return config, journal, fresh

@@ -11,10 +11,9 @@ import os
 import threading
 from typing import Any, Final
 
-import urllib3
-
 from sizewell import source
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.pool import Pool
 from sizewell.clouds.rest import Reader, base_url
 
 _QUIET: Final = logging.NullHandler()
@@ -29,7 +28,7 @@ class Azure:
         """`identity`: client id of the managed identity, or of the workload's, that reads; "": whoever is logged in."""
         self._identity = identity
         self.deadline, self.timeouts = deadline, timeouts or Timeouts()
-        self._pool = urllib3.PoolManager(maxsize=16)
+        self._pool = Pool(maxsize=16)
         self._lock = threading.Lock()
         self._credential: Any = None
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import urllib3
 
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.pool import Pool
 
 CHUNK_BYTES: Final = 1 << 20
 
@@ -24,7 +25,7 @@ def download(service: str, url: str, path: Path, deadline: Deadline, *, timeouts
     """
     limits = timeouts or Timeouts()
     part, tag = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.etag")
-    pool = urllib3.PoolManager()
+    pool = Pool()
     path.parent.mkdir(parents=True, exist_ok=True)
     detail = ""
     for attempt in range(1, limits.attempts + 1):

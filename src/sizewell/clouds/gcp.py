@@ -10,10 +10,9 @@ import os
 import threading
 from typing import Any, Final
 
-import urllib3
-
 from sizewell import source
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.pool import Pool
 from sizewell.clouds.rest import Reader, base_url
 
 _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
@@ -27,7 +26,7 @@ class Google:
         """`impersonate`: e-mail address of the service account in whose name is read; "": whoever is logged in."""
         self._impersonated = impersonate
         self.deadline, self.timeouts = deadline, timeouts or Timeouts()
-        self._pool = urllib3.PoolManager(maxsize=16)
+        self._pool = Pool(maxsize=16)
         self._lock = threading.Lock()
         self._credentials: Any = None
         self._no_login: CloudError | None = None

@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import urllib3
 
 from sizewell.clouds.calls import CloudError, Deadline, Reason, Timeouts
+from sizewell.clouds.pool import Pool
 
 _AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _PAGES_MAX: Final = 10_000
@@ -41,7 +42,7 @@ class Reader:
     deadline: Deadline
     headers: Callable[[], Mapping[str, str]] = dict
     timeouts: Timeouts = field(default_factory=Timeouts)
-    pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(maxsize=16))
+    pool: urllib3.PoolManager = field(default_factory=Pool)
 
     def get(self, path: str, **parameters: str | int) -> dict[str, Any]:
         """The JSON object at `path`. CloudError where there is none."""

@@ -9,6 +9,7 @@ from typing import Final
 
 import urllib3
 
+from sizewell.clouds.pool import Pool
 from sizewell.clouds.rest import base_url
 from sizewell.sizing.errors import ServiceError
 
@@ -27,7 +28,8 @@ def must_be_right(cloud: str, at: datetime, *, off_s_max: float, timeout_s: floa
     """
     url = base_url(_PREFIX.get(cloud, cloud), "clock", HOSTS[cloud])
     try:
-        answer = urllib3.request("HEAD", url, timeout=timeout_s, retries=False, redirect=False)
+        with Pool(maxsize=1) as pool:
+            answer = pool.request("HEAD", url, timeout=timeout_s, retries=False, redirect=False)
         told = parsedate_to_datetime(str(answer.headers.get("Date")))
     except (urllib3.exceptions.HTTPError, ValueError, TypeError) as error:
         raise ServiceError(f"{url} did not return the time ({type(error).__name__}); nothing is stopped") from None

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import urllib3
 
+from sizewell.clouds.pool import Pool
 from sizewell.recording.sources.state import State
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown.config import Mail
@@ -183,7 +184,8 @@ def event(notice: Notice, key: str) -> dict[str, Any]:
 def post(url: str, body: Mapping[str, Any]) -> None:
     """Post a notice to a webhook. ServiceError where nobody takes it; the address itself is a secret and not said."""
     try:
-        answer = urllib3.request("POST", url, json=dict(body), timeout=10.0, retries=False, redirect=False)
+        with Pool(maxsize=1) as pool:
+            answer = pool.request("POST", url, json=dict(body), timeout=10.0, retries=False, redirect=False)
     except urllib3.exceptions.HTTPError as error:
         raise ServiceError(f"it does not answer ({type(error).__name__})") from None
     if not 200 <= answer.status < 300:

@@ -6,9 +6,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Final
 
-import urllib3
-
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.pool import Pool
 from sizewell.clouds.preflight.findings import Finding, ask, unasked
 from sizewell.clouds.preflight.needs import Needs
 from sizewell.clouds.preflight.pulls import charts_of, images_of, pulls
@@ -37,6 +36,6 @@ def preflight(
     questions = cloud.questions(needs, client)
     if images_of(needs) or charts_of(needs):
         limits = timeouts or Timeouts()
-        registries = Registries(deadline=client.deadline, pool=urllib3.PoolManager(maxsize=16), timeouts=limits)
+        registries = Registries(deadline=client.deadline, pool=Pool(maxsize=16), timeouts=limits)
         questions["images and charts"] = lambda: pulls(needs, registries)
     return findings + ask(questions, told=told)

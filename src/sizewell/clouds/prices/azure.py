@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import urllib3
-
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.pool import Pool
 from sizewell.clouds.prices.fee_meter import Meter
 from sizewell.clouds.prices.meters import AZURE
 from sizewell.clouds.rest import Reader, base_url
@@ -38,7 +37,7 @@ def reader(deadline: Deadline, timeouts: Timeouts | None = None) -> Reader:
         base=base_url("azure", "prices", "https://prices.azure.com"),
         deadline=deadline,
         timeouts=timeouts or Timeouts(),
-        pool=urllib3.PoolManager(maxsize=4),
+        pool=Pool(maxsize=4),
     )
 
 
