@@ -169,13 +169,13 @@ def test_a_focus_export_gives_the_contracted_rates_and_counts_the_rest(capsys, p
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
-        ("a.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,EUR,us-east-1,x,{LINUX}\n", ("line 2: " "BillingCurrency: " "must be USD, got 'EUR'")),
-        ("b.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0,1,USD,us-east-1,x,{LINUX}\n", ("line 2: " "ContractedUnitPrice: " "must be more than 0, " "got '0'")),
-        ("c.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,USD,us-east-1,x,{LINUX}\nAWS,Usage,2026,Sta", ("line 3: has fewer or " "more cells than " "columns: is the file " "complete?")),
-        ("d.csv", FOCUS + "".join(f"AWS,Usage,2026,Standard,Hours,{usd},1,USD,us-east-1,x,{LINUX}\n" for usd in ("0.5", "0.6")), "line 3: contradicts line 2"),
+        ("a.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,EUR,us-east-1,x,{LINUX}\n", "a.csv:2:38: BillingCurrency: must be USD, got 'EUR'"),
+        ("b.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0,1,USD,us-east-1,x,{LINUX}\n", "b.csv:2:31: ContractedUnitPrice: must be more than 0, got '0'"),
+        ("c.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,USD,us-east-1,x,{LINUX}\nAWS,Usage,2026,Sta", "c.csv:3: has fewer or more cells than columns: is the file complete?"),
+        ("d.csv", FOCUS + "".join(f"AWS,Usage,2026,Standard,Hours,{usd},1,USD,us-east-1,x,{LINUX}\n" for usd in ("0.5", "0.6")), "d.csv:3:31: ContractedUnitPrice: contradicts line 2"),
         ("e.csv", "<html>error</html>\n", "is not a rates table, bill or price sheet: <html>error</html>"),
         ("f.csv", "cloud,instance_type,usd\naws,p5.48xlrge,3\n", ("catalog/rates/f.yaml:3:33: " "rates[0].instance_type: no machine type 'p5.48xlrge' of aws")),
-        ("g.csv", "cloud,instance_type,usd\naws,p5.48xlarge,three\n", "g.csv:2: rates[0].usd: must be a number"),
+        ("g.csv", "cloud,instance_type,usd\naws,p5.48xlarge,three\n", "g.csv:2:17: rates[0].usd: must be a number"),
         ("h.yaml", "rates: []\n", "has no rates"),
     ],
 )  # fmt: skip
@@ -299,13 +299,15 @@ def test_azures_price_sheet_gives_percents_off_the_list(capsys, project):
 @pytest.mark.parametrize(
     ("before", "after", "fault"),
     [
-        ("4.2975", "5.2975", "line 2: UnitPrice"),
-        ("4.2975", "free", "line 2: UnitPrice"),
-        ("Consumption,USD", "Consumption,EUR", "line 2: Currency"),
-        (",3.3057,1 Hour,Consumption,USD", ",3.3057", "line 3: has fewer or more cells"),
+        ("4.2975", "5.2975", ":2:93: UnitPrice"),
+        ("4.2975", "free", ":2:93: UnitPrice"),
+        ("Consumption,USD", "Consumption,EUR", ":2:119: Currency"),
+        (",3.3057,1 Hour,Consumption,USD", ",3.3057", "sheet.csv:3: has fewer or more cells"),
     ],
 )
-def test_a_price_sheet_that_is_wrong_is_named_by_line_and_writes_nothing(capsys, project, before, after, fault):
+def test_a_price_sheet_that_is_wrong_is_named_by_line_and_column_and_writes_nothing(
+    capsys, project, before, after, fault
+):
     (project / "sheet.csv").write_text(SHEET.replace(before, after, 1))
     code, _, err = said(capsys, "import", "sheet.csv")
     assert (code, fault in err) == (64, True), err
@@ -364,18 +366,24 @@ def test_the_report_of_aws_gives_the_rates_after_discounts_and_counts_the_rest(c
 @pytest.mark.parametrize(
     ("before", "after", "fault"),
     [
-        ("USD,0.8048,0.61", "EUR,0.8048,0.61", "line 3: line_item_currency_code: must be USD, got 'EUR'"),
-        ("USD,0.8048,0.61", "USD,0.8048,-1", "line 3: line_item_net_unblended_rate: must be more than 0, got '-1'"),
-        ("USD,0.8048,0.61", "USD,0.8048,n/a", "line 3: line_item_net_unblended_rate"),
+        ("USD,0.8048,0.61", "EUR,0.8048,0.61", "report.csv:3:62: line_item_currency_code: must be USD, got 'EUR'"),
+        (
+            "USD,0.8048,0.61",
+            "USD,0.8048,-1",
+            "report.csv:3:73: line_item_net_unblended_rate: must be more than 0, got '-1'",
+        ),
+        ("USD,0.8048,0.61", "USD,0.8048,n/a", "report.csv:3:73: line_item_net_unblended_rate"),
         (
             "a,2026-10-01",
             "a,2026-11-01",
-            "line 3: contradicts line 2: two prices for aws g6.xlarge us-east-1 on-demand",
+            "report.csv:3:73: line_item_net_unblended_rate: contradicts line 2: two prices for aws g6.xlarge us-east-1 on-demand",
         ),
-        (",Hrs,1.0062,eu-central-1,g6.xlarge", ",Hrs", "line 4: has fewer or more cells than columns"),
+        (",Hrs,1.0062,eu-central-1,g6.xlarge", ",Hrs", "report.csv:4: has fewer or more cells than columns"),
     ],
 )
-def test_a_report_of_aws_that_is_wrong_is_named_by_line_and_writes_nothing(capsys, project, before, after, fault):
+def test_a_report_of_aws_that_is_wrong_is_named_by_line_and_column_and_writes_nothing(
+    capsys, project, before, after, fault
+):
     (project / "report.csv").write_text(REPORT.replace(before, after, 1))
     code, _, err = said(capsys, "import", "report.csv")
     assert (code, fault in err) == (64, True), err

@@ -39,14 +39,14 @@ class Pool(urllib3.PoolManager):
 
 
 def proxy_of(url: str) -> str:
-    """The address of the proxy for a URL, by the environment; "" for none."""
-    from urllib.request import getproxies_environment, proxy_bypass_environment
+    """The address of the proxy for a URL, by the environment, or the system on macOS and Windows; "" for none."""
+    from urllib.request import getproxies, proxy_bypass
 
-    proxies = getproxies_environment()
+    proxies = getproxies()
     parts = urlsplit(url)
     proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
     host = parts.hostname or ""
-    if not proxy or _is_near(host) or proxy_bypass_environment(parts.netloc.rpartition("@")[2], proxies):
+    if not proxy or _is_near(host) or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return ""
     return proxy if "://" in proxy else f"http://{proxy}"
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from sizewell.sizing.catalog.rates import Discounts, Rate, parse_discounts
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.places import Place, read_text, read_yaml
+from sizewell.sizing.places import Mark, Place, read_text, read_yaml
 
 TABLE: Final = ("cloud", "instance_type", "region", "market", "fee", "percent", "usd")
 FOCUS: Final = (
@@ -87,8 +87,58 @@ def _check_packed(path: Path) -> None:
             raise ConfigError([Fault(path=str(path), message=message, fix=fix.replace("FILE", path.name))])
 
 
+class _Rows(csv.DictReader):  # type: ignore[type-arg]  # Python 3.11 refuses the argument
+    """Rows by column name, which know where in the file each of their cells begins."""
+
+    def __init__(self, path: Path, lines: list[str]) -> None:
+        super().__init__(lines)
+        self._path = path
+        self._lines = lines
+        self._before = 0
+
+    def __next__(self) -> dict[str | Any, str | Any]:
+        self._before = self.line_num
+        return super().__next__()
+
+    def at(self, column: str = "") -> Mark:
+        """Line and column, from 1, of a cell of the last row; column 0 for the row, and where it has several lines."""
+        names = list(self.fieldnames or ())
+        if column not in names or self.line_num - self._before > 1:
+            return (self.line_num, 0)
+        return (self.line_num, _column_of(self._lines[self.line_num - 1], names.index(column)))
+
+    def fault(
+        self, column: str = "", *, shown: str = "", message: str = "", found: str = "", allowed: str = ""
+    ) -> Fault:
+        """What is wrong with a cell of the last row, or with the row."""
+        return Fault(
+            path=shown or column,
+            message=message,
+            found=found,
+            allowed=allowed,
+            at=self.at(column),
+            file=str(self._path),
+        )
+
+
+def _column_of(line: str, cell: int) -> int:
+    """Where a cell of a line begins, from 1; 0 where the line has fewer.
+
+    >>> _column_of('aws,"g6, the small one",usd', 2)
+    24
+    """
+    quoted, passed = False, 0
+    for position, character in enumerate(line, 1):
+        if passed == cell:
+            return position
+        if character == '"':
+            quoted = not quoted
+        passed += character == "," and not quoted
+    return len(line) + 1 if passed == cell else 0
+
+
 def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> Imported:
-    """The rates of a file, by its form. Raises ConfigError with file and line of what is wrong.
+    """The rates of a file, by its form. Raises ConfigError with file, line and column of what is wrong.
 
     Of a bill or a price sheet those machine types count that are `known` (cloud and type); the others are left out.
     """
@@ -97,16 +147,16 @@ def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> 
         return Imported(parse_discounts(document.data, str(path), document.places))
     _check_packed(path)
     text = read_text(path)
-    reader = csv.DictReader(text.splitlines())
+    reader = _Rows(path, text.splitlines())
     header = tuple(reader.fieldnames or ())
     if set(FOCUS) <= set(header):
-        return _of_known(_bill(path, reader, _focus), known)
+        return _of_known(_bill(reader, _focus), known)
     if set(CUR) <= set(columns := [_column(name) for name in header]):
         reader.fieldnames = columns
-        return _of_known(_bill(path, reader, _usage), known)
+        return _of_known(_bill(reader, _usage), known)
     named = {name.strip().lower() for name in header}
     if {name.lower() for name in SHEET} <= named:
-        return _of_known(_sheet(path, reader), known)
+        return _of_known(_sheet(reader), known)
     if {"cloud", "usd"} <= set(header) <= set(TABLE) or {"cloud", "percent"} <= set(header) <= set(TABLE):
         return _table(path, reader)
     raise ConfigError(
@@ -121,16 +171,16 @@ def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> 
     )
 
 
-def _table(path: Path, reader: csv.DictReader[str]) -> Imported:
+def _table(path: Path, reader: _Rows) -> Imported:
     entries: list[dict[str, Any]] = []
     places: dict[str, Place] = {}
     for row in reader:
-        line = (reader.line_num, 0)
+        line = reader.at()
         places[f"rates[{len(entries)}]"] = Place(line, line, scalar=False)
         if None in row or None in row.values():
-            raise ConfigError(
-                [Fault(path=f"{path} line {reader.line_num}", message="has fewer or more cells than columns")]
-            )
+            raise ConfigError([reader.fault(message="has fewer or more cells than columns")])
+        for key in row:
+            places[f"rates[{len(entries)}].{key}"] = Place(reader.at(key), reader.at(key), scalar=True)
         entries.append({key: value for key, value in row.items() if value})
     return Imported(parse_discounts({"rates": entries}, str(path), places))
 
@@ -210,34 +260,33 @@ def _column(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip().replace("/", "_")).lower()
 
 
-def _bill(path: Path, reader: csv.DictReader[str], charge_of: Callable[[Mapping[str, str]], _Charge | str]) -> Imported:
+def _bill(reader: _Rows, charge_of: Callable[[Mapping[str, str]], _Charge | str]) -> Imported:
     """The price of every machine-hour of a bill, the newest period's where it changed."""
     latest: dict[tuple[str, str, str, str], tuple[str, Decimal, int]] = {}
     faults: list[Fault] = []
     imported = Imported(Discounts())
     for row in reader:
-        place = f"{path} line {reader.line_num}"
         if None in row or None in row.values():
-            faults.append(Fault(path=place, message="has fewer or more cells than columns: is the file complete?"))
+            faults.append(reader.fault(message="has fewer or more cells than columns: is the file complete?"))
             break
         charge = charge_of(row)
         if isinstance(charge, str):
             imported.left_out[charge] = imported.left_out.get(charge, 0) + 1
             continue
         if charge.currency != "USD":
-            faults.append(Fault(path=f"{place}: {charge.currency_column}", found=charge.currency, allowed="USD"))
+            faults.append(reader.fault(charge.currency_column, found=charge.currency, allowed="USD"))
             break
         try:
             usd = Decimal(charge.usd)
         except InvalidOperation:
             usd = Decimal(-1)
         if not usd.is_finite() or usd <= 0:
-            faults.append(Fault(path=f"{place}: {charge.usd_column}", found=charge.usd, allowed="more than 0"))
+            faults.append(reader.fault(charge.usd_column, found=charge.usd, allowed="more than 0"))
             continue
         before = latest.get(charge.key)
         if before is not None and before[0] == charge.period and before[1] != usd and charge.market != "spot":
             message = f"contradicts line {before[2]}: two prices for {' '.join(charge.key)} in one period"
-            faults.append(Fault(path=place, message=message))
+            faults.append(reader.fault(charge.usd_column, message=message))
         if before is None or charge.period >= before[0]:
             latest[charge.key] = (charge.period, usd, reader.line_num)
     if faults:
@@ -263,7 +312,7 @@ def _of_known(imported: Imported, known: Collection[tuple[str, str]] | None) -> 
     return imported
 
 
-def _sheet(path: Path, reader: csv.DictReader[str]) -> Imported:
+def _sheet(reader: _Rows) -> Imported:
     """Percent off the list by machine type, where it is the same in every region of the sheet."""
     reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
     category, meter, market, unit_price, unit, kind, currency = (name.lower() for name in SHEET)
@@ -271,9 +320,8 @@ def _sheet(path: Path, reader: csv.DictReader[str]) -> Imported:
     faults: list[Fault] = []
     imported = Imported(Discounts())
     for row in reader:
-        place = f"{path} line {reader.line_num}"
         if None in row or None in row.values():
-            faults.append(Fault(path=place, message="has fewer or more cells than columns: is the file complete?"))
+            faults.append(reader.fault(message="has fewer or more cells than columns: is the file complete?"))
             break
         product = f"{row.get('product', '')} {row.get('metersubcategory', '')}".lower()
         name = row[meter].strip()
@@ -290,7 +338,7 @@ def _sheet(path: Path, reader: csv.DictReader[str]) -> Imported:
             imported.left_out[reason] = imported.left_out.get(reason, 0) + 1
             continue
         if row[currency] != "USD":
-            faults.append(Fault(path=f"{place}: Currency", found=row[currency], allowed="USD"))
+            faults.append(reader.fault(currency, shown="Currency", found=row[currency], allowed="USD"))
             break
         try:
             listed, own = Decimal(row[market]), Decimal(row[unit_price])
@@ -298,7 +346,7 @@ def _sheet(path: Path, reader: csv.DictReader[str]) -> Imported:
             listed = own = Decimal(-1)
         if not listed.is_finite() or not own.is_finite() or not 0 < own <= listed:
             allowed = "more than 0 and not above MarketPrice"
-            faults.append(Fault(path=f"{place}: UnitPrice", found=row[unit_price], allowed=allowed))
+            faults.append(reader.fault(unit_price, shown="UnitPrice", found=row[unit_price], allowed=allowed))
             continue
         for each in name.split("/"):
             percent = ((1 - own / listed) * 100).quantize(Decimal("0.01"))
