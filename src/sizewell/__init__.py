@@ -35,20 +35,21 @@ __all__ = [
     "size",
 ]
 
-__getattr__ = lazy.names(
-    __name__,
-    {
-        "Catalog": "sizewell.sizing.catalog",
-        "Decision": "sizewell.sizing.records.decision",
-        "NothingFits": "sizewell.sizing.choose.decide",
-        "Plan": "sizewell.resources.recorded",
-        "SizewellError": "sizewell.sizing.errors",
-        "SpecError": "sizewell.sizing.errors",
-        "WorkloadSpec": "sizewell.sizing.spec.read",
-        "decide": "sizewell.sizing.choose.decide",
-        "evaluate": "sizewell.recording.evaluate",
-        "load_catalog": "sizewell.api",
-        "read_spec": "sizewell.sizing.spec.read",
-        "size": "sizewell.api",
-    },
-)
+if not TYPE_CHECKING:  # an editor would take every name for one that is there
+    __getattr__ = lazy.names(
+        __name__,
+        {
+            "Catalog": "sizewell.sizing.catalog",
+            "Decision": "sizewell.sizing.records.decision",
+            "NothingFits": "sizewell.sizing.choose.decide",
+            "Plan": "sizewell.resources.recorded",
+            "SizewellError": "sizewell.sizing.errors",
+            "SpecError": "sizewell.sizing.errors",
+            "WorkloadSpec": "sizewell.sizing.spec.read",
+            "decide": "sizewell.sizing.choose.decide",
+            "evaluate": "sizewell.recording.evaluate",
+            "load_catalog": "sizewell.api",
+            "read_spec": "sizewell.sizing.spec.read",
+            "size": "sizewell.api",
+        },
+    )

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Preview", "Request", "run"]
 
-__getattr__ = lazy.names(
-    __name__,
-    {
-        "Preview": "sizewell.preview.records",
-        "Request": "sizewell.preview.pipeline",
-        "run": "sizewell.preview.pipeline:run_preview",
-    },
-)
+if not TYPE_CHECKING:  # an editor would take every name for one that is there
+    __getattr__ = lazy.names(
+        __name__,
+        {
+            "Preview": "sizewell.preview.records",
+            "Request": "sizewell.preview.pipeline",
+            "run": "sizewell.preview.pipeline:run_preview",
+        },
+    )

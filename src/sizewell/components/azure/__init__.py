@@ -42,25 +42,26 @@ __all__ = [
     "TtlGuard",
 ]
 
-__getattr__ = lazy.names(
-    __name__,
-    {
-        "AksCluster": "sizewell.components.azure.aks.cluster",
-        "AksGpuPool": "sizewell.components.azure.aks.pools",
-        "AksOperators": "sizewell.components.azure.aks.operators",
-        "AmlComputeCluster": "sizewell.components.azure.ml.compute",
-        "AmlComputeInstance": "sizewell.components.azure.ml.compute",
-        "AmlOnlineEndpoint": "sizewell.components.azure.ml.endpoints",
-        "AmlWorkspace": "sizewell.components.azure.ml.workspace",
-        "BudgetAlarms": "sizewell.components.azure.limits.guards",
-        "CheckpointStore": "sizewell.components.azure.storage.checkpoints",
-        "CustomerKeys": "sizewell.components.azure.keys.vault",
-        "EndRights": "sizewell.components.azure.limits.guards",
-        "GpuScaleSet": "sizewell.components.azure.nodes",
-        "LustreVolume": "sizewell.components.azure.aks.volumes",
-        "Network": "sizewell.components.azure.network",
-        "OpenAiAccount": "sizewell.components.azure.openai.account",
-        "SharedStorage": "sizewell.components.azure.storage.shared",
-        "TtlGuard": "sizewell.components.azure.limits.guards",
-    },
-)
+if not TYPE_CHECKING:  # an editor would take every name for one that is there
+    __getattr__ = lazy.names(
+        __name__,
+        {
+            "AksCluster": "sizewell.components.azure.aks.cluster",
+            "AksGpuPool": "sizewell.components.azure.aks.pools",
+            "AksOperators": "sizewell.components.azure.aks.operators",
+            "AmlComputeCluster": "sizewell.components.azure.ml.compute",
+            "AmlComputeInstance": "sizewell.components.azure.ml.compute",
+            "AmlOnlineEndpoint": "sizewell.components.azure.ml.endpoints",
+            "AmlWorkspace": "sizewell.components.azure.ml.workspace",
+            "BudgetAlarms": "sizewell.components.azure.limits.guards",
+            "CheckpointStore": "sizewell.components.azure.storage.checkpoints",
+            "CustomerKeys": "sizewell.components.azure.keys.vault",
+            "EndRights": "sizewell.components.azure.limits.guards",
+            "GpuScaleSet": "sizewell.components.azure.nodes",
+            "LustreVolume": "sizewell.components.azure.aks.volumes",
+            "Network": "sizewell.components.azure.network",
+            "OpenAiAccount": "sizewell.components.azure.openai.account",
+            "SharedStorage": "sizewell.components.azure.storage.shared",
+            "TtlGuard": "sizewell.components.azure.limits.guards",
+        },
+    )

@@ -33,20 +33,21 @@ __all__ = [
     "VertexTraining",
 ]
 
-__getattr__ = lazy.names(
-    __name__,
-    {
-        "AcceleratorPool": "sizewell.components.gcp.nodes",
-        "BudgetAlarms": "sizewell.components.gcp.limits.guards",
-        "CheckpointStore": "sizewell.components.gcp.storage.checkpoints",
-        "CloudRunGpu": "sizewell.components.gcp.services.run",
-        "FilesVolume": "sizewell.components.gcp.storage.volumes",
-        "GkeCluster": "sizewell.components.gcp.gke.cluster",
-        "GpuDirect": "sizewell.components.gcp.gke.gpudirect",
-        "Network": "sizewell.components.gcp.network",
-        "SharedStorage": "sizewell.components.gcp.storage.shared",
-        "TtlGuard": "sizewell.components.gcp.limits.guards",
-        "VertexEndpoint": "sizewell.components.gcp.services.vertex",
-        "VertexTraining": "sizewell.components.gcp.services.vertex",
-    },
-)
+if not TYPE_CHECKING:  # an editor would take every name for one that is there
+    __getattr__ = lazy.names(
+        __name__,
+        {
+            "AcceleratorPool": "sizewell.components.gcp.nodes",
+            "BudgetAlarms": "sizewell.components.gcp.limits.guards",
+            "CheckpointStore": "sizewell.components.gcp.storage.checkpoints",
+            "CloudRunGpu": "sizewell.components.gcp.services.run",
+            "FilesVolume": "sizewell.components.gcp.storage.volumes",
+            "GkeCluster": "sizewell.components.gcp.gke.cluster",
+            "GpuDirect": "sizewell.components.gcp.gke.gpudirect",
+            "Network": "sizewell.components.gcp.network",
+            "SharedStorage": "sizewell.components.gcp.storage.shared",
+            "TtlGuard": "sizewell.components.gcp.limits.guards",
+            "VertexEndpoint": "sizewell.components.gcp.services.vertex",
+            "VertexTraining": "sizewell.components.gcp.services.vertex",
+        },
+    )

@@ -26,16 +26,17 @@ __all__ = [
     "TrainingRun",
 ]
 
-__getattr__ = lazy.names(
-    __name__,
-    {
-        "AdoptedPool": "sizewell.components.kubernetes.adopted",
-        "BatchRun": "sizewell.components.kubernetes.training",
-        "BurnIn": "sizewell.components.kubernetes.burn_in",
-        "NotebookServer": "sizewell.components.kubernetes.notebook",
-        "Operators": "sizewell.components.kubernetes.operators",
-        "Queueing": "sizewell.components.kubernetes.queueing",
-        "ServedModel": "sizewell.components.kubernetes.serving",
-        "TrainingRun": "sizewell.components.kubernetes.training",
-    },
-)
+if not TYPE_CHECKING:  # an editor would take every name for one that is there
+    __getattr__ = lazy.names(
+        __name__,
+        {
+            "AdoptedPool": "sizewell.components.kubernetes.adopted",
+            "BatchRun": "sizewell.components.kubernetes.training",
+            "BurnIn": "sizewell.components.kubernetes.burn_in",
+            "NotebookServer": "sizewell.components.kubernetes.notebook",
+            "Operators": "sizewell.components.kubernetes.operators",
+            "Queueing": "sizewell.components.kubernetes.queueing",
+            "ServedModel": "sizewell.components.kubernetes.serving",
+            "TrainingRun": "sizewell.components.kubernetes.training",
+        },
+    )
