@@ -2,13 +2,14 @@
 
     .venv/bin/python tools/engine_flags.py vllm 0.33.0      # releases from that one on; hundreds of MB each, one by one
     .venv/bin/python tools/engine_flags.py text-embeddings-inference 1.2.0 --clone FOLDER   # of a git clone's tags
+    .venv/bin/python tools/engine_flags.py triton 23.04 --clone FOLDER      # of a git clone's branches, as r25.10
     .venv/bin/python tools/engine_flags.py llama.cpp b4234  # the builds that node-llama-cpp's releases carry
 
 Older releases stay as the table has them.
-A release is what pip downloads from the package index, a tag of a clone, or the source that a package of npm carries
-with the name of its release; nothing of it is run. A flag is a text that begins with "--" and is given to
-`add_argument`, a field of a class that the release's own code makes flags of, in Rust a field that clap makes one of,
-or in C++ an option that llama.cpp adds for its server.
+A release is what pip downloads from the package index, a tag of a clone, the branch that Triton keeps for each of its
+images, or the source that a package of npm carries with the name of its release; nothing of it is run. A flag is a text
+that begins with "--" and is given to `add_argument`, a field of a class that the release's own code makes flags of, in
+Rust a field that clap makes one of, or in C++ an option that llama.cpp adds for its server, or Triton to its groups.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ FILES = {  # of the wheel: where the parsers stand
     "vllm": ("vllm/engine/arg_utils.py", "vllm/entrypoints/cli/serve.py", "vllm/entrypoints/*/cli_args.py"),
     "sglang": ("sglang/srt/server_args.py", "sglang/srt/arg_groups/*.py"),
 }
-CLONES = {"text-embeddings-inference": "router/src/main.rs"}  # of the repository: where its command's parser stands
+CLONES = {  # of the repository: where its command's parser stands
+    "text-embeddings-inference": "router/src/main.rs",
+    "triton": "src/command_line_parser.cc",
+}
+VERSION = "TRITON_VERSION"  # file of a branch
 CARRIED = {"llama.cpp": "common/arg.cpp"}  # of the repository: where its command's parser stands
 CARRIER = "node-llama-cpp"  # package of npm whose releases carry the source of one release of llama.cpp each
 
@@ -55,13 +60,14 @@ def main() -> None:
         table = {"package": words.package, "files": [CARRIED[words.package]], **ranges(list(known), known)}
         path.write_text(_text(table), encoding="utf-8")
         return
-    every = _tags(words.clone) if words.clone else _releases(words.package)
+    branches = words.package == "triton"
+    every = _of_clone(words.clone, words.first, branches=branches) if words.clone else _releases(words.package)
     for release in reversed([each for each in every if numbers(each) >= numbers(words.first)]):
-        known[release] = (
-            rust_flags(_git(words.clone, "show", f"v{release}:{CLONES[words.package]}"))
-            if words.clone
-            else flags(_sources(words.package, release))
-        )
+        if words.clone:
+            name, read = (f"r{release}", option_flags) if branches else (f"v{release}", rust_flags)
+            known[release] = read(_git(words.clone, "show", f"{name}:{CLONES[words.package]}"))
+        else:
+            known[release] = flags(_sources(words.package, release))
         print(f"{words.package} {release}: {len(known[release])} flags", file=sys.stderr, flush=True)
     files = FILES.get(words.package) or (CLONES[words.package],)
     table = {"package": words.package, "files": files, **ranges(list(known), known)}
@@ -85,6 +91,16 @@ def rust_flags(text: str) -> set[str]:
     """
     fields = re.findall(r"#\[clap\(([^\]]*)\)\]\s*(?:#\[[^\]]*\]\s*|///[^\n]*\n\s*)*(?:pub )?(\w+):", text)
     return {_flag(name) for words, name in fields if re.search(r"\blong\b", words)} | {"--help", "--version"}
+
+
+def option_flags(text: str) -> set[str]:
+    r"""The flags that Triton's parser adds to its groups of options; its images are built with all of them.
+
+    >>> sorted(option_flags('o.push_back(\n  {OPTION_HELP, "help", Option::ArgNone, ""});\no.push_back({OPTION_ID, "id",'))
+    ['--help', '--id']
+    """
+    code = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
+    return {f"--{name}" for name in re.findall(r'\{\s*OPTION_\w+,\s*"([\w-]+)"', code)}
 
 
 def server_flags(text: str) -> set[str]:
@@ -224,11 +240,17 @@ def _carried(file: str, first: str) -> Iterator[tuple[str, str]]:
             read.add(release)
 
 
-def _tags(clone: Path) -> list[str]:
-    """Final releases of a clone, newest first."""
-    every = [tag.removeprefix("v") for tag in _git(clone, "tag").split()]
-    final = [each for each in every if each.replace(".", "").isdigit() and each.count(".") == 2]
-    return sorted(final, key=numbers, reverse=True)
+def _of_clone(clone: Path, first: str, *, branches: bool = False) -> list[str]:
+    """Final releases of a clone from that one on, newest first: its tags, as v1.9.3, or the branches of its images, as
+    r25.10, whose version is tagged.
+    """
+    tags = re.findall(r"^v(\d+\.\d+\.\d+)$", _git(clone, "tag"), flags=re.MULTILINE)
+    names = _git(clone, "branch", "--format=%(refname:short)")
+    images = re.findall(r"^r(\d+\.\d+)$", names, flags=re.MULTILINE)
+    later = [each for each in (images if branches else tags) if numbers(each) >= numbers(first)]
+    if branches:
+        later = [each for each in later if _git(clone, "show", f"r{each}:{VERSION}").strip() in tags]
+    return sorted(later, key=numbers, reverse=True)
 
 
 def _git(clone: Path, *words: str) -> str:

@@ -192,6 +192,31 @@ def test_the_stack_s_own_queue_is_named_where_nobody_names_one(decided: Path, si
 
 
 @pytest.mark.parametrize(
+    ("cloud", "machines", "widest"),
+    [
+        ("aws", {"instance_type": "p5.48xlarge", "region": "us-east-1"}, "topology.k8s.aws/network-node-layer-1"),
+        ("gcp", {"instance_type": "a3-megagpu-8g", "region": "us-central1"}, "cloud.google.com/gce-topology-block"),
+    ],
+)
+def test_jobs_of_machines_that_stand_all_the_time_are_packed_as_by_the_stack(
+    decided: Path, sizewell: Sizewell, cloud: str, machines: dict[str, str], widest: str
+) -> None:
+    path = decided / "stacks/decisions/dev-aws.json"
+    made = json.loads(path.read_text())
+    (tune,) = (one for one in made["workloads"] if one["spec"]["name"] == "tune")
+    tune |= {"scheduler": "kubernetes", "parallelism": {"data": 16}, "schedule": None}
+    reserved = {"mode": "reservation"}
+    counts = {"nodes_min": 2, "nodes_initial": 2, "nodes_max": 2, "accelerators_per_node": 8, "accelerator": "h100-sxm"}
+    tune["pools"][0] |= {**machines, **counts, "cloud": cloud, "capacity": reserved, "market": "on-demand"}
+    path.write_text(json.dumps(made))
+    done = sizewell("launch", "dev-aws", "tune", *IMAGE)
+    assert done.code == 0, done.err
+    job = next(one for one in yaml.safe_load_all(done.out) if one["kind"] == "JobSet")
+    pods = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]
+    assert pods["annotations"]["kueue.x-k8s.io/podset-preferred-topology"] == widest
+
+
+@pytest.mark.parametrize(
     ("config", "words", "message"),
     [
         ({}, ("--queue", "tume"), "'tume' is not a queue of tune on dev-aws: it has none"),

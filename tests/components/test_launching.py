@@ -196,14 +196,39 @@ def test_a_cluster_that_is_there_gets_a_queue_and_jobs_and_no_machines():
     assert "token-7f3a" not in repr([one.inputs for one in resources if not one.type.startswith("pulumi:providers")])
 
 
-def test_namespaces_and_a_queue_that_are_named_are_read_before_anything_is_made(monkeypatch):
-    """Without them a preview ends: nothing is made that depends on them, and everything that is made does."""
+@pytest.fixture
+def read(monkeypatch):
+    """(name, id) of each resource that a program reads, as it goes on."""
     from sizewell.recording.evaluate.monitor import Monitor
 
-    read, plain = [], Monitor.ReadResource
+    asked, plain = [], Monitor.ReadResource
     monkeypatch.setattr(
-        Monitor, "ReadResource", lambda self, request: read.append((request.name, request.id)) or plain(self, request)
+        Monitor, "ReadResource", lambda self, request: asked.append((request.name, request.id)) or plain(self, request)
     )
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("queue", "priority", "looked_up"),
+    [
+        ({"queue": "gpus", "operators": []}, "sizewell-high", True),
+        ({"queue": "gpus"}, "nightly", True),
+        ({}, "nightly", True),
+        ({}, "sizewell-high", False),  # which the stack's own queue brings
+    ],
+)
+def test_a_priority_class_that_the_stack_does_not_bring_is_read_first(read, queue, priority, looked_up):
+    runs = {"pretrain": {"image": "train:2.8", "priority": priority}}
+    cluster = {"selector": {"a": "b"}, **queue}
+    resources = adopted(**{"sizewell:cluster": json.dumps(cluster), "sizewell:run": json.dumps(runs)})
+    name = f"priority-{priority}-has-to-be-there"
+    assert ((name, priority) in read) is looked_up
+    run = next(one for one in resources if one.type.endswith(":TrainingRun"))
+    assert (name in {urn.rsplit("::", 1)[1] for urn in run.dependencies}) is looked_up
+
+
+def test_namespaces_and_a_queue_that_are_named_are_read_before_anything_is_made(read):
+    """Without them a preview ends: nothing is made that depends on them, and everything that is made does."""
     cluster = {"selector": {"a": "b"}, "queue": "gpus", "operators": []}
     resources = adopted(**{"sizewell:cluster": json.dumps(cluster)})
     jobs = "jobsets.jobset.x-k8s.io"  # whose operator the cluster has already

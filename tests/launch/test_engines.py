@@ -138,6 +138,14 @@ def test_the_table_says_what_text_embeddings_inference_prints_as_its_help() -> N
     assert not table.knows("--prometheus-port", (1, 7, 0))
 
 
+def test_the_table_says_what_tritonserver_prints_as_its_help() -> None:
+    """`tritonserver --help`, as somebody's public notes on TensorRT-LLM 0.10 have it, whose image was that of 24.05."""
+    table = _table("triton")
+    printed = (Path(__file__).parent / "tritonserver_flags.txt").read_text(encoding="utf-8").split("\n", 1)[1].split()
+    assert {flag for flag in table.flags if table.knows(flag, (24, 5))} == {f"--{name}" for name in printed}
+    assert table.having("--enable-peer-access") == "24.06 or later"
+
+
 def test_llama_cpp_s_table_has_what_its_server_prints_as_its_options() -> None:
     table = _table("llama.cpp")
     printed = (Path(__file__).parent / "llama_server_flags.txt").read_text(encoding="utf-8").split("\n", 1)[1].split()

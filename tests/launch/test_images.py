@@ -91,6 +91,13 @@ def test_an_argument_that_it_may_know_is_taken(image, word):
     assert manifests(with_args(cases.serve_hours, f"vllm/vllm-openai:{image}", word))
 
 
+def test_triton_s_arguments_are_those_of_the_image_s_month():
+    image = "nvcr.io/nvidia/tritonserver:{}-py3"
+    with pytest.raises(ConfigError, match="a release without --model-config-name .*\n.*name release 24.05 or later"):
+        manifests(with_args(cases.serve_pictures, image.format("24.01"), "--model-config-name=h100"))
+    assert manifests(with_args(cases.serve_pictures, image.format("25.10"), "--model-config-name=h100"))
+
+
 def test_a_release_is_read_from_tags_alone():
     assert images.release("vllm/vllm-openai:v0.11.2-cu130") == (0, 11, 2)
     assert images.release("nvcr.io/nvidia/tritonserver:25.10-py3") == (25, 10)

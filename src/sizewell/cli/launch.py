@@ -111,9 +111,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say_what_is_missing(of: Setting, config: Mapping[str, Any]) -> None:
-    """A note with the operators that a cluster of the stack has only once its program runs this workload."""
+    """Notes with what the cluster may lack: a priority class, and the operators that a cluster of the stack has only once
+    its program runs this workload.
+    """
+    from sizewell.components.kubernetes.objects import PRIORITIES
     from sizewell.components.kubernetes.program import operators
 
+    if (priority := of.run.priority) and not (priority in PRIORITIES and of.target.queue):
+        output.note(
+            f"{of.plan.name} has priority {priority}, and without that class the cluster refuses its pods: "
+            f"`kubectl get priorityclass {priority}`"
+        )
     if config.get("cluster") or of.plan.name in (config.get("run") or {}):
         return
     missing = [name for name in operators([of]) if not (name == "jobset" and of.target.queue)]

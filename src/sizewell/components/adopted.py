@@ -66,6 +66,7 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         where="adopted",
         kubeconfig=kubeconfig,
         target=target,
+        prioritized="queues" in outputs,
         installed=installed,
         options=there,
     )

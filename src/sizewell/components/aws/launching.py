@@ -1,11 +1,10 @@
 """Where a workload runs and writes on AWS, and what its machines start without Kubernetes: its run, or Slurm."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from sizewell.components.aws.args import bucket_name
 from sizewell.components.booting import run_at_boot
-from sizewell.components.machines import pool_name
+from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.plan import RunPlan
 from sizewell.launch.slurm_boot import first_boot
@@ -19,20 +18,14 @@ def store_uri(decision: Decision, workload: Workload, settings: Settings) -> str
     return f"s3://{bucket_name(decision, workload, settings)}" if workload.checkpoint else ""
 
 
-def target(
-    decision: Decision,
-    workload: Workload,
-    pool: Pool,
-    settings: Settings,
-    *,
-    queue: str = "",
-    levels: Sequence[str] = (),
-) -> Target:
-    """The pool as its pods see it; pod identity lets their account write checkpoints.
+def target(decision: Decision, workload: Workload, pool: Pool, settings: Settings, *, queue: str = "") -> Target:
+    """The pool as its pods see it; pod identity lets their account write checkpoints."""
+    from sizewell.components.aws.eks.args import eks_pool_args
+    from sizewell.components.aws.eks.plans import topology_levels
 
-    `levels` are the topology labels that the queue packs by.
-    """
     store = store_uri(decision, workload, settings)
+    shape = find_shape("aws", pool.instance_type) if queue else None
+    levels = topology_levels(eks_pool_args(decision, workload, pool, settings), shape) if shape else ()
     return eks_target(workload, pool, name=pool_name(workload, pool), queue=queue, levels=levels, store=store)
 
 

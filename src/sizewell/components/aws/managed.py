@@ -238,12 +238,11 @@ def build_kubernetes(
     outputs |= {f"{workload}-claim": {"claim": volume.claim_name} for workload, volume in claims.items()}
     reach: dict[str, Any] = {"kubeconfig": cluster.kubeconfig, "registry": registry, "options": inside}
     queues = queues_of(decision, region, pairs, settings, flavors, **reach)
-    levels = {flavor["name"]: flavor.get("topology_levels", []) for flavor in flavors if queues}
+    queued = {flavor["name"] for flavor in flavors if queues}
 
     def target_here(workload: Workload, pool: Pool) -> Target:
         name = pool_name(workload, pool)
-        queue = name if name in levels else ""
-        return target(decision, workload, pool, settings, queue=queue, levels=levels.get(name, ()))
+        return target(decision, workload, pool, settings, queue=name if name in queued else "")
 
     return (
         outputs

@@ -1,11 +1,10 @@
 """Where a workload's pods run and write on our GKE clusters. Pure."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from sizewell.components.facts import is_gang
-from sizewell.components.gcp.args import bucket_name, writer_account
-from sizewell.components.gcp.plans import FABRIC_NETWORKS, disk_type
+from sizewell.components.gcp.args import bucket_name, pool_args, writer_account
+from sizewell.components.gcp.plans import FABRIC_NETWORKS, disk_type, topology_levels
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name
@@ -37,21 +36,18 @@ def target(
     *,
     queue: str = "",
     writer: Any = "",
-    levels: Sequence[str] = (),
 ) -> Target:
-    """The pool as its pods see it; `writer` is the account that they act as, else the store's own.
-
-    `levels` are the topology labels that the queue packs by.
-    """
+    """The pool as its pods see it; `writer` is the account that they act as, else the store's own."""
     if workload.checkpoint and not writer and settings.accounts:
         writer = f"{writer_account(decision, workload)}@{settings.accounts[0]}.iam.gserviceaccount.com"
+    shape = find_shape("gcp", pool.instance_type) if queue else None
     return gke_target(
         pool,
         name=pool_name(workload, pool),
         label=physical_name(workload.spec.name, limit=63),
         writer=writer,
         queue=queue,
-        levels=levels,
+        levels=topology_levels(pool_args(decision, workload, pool, settings), shape) if shape else (),
         store=store_uri(decision, workload, settings),
         fabric=pool_fabric(workload, pool) if own_network(settings) else "",
         disk=disk_type(pool.instance_type),

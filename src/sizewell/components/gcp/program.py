@@ -133,12 +133,9 @@ def _build_cluster(
 
     def target(workload: Workload, pool: Pool) -> Target:
         queue = physical_name(pool_name(workload, pool), limit=40) if queued else ""
-        levels: list[str] = next(
-            (flavor.get("topology_levels", []) for flavor in flavors if flavor["name"] == queue), []
-        )
         account = writer_account(decision, workload)
         writer = pulumi.Output.concat(account, "@", project, ".iam.gserviceaccount.com") if workload.checkpoint else ""
-        return launching.target(decision, workload, pool, settings, queue=queue, writer=writer, levels=levels)
+        return launching.target(decision, workload, pool, settings, queue=queue, writer=writer)
 
     kubeconfig = cluster.kubeconfig
     networks_first = pulumi.ResourceOptions(depends_on=inside_first)  # pods name networks that have to be there

@@ -1,13 +1,14 @@
 """From a decision and the stack's configuration to what runs on a cluster: nothing where no image is named."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pulumi
 
 from sizewell.components.facts import guard_args, owned_args, schedule_args
 from sizewell.components.kubernetes import run_args as to
+from sizewell.components.kubernetes.objects import PRIORITIES
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name
@@ -30,6 +31,7 @@ def build_runs(
     kubeconfig: pulumi.Input[str],
     target: Callable[[Workload, Pool], Target],
     queued: bool = False,
+    prioritized: bool | None = None,
     installed: Sequence[str] = (),
     registry: pulumi.Input[str] = "",
     volumes: Mapping[str, pulumi.Resource] | None = None,
@@ -38,6 +40,7 @@ def build_runs(
     """What runs of each pool that `sizewell:run` names an image for, and the operators that it needs.
 
     `where` names the operators' component; `queued`: a queue has installed JobSet already; `installed` are there too.
+    `prioritized`: the stack's queue has brought its priority classes (None: where it is `queued`).
     `registry`: a mirror of the operators' images, for a network without a way out. `volumes`: by workload the file
     system that its pods mount, by the claim that `claim_of` names.
     """
@@ -62,8 +65,26 @@ def build_runs(
         args: Any = {**owned_args(decision), "kubeconfig": kubeconfig, "operators": missing}
         args |= {"registry": registry} if registry != "" else {}
         after = [Operators(f"operators-{where}", args, options)]
-    held = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[*after, *volumes.values()]))
+    ours = PRIORITIES if (queued if prioritized is None else prioritized) else ()
+    classes = _priority_classes({of.run.priority for of, _ in named} - {"", *ours}, where=where, kubeconfig=kubeconfig)
+    held = pulumi.ResourceOptions(depends_on=[*after, *volumes.values(), *classes])
+    held = pulumi.ResourceOptions.merge(options, held)
     return {f"{of.target.pool}-run": _build(decision, workload, of, kubeconfig, held) for of, (workload, _) in named}
+
+
+def _priority_classes(names: Collection[str], *, where: str, kubeconfig: pulumi.Input[str]) -> list[pulumi.Resource]:
+    """PriorityClasses that runs name and no queue of the stack brings, read before anything that runs is made.
+
+    Kubernetes takes a job that names one which is not there, and refuses each of its pods.
+    """
+    if not names:
+        return []
+    import pulumi_kubernetes as kubernetes
+
+    provider = kubernetes.Provider(f"priorities-{where}", kubeconfig=pulumi.Output.secret(kubeconfig))
+    options = pulumi.ResourceOptions(provider=provider)
+    read = kubernetes.scheduling.v1.PriorityClass.get
+    return [read(f"priority-{name}-has-to-be-there", name, options) for name in sorted(names)]
 
 
 def namespaces(

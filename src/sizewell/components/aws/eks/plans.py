@@ -54,12 +54,8 @@ def labels(shape: Shape, *, pool: str, efa: bool) -> dict[str, str]:
 def queue_flavor(
     args: Mapping[str, Any], shape: Shape, *, queue: str, beside: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The pool as a queue sees it: its most machines are the quota; `beside` is what else of each pods ask for.
-
-    A queue packs by network layers where the machines stand all the time: it counts those that are there, and behind an
-    autoscaler that starts from none it would admit nothing.
-    """
-    stands = args["nodes_min"] == args["nodes_max"] and args["capacity_mode"] in ("on-demand", "reservation")
+    """The pool as a queue sees it: its most machines are the quota; `beside` is what else of each pods ask for."""
+    levels = topology_levels(args, shape)
     return {
         "name": queue,
         "node_labels": {"sizewell/pool": queue},
@@ -69,8 +65,17 @@ def queue_flavor(
         "memory_gib_per_machine": (shape.memory_bytes or UNCOUNTED * 2**30) // 2**30,
         "machines": args["nodes_max"],
         **({"beside_per_machine": dict(beside)} if beside else {}),
-        **({"topology_levels": list(EKS_TOPOLOGY)} if stands and shape.fabric == "efa" else {}),
+        **({"topology_levels": levels} if levels else {}),
     }
+
+
+def topology_levels(args: Mapping[str, Any], shape: Shape) -> list[str]:
+    """Labels of network layers by which a queue packs a job's machines, where these stand all the time.
+
+    It counts those that are there, and behind an autoscaler that starts from none it would admit nothing.
+    """
+    stands = args["nodes_min"] == args["nodes_max"] and args["capacity_mode"] in ("on-demand", "reservation")
+    return list(EKS_TOPOLOGY) if stands and shape.fabric == "efa" else []
 
 
 UNCOUNTED = 10_000  # CPUs or GiB where the catalog has none: the accelerators alone then limit the queue

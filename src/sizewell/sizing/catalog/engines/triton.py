@@ -23,6 +23,7 @@ ENGINE = Engine(
     predicted_as="compiled",
     image_example="nvcr.io/nvidia/tritonserver:25.10-py3",
     model_example="s3://bucket/models",
-    source="docs.nvidia.com/deeplearning/triton-inference-server (from memory)",
+    package="triton",  # releases are named by the month of their image, as 25.10
+    source="github.com/triton-inference-server/server: src/command_line_parser.cc and docs/ of r25.10",
     checked="2026-11-22",
 )
