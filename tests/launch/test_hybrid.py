@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from sizewell.components import bursting
+from sizewell.components.aws import burst
 from sizewell.components.kubernetes import objects
 from sizewell.components.settings import Settings, read_settings
 from sizewell.launch.adopted import read_adopted
@@ -126,16 +127,22 @@ def test_the_burst_starts_empty_and_the_job_s_account_writes_on_either_side(plan
     assert any(one.type.endswith(":Budget") for one in plan)
 
 
+def test_nothing_is_made_before_the_cluster_s_add_ons_are_read(plan):
+    """The pods' identity and the guard's measure come from them; without one a queue alone would be made."""
+    wanted = {f"{addon}-has-to-be-on-onprem" for addon in burst.ADDONS}
+    for kind in ("Queueing", "EksNodeGroup", "BudgetAlarms", "TrainingRun"):
+        waits_for = {urn.rsplit("::", 1)[1] for urn in only(plan, kind).dependencies}
+        assert wanted <= waits_for, kind
+
+
 def _flavor(one):
     return one.type.endswith(":ResourceFlavor")
 
 
 def test_a_burst_in_in_a_network_that_nobody_names_is_refused():
     how = Settings(project="p", stack="prod", cluster=read_adopted(CONFIG["sizewell:cluster"]))
-    from sizewell.components.aws import burst
-
     with pytest.raises(ConfigError, match="lacks vpc_id, vpc_cidr, subnet_ids: the burst's machines join"):
-        burst._check_network(decision(), how)
+        burst.check_network(decision(), how)
 
 
 def changed(**by_name):

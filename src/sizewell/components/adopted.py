@@ -33,6 +33,13 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         return bursting.target(decision, cluster, (workload, pool), settings, queue=queue)
 
     there = _there(settings, kubeconfig, _theirs(decision, pairs, settings, target))
+    in_cloud = pulumi.ResourceOptions()
+    if burst is not None and cluster.burst is not None:
+        from sizewell.components.aws import burst as on_aws
+
+        on_aws.check_network(decision, settings)
+        in_cloud = on_aws.there(burst[1], settings, cluster.burst)
+        there = pulumi.ResourceOptions.merge(there, pulumi.ResourceOptions(depends_on=in_cloud.depends_on))
     installed: tuple[str, ...] = () if cluster.operators else ("jobset", "kuberay", "lws", "keda")
     if not queue and cluster.operators:
         from sizewell.components.kubernetes.queueing import Queueing
@@ -51,13 +58,10 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
         if pool.adopted:
             outputs[pool_name(workload, pool)] = {"rate": _rate(decision, workload, pool)}
     if burst is not None and cluster.burst is not None:
-        from sizewell.components.aws import burst as on_aws
-
         whose = next(pair for pair in pairs if cluster.bursts(pair[0].spec.name))
         account = (settings.namespace(whose[0].spec.name), target(*whose).account)
-        outputs |= on_aws.build(
-            decision, *burst, settings, burst=cluster.burst, account_of_pods=account, kubeconfig=kubeconfig
-        )
+        reach: Any = {"kubeconfig": kubeconfig, "options": in_cloud}
+        outputs |= on_aws.build(decision, *burst, settings, burst=cluster.burst, account_of_pods=account, **reach)
 
     return outputs | build_runs(
         decision,

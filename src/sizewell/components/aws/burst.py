@@ -22,6 +22,18 @@ ADDONS = ("eks-pod-identity-agent", "amazon-cloudwatch-observability")
 NETWORK = ("vpc_id", "vpc_cidr", "subnet_ids")  # of the cluster, which its machines have to stand in
 
 
+def there(pool: Pool, settings: Settings, burst: Burst) -> pulumi.ResourceOptions:
+    """The cloud of the burst's machines, and the cluster's add-ons, which everything waits for: a preview ends where one
+    is missing, before anything is made.
+    """
+    options = pulumi.ResourceOptions(provider=provider(pool.region, settings))
+    read: list[pulumi.Resource] = [
+        eks.Addon.get(f"{addon}-has-to-be-on-{burst.cluster}", f"{burst.cluster}:{addon}", opts=options)
+        for addon in ADDONS
+    ]
+    return pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=read))
+
+
 def build(
     decision: Decision,
     workload: Workload,
@@ -31,17 +43,17 @@ def build(
     burst: Burst,
     account_of_pods: tuple[str, str],
     kubeconfig: pulumi.Input[str],
+    options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
     """A node group in the cluster that starts empty, what fills it while jobs wait for it, and the cloud's budget.
 
-    `account_of_pods` is (namespace, service account) of the jobs, which may write the checkpoints.
+    `account_of_pods` is (namespace, service account) of the jobs, which may write the checkpoints; `options` is what
+    `there` returned.
     """
     from sizewell.components.aws.eks.args import autoscaler_args, eks_pool_args
     from sizewell.components.aws.eks.autoscaler import EksAutoscaler
     from sizewell.components.aws.eks.nodes import EksNodeGroup
 
-    _check_network(decision, settings)
-    options = pulumi.ResourceOptions(provider=provider(pool.region, settings))
     name = pool_name(workload, pool)
     namespace, service_account = account_of_pods
     args = eks_pool_args(decision, workload, pool, settings)
@@ -50,21 +62,16 @@ def build(
     args |= {"nodes_min": 0, "nodes_initial": 0, "namespace": namespace, "service_account": service_account}
     args["facts"] = {**args["facts"], "metricsAgent": ADDONS[-1]}
     args["gang"] = False  # no EFA, which the cluster's own machines have not: the same job runs on either
-    there = [
-        eks.Addon.get(f"{addon}-has-to-be-on-{burst.cluster}", f"{burst.cluster}:{addon}", opts=options)
-        for addon in ADDONS
-    ]
-    after = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=there))
-    group = EksNodeGroup.of(name, args, opts=after)
+    group = EksNodeGroup.of(name, args, opts=options)
     scaler: Any = autoscaler_args(decision, pool.region, {name: args["capacity_mode"]})
     scaler |= {"kubeconfig": kubeconfig, "cluster": burst.cluster}
-    EksAutoscaler(f"autoscaler-{pool.region}", scaler, after)
+    EksAutoscaler(f"autoscaler-{pool.region}", scaler, options)
     alone = decision.model_copy(update={"workloads": (workload,)})  # AWS bills nothing of the machines that are there
     build_budget(alone, pool.region, account(settings), options)
     return {name: {"nodeGroup": group.node_group_name, "role": group.role_arn}}
 
 
-def _check_network(decision: Decision, settings: Settings) -> None:
+def check_network(decision: Decision, settings: Settings) -> None:
     """ConfigError where the cluster's network is not said: machines of another one cannot join."""
     missing = [key for key in NETWORK if not settings.network.get(key)]
     if missing:
