@@ -96,7 +96,7 @@ def rust_flags(text: str) -> set[str]:
 def option_flags(text: str) -> set[str]:
     r"""The flags that Triton's parser adds to its groups of options; its images are built with all of them.
 
-    >>> sorted(option_flags('o.push_back(\n  {OPTION_HELP, "help", Option::ArgNone, ""});\no.push_back({OPTION_ID, "id",'))
+    >>> sorted(option_flags('options.push_back(\n  {OPTION_HELP, "help", ""});\noptions.push_back({OPTION_ID, "id",'))
     ['--help', '--id']
     """
     code = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
