@@ -23,8 +23,9 @@ NETWORK = ("vpc_id", "vpc_cidr", "subnet_ids")  # of the cluster, which its mach
 
 
 def there(pool: Pool, settings: Settings, burst: Burst) -> pulumi.ResourceOptions:
-    """The cloud of the burst's machines, and the cluster's add-ons, which everything waits for: a preview ends where one
-    is missing, before anything is made.
+    """The cloud of the burst's machines, and the cluster's add-ons, which everything waits for.
+
+    A preview ends where one is missing, before anything is made.
     """
     options = pulumi.ResourceOptions(provider=provider(pool.region, settings))
     read: list[pulumi.Resource] = [
