@@ -111,9 +111,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say_what_is_missing(of: Setting, config: Mapping[str, Any]) -> None:
-    """Notes with what the cluster may lack: a priority class, and operators that a cluster of the stack has only once its
-    program runs this workload.
-    """
+    """Notes with what the cluster may lack: a priority class, or operators that the stack's program has not installed."""
     from sizewell.components.kubernetes.objects import PRIORITIES
     from sizewell.components.kubernetes.program import operators
 
