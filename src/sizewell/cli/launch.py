@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say_what_is_missing(of: Setting, config: Mapping[str, Any]) -> None:
-    """Notes with what the cluster may lack: a priority class, or operators that the stack's program has not installed."""
+    """Notes with what the cluster may lack: a priority class, or operators that the program has not installed."""
     from sizewell.components.kubernetes.objects import PRIORITIES
     from sizewell.components.kubernetes.program import operators
 
