@@ -96,7 +96,8 @@ def _build_cluster(
         direct = GpuDirect.of(f"gpudirect-{region}", inside, opts=options)
         inside_first.append(direct)
         outputs[f"gpudirect-{region}"] = {"networks": direct.networks, "installers": direct.installers}
-    mirror = {"registry": registry} if (registry := pulumi.Config("sizewell").get("registry")) else {}
+    registry = pulumi.Config("sizewell").get("registry")
+    mirror: dict[str, Any] = {"registry": registry} if registry else {}
     flavors: list[dict[str, Any]] = []
     named = cluster.cluster_name
     for workload, pool in pairs:
