@@ -350,3 +350,22 @@ def test_an_increase_is_judged_only_against_something():
     new = one(Sketch("llm-prod"), plain(), limits=limits)  # compared with a revision that has no such stack
     assert [rail.kind for rail in new.guardrails if rail.broken] == ["absolute"]
     assert new.exit_code == 2
+
+
+def test_a_limit_of_a_stack_without_a_figure_cannot_be_checked():
+    from situations import ON, PROVENANCE
+
+    from sizewell.preview.assemble import assemble, failed_stack
+
+    limits = Limits(increase_usd=dec(1), budgets={"broken": dec(10**6)}, total_budget=dec(10**9))
+    stacks = [failed_stack("broken", "p", "KeyError"), compare("s", plain("s").side(), plain("s").side())]
+    preview = assemble(stacks, on=ON, provenance=PROVENANCE, limits=limits)
+    told = {(rail.scope, rail.kind) for rail in preview.guardrails if rail.broken}
+    assert told == {("broken", "absolute"), ("broken", "budget"), ("all stacks", "budget")}
+    assert "the limit of 1,000,000,000 USD/month cannot be checked: no price for broken" in markdown.render(preview)
+    assert preview.exit_code == 69
+
+
+def test_a_budget_of_nothing_is_a_budget():
+    over = one(plain(), plain(), limits=Limits(budgets={"llm-prod": dec(0)}))
+    assert [rail.kind for rail in over.guardrails if rail.broken] == ["budget"]

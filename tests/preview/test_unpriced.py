@@ -118,3 +118,19 @@ def test_another_name_is_no_new_line():
     preview = one(before, after)
     assert preview.stacks[0].unpriced_before == preview.stacks[0].unpriced
     assert "1 unpriced line that the base has too" in markdown.render(preview)
+
+
+def test_a_purchase_without_a_price_is_missing_from_what_is_paid_once_and_not_from_the_run_rate():
+    def bought(sketch):
+        block = sketch.resource("aws:ec2/capacityBlockReservation:CapacityBlockReservation", "block")
+        return block.line("block", "capacity block", "?", "hours not known", (1, 1, 1), cadence="once")
+
+    preview = one(plain(), bought(plain()))
+    comment = markdown.render(preview)
+    assert [cell.endswith("+ ?") for cell in run_rate(preview)] == [False, False, False]
+    assert "| One-off, $ |  | ? | ? |" in comment
+    assert "one-off ?, not refundable" in comment
+    assert [need.kind for need in preview.stacks[0].needs] == ["purchases"]
+    again = one(bought(plain()), bought(plain()))
+    assert again.stacks[0].needs == ()
+    assert "One-off" not in markdown.render(again)

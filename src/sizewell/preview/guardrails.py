@@ -160,7 +160,7 @@ def _amount(path: str, value: Any, faults: list[Fault]) -> Decimal | None:
 def check(
     scope: str,
     before: records.Totals | None,
-    after: records.Totals,
+    after: records.Totals | None,
     *,
     increase_usd: Decimal | None,
     increase_percent: Decimal | None,
@@ -172,9 +172,9 @@ def check(
 ) -> tuple[records.Guardrail, ...]:
     """Every limit that is set for one stack, or for all together, with what was found, expected and at the ceiling.
 
-    An increase needs something to compare with, which for a new stack is 0. `unknown` says why there is no figure to
-    compare with where there should be one: a limit that cannot be judged is broken. `unblocked` is the reason somebody
-    gave. `judged` are the figures that count.
+    An increase needs something to compare with, which for a new stack is 0. `after` is None where there is no figure,
+    and `unknown` says why there is none, or none to compare with where there should be one: a limit that cannot be
+    judged is broken. `unblocked` is the reason somebody gave. `judged` are the figures that count.
     """
     rails: list[records.Guardrail] = []
 
@@ -190,11 +190,13 @@ def check(
 
     for of in judged:
         was = getattr(before.usd_per_month, of) if before else None
-        now = getattr(after.usd_per_month, of)
-        add("absolute", of, increase_usd, now - was if was is not None else None, unknown)
-        add("percent", of, increase_percent, ((now - was) / was * 100).quantize(CENT) if was else None, unknown)
+        now = getattr(after.usd_per_month, of) if after else None
+        change = now - was if now is not None and was is not None else None
+        add("absolute", of, increase_usd, change, unknown)
+        share = (change / was * 100).quantize(CENT) if change is not None and was else None
+        add("percent", of, increase_percent, share, unknown)
     for of in judged if judged_budget is None else judged_budget:
-        add("budget", of, budget, getattr(after.usd_per_month, of))
+        add("budget", of, budget, getattr(after.usd_per_month, of) if after else None, "" if after else unknown)
     return _once(rails)
 
 
@@ -215,26 +217,26 @@ def guardrails_of(
     """Per stack and in total."""
     rails: list[records.Guardrail] = []
     for stack in stacks:
-        if stack.after is not None:
-            own = stack.stack in limits.budgets
-            rails += check(
-                stack.stack,
-                stack.before,
-                stack.after,
-                increase_usd=limits.increase_usd,
-                increase_percent=limits.increase_percent,
-                budget=stack.budget.usd_per_month if stack.budget else None,
-                unblocked=unblocked,
-                unknown=_first_line(stack.base_failed),
-                judged=limits.judged,
-                # a budget of a spec is what sizing kept the expected figure under; one of the file is a limit
-                judged_budget=None if own else ("expected",),
-            )
-    missing = next((stack for stack in stacks if stack.after is None or stack.base_failed), None)
+        own = stack.stack in limits.budgets
+        rails += check(
+            stack.stack,
+            stack.before,
+            stack.after,
+            increase_usd=limits.increase_usd,
+            increase_percent=limits.increase_percent,
+            budget=stack.budget.usd_per_month if stack.budget else limits.budgets.get(stack.stack),
+            unblocked=unblocked,
+            unknown=_first_line(stack.failed or stack.base_failed),
+            judged=limits.judged,
+            # a budget of a spec is what sizing kept the expected figure under; one of the file is a limit
+            judged_budget=None if own else ("expected",),
+        )
+    failed = next((stack for stack in stacks if stack.after is None), None)
+    missing = failed or next((stack for stack in stacks if stack.base_failed), None)
     rails += check(
         TOTAL,
         before,
-        after,
+        None if failed else after,
         increase_usd=limits.total_increase_usd,
         increase_percent=limits.total_increase_percent,
         budget=limits.total_budget,

@@ -185,8 +185,7 @@ def _replaced(before: Plan, after: Plan, changes: Mapping[str, Change]) -> Itera
 
 def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterable[records.Need]:
     for row in rows:
-        without = [line for line in row.lines if line.cadence == "once" and line.usd is None and row.sign == "+"]
-        if row.once.ceiling <= 0 and not without:
+        if row.once.ceiling <= 0 and not row.purchases_without_price:
             continue
         block = _block(decision, row.component)
         confirmed = ""

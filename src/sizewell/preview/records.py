@@ -72,6 +72,12 @@ class Row:
         return self.after.expected - self.before.expected
 
     @property
+    def purchases_without_price(self) -> tuple[Line, ...]:
+        """What this change buys at a price that is not known."""
+        once = [line for line in self.lines if line.cadence == "once" and line.usd is None and self.sign != "-"]
+        return tuple(line for line in once if f"{line.what}: {line.unpriced}" not in self.unpriced_before)
+
+    @property
     def ceiling_change(self) -> Decimal:
         """US dollars per month with everything on, after less before."""
         return self.after.ceiling - self.before.ceiling

@@ -118,8 +118,8 @@ def _cards(
         f"{text.dollars(now.floor)} to {text.dollars(now.ceiling)}{missing.after}",
         "scaled to zero to 24x7",
     )
-    if bought.ceiling > 0:
-        yield card("Paid once", text.dollars(bought.expected), "not refundable")
+    if shown := text.one_off(bought, stacks, text.dollars(bought.expected)):
+        yield card("Paid once", shown, "not refundable")
     idle = after.idle_usd_per_hour
     if idle.ceiling > 0:
         was = f"from {text.dollars(before.idle_usd_per_hour.expected)}{idle_missing.before}" if before else ""

@@ -127,7 +127,7 @@ def _some(lines: list[str], all_of_them: str) -> Iterator[str]:
 
 
 def _counts(preview: records.Preview) -> str:
-    needs = [need for stack in preview.stacks for need in stack.needs]
+    needs = [need for stack in preview.stacks for need in text.merged_needs(stack.needs)]
     parts = []
     if needs:
         briefs = dict.fromkeys(words(need.brief, 60) for need in needs)
@@ -160,10 +160,11 @@ def _table(preview: records.Preview) -> Iterator[str]:
             yield _row(names[bound], old, new, f"**{change}{share}**")
         else:
             yield _row(names[bound], old, new, change)
-    if preview.bought.ceiling > 0:
-        bought = preview.bought
+    bought = preview.bought
+    if shown := text.one_off(bought, preview.stacks, text.signed(bought.expected)):
         span = "" if bought.floor == bought.ceiling else f" ({text.usd(bought.floor)} to {text.usd(bought.ceiling)})"
-        yield _row("One-off, $", "", f"{text.usd(bought.expected)}{span}", text.signed(bought.expected))
+        now = text.one_off(bought, preview.stacks, f"{text.usd(bought.expected)}{span}")
+        yield _row("One-off, $", "", now, shown)
     for stack in text.told(preview)[0]:
         if stack.budget is not None:
             yield _budget(stack, stack.budget)

@@ -99,8 +99,8 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
     before = stack.before
     for bound, old, new, change in text.figures(before, stack.after, text.open_ends([stack])):
         table.add_row(f"run-rate per month, {bound}", old, new, change)
-    if stack.bought.ceiling > 0:
-        table.add_row("one-off", "", text.usd(stack.bought.expected), text.signed(stack.bought.expected))
+    if shown := text.one_off(stack.bought, [stack], text.usd(stack.bought.expected)):
+        table.add_row("one-off", "", shown, text.one_off(stack.bought, [stack], text.signed(stack.bought.expected)))
     if stack.budget:
         used = f"{stack.budget.expected_percent:.1f} %, at most {stack.budget.ceiling_percent:.1f} %"
         state = {"": "ok", "expected": "over", "ceiling": "over at ceiling"}[stack.budget.over]

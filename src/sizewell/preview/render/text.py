@@ -203,16 +203,15 @@ def open_ends(stacks: Iterable[records.Stack], unit: str = "") -> Open:
         before |= bool(stack.failed or stack.base_failed)
         after |= bool(stack.failed)
         change |= bool(stack.failed or stack.base_failed)
-        if not unit:
-            before |= bool(stack.unpriced_before)
-            after |= bool(stack.unpriced)
-            change |= stack.unpriced != stack.unpriced_before
         for row in (*stack.rows, *stack.unchanged.rows):
-            if unit and not any(line.unit == unit and line.usd is None for line in row.lines):
-                continue
-            before |= bool(row.unpriced_before)
-            after |= bool(row.unpriced) and row.sign != "-"
-            change |= row.sign != "=" and bool(row.unpriced or row.unpriced_before)
+            lacks = any(
+                line.usd is None and line.cadence == "monthly" and unit in ("", line.unit) for line in row.lines
+            )
+            earlier = bool(row.unpriced_before) and (lacks or not row.unpriced)
+            later = lacks and row.sign != "-"
+            before |= earlier
+            after |= later
+            change |= row.sign != "=" and (earlier or later)
     return Open(*(" + ?" if missing else "" for missing in (before, after, change)))
 
 
@@ -254,9 +253,15 @@ def headline(preview: records.Preview) -> str:
         text += f" ({was} -> {now}{missing.after} expected{f'; {why}' if why else ''})"
         ceiling = after.usd_per_month.ceiling - before.usd_per_month.ceiling
         text += f", ceiling {dollars(ceiling, sign=True)}{missing.change}" if ceiling != change else ""
-    if bought.ceiling > 0:
-        text += f", one-off {dollars(bought.expected, sign=True)}, not refundable"
+    if shown := one_off(bought, preview.stacks, dollars(bought.expected, sign=True)):
+        text += f", one-off {shown}, not refundable"
     return text
+
+
+def one_off(bought: records.Money, stacks: Iterable[records.Stack], amount: str) -> str:
+    """What is paid once, with a "?" for purchases without a price; "" where nothing is bought."""
+    missing = any(row.purchases_without_price for stack in stacks for row in stack.rows)
+    return " + ".join([amount] * (bought.ceiling > 0) + ["?"] * missing)
 
 
 def told(preview: records.Preview) -> tuple[list[records.Stack], list[records.Stack]]:
@@ -304,8 +309,7 @@ def stack_figures(stack: records.Stack) -> dict[str, str]:
             "change": signed(stack.change_usd_per_month) + missing.change,
             "ceiling_change": signed(stack.ceiling_change_usd_per_month) + missing.change,
         }
-    if stack.bought.ceiling > 0:
-        told["once"] = signed(stack.bought.expected)
+    told["once"] = one_off(stack.bought, [stack], signed(stack.bought.expected))
     return {name: told.get(name, "") for name in names}
 
 

@@ -15,7 +15,10 @@ from sizewell.resources.tables import gaps
 from sizewell.resources.values import Text, count, flag, get, items, number, text
 from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.money import Interval, LineItem, Unpriced
+from sizewell.sizing.money import ZERO, Interval, LineItem, Unpriced
+
+_BLOCK: Final = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
+_STANDS: Final = "capacityReservationSpecification"  # the input that says in which reservation machines stand
 
 
 def _group(resource: RecordedResource, context: Context) -> Outcome:
@@ -75,10 +78,31 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
 def _machines(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> list[LineItem]:
     """The machines of one market, or a line for each share of a group that mixes on-demand and spot."""
     if nodes.market != MIXED or nodes.mix is None:
-        return [_dearest(resource, context, nodes, nodes.market, size)]
+        line = _dearest(resource, context, nodes, nodes.market, size)
+        held = nodes.template if isinstance(nodes.template, RecordedResource) else resource
+        return [_in_block(line, resource, held, context)]
     whole = _dearest(resource, context, nodes, "on-demand", size)
     spot = _dearest(resource, context, nodes, "spot", size)
     return pools.shares(whole, spot, nodes.mix, size)
+
+
+def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, context: Context) -> LineItem:
+    """Machines in a purchased block. Where this program buys it, they are paid with it; `holder` says where they stand.
+
+    A block that was bought elsewhere lasts as long as its component says; else a month is assumed.
+    """
+    if line.cadence != "once" or isinstance(line.price, Unpriced):
+        return line
+    blocks = context.graph.referenced(holder, _STANDS, _BLOCK)
+    if not isinstance(blocks, Unknown) and blocks:
+        return replace(line, quantity=ZERO, how=f"in block {blocks[0].name}, which is paid once", confidence="")
+    registration = context.graph.registration(pool)
+    if context.usage.of(pool, "machine_hours") is not None or get(registration, "nodeHoursPerMonth") is not None:
+        return line
+    hours, machines = _component_hours(pool, context), number(get(registration, "nodesMax"))
+    if hours is None or not isinstance(machines, Decimal):
+        return replace(line, confidence="hours of the block not stated, a month assumed")
+    return replace(line, quantity=Interval.exactly(amount(machines * hours)), how=f"{machines} machines x {hours:f} h")
 
 
 def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, market: Text, size: Size) -> LineItem:
@@ -128,7 +152,9 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
         market = aws_nodes.template_market(inherited)
     size = fixed(1)
     hours = pools.pool_hours(resource, context, size, kind if isinstance(kind, str) else "")
-    lines = [pools.machines(resource, context, instance_type=kind, market=market, size=size)]
+    line = pools.machines(resource, context, instance_type=kind, market=market, size=size)
+    held = resource if _STANDS in resource.inputs or not isinstance(template, RecordedResource) else template
+    lines = [_in_block(line, resource, held, context)]
     devices: list[Any] = [resource.inputs.get("rootBlockDevice")]
     extra = items(resource.inputs.get("ebsBlockDevices"))
     devices.extend([UNKNOWN] if isinstance(extra, Unknown) else extra)
@@ -158,8 +184,9 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
 def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:
     """A purchase: machines x hours at the block's rate, once, not refundable."""
     stated = {**resource.outputs, **resource.inputs}  # what a program names is the offering; a state knows the rest
-    kind = text(stated.get("instanceType"))
-    machines = number(stated.get("instanceCount"))
+    kind, machines = text(stated.get("instanceType")), number(stated.get("instanceCount"))
+    if kind == "" or machines is None:
+        kind, machines = _holders(resource, context)
     hours = _block_hours(resource, context)
     where = context.region(resource)
     named = isinstance(kind, str) and kind and isinstance(machines, Decimal)
@@ -172,7 +199,10 @@ def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:
         or machines is None
         or hours is None
     ):
-        line = context.unpriced(resource, what, "count, type, hours or region of the purchase are not known")
+        missing = {"type": kind in ("", UNKNOWN), "count": machines in (None, UNKNOWN), "hours": hours is None}
+        lacks = " and ".join(name for name, lacking in missing.items() if lacking) or "region"
+        fix = ": tag it sizewell-block-hours" if missing["hours"] else ""
+        line = context.unpriced(resource, what, f"the {lacks} of the purchase are not known{fix}")
         return (_once(line),)
     charge = Charge(
         component=context.graph.component(resource),
@@ -186,23 +216,53 @@ def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:
     return (context.line(resource, charge),)
 
 
+def _holders(resource: RecordedResource, context: Context) -> tuple[Text, Decimal | Unknown | None]:
+    """Type and number of a block's machines as its component registers them, else as the pools in it say."""
+    registration = context.graph.registration(resource)
+    if registration is not None:
+        return text(registration.get("instanceType")), number(registration.get("nodesMax"))
+    templates = context.graph.referring(resource, aws_nodes.LAUNCH_TEMPLATE, _STANDS)
+    for template in templates if isinstance(templates, tuple) else ():
+        groups = context.graph.referring(template, aws_nodes.GROUP, "launchTemplate")
+        sizes = [number(group.inputs.get("maxSize")) for group in groups] if isinstance(groups, tuple) else []
+        known = [size for size in sizes if isinstance(size, Decimal)]
+        return text(template.inputs.get("instanceType")), sum(known, Decimal(0)) if known else None
+    machines = context.graph.referring(resource, "aws:ec2/instance:Instance", _STANDS)
+    if isinstance(machines, tuple) and machines:
+        return text(machines[0].inputs.get("instanceType")), Decimal(len(machines))
+    return "", None
+
+
 def _block_hours(resource: RecordedResource, context: Context) -> Decimal | None:
     stated = context.usage.of(resource, "machine_hours")
     if stated is not None:
         return stated.ceiling
-    registration = context.graph.registration(resource)
-    for source in (resource.inputs.get("tags"), {} if registration is None else registration):
-        for key in ("sizewell-block-hours", "blockHours"):
-            hours = number(get(source, key))
-            if isinstance(hours, Decimal):
-                return hours
-    start, end = resource.inputs.get("startDate"), resource.inputs.get("endDate")
-    if isinstance(start, str) and isinstance(end, str):
-        from datetime import datetime
+    tagged = number(get(resource.inputs, "tags", "sizewell-block-hours"))
+    if isinstance(tagged, Decimal):
+        return tagged
+    return _between(resource.inputs.get("startDate"), resource.inputs.get("endDate")) or _component_hours(
+        resource, context
+    )
 
-        span = datetime.fromisoformat(end) - datetime.fromisoformat(start)
-        return Decimal(int(span.total_seconds())) / 3600
+
+def _component_hours(resource: RecordedResource, context: Context) -> Decimal | None:
+    """How long the block of the component around a resource lasts."""
+    for block in (each.inputs.get("capacityBlock") for each in context.graph.ancestors(resource)):
+        stated = number(get(block, "durationHours"))
+        if isinstance(stated, Decimal):
+            return stated
+        if hours := _between(get(block, "starts"), get(block, "ends")):
+            return hours
     return None
+
+
+def _between(start: Any, end: Any) -> Decimal | None:
+    if not isinstance(start, str) or not isinstance(end, str):
+        return None
+    from datetime import datetime
+
+    span = datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    return Decimal(int(span.total_seconds())) / 3600
 
 
 def _once(line: LineItem) -> LineItem:
@@ -230,7 +290,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ec2/fleet:Fleet": _fleet,
     "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,
     "aws:ec2/capacityReservation:CapacityReservation": _reservation,
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": _capacity_block,
+    _BLOCK: _capacity_block,
     "aws:eks/cluster:Cluster": _cluster,
     "aws:eks/nodeGroup:NodeGroup": _node_group,
     "aws:ec2/launchConfiguration:LaunchConfiguration": _template,
