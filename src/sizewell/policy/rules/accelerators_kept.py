@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -192,8 +193,98 @@ def _batch_pool(inputs: Mapping[str, Any]) -> Flag:
         count(get(inputs, "scaleSettings", "fixedScale", key, default=0))
         for key in ("targetDedicatedNodes", "targetLowPriorityNodes")
     ]
-    kept = either(*(UNKNOWN if isinstance(size, Unknown) else bool(size) for size in sizes))
+    formula = get(inputs, "scaleSettings", "autoScale", "formula")
+    kept = either(
+        *(UNKNOWN if isinstance(size, Unknown) else bool(size) for size in sizes),
+        UNKNOWN if isinstance(formula, Unknown) else _never_zero(str(formula or "")),
+    )
     return every(kept, _named(inputs.get("vmSize"), "azure"))
+
+
+def _never_zero(formula: str) -> bool:
+    """Whether a formula of Batch sets a number of nodes that is written down and above zero, by itself or as the least.
+
+    >>> _never_zero("n = 2; $TargetDedicatedNodes = n;"), _never_zero("$TargetLowPriorityNodes = max(1, $tasks);")
+    (True, True)
+    >>> _never_zero("$TargetDedicatedNodes = 2; $TargetDedicatedNodes = min(4, $tasks);")
+    False
+    """
+    stated = {
+        key: value.strip() for key, value in re.findall(r"(\$?\w+)\s*=(?!=)([^;]*)", formula)
+    }  # the last one holds
+    targets = [stated.get(key, "0") for key in ("$TargetDedicatedNodes", "$TargetLowPriorityNodes")]
+    return any(re.match(r"(?:max\(\s*)?[1-9]\d*\s*(?:,|$)", stated.get(each, each)) for each in targets)
+
+
+def _desk(inputs: Mapping[str, Any]) -> Flag:
+    """Desks of WorkSpaces; they are always on where nothing else is stated."""
+    kind, mode = (get(inputs, "workspaceProperties", key) for key in ("computeTypeName", "runningMode"))
+    graphics: Flag = UNKNOWN if kind is UNKNOWN else "GRAPHICS" in str(kind).upper()
+    return every(graphics, UNKNOWN if mode is UNKNOWN else bool(mode != "AUTO_STOP"))
+
+
+def _builders(inputs: Mapping[str, Any]) -> Flag:
+    """Fleets of CodeBuild hold at least one machine as long as they exist."""
+    kind = inputs.get("environmentType")
+    return either(UNKNOWN if kind is UNKNOWN else "GPU" in str(kind), _named(inputs.get("computeConfiguration"), "aws"))
+
+
+def _beanstalk(inputs: Mapping[str, Any]) -> Flag:
+    """Environments of Elastic Beanstalk hold at least one machine as long as they exist."""
+    listed = items(inputs.get("settings"))
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    entries = [(get(entry, "name"), get(entry, "value")) for entry in listed]
+    kinds = [value for name, value in entries if name is UNKNOWN or str(name).startswith("InstanceType")]
+    return _named([part for kind in kinds for part in _words(kind)], "aws")
+
+
+def _words(value: Any) -> list[Any]:
+    return [UNKNOWN] if value is UNKNOWN else re.split(r"[,\s]+", str(value))
+
+
+def _workstations(inputs: Mapping[str, Any]) -> Flag:
+    """Workstations of Google Cloud stop after 20 minutes where nothing else is stated; "0s" is never."""
+    machine = get(inputs, "host", "gceInstance")
+    ahead, idle = count(get(machine, "poolSize", default=0)), inputs.get("idleTimeout", "1200s")
+    limit = minutes(idle)
+    stays: Flag = UNKNOWN if limit is UNKNOWN else limit is None or not 0 < limit <= LONGEST_IDLE_MINUTES
+    return every(_named(machine, "gcp"), either(stays, UNKNOWN if isinstance(ahead, Unknown) else bool(ahead)))
+
+
+def _stream(inputs: Mapping[str, Any]) -> Flag:
+    """Workers of a stream in Dataflow stay; those of a batch end with it."""
+    asked = items(inputs.get("additionalExperiments"))
+    if isinstance(asked, Unknown) or UNKNOWN in asked:
+        return UNKNOWN
+    streams = flag(inputs.get("enableStreamingEngine"), default="enable_streaming_engine" in asked)
+    return every(any(str(each).startswith("worker_accelerator") for each in asked), streams)
+
+
+def _host(inputs: Mapping[str, Any]) -> Flag:
+    """A host of one's own bills until it is released, with or without machines on it."""
+    kind, family = inputs.get("instanceType"), inputs.get("instanceFamily")
+    return _named([kind, f"{family}.metal" if isinstance(family, str) else family], "aws")
+
+
+def _azure_host(inputs: Mapping[str, Any]) -> Flag:
+    kind = get(inputs, "sku", "name")
+    return UNKNOWN if kind is UNKNOWN else str(kind).startswith(("NC", "ND", "NG", "NV"))
+
+
+def _lab(inputs: Mapping[str, Any]) -> Flag:
+    idle, left = (get(inputs, "autoShutdownProfile", key) for key in ("shutdownOnIdle", "shutdownOnDisconnect"))
+    stays: Flag = UNKNOWN if UNKNOWN in (idle, left) else idle in (None, "None") and left != "Enabled"
+    return every(stays, _named(get(inputs, "virtualMachineProfile", "sku", "name"), "azure"))
+
+
+def _container_group(inputs: Mapping[str, Any]) -> Flag:
+    """Container groups start again when they end, where nothing else is stated."""
+    listed, again = items(inputs.get("containers")), inputs.get("restartPolicy", "Always")
+    if isinstance(listed, Unknown) or contains_unknown(listed):
+        return UNKNOWN
+    asks = any(get(container, "resources", key, "gpu") for container in listed for key in ("requests", "limits"))
+    return every(asks, UNKNOWN if again is UNKNOWN else again == "Always")
 
 
 _Reader = tuple[Callable[[Mapping[str, Any]], Flag], str]
@@ -206,6 +297,19 @@ _READERS: Final[Mapping[str, _Reader]] = {
         "call the model on demand, or delete the units after testing",
     ),
     "aws:appstream/fleet:Fleet": (_desktops, "set fleetType to ON_DEMAND with a disconnect timeout"),
+    "aws:workspaces/workspace:Workspace": (_desk, "set workspaceProperties.runningMode to AUTO_STOP"),
+    "aws:codebuild/fleet:Fleet": (_builders, "build on demand: projects take GPU machines without a fleet"),
+    "aws:elasticbeanstalk/environment:Environment": (_beanstalk, "serve it from a group or service that reaches 0"),
+    "aws:ec2/dedicatedHost:DedicatedHost": (_host, "take machines on shared hosts, or release the host after use"),
+    "gcp:workstations/workstationConfig:WorkstationConfig": (
+        _workstations,
+        "set idleTimeout to 1200s and poolSize to 0",
+    ),
+    "gcp:dataflow/job:Job": (_stream, "read in batches, so that the workers end with the job"),
+    "gcp:dataflow/flexTemplateJob:FlexTemplateJob": (_stream, "read in batches, so that the workers end with the job"),
+    "azure-native:compute:DedicatedHost": (_azure_host, "take machines on shared hosts, or delete the host after use"),
+    "azure-native:labservices:Lab": (_lab, "set autoShutdownProfile.shutdownOnIdle to UserAbsence"),
+    "azure-native:containerinstance:ContainerGroup": (_container_group, "set restartPolicy to OnFailure"),
     "gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool": (_model_pool, "set minReplicaCount to 0"),
     "gcp:vertex/aiPersistentResource:AiPersistentResource": (_persistent, "start custom jobs without it"),
     "gcp:colab/runtimeTemplate:RuntimeTemplate": (_colab, "set idleShutdownConfig.idleTimeout to 3600s"),
@@ -224,6 +328,12 @@ _SERVING: Final = (  # what answers users may keep accelerators where users are
     "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput",
     "gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool",
     "azure-native:azurefleet:Fleet",
+    "aws:elasticbeanstalk/environment:Environment",
+    "aws:ec2/dedicatedHost:DedicatedHost",
+    "gcp:dataflow/job:Job",
+    "gcp:dataflow/flexTemplateJob:FlexTemplateJob",
+    "azure-native:compute:DedicatedHost",
+    "azure-native:containerinstance:ContainerGroup",
 )
 
 RULE = Rule(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.network import covers_world
-from sizewell.resources.readers.pods import accelerators_asked
+from sizewell.resources.readers.pods import accelerators_asked, chart_asks
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import StackFacts
 from sizewell.resources.values import Flag, contains_unknown, either, flag, get, items
@@ -29,6 +30,8 @@ _ALB: Final = "alb.ingress.kubernetes.io/"
 # Classes that open a public load balancer themselves; whether nginx or Traefik stands on one, its own Service says.
 _PUBLIC_CLASSES: Final = ("gce", "azure-application-gateway", "azure/application-gateway")
 _OPEN: Final = "anyone on the internet can send requests to the model, at your cost"
+_OWN_FIX: Final = "take ClusterIP behind a gateway with a login, or mark the load balancer of its service internal"
+_NO_TOKEN: Final = re.compile(r"--(?:ServerApp|NotebookApp|IdentityProvider)\.token=\\*['\"]*(?:[\s,\]]|$)")
 _PUBLIC_GATEWAYS: Final = ("external", "gxlb")  # in the names of GKE's classes
 
 
@@ -44,14 +47,27 @@ def model_on_the_internet(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> model_on_the_internet(stack(server, service), {})[0][1].fix
     'make it ClusterIP behind a gateway with a login, mark the load balancer internal, or set loadBalancerSourceRanges'
     """
-    labels = [
-        _labels(resource)
+    servers = [
+        resource
         for resource in facts.graph.plan.resources
-        if resource.type.startswith("kubernetes:") and accelerators_asked(resource, facts.graph) != 0
+        if resource.type.startswith("kubernetes:")
+        and (
+            accelerators_asked(resource, facts.graph) != 0
+            or chart_asks(resource) is not False
+            or (resource.type.startswith("kubernetes:ray.io/") and contains_unknown(resource.inputs.get("spec")))
+            or _runs_anything(resource)
+        )
     ]
-    if not labels:
+    if not servers:
         return []
-    verdicts = [
+    labels = [_labels(resource) for resource in servers if chart_asks(resource) is False]
+    opened = [(server.urn, _opens(server.inputs)) for server in servers]
+    verdicts: StackVerdicts = [
+        (urn, Undetermined("who can reach its service") if public is UNKNOWN else Violation(_OPEN, _OWN_FIX))
+        for urn, public in opened
+        if public is not False
+    ]
+    verdicts += [
         (service.urn, _judged(service, labels))
         for service in facts.graph.of(_SERVICE)
         if get(service.inputs, "spec", "type") in {"LoadBalancer", UNKNOWN}
@@ -59,6 +75,31 @@ def model_on_the_internet(facts: StackFacts, _: Parameters) -> StackVerdicts:
     backends = _backends(facts.graph, labels)
     verdicts += [(ingress.urn, _ingress(facts.graph, ingress, backends)) for ingress in facts.graph.of(_INGRESS)]
     return verdicts + [(route.urn, _route(facts.graph, route, backends)) for route in facts.graph.of(*_ROUTES)]
+
+
+def _opens(value: Any) -> Flag:
+    """Whether a resource of an operator, or a chart's values, ask for a public load balancer of their own."""
+    if isinstance(value, Mapping):
+        return either(*(_opens_by(str(key).lower(), part, value) for key, part in value.items()))
+    return either(*map(_opens, value)) if isinstance(value, list | tuple) else False
+
+
+def _opens_by(key: str, part: Any, beside: Mapping[Any, Any]) -> Flag:
+    if part is UNKNOWN:
+        return (
+            UNKNOWN if key in {"spec", "values", "headgroupspec", "servicetype"} or key.endswith("service") else False
+        )
+    kind = part if key == "servicetype" else get(part, "type") if key.endswith("service") else None
+    if kind is UNKNOWN:
+        return UNKNOWN
+    notes = f"{part if isinstance(part, Mapping) else beside}"
+    inside = any(word in notes for word in (*_INSIDE, *_LOGIN)) or "SourceRanges" in notes
+    return (kind == "LoadBalancer" and not inside) or _opens(part)
+
+
+def _runs_anything(resource: RecordedResource) -> bool:
+    """Whether a notebook is started that asks nobody for a token: whoever reaches it runs programs there."""
+    return bool(_NO_TOKEN.search(f"{resource.inputs.get('spec')}"))
 
 
 def _labels(resource: RecordedResource) -> Any:

@@ -22,6 +22,11 @@ def open_trust(grant: Grant, _: Parameters) -> Verdict:
     conditions = grant.conditions or {}
     if "*" in [part.split(":", 1)[-1] for part in grant.principal.split(",")] and not conditions:
         return Violation("anyone in any account can assume the role", "name the service or role that may assume it")
+    if "cognito-identity.amazonaws.com" in grant.principal and _lets_guests_in(conditions):
+        return Violation(
+            "anyone on the internet can assume the role as a guest of an identity pool, at your cost",
+            "require cognito-identity.amazonaws.com:amr = authenticated, and :aud = the pool",
+        )
     if "token.actions.githubusercontent.com" in grant.principal:
         subjects = [
             str(value)
@@ -41,6 +46,14 @@ def open_trust(grant: Grant, _: Parameters) -> Verdict:
             "add StringEquals on the issuer's :sub with the project and branch",
         )
     return None
+
+
+def _lets_guests_in(conditions: Any) -> bool:
+    """Whether identity pools hand a role to whoever did not log in, or to users of any pool."""
+    pairs = [pair for operator in conditions.values() for pair in operator.items()]
+    logins = [value for key, value in pairs if str(key).endswith(":amr")]
+    pools = [value for key, value in pairs if str(key).endswith(":aud")]
+    return not logins or not pools or any("unauthenticated" in str(value) for value in logins)
 
 
 def _checks_subject(conditions: Any) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
@@ -30,6 +30,8 @@ SHAPES: Final = re.compile(
 _NAMES: Final = r"pass(?:word|wd|phrase)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
 _NAMED: Final = re.compile(rf"(?:{_NAMES})s?$", re.IGNORECASE)
 _ASSIGNED: Final = re.compile(rf"\b[\w-]*(?:{_NAMES})[\"']?\s*[:=]\s*[\"']?([^\s\"',;$<{{}}]{{10,}})", re.IGNORECASE)
+# An option of a command line; `_chosen` and `_random` tell a value from another word.
+_OPTION: Final = re.compile(rf"(?<!\S)--?[\w-]*(?:{_NAMES})\s+[\"']?([^\s\"',;$<{{}}]{{10,}})", re.IGNORECASE)
 _NAMES_OF_AWS: Final = re.compile(r"arn:aws[\w-]*:[^\s\"']+")  # `secret:` stands in the names of secrets
 # Words that name where a secret is, not the secret.
 _ELSEWHERE: Final = re.compile(
@@ -48,7 +50,7 @@ _CONNECTION: Final = re.compile(
 _FREE: Final = re.compile(
     r"(?:^|\.)(?:env|envs|environment\w*|variables|appSettings|connectionStrings|runtimeEnvironmentVariables|args|command"
     r"|entryPoint|userData\w*|customData|metadata|metadataStartupScript|startupScript|containerDefinitions|content"
-    r"|containerProperties|buildspec|settings|parameters|data|value|spec)(?:\.|$)"
+    r"|containerProperties|buildspec|source|script|settings|parameters|data|value|spec)(?:\.|$)"
 )
 _WORD: Final = re.compile(r"(?<![\w+/.:@%-])[A-Za-z0-9+/_]{24,128}={0,2}(?![\w+/.:@-])")
 _PUBLIC: Final = re.compile(  # names of what is random and no secret
@@ -122,7 +124,8 @@ def _holds_secret(value: str) -> bool:
             continue
         if SHAPES.search(text):
             return True
-        named = _ASSIGNED.finditer(_NAMES_OF_AWS.sub("", text))
+        bare = _NAMES_OF_AWS.sub("", text)
+        named = chain(_ASSIGNED.finditer(bare), _OPTION.finditer(bare))
         if any(_random(match[1]) or _HEXADECIMAL.fullmatch(match[1]) for match in named):
             return True
         if text.lstrip()[:1] in "[{" and any(_random(entry) for entry in _entries(text)):

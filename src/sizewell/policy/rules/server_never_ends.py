@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameter, Parameters, Rule, StackVerdicts, Undetermined, Verdict, Violation
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES
-from sizewell.resources.readers.pods import accelerators_asked
+from sizewell.resources.readers.pods import accelerators_asked, chart_asks
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import StackFacts
 from sizewell.resources.values import Flag, canonical, contains_unknown, count, either, flag, get, items
@@ -41,7 +42,10 @@ def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdict
     """
     if facts.environment not in parameters["environments"]:
         return []
-    return [
+    charts: StackVerdicts = [
+        (resource.urn, _chart(resource)) for resource in facts.graph.plan.resources if chart_asks(resource) is not False
+    ]
+    return charts + [
         (resource.urn, _judged(facts, resource))
         for resource in facts.graph.plan.resources
         if resource.custom
@@ -63,6 +67,8 @@ def _judged(facts: StackFacts, resource: RecordedResource) -> Verdict:
         ends = _ray(get(spec, *_RAY[kind]) if _RAY[kind] else spec)
         if kind == "RayJob":
             ends = either(ends, flag(get(spec, "shutdownAfterJobFinishes")))
+    elif kind == "Pod" and get(spec, "activeDeadlineSeconds") is not None:
+        ends = True
     elif kind == "InferenceService":
         least = count(get(spec, "predictor", "minReplicas", default=1))
         ends = UNKNOWN if least is UNKNOWN else least == 0
@@ -78,6 +84,38 @@ def _judged(facts: StackFacts, resource: RecordedResource) -> Verdict:
         "its pods hold accelerators around the clock, with or without requests",
         "add a KEDA ScaledObject with minReplicaCount 0, or the label sizewell-expires with a date",
     )
+
+
+def _chart(release: RecordedResource) -> Verdict:
+    """A release whose values ask for accelerators says in its values as well that something brings them to zero."""
+    values = release.inputs.get("values")
+    if chart_asks(release) is UNKNOWN:
+        return Undetermined("what the chart starts")
+    if any(str(key).endswith("expires") for key in _keys(values)) or _reaches_zero(values):
+        return None
+    return Violation(
+        "its pods hold accelerators around the clock, with or without requests",
+        "set the least replicas of the chart's autoscaler to 0, or add the label sizewell-expires with a date",
+    )
+
+
+_LEAST: Final = ("minReplicas", "minReplicaCount", "replicaCount", "replicas", "minScale")
+
+
+def _keys(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [*map(str, value), *(key for part in value.values() for key in _keys(part))]
+    return [key for part in value for key in _keys(part)] if isinstance(value, list | tuple) else []
+
+
+def _reaches_zero(value: Any) -> bool:
+    """Whether values state a least number of zero, of an autoscaler that is not switched off."""
+    if isinstance(value, Mapping):
+        if value.get("enabled") is False:
+            return False
+        stated = [value[key] for key in _LEAST if key in value]
+        return any(str(least) == "0" for least in stated) or any(map(_reaches_zero, value.values()))
+    return isinstance(value, list | tuple) and any(map(_reaches_zero, value))
 
 
 def _mapping(resource: RecordedResource, key: str) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violation
-from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Thing
-from sizewell.resources.values import get
+from sizewell.resources.values import contains_unknown, get, items
 
 _RUN: Final = "gcp:cloudrunv2/service:Service"
 _AZURE: Final = (
@@ -23,6 +23,8 @@ def service_public(thing: Thing, _: Parameters) -> Verdict:
     'set ingress to INGRESS_TRAFFIC_INTERNAL_ONLY'
     """
     if thing.type == _RUN:
+        if _plain(get(thing.inputs, "template", "containers")):
+            return None  # a web service; whom its invokers are, `public-member` judges
         stated, closed = (
             thing.inputs.get("ingress"),
             ("INGRESS_TRAFFIC_INTERNAL_ONLY", "INGRESS_TRAFFIC_INTERNAL_LOAD_BALANCER"),
@@ -39,6 +41,15 @@ def service_public(thing: Thing, _: Parameters) -> Verdict:
     if stated is UNKNOWN:
         return Undetermined("who can reach the service")
     return Violation("it is open to the internet: anyone can send requests, at your cost", fix)
+
+
+def _plain(listed: Any) -> bool:
+    """Whether containers are stated, and none asks for an accelerator."""
+    containers = items(listed)
+    if isinstance(containers, Unknown) or contains_unknown(containers):
+        return False
+    limits = [get(container, "resources", "limits", default={}) for container in containers]
+    return bool(containers) and not any("gpu" in str(key) for limit in limits for key in limit)
 
 
 RULE = Rule(

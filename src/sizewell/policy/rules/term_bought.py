@@ -10,6 +10,7 @@ from sizewell.resources.values import get
 
 _TERMS: Final = (
     "aws:savingsplans/savingsPlan:SavingsPlan",
+    "aws:shield/subscription:Subscription",
     "aws:rds/reservedInstance:ReservedInstance",
     "aws:elasticache/reservedCacheNode:ReservedCacheNode",
     "gcp:compute/regionCommitment:RegionCommitment",
@@ -20,6 +21,10 @@ _TERMS: Final = (
 _WHERE_STATED: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {  # by an input: the values that bind nobody
     "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput": ("commitmentDuration", (None,)),
     "gcp:bigquery/capacityCommitment:CapacityCommitment": ("plan", ("FLEX", "FLEX_FLAT_RATE", "TRIAL", "NONE")),
+    "gcp:compute/projectCloudArmorTier:ProjectCloudArmorTier": (
+        "cloudArmorTier",
+        ("CA_STANDARD", "CA_ENTERPRISE_PAYGO"),
+    ),
     "gcp:compute/futureReservation:FutureReservation": ("planningStatus", (None, "DRAFT")),
 }
 

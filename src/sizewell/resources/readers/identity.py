@@ -48,6 +48,7 @@ _DEFINITIONS: Final[dict[str, tuple[str, ...]]] = {
     "azure-native:authorization:RoleDefinition": ("actions", "dataActions"),
 }
 _WHOLE_POLICIES: Final = tuple(f"gcp:{scope}/iAMPolicy:IAMPolicy" for scope in ("projects", "folder", "organizations"))
+_DELEGATION: Final = "azure-native:managedservices:RegistrationDefinition"
 _ASSIGNMENT: Final = "azure-native:authorization:RoleAssignment"
 
 
@@ -76,6 +77,8 @@ def grants(graph: Graph) -> tuple[Grant, ...]:
             granted.extend(_readers_of(graph, resource))
         elif kind == _ASSIGNMENT:
             granted.append(_azure(graph, resource))
+        elif kind == _DELEGATION:
+            granted.extend(_delegated(graph, resource))
         elif kind in _DEFINITIONS:
             granted.extend(_definition(graph, resource, _DEFINITIONS[kind]))
     return tuple(granted)
@@ -224,6 +227,20 @@ def _definition(graph: Graph, resource: RecordedResource, keys: tuple[str, ...])
         Grant(**base(graph, resource), actions=UNKNOWN if contains_unknown(actions) else _texts(actions), targets=())
         for actions in lists
     ]
+
+
+def _delegated(graph: Graph, resource: RecordedResource) -> list[Grant]:
+    """The roles that Azure Lighthouse gives to people of another tenant, over a subscription or a group."""
+    properties = resource.inputs.get("properties")
+    granted = []
+    for key in ("authorizations", "eligibleAuthorizations"):
+        listed = items(get(properties, key))
+        for entry in (UNKNOWN,) if isinstance(listed, Unknown) else listed:
+            role, principal = (text(get(entry, name)) for name in ("roleDefinitionId", "principalId"))
+            scope = resource.inputs.get("scope")
+            targets = UNKNOWN if scope is UNKNOWN else (str(scope),)
+            granted.append(Grant(**base(graph, resource), role=_last(role), principal=principal, targets=targets))
+    return granted
 
 
 def _azure(graph: Graph, resource: RecordedResource) -> Grant:

@@ -92,6 +92,32 @@ def _jobs(resource: RecordedResource) -> Iterator[tuple[Count, Any]]:
         for entry in () if isinstance(listed, Unknown) else listed:
             inner = get(entry, "template", "spec")
             yield count(get(inner, "activeDeadlineSeconds")), inner
+    elif kind.endswith("Job") and not kind.startswith("kubernetes:ray.io/"):  # of other operators
+        specifications = list(_specifications(spec, ""))
+        if not specifications and contains_unknown(spec):
+            yield UNKNOWN, UNKNOWN
+        for _, pod in specifications:
+            limits = [get(spec, "activeDeadlineSeconds"), get(spec, "runPolicy", "activeDeadlineSeconds")]
+            stated = [limit for limit in (*limits, get(pod, "activeDeadlineSeconds")) if limit is not None]
+            yield count(next(iter(stated), None)), {"pod": pod}
+
+
+def chart_asks(resource: RecordedResource) -> Flag:
+    """Whether the values of a Helm release ask for accelerators: what the chart makes of them, only the chart knows."""
+    if not canonical(resource.type).startswith("kubernetes:helm.sh/") or not resource.type.endswith(":Release"):
+        return False
+    values = resource.inputs.get("values")
+    return UNKNOWN if isinstance(values, Unknown) else _asks(values)
+
+
+def _asks(value: Any) -> Flag:
+    """Other values of a chart that are not known yet, such as the name of a role, ask for nothing."""
+    if isinstance(value, Mapping):
+        limits = [get(value, part, name) for part in ("limits", "requests") for name in ACCELERATORS]
+        limits.append(UNKNOWN if value.get("resources") is UNKNOWN else None)
+        asked = [UNKNOWN if limit is UNKNOWN else limit not in (None, 0, "0") for limit in limits]
+        return either(*asked, *map(_asks, value.values()))
+    return either(*map(_asks, value)) if isinstance(value, list | tuple) else False
 
 
 def _all(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
