@@ -21,14 +21,14 @@ case "$1" in
       [[ "${CACHE_HIT:-}" != true || ! -e "$HERE/.venv/.setup-done" ]] || touch "$HERE/.venv/.setup-done"
       make --quiet -C "$HERE" setup
     else
-      "$bin/python" -m pip install --quiet --disable-pip-version-check "$HERE"
+      "$bin/python" -P -m pip install --quiet --disable-pip-version-check "$HERE"
     fi
     ;;
 
   reason)
     # Who may let a change pass: somebody who may write here and did not ask for it, for this commit alone, in a comment
     # `/sizewell unblock COMMIT REASON`.
-    reason="$("$bin/python" -m sizewell.preview.comment reason --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
+    reason="$("$bin/python" -P -m sizewell.preview.comment reason --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
       --commit "${COMMIT:-}" --requested-by "${REQUESTED_BY:-}")" || reason=""
     printf 'reason=%s\n' "${reason//[$'\r\n']/ }" >> "$GITHUB_OUTPUT"
     ;;
@@ -53,12 +53,13 @@ case "$1" in
     [[ -z "${REASON:-}" ]] || options+=("--unblock=$REASON")
     code=0
     "$bin/sizewell" preview "${options[@]}" --format json --output "$directory/preview.json" -- "${stacks[@]}" || code=$?
+    [[ "$code" != 0 || -s "$directory/preview.json" ]] || code=69 # the program ended the process: nothing is judged
     printf 'exit-code=%s\n' "$code" >> "$GITHUB_OUTPUT"
     if [[ ! -s "$directory/preview.json" ]]; then
       echo "::error::sizewell preview has no result (exit code $code); its message is above"
       exit "$code"
     fi
-    "$bin/python" -m sizewell.preview.render "$directory/preview.json" \
+    "$bin/python" -P -m sizewell.preview.render "$directory/preview.json" \
       --markdown "$directory/preview.md" --html "$directory/preview.html" --focus "$directory/preview.csv"
     cat "$directory/preview.md" >> "$GITHUB_STEP_SUMMARY"
     ;;
@@ -66,7 +67,7 @@ case "$1" in
   comment)
     options=()
     [[ "${READ_ONLY:-false}" != true ]] || options+=(--read-only)
-    "$bin/python" -m sizewell.preview.comment post --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
+    "$bin/python" -P -m sizewell.preview.comment post --repository "$GITHUB_REPOSITORY" --number "$NUMBER" \
       --body "$DIRECTORY/preview.md" "${options[@]}"
     ;;
 

@@ -221,6 +221,36 @@ def gitlab(repository, tmp_path):
     return run
 
 
+def test_a_program_that_ends_the_process_is_no_green_check(repository, tmp_path):
+    repository.program(text="import os\nos._exit(0)\n")
+    done, outputs, _ = script(repository, "preview", tmp_path, STACKS="dev")
+    assert done.returncode == 69
+    assert outputs["exit-code"] == "69"
+
+
+def test_packages_of_the_checkout_are_not_those_of_the_action(repository, tmp_path):
+    """`python -m` looks where it stands first, and it stands in the checkout of whoever asks for the change."""
+    package = repository.root / "sizewell/preview"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").touch()
+    (package / "comment.py").write_text("print('all is well')\n")
+    done, outputs, _ = script(repository, "reason", tmp_path, COMMIT="1a2b3c4", GITHUB_TOKEN="")
+    assert done.returncode == 0
+    assert outputs["reason"] == ""
+
+
+@pytest.mark.parametrize("folder", [".sizewell/.venv/bin", "sizewell-preview"])
+def test_gitlab_takes_nothing_of_the_merge_request_for_its_own(repository, gitlab, folder):
+    (repository.root / folder).mkdir(parents=True)
+    (repository.root / folder / "sizewell").write_text("#!/bin/sh\n")
+    repository.commit()
+    done, standin = gitlab()
+    assert done.returncode == 64
+    assert "which are this job's own" in done.stdout
+    assert not standin.comments
+
+
 def test_gitlab_template_runs(repository, gitlab):
     done, standin = gitlab()
     (note,) = standin.comments.values()

@@ -241,7 +241,7 @@ def written(body, author="ann", *, edited=False):
 )
 def test_an_approval_holds_for_one_commit_by_one_person_with_the_right_to_give_it(comments, reason):
     may = {"ann", "bo", "mallory"}
-    assert reason_of(comments, commit=COMMIT, requested_by="mallory", may_approve=may.__contains__) == reason
+    assert reason_of(comments, commit=COMMIT, requested_by={"mallory"}, may_approve=may.__contains__) == reason
 
 
 REASON = ["reason", "--repository", "o/r", "--number", "7", "--commit", COMMIT, "--requested-by", "mallory"]
@@ -301,10 +301,12 @@ class GitLabStandIn(StandIn):
         if path == "/user":
             return 200, {}, {"username": BOT}
         if path.startswith("/projects/group%2Fname/members/all?"):
-            levels = {"ann": 40, "eve": 30}
+            levels = {"ann": 40, "eve": 30, "bob": 40}
             return 200, {}, [{"username": name, "access_level": level} for name, level in levels.items()]
         if method == "PUT":
             method = "PATCH"
+        if path == "/projects/group%2Fname/merge_requests/7":
+            return 200, {}, {"author": {"username": "bob"}}
         route = path.replace("/projects/group%2Fname/merge_requests/7/notes/", "/repos/o/r/issues/comments/")
         route = route.replace("/projects/group%2Fname/merge_requests/7/notes", "/repos/o/r/issues/7/comments")
         assert route != path, path
@@ -334,7 +336,7 @@ def test_gitlab(monkeypatch, tmp_path):
                 assert text in stored["body"]
 
 
-@pytest.mark.parametrize(("login", "reason"), [("ann", "release week (ann, for 1a2b3c4)"), ("eve", "")])
+@pytest.mark.parametrize(("login", "reason"), [("ann", "release week (ann, for 1a2b3c4)"), ("eve", ""), ("bob", "")])
 def test_gitlab_asks_maintainers(monkeypatch, capsys, login, reason):
     standin = GitLabStandIn()
     standin.put("/sizewell unblock 1a2b3c4 release week", login=login)

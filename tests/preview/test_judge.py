@@ -117,6 +117,97 @@ def test_a_limit_that_the_change_lifts_still_holds(preview):
     assert any(LIMITS in line for line in found["judge"])
 
 
+LAX = "profile: accelerators\nlevels: {idle-exposure: disabled}\n"
+
+
+def linked(root, *, outside):
+    """Configuration and limits of one's own behind links: in the repository, outside of it, or a folder that is a link."""
+    place = root.parent / "elsewhere" if outside else root / "mine"
+    place.mkdir()
+    (place / "config.yaml").write_text(LAX)
+    (place / "limits.yaml").write_text("budgets: {dev: 1000000}\n")
+    for name, other in ((RULES, "config.yaml"), (LIMITS, "limits.yaml")):
+        (root / name).unlink()
+        (root / name).symlink_to(place / other)
+
+
+def linked_folder(root):
+    (root / "policy").rename(root / "mine")
+    (root / "policy").symlink_to("mine")
+    (root / RULES).write_text(LAX)
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [lambda root: linked(root, outside=False), lambda root: linked(root, outside=True), linked_folder],
+    ids=["a link inside", "a link outside", "a folder that is a link"],
+)
+def test_a_link_is_no_other_judge(preview, cheat):
+    repository, run = preview
+    (repository.root / RULES).write_text("profile: standard\n")
+    (repository.root / LIMITS).write_text("budgets: {dev: 100}\n")
+    repository.program("m6i.large", 10)
+    repository.commit()
+    repository.program("g6.xlarge", 10)
+    cheat(repository.root)
+    _, found = run()
+    assert "idle-exposure" in failed(found)
+    assert [rail["limit"] for rail in found["guardrails"] if rail["broken"]] == ["100"]
+    assert any(line.startswith(f"{RULES}: level of idle-exposure: its own -> disabled") for line in found["judge"])
+
+
+def test_a_link_of_the_base_leads_to_what_the_base_had(preview):
+    repository, run = preview
+    (repository.root / "shared.yaml").write_text("levels: {idle-exposure: advisory}\n")
+    (repository.root / RULES).symlink_to("../shared.yaml")
+    repository.commit()
+    (repository.root / "shared.yaml").write_text(LAX)
+    _, found = run()
+    assert any(line.startswith(f"{RULES}: level of idle-exposure: advisory -> disabled") for line in found["judge"])
+
+
+def test_limits_above_the_project_are_those_of_the_base(preview, monkeypatch):
+    repository, run = preview
+    below = repository.root / "service"
+    below.mkdir()
+    for name in ("Pulumi.yaml", "stacks", "policy"):
+        (repository.root / name).rename(below / name)
+    (repository.root / "limits.yaml").write_text("budgets: {dev: 100}\n")
+    repository.commit()
+    (repository.root / "limits.yaml").write_text("budgets: {dev: 1000000}\n")
+    monkeypatch.chdir(below)
+    _, found = run("--guardrails", "../limits.yaml")
+    assert [rail["limit"] for rail in found["guardrails"] if rail["broken"]] == ["100"]
+
+
+STACK = "config: {aws:region: us-east-1, sizewell:environment: prod}\n"
+PROJECT = "name: demo\nruntime: python\nmain: stacks/\n"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"stacks/config/Pulumi.dev.yaml": STACK},
+        {"Pulumi.yaml": f"{PROJECT}stackConfigDir: stacks/config\nconfig: {{sizewell:environment: prod}}\n"},
+        {"Pulumi.yaml": f"{PROJECT}stackConfigDir: other\n", "other/Pulumi.dev.yaml": STACK},
+    ],
+    ids=["of the stack", "of the project", "in another folder"],
+)
+def test_another_environment_is_a_row_and_does_not_judge(preview, files):
+    repository, run = preview
+    (repository.root / RULES).write_text("levels: {idle-exposure: {prod: disabled}}\n")
+    repository.commit()
+    repository.program("g6.2xlarge", 100)
+    for name, text in files.items():
+        (repository.root / name).parent.mkdir(exist_ok=True)
+        (repository.root / name).write_text(text)
+    _, found = run()
+    assert "idle-exposure" in failed(found)
+    assert any(line.startswith("stack dev: sizewell:environment: not set -> prod") for line in found["judge"])
+    _, found = run("--unblock", "agreed in the meeting of the team")
+    assert "idle-exposure" not in failed(found)
+
+
 def test_only_what_is_new_fails(preview):
     repository, run = preview
     repository.program("g6.xlarge", 500)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,13 +124,23 @@ def judge(
 
 
 def for_preview(
-    settings: Config, root: Path, on: date, prices: Mapping[str, Any] | None = None
+    settings: Config,
+    root: Path,
+    on: date,
+    prices: Mapping[str, Any] | None = None,
+    environments: Mapping[str, str] | None = None,
 ) -> Callable[[Plan, Decision | None, Mapping[str, str]], PolicyReport]:
-    """The policies as a function that a preview can call."""
+    """The policies as a function that a preview can call.
+
+    `environments` are those of stacks that are not judged by what their own configuration says.
+    """
 
     def policies(plan: Plan, decision: Decision | None, changes: Mapping[str, str]) -> PolicyReport:
         from sizewell.preview.records import PolicyFinding, PolicyReport
+        from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
 
+        if environments and plan.stack in environments:
+            plan = replace(plan, config={**plan.config, ENVIRONMENT_KEY: environments[plan.stack]})
         report = judge(plan, decision or decision_of(root, plan.stack), settings, on, changes, prices=prices)
         return PolicyReport(
             passed=report.passed,

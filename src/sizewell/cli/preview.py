@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from sizewell.cli import judging, output, project
 from sizewell.cli.answers import file_or_stdin, iso_date, max_age_s
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from sizewell.policy.config import Config
     from sizewell.preview.guardrails import Limits
@@ -80,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         path = getattr(args, flag)
         if path is not None and not path.exists():
             raise UsageError(f"--{flag.replace('_', '-')}: {path}: no such file")
-    limits, settings, judge = _judges(args, root)
+    limits, settings, environments, judge = _judges(args, root)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress("reading the catalog") as tell:
         preview = run_preview(
@@ -99,7 +101,9 @@ def run(args: argparse.Namespace) -> int:
                 discounts=args.discounts,
                 new_only=args.new_only,
                 judge=judge,
-                policies=judging.for_preview(settings, root, on, judging.own_prices(args.usage, args.discounts)),
+                policies=judging.for_preview(
+                    settings, root, on, judging.own_prices(args.usage, args.discounts), environments
+                ),
                 progress=tell,
             )
         )
@@ -124,14 +128,15 @@ def run(args: argparse.Namespace) -> int:
 _OTHER_JUDGES: Final = (".github/workflows", ".gitlab-ci.yml", "policy", "stacks/policy", "*CODEOWNERS")
 
 
-def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, tuple[str, ...]]:
-    """The limits and policies that judge, and what the change says of them otherwise.
+def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[str, str], tuple[str, ...]]:
+    """The limits and policies that judge, environments that are the base's, and what the change says otherwise.
 
     Whoever changes the judge is judged by the one that stood, unless somebody lets the change pass.
     """
     from sizewell.policy.config import DEFAULT_FILE
     from sizewell.preview import guardrails
     from sizewell.preview.base import changed_files, file_at
+    from sizewell.preview.pipeline import stacks_of
     from sizewell.sizing.places import locating, parse_yaml
 
     own = root / GUARDRAILS
@@ -139,7 +144,7 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, tuple
     settings = judging.config(args.policies, root)
     ref = args.judge or args.base
     if not ref:
-        return limits, settings, ()
+        return limits, settings, {}, ()
     rows: list[str] = []
     counts = (
         f"let pass: {args.unblock}"
@@ -168,10 +173,54 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, tuple
         if name and file_at(root, ref, name) != _text(root / name):
             rows.append(f"{name}: changes what figures are made from; this preview uses the version of the head")
     rows += _settings(root, ref)
+    stood_in, lines = _environments(root, ref, sorted({*args.stack, *stacks_of(root)}))
+    rows += [f"{line} ({counts})" for line in lines]
     told = {row.partition(":")[0] for row in rows}
     others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in told and _is_judge(root, path)]
     rows += [f"{path}: changes what runs or owns these checks; a person has to review it" for path in others]
-    return limits, settings, tuple(rows)
+    return limits, settings, {} if args.unblock else stood_in, tuple(rows)
+
+
+def _environments(root: Path, ref: str, stacks: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """What the base says that a stack is (dev, prod), where a change says otherwise: it decides which rules judge."""
+    from sizewell.preview.base import file_at
+
+    def stood(name: str) -> str | None:
+        return file_at(root, ref, name)
+
+    environments: dict[str, str] = {}
+    rows: list[str] = []
+    for stack in stacks:
+        (was, known), (now, _) = _environment(stood, stack), _environment(lambda name: _text(root / name), stack)
+        if known and was != now:
+            environments[stack] = was
+            rows.append(f"stack {stack}: {ENVIRONMENT_KEY}: {was or 'not set'} -> {now or 'not set'}")
+    return environments, rows
+
+
+def _environment(read: Callable[[str], str | None], stack: str) -> tuple[str, bool]:
+    """(what the configuration of a stack, or of its project, says that it is; whether the stack has one)."""
+    project = _mapping(read("Pulumi.yaml"))
+    declared = project.get("config")
+    folder = project.get("stackConfigDir") or (declared if isinstance(declared, str) else ".")
+    text = read(f"{folder}/Pulumi.{stack}.yaml")
+    for settings in (_mapping(text).get("config"), declared):
+        value = settings.get(ENVIRONMENT_KEY) if isinstance(settings, dict) else None
+        value = value.get("value", value.get("default")) if isinstance(value, dict) else value
+        if value is not None:
+            return str(value), True
+    return "", text is not None
+
+
+def _mapping(text: str | None) -> dict[str, Any]:
+    from sizewell.sizing.errors import SizewellError
+    from sizewell.sizing.places import parse_yaml
+
+    try:
+        data = parse_yaml(text or "", "").data
+    except SizewellError:
+        return {}  # the evaluation says what is wrong with it
+    return data if isinstance(data, dict) else {}
 
 
 def _settings(root: Path, ref: str) -> list[str]:
@@ -195,12 +244,16 @@ def _settings(root: Path, ref: str) -> list[str]:
 
 
 def _inside(root: Path, path: Path) -> str:
-    """The path below the project; "" where it lies outside, where no revision can have it."""
-    whole = path if path.is_absolute() else Path.cwd() / path
-    try:
-        return whole.resolve().relative_to(root.resolve()).as_posix()
-    except ValueError:
-        return ""
+    """The path as the project's repository has it; "" where it lies outside, where no revision can have it.
+
+    A link stays what it is: whoever asks for the change says where it leads.
+    """
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - as `absolute`, without following links
+    for start in (top.absolute(), top.resolve()):
+        if whole.is_relative_to(start):
+            return Path(os.path.relpath(start.resolve() / whole.relative_to(start), root.resolve())).as_posix()
+    return ""
 
 
 def _is_judge(root: Path, path: str) -> bool:

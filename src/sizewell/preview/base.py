@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import posixpath
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,7 @@ class Worktree:
     label: str  # "main@1a2b3c4"
 
 
-def _git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _git(directory: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "GIT_LFS_SKIP_SMUDGE": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     for key in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):  # set inside hooks; they would win over `directory`
         environment.pop(key, None)
@@ -38,6 +39,7 @@ def _git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ["git", "-c", "core.hooksPath=/dev/null", *arguments],
             cwd=directory,
             env=environment,
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,
@@ -78,9 +80,15 @@ def worktree(project: Path, ref: str) -> Iterator[Worktree]:
 
 
 def file_at(project: Path, ref: str, path: str) -> str | None:
-    """The text of a file of the project at a revision; None where it had none, or where there is no such revision."""
-    shown = _git(project, "show", f"{ref}:./{path}")
-    return shown.stdout if shown.returncode == 0 else None
+    """The text of a file of the project at a revision; None where it had none, or where there is no such revision.
+
+    Links are followed within that revision: what they lead to now says nothing of what it was.
+    """
+    prefix = _git(project, "rev-parse", "--show-prefix").stdout.strip()
+    full = posixpath.normpath(posixpath.join(prefix, path))
+    shown = _git(project, "cat-file", "--batch", "--follow-symlinks", stdin=f"{ref}:{full}\n").stdout
+    head, _, text = shown.partition("\n")
+    return text.removesuffix("\n") if head.split(" ")[1:2] == ["blob"] else None
 
 
 def changed_files(project: Path, ref: str, *paths: str) -> tuple[str, ...]:

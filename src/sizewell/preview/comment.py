@@ -14,7 +14,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -116,7 +116,7 @@ def _write(forge: Forge, step: Step, text: str) -> None:
 
 
 def reason_of(
-    comments: Iterable[Comment], *, commit: str, requested_by: str, may_approve: Callable[[str], bool]
+    comments: Iterable[Comment], *, commit: str, requested_by: Collection[str], may_approve: Callable[[str], bool]
 ) -> str:
     """The last reason that somebody gave to let this commit pass, with the name; "" where nobody did.
 
@@ -129,7 +129,7 @@ def reason_of(
         match = UNBLOCK.search(comment.body.replace("\r", ""))
         if match is None or comment.edited or not commit.startswith(match["commit"]):
             continue
-        if comment.author and comment.author != requested_by and may_approve(comment.author):
+        if comment.author and comment.author not in requested_by and may_approve(comment.author):
             reason = f"{match['reason'].strip()} ({comment.author}, for {commit[:7]})"
     return reason
 
@@ -177,7 +177,7 @@ def _run(args: argparse.Namespace) -> int:
             reason_of(
                 forge.comments(),
                 commit=args.commit,
-                requested_by=args.requested_by,
+                requested_by={args.requested_by} | ({forge.requester()} if isinstance(forge, GitLab) else set()),
                 may_approve=forge.may_approve,
             )
         )

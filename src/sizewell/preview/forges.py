@@ -223,6 +223,11 @@ class GitLab:
                 return
             page += 1
 
+    def requester(self) -> str:
+        """Who asks for the change: whoever runs the pipeline may be somebody else."""
+        request = self._http.call("GET", self._notes.removesuffix("/notes"))
+        return str(((request or {}).get("author") or {}).get("username", ""))
+
     def may_approve(self, author: str) -> bool:
         """Whether somebody is a maintainer or an owner of the project."""
         query = urllib.parse.urlencode({"query": author, "per_page": _PAGE})

@@ -62,7 +62,7 @@ def model_on_the_internet(facts: StackFacts, _: Parameters) -> StackVerdicts:
         return []
     labels = [_labels(resource) for resource in servers if chart_asks(resource) is False]
     opened = [(server.urn, _opens(server.inputs)) for server in servers]
-    verdicts: StackVerdicts = [
+    verdicts: list[tuple[str, Verdict]] = [
         (urn, Undetermined("who can reach its service") if public is UNKNOWN else Violation(_OPEN, _OWN_FIX))
         for urn, public in opened
         if public is not False
@@ -90,11 +90,11 @@ def _opens_by(key: str, part: Any, beside: Mapping[Any, Any]) -> Flag:
             UNKNOWN if key in {"spec", "values", "headgroupspec", "servicetype"} or key.endswith("service") else False
         )
     kind = part if key == "servicetype" else get(part, "type") if key.endswith("service") else None
-    if kind is UNKNOWN:
-        return UNKNOWN
+    if isinstance(kind, Unknown):
+        return kind
     notes = f"{part if isinstance(part, Mapping) else beside}"
     inside = any(word in notes for word in (*_INSIDE, *_LOGIN)) or "SourceRanges" in notes
-    return (kind == "LoadBalancer" and not inside) or _opens(part)
+    return True if kind == "LoadBalancer" and not inside else _opens(part)
 
 
 def _runs_anything(resource: RecordedResource) -> bool:

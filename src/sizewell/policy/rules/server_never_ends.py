@@ -42,10 +42,10 @@ def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdict
     """
     if facts.environment not in parameters["environments"]:
         return []
-    charts: StackVerdicts = [
+    charts = [
         (resource.urn, _chart(resource)) for resource in facts.graph.plan.resources if chart_asks(resource) is not False
     ]
-    return charts + [
+    servers = [
         (resource.urn, _judged(facts, resource))
         for resource in facts.graph.plan.resources
         if resource.custom
@@ -53,6 +53,7 @@ def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdict
         and resource.type.rsplit(":", 1)[-1] in _SERVERS
         and (contains_unknown(resource.inputs.get("spec")) or accelerators_asked(resource, facts.graph) != 0)
     ]
+    return charts + servers
 
 
 def _judged(facts: StackFacts, resource: RecordedResource) -> Verdict:
