@@ -69,7 +69,8 @@ def test_a_lease_is_a_tag(project: Project, sizewell: Sizewell) -> None:
     assert tags["sizewell:keep"] == "2026-11-27 a demo, on Friday"
     plan = json.loads(sizewell("teardown", "plan", "--at", "2026-11-20T12:00:00Z", "--format", "json").out)
     assert plan["stacks"][0]["row"]["clause"] == "leased"
-    assert sizewell("keep", "dev-aws", "--end").code == 0
+    assert "the lease is removed" in sizewell("keep", "dev-aws", "--end").out
+    assert "it has no lease" in sizewell("keep", "dev-aws", "--end").out
     assert "sizewell:keep" not in json.loads(project.pulumi("stack", "tag", "ls", "--stack", "dev-aws", "--json"))
 
 
@@ -115,6 +116,8 @@ def test_what_is_no_lease_is_refused(
 
 
 def test_stacks_that_are_not_there_are_refused(project: Project, sizewell: Sizewell) -> None:
+    done = sizewell("wake", "dev-aws")
+    assert (done.code, "there are none yet: make it with `pulumi stack init dev-aws`" in done.err) == (64, True), done
     project.stack("dev-aws")
     for command in (("keep", "dev-awz", "--until", "2026-11-27", "--reason", "x"), ("wake", "dev-awz")):
         done = sizewell(*command)
@@ -155,6 +158,12 @@ def test_a_plan_of_every_form(project: Project, sizewell: Sizewell) -> None:
     assert "ttl-dev-aws: destroyed last, once nothing bills" in stack["kept"]
     assert any("sizewell:accounts is not set" in note for note in stack["notes"])
     assert stack["pools"][0]["action"] == "unknown"
+
+
+def test_a_report_without_a_run_says_so(project: Project, sizewell: Sizewell) -> None:
+    done = sizewell("teardown", "report")
+    assert (done.code, done.out.startswith("no run has recorded anything yet")) == (0, True), done
+    assert json.loads(sizewell("teardown", "report", "--json").out) == []
 
 
 def test_an_unsure_run_halts_and_changes_nothing(project: Project, sizewell: Sizewell) -> None:

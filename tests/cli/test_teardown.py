@@ -32,7 +32,7 @@ def test_the_example_matches_the_published_schema() -> None:
     ("text", "says"),
     [
         ("{", "not JSON"),
-        ("[]", "timeline.json: 1 fault"),
+        ("[]", "must be a JSON object, found a list"),
         ('{"schema": "sizewell.timeline/2"}', "sizewell.timeline/1"),
         ("time", "a time needs a time zone"),
         ("device", "must be machine/number, such as a/0, got 'gpu-0'"),

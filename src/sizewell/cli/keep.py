@@ -49,9 +49,10 @@ def run(args: argparse.Namespace) -> int:
     backend = Backend(root=root)
     project.must_be_stacks([stack], [each.name for each in backend.stacks()])
     if args.end:
-        if LEASE_TAG in backend.tags(stack):
+        held = LEASE_TAG in backend.tags(stack)
+        if held:
             backend.remove_tag(stack, LEASE_TAG)
-        _say(args, [f"{stack}: the lease is removed"], until=None)
+        _say(args, [f"{stack}: the lease is removed" if held else f"{stack}: it has no lease"], until=None)
         return 0
     until, reason = _checked(args)
     parts = _parts(backend, stack)

@@ -280,8 +280,11 @@ def _run(args: argparse.Namespace) -> int:
     if args.plan is not None:
         try:
             data = json.loads(args.plan.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, ValueError) as error:
+        except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{args.plan}: cannot be read: {error}") from None
+        except ValueError as error:
+            fix = "sizewell teardown plan --json > plan.json"
+            raise UsageError(f"{args.plan}: not JSON: {error}\n  fix: {fix}") from None
         chosen = must_be_own(data, project=project_name(root), at=at, hours_max=config.plan_hours_max)
     if args.yes and args.at is not None:
         raise UsageError("--at and --yes: a run with --yes always uses the current time\n  fix: leave one of them out")
@@ -347,7 +350,10 @@ def _report(args: argparse.Namespace) -> int:
             usd = "?" if row.left_usd_per_month is None else f"{row.left_usd_per_month:,.2f}"
             left = f"{left} ({usd} USD/month)"
         table.add_row(row.month, row.owner, row.stack, str(row.emptied), str(row.destroyed), saved, held, left)
-    output.console().print(table)
+    if rows:
+        output.console().print(table)
+    else:
+        print("no run has recorded anything yet: `sizewell teardown run --yes` does, once an hour")
     return 0
 
 

@@ -134,7 +134,10 @@ def read_timeline(path: Path) -> Timeline:
 
 
 def parse_timeline(data: Any, subject: str) -> Timeline:
-    """A timeline from its JSON document."""
+    """A timeline from its JSON document. ConfigError with every fault, UsageError where it is no JSON object."""
+    if not isinstance(data, dict):
+        found, fix = type(data).__name__, "see docs/reference/timeline.schema.json"
+        raise UsageError(f"{subject}: must be a JSON object, found a {found}\n  fix: {fix}")
     content("timeline", data, subject)
     try:
         timeline = Timeline.model_validate(data)
