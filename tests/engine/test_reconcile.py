@@ -25,6 +25,7 @@ from sizewell.teardown.reconcile import Reconciler
 EXAMPLES = sorted(path.name.split(".")[1] for path in (harness.ROOT / "stacks/config").glob("Pulumi.*.yaml"))
 SMALL = "ttl-dev-gcp"
 KILLS = 30
+MANY = 30  # things that an update may have built between the moment for its kill and the kill
 # Their decisions have no workload that saves: nothing is built.
 NO_STORES = ("checkpoints-dev-azure", "checkpoints-dev-gcp", "checkpoints-prod-azure", "checkpoints-prod-gcp")
 # Google deletes neither; they bill nothing. A second service identity is the same one, a second key ring has another name.
@@ -67,10 +68,11 @@ def count_standing(engine):
     return sum(path.read_bytes().count(b'"urn": ') for path in engine.clouds.glob("*.json"))
 
 
-def killed(engine, stack, *, at):
+def killed(engine, stack, *, at, one_by_one):
     """Start an update and kill it, and its plugins, once `at` things stand; False where it came to its end."""
+    parallel = ("--parallel", "1") if one_by_one else ()
     process = subprocess.Popen(
-        ["pulumi", "up", "-s", stack, "--yes", "--skip-preview", "--non-interactive"],
+        ["pulumi", "up", "-s", stack, "--yes", "--skip-preview", "--non-interactive", *parallel],
         cwd=engine.project, env=engine.environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
@@ -171,16 +173,21 @@ def in_order(engine, stack, how):
 
 
 def kill_and_reconcile(engine, stack, how, kills):
-    """How many times it was killed, how many things were in no state, and how many of them could not be seen.
+    """How many kills there were, on the way to how many resources; how many things were in no state, and how many of them
+    could not be seen.
 
-    The kills are spread over everything that the stack is to have.
+    The kills are spread over everything that the stack is to have: while much is left many things are under way, later
+    one, so that none of the points is passed.
     """
     engine.run("stack", "init", stack)
-    total = sum(step["op"] == "create" and step["newState"]["custom"] for step in engine.preview(stack)["steps"])
+    steps = engine.preview(stack)["steps"]
+    total = sum(step["op"] == "create" and stands_in_a_cloud(step["newState"]) for step in steps)
     count, orphans, missed = 0, 0, 0
     while count < kills:
-        due = total * (count + 1) // (kills + 1)
-        if not killed(engine, stack, at=max(due, count_standing(engine) + 1)):
+        stands, left_to_kill = count_standing(engine), kills - count
+        step = max(1, (total - stands) // (left_to_kill + 1))
+        one_by_one = total - stands < left_to_kill + MANY
+        if not killed(engine, stack, at=stands + step, one_by_one=one_by_one):
             break
         count += 1
         met, untagged = in_order(engine, stack, how)
@@ -188,7 +195,11 @@ def kill_and_reconcile(engine, stack, how, kills):
     assert engine.up(stack, check=False).returncode == 0
     assert unknown(engine, stack) == []
     gone(engine, stack)
-    return count, orphans, missed
+    return count, total, orphans, missed
+
+
+def stands_in_a_cloud(resource):
+    return resource["custom"] and not resource["type"].startswith("pulumi:")
 
 
 def unlocked(engine):
@@ -214,17 +225,18 @@ def gone(engine, stack):
 @pytest.mark.parametrize("how", ["adopt", pytest.param("delete", marks=pytest.mark.soak)])
 def test_an_update_that_was_killed(engine, how):
     kills = 1 if how == "adopt" else 2
-    count, _, _ = kill_and_reconcile(engine, SMALL, how, kills)
+    count, *_ = kill_and_reconcile(engine, SMALL, how, kills)
     assert count == kills
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("stack", EXAMPLES)
 def test_an_update_killed_at_thirty_points(engine, stack):
-    """By turns a few and many are under way; one that has fewer resources is killed until it is built."""
-    count, orphans, missed = kill_and_reconcile(engine, stack, "adopt", KILLS)
+    """One that has fewer resources is killed at each of them."""
+    count, total, orphans, missed = kill_and_reconcile(engine, stack, "adopt", KILLS)
     print(
-        f"{stack}: killed {count} times, {orphans} things were in no state, {missed} of them could not be seen, and were named"
+        f"{stack}: killed {count} times on its way to {total} resources, {orphans} things were in no state, {missed} of"
+        " them could not be seen, and were named"
     )
     assert count >= 2 or stack in NO_STORES
 
