@@ -40,7 +40,9 @@ def must_be_stacks(names: Iterable[str], known: Sequence[str]) -> None:
             close = get_close_matches(name, known, n=1)
             fix = f"did you mean {close[0]}?" if close else f"name one of {', '.join(known)}"
             if not known:
-                fix = f"there are none yet: make it with `pulumi stack init {name}`, or log in to the backend that has it"
+                fix = (
+                    f"there are none yet: make it with `pulumi stack init {name}`, or log in to the backend that has it"
+                )
             raise UsageError(f"no stack '{name}'\n  fix: {fix}")
 
 

@@ -40,7 +40,7 @@ from sizewell.teardown.decide import decide
 from sizewell.teardown.journal import Journal
 from sizewell.teardown.records import Counted, GuardLimits, Job, Pool, Protection, Queue, Stack, Verdict
 from sizewell.teardown.telemetry import azure as azure_telemetry
-from sizewell.teardown.telemetry import cloudwatch, google, prometheus, sagemaker, vertex
+from sizewell.teardown.telemetry import azureml, cloudwatch, google, prometheus, sagemaker, vertex
 from sizewell.teardown.telemetry.cloudwatch import POWER
 from sizewell.teardown.telemetry.observation import Observation, hangs
 from sizewell.teardown.units import StackParts, Unit, clusters_of, stack_parts, store_uris
@@ -54,7 +54,7 @@ DEADLINE_S: Final = 300.0
 UNMEASURED: Final = {
     "notebook": "a notebook: nobody measures its accelerators, its own idle limit stops it; to end it, destroy it or"
     " let the stack expire",
-    "endpoint": "an endpoint whose requests are not counted here (serverless, Azure ML): its own scaling ends it;"
+    "endpoint": "an endpoint whose requests are not counted here (serverless, Cloud Run): its own scaling ends it;"
     " to end it, destroy it or let the stack expire",
     "cluster": "a HyperPod cluster: it has no size zero, its guard deletes it; to end it, destroy it or let the stack"
     " expire",
@@ -291,6 +291,8 @@ class Gatherer:
         """The machines and samples of a pool. CloudError where it is not known."""
         if unit.serving:
             return self._serving(unit, stack, at)
+        if unit.managed:
+            return self._managed(unit, stack, at)
         if unit.kind != "pool" or not unit.sized_by:
             raise CloudError("teardown", "missing", UNMEASURED.get(unit.kind, UNMEASURED["pool"]))
         if not unit.resources:
@@ -323,7 +325,24 @@ class Gatherer:
         if isinstance(cloud, Google):
             must_be_own(unit, self.accounts(stack))
             return vertex.observe(cloud, unit, at, seconds)
-        raise CloudError("teardown", "missing", f"requests of endpoints on {unit.cloud} are not read")
+        must_be_own(unit, self.accounts(stack))
+        return azureml.endpoint(cloud, unit, at, seconds)
+
+    def _managed(self, unit: Unit, stack: str, at: datetime) -> Observation:
+        """What its service counts: a notebook, a HyperPod cluster, a cluster of Azure ML; never stopped here."""
+        guard = _limits_of(unit)
+        cloud = self.cloud(unit.cloud, stack)
+        must_be_own(unit, self.accounts(stack))
+        observation: Observation | None = None
+        if isinstance(cloud, Aws) and unit.kind == "cluster":
+            observation = sagemaker.hyperpod(cloud, unit, at, guard.window_s + guard.grace_s)
+        elif isinstance(cloud, Aws):
+            observation = sagemaker.notebook(cloud, unit, at)
+        elif isinstance(cloud, Azure):
+            observation = azureml.compute(cloud, unit, at)
+        if observation is None:
+            raise CloudError("teardown", "missing", UNMEASURED[unit.kind])
+        return observation
 
     def _in_prometheus(self, cloud: Azure, unit: Unit, stack: str, at: datetime, seconds: float) -> Observation:
         """An AKS pool: counted by Azure, measured by the exporter that the cluster's Prometheus scrapes."""
@@ -445,7 +464,8 @@ class Gatherer:
 
 def _limits_of(unit: Unit) -> GuardLimits:
     """By which limits a unit is idle: its guard's; an endpoint without one is told of, by its requests."""
-    return unit.guard or GuardLimits(action="notify", signal="requests" if unit.serving else "accelerator_utilization")
+    guard = unit.guard or GuardLimits(signal="requests" if unit.serving else "accelerator_utilization")
+    return guard if unit.guard and unit.sized_by else replace(guard, action="notify")  # no size that is moved here
 
 
 def _told(unit: Unit, verdict: Verdict) -> Verdict:
@@ -453,6 +473,10 @@ def _told(unit: Unit, verdict: Verdict) -> Verdict:
     if unit.guard is None and verdict.clause == "spared":
         return replace(
             verdict, reason=verdict.reason.replace("its guard only notifies", "it has no guard: report only")
+        )
+    if unit.guard is not None and unit.guard.action != "notify" and verdict.clause == "spared":
+        return replace(
+            verdict, reason=verdict.reason.replace("its guard only notifies", "its own guard alone stops it")
         )
     return verdict
 
@@ -550,7 +574,7 @@ def must_be_own(unit: Unit, accounts: Sequence[str]) -> None:
     if unit.cloud == "gcp":
         place, what = google.project_of(unit), "project"
     elif unit.cloud == "azure":
-        place, what = unit.resources[0].id.split("/")[2], "subscription"
+        place, what = (*unit.resources, *unit.serving, *unit.managed)[0].id.split("/")[2], "subscription"
     else:
         return  # an AWS account is the login's, which was compared
     if place not in accounts:

@@ -33,8 +33,16 @@ _SERVING: Final = frozenset(
         "aws:sagemaker/endpoint:Endpoint",
         "aws:cloudcontrol/resource:Resource",  # inference components
         "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
+        "azure-native:machinelearningservices:OnlineEndpoint",
+        "azure-native:machinelearningservices:OnlineDeployment",
     }
 )
+_ML_COMPUTE: Final = "azure-native:machinelearningservices:Compute"
+_MANAGED: Final[Mapping[str, tuple[str, ...]]] = {  # by kind: whose service runs the machines and counts them
+    "notebook": ("aws:sagemaker/notebookInstance:NotebookInstance", _ML_COMPUTE),
+    "cluster": ("aws:cloudcontrol/resource:Resource",),  # HyperPod
+    "pool": (_ML_COMPUTE,),
+}
 SCHEDULED: Final = frozenset({"eks-node-group", "gke-node-pools", "aks-pool"})  # pods wait for their machines
 # What holds data that no program makes again. A bucket stands here although ours are protected: one that is not, is a
 # person's. Volumes of claims are no resources of a state; the claims themselves are.
@@ -98,12 +106,13 @@ class Unit:
     sized_by: str = ""
     resources: tuple[StateResource, ...] = ()  # whose size is moved
     serving: tuple[StateResource, ...] = ()  # of an endpoint: what its cloud counts requests of
+    managed: tuple[StateResource, ...] = ()  # of a notebook, HyperPod or Azure ML: whose service counts the machines
     arguments: Mapping[str, Any] = field(default_factory=dict)  # of the component
 
     @property
     def scheduled(self) -> bool:
         """Whether a scheduler brings work to it, so that jobs may wait for machines."""
-        return self.sized_by in SCHEDULED
+        return self.sized_by in SCHEDULED or self.kind == "cluster"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +257,7 @@ def _unit(resource: StateResource, record: Mapping[str, Any], children: list[Sta
         serving=tuple(
             child for child in children if record["kind"] == "endpoint" and child.type in _SERVING and child.id
         ),
+        managed=tuple(child for child in children if child.type in _MANAGED.get(str(record["kind"]), ()) and child.id),
         arguments=resource.inputs,
     )
 

@@ -124,11 +124,11 @@ def _samples(azure: Azure, unit: Unit, names: set[str], at: datetime, seconds: f
             labels = {label["name"]["value"].lower(): label["value"] for label in each.get("metadatavalues") or []}
             machine = str(labels.get(dimension, ""))
             if machine in names:
-                points.setdefault((machine, 0), []).extend(_points(each))
+                points.setdefault((machine, 0), []).extend(points_of(each))
     return {device: series(samples) for device, samples in points.items()}
 
 
-def _points(answer: dict[str, Any]) -> list[tuple[float, float]]:
+def points_of(answer: dict[str, Any]) -> list[tuple[float, float]]:
     """Samples; a minute without one is in the answer, without a value."""
     return [
         (datetime.fromisoformat(point["timeStamp"]).astimezone(UTC).timestamp(), float(point["maximum"]))

@@ -40,15 +40,15 @@ def observe(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
     started = _machines(aws, unit, group)
     sizes = _sizes(aws, unit, group, at) if group else []
     place: dict[str, Any] = {"machines": set(started), "at": at, "seconds": seconds}
-    samples = _samples(aws, unit, group, **place) if unit.measured else {}
+    use = samples(aws, unit, group, **place) if unit.measured else {}
     power = POWER.get(unit.measured.get("metric", ""), "")
     return Observation(
         source=f"CloudWatch {unit.measured.get('namespace', '')}/{unit.measured.get('metric', '')}",
         counted=history(sizes, SIZES_PERIOD_S, started, at.timestamp(), late_s=LATE_S)
         if group or started
         else counted_none(_fleet_changed_s(aws, unit, at), at.timestamp()),
-        utilization_percent=samples,
-        power_w=_samples(aws, unit, group, metric=power, **place) if power and hangs(samples) else {},
+        utilization_percent=use,
+        power_w=samples(aws, unit, group, metric=power, **place) if power and hangs(use) else {},
         period_s=PERIOD_S,
         late_s=LATE_S,
         per="machine" if unit.measured.get("per") == "machine" else "accelerator",
@@ -138,7 +138,7 @@ def _fleet_changed_s(aws: Aws, unit: Unit, at: datetime) -> float:
         asked["NextToken"] = following
 
 
-def _samples(
+def samples(
     aws: Aws, unit: Unit, group: str, *, machines: set[str], at: datetime, seconds: float, metric: str = ""
 ) -> dict[Device, Series]:
     """The samples of each accelerator of each machine; of another metric beside its use where one is named."""
@@ -168,9 +168,9 @@ def _samples(
         stat = {"Metric": each, "Period": PERIOD_S, "Stat": "Maximum"}
         queries.append({"Id": identity, "MetricStat": stat})
     points: dict[Device, list[tuple[float, float]]] = {}
-    for identity, samples in data_of(aws, unit.region, queries, at, seconds + LATE_S).items():
-        points.setdefault(devices[identity], []).extend(samples)
-    return {device: series(samples) for device, samples in points.items()}
+    for identity, values in data_of(aws, unit.region, queries, at, seconds + LATE_S).items():
+        points.setdefault(devices[identity], []).extend(values)
+    return {device: series(values) for device, values in points.items()}
 
 
 def data_of(

@@ -1,4 +1,4 @@
-"""SageMaker endpoints: the service counts the machines, CloudWatch has their samples and their requests.
+"""SageMaker: the service counts the machines of endpoints, notebooks and HyperPod clusters, CloudWatch has samples.
 
 CloudWatch has no sample of requests for a minute without any. What every machine of an endpoint publishes each minute
 tells a minute without requests from one that nobody reported: only a minute with such a sample counts as one without.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError
 from sizewell.teardown.records import Device, Series
 from sizewell.teardown.telemetry.cloudwatch import LATE_S, PERIOD_S, data_of
+from sizewell.teardown.telemetry.cloudwatch import samples as samples_of
 from sizewell.teardown.telemetry.observation import Observation, counted_now, series
 from sizewell.teardown.units import Unit
 
@@ -73,6 +75,44 @@ def observe(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
         period_s=PERIOD_S,
         late_s=LATE_S,
         per="machine",
+    )
+
+
+def notebook(aws: Aws, unit: Unit, at: datetime) -> Observation | None:
+    """A notebook that is stopped has no machine now; None for any other: nobody publishes what its accelerators do."""
+    name = str(unit.managed[0].outputs.get("name") or unit.managed[0].id)
+    described = aws.call("sagemaker", unit.region, "describe_notebook_instance", NotebookInstanceName=name)
+    if described["NotebookInstanceStatus"] != "Stopped":
+        return None
+    return Observation(source="SageMaker", counted=tuple(counted_now({}, at.timestamp())))
+
+
+def hyperpod(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
+    """The machines of a HyperPod cluster, and what Container Insights has of each in the EKS cluster that schedules its
+    work. CloudError where AWS does not answer, and where groups of several kinds of machines have some.
+    """
+    stated = json.loads(str(unit.managed[0].inputs["desiredState"]))
+    nodes = aws.pages(
+        *("sagemaker", unit.region, "list_cluster_nodes", "ClusterNodeSummaries"), ClusterName=stated["ClusterName"]
+    )
+    started = {  # one that is on its way has no id yet
+        str(node.get("InstanceId") or f"machine {number}"): node["LaunchTime"].timestamp()
+        for number, node in enumerate(nodes)
+        if node["InstanceStatus"]["Status"] not in ("ShuttingDown", "NotFound")
+    }
+    if started and len(stated["InstanceGroups"]) > 1:
+        raise CloudError("sagemaker", "missing", "a HyperPod cluster of several groups: they are not measured apart")
+    use: Mapping[Device, Series] = {}
+    if started and unit.measured:
+        cluster = str(stated["Orchestrator"]["Eks"]["ClusterArn"]).rpartition("/")[2]
+        measured = replace(unit, measured={**unit.measured, "value": cluster})
+        use = samples_of(aws, measured, "", machines=set(started), at=at, seconds=seconds)
+    return Observation(
+        source=f"CloudWatch {unit.measured.get('namespace', '')}/{unit.measured.get('metric', '')}",
+        counted=tuple(counted_now(started, at.timestamp())),
+        utilization_percent=use,
+        period_s=PERIOD_S,
+        late_s=LATE_S,
     )
 
 

@@ -121,4 +121,5 @@ def _machines(groups: Sequence[HyperPodGroupArgs]) -> dict[str, Any]:
     shape = find_shape("aws", groups[0]["instance_type"])
     if len(groups) > 1 or shape is None:
         return {}
-    return {**of_machines(shape), "market": "on-demand", **of_sizes(groups[0]["instances"])}
+    sizes = of_sizes(groups[0]["instances"])
+    return {**of_machines(shape), "market": "on-demand", **sizes, **eks_plans.measured(shape)}

@@ -236,6 +236,8 @@ def reads_policy(*, region: str, project: str, state: str, journal: str, secrets
                     "elasticfilesystem:DescribeFileSystems",
                     "fsx:DescribeFileSystems",
                     "sagemaker:DescribeEndpoint",
+                    "sagemaker:DescribeNotebookInstance",
+                    "sagemaker:ListClusterNodes",
                     "tag:GetResources",
                 ],
                 "Resource": "*",
