@@ -180,6 +180,21 @@ def test_an_old_project_is_told_what_to_change(
     assert row["fix"]
 
 
+def test_policies_without_their_configuration_are_noted(decided: Path, sizewell: Sizewell) -> None:
+    root = decided.parents[2]
+    assert sizewell("policy", "--pack", str(root / "policy")).code == 0
+    (root / "policy/config.yaml").unlink(missing_ok=True)
+    row = findings(sizewell)["policy/config.yaml"]
+    assert (row["state"], row["fix"]) == ("note", "restore it from git, or run: sizewell init")
+    assert "without your levels and waivers" in row["detail"]
+
+
+def test_a_key_that_only_another_version_knows_is_said(decided: Path, sizewell: Sizewell) -> None:
+    data = json.loads(decided.read_text())
+    decided.write_text(json.dumps({**data, "ranking": 1}))
+    assert "ranking: is an unknown key: another version" in findings(sizewell)["stack dev-aws"]["detail"]
+
+
 def test_with_cloud_too_a_hosted_runner_is_refused_at_a_private_cluster(
     on_eks: Path, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -317,7 +317,11 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
         return Finding(about, "wrong", "the decision was edited by hand: its checksum does not match", again, 4)
     if decision.stack != path.stem:
         return Finding(about, "wrong", f"the file is the decision of {decision.stack}", again, 4)
-    stale = _changed_specs(root, path.stem, {w.spec.name: w.spec.digest for w in decision.workloads})
+    try:
+        stale = _changed_specs(root, path.stem, {w.spec.name: w.spec.digest for w in decision.workloads})
+    except SizewellError as error:
+        sentence = str(error).partition("\n")[0].replace(f"{root}/", "")
+        return Finding(about, "wrong", f"a spec of it cannot be read: {sentence}", f"correct the spec, then {again}", 4)
     if stale:
         return Finding(about, "wrong", f"decided before its specs changed: {stale}", again, 4)
     if not (root / f"stacks/config/Pulumi.{path.stem}.yaml").exists():
@@ -367,7 +371,10 @@ def _reach(path: Path, root: Path) -> Iterator[Finding]:
 
 
 def _changed_specs(root: Path, stack: str, digests: dict[str, str]) -> str:
-    """What differs between a decision's specs and those in `stacks/specs/STACK`; "" where nothing does."""
+    """What differs between a decision's specs and those in `stacks/specs/STACK`; "" where nothing does.
+
+    SpecError for one that is wrong.
+    """
     from sizewell.sizing.spec.read import read_spec
 
     folder = root / "stacks/specs" / stack
@@ -375,10 +382,7 @@ def _changed_specs(root: Path, stack: str, digests: dict[str, str]) -> str:
         return ""
     now: dict[str, str] = {}
     for path in sorted(folder.glob("*.yaml")):
-        try:
-            spec = read_spec(path)
-        except SizewellError as error:
-            return str(error).partition("\n")[0]
+        spec = read_spec(path)
         now[spec.name] = spec.digest()
     changed = [name for name in sorted(now.keys() & digests.keys()) if now[name] != digests[name]]
     added, gone = sorted(now.keys() - digests.keys()), sorted(digests.keys() - now.keys())

@@ -89,6 +89,9 @@ def _pack(root: Path) -> Iterator[Change]:
 
     if not (root / "policy/PulumiPolicy.yaml").exists():
         return
+    if not (root / "policy/config.yaml").exists():
+        what = "is missing: the policies judge by Sizewell's defaults, without your levels and waivers"
+        yield Change("policy/config.yaml", what, "restore it from git, or run: sizewell init", must=False)
     for name, text in FILES.items():
         try:
             stands = (root / "policy" / name).read_text(encoding="utf-8")

@@ -24,6 +24,12 @@ from sizewell.sizing.versions import refusal
 SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
 
 
+def _sentence(fault: Any) -> str:
+    if fault["type"] == "extra_forbidden":
+        return "is an unknown key: another version or a person wrote it"
+    return str(fault["msg"])
+
+
 def _version_refused(text: str) -> tuple[str, str] | None:
     """Why this release does not read a decision's version, and the way out; None where it does, or nobody can tell."""
     try:
@@ -409,7 +415,7 @@ class Decision(_Record):
             return cls.model_validate_json(text)
         except ValidationError as error:
             lines = "\n".join(
-                f"{path}: {'.'.join(str(part) for part in fault['loc']) or 'file'}: {fault['msg']}"
+                f"{path}: {'.'.join(str(part) for part in fault['loc']) or 'file'}: {_sentence(fault)}"
                 for fault in error.errors(include_url=False)[:5]
             )
             raise DecisionError(f"{lines}\n  fix: {way_out}") from None
