@@ -21,6 +21,8 @@ def with_image(case, image):
     ("case", "image", "words"),
     [
         (cases.serve_shared, "vllm/vllm-openai:v0.11.0", "built for cuda, the machines have mi300x (rocm)"),
+        (cases.serve_shared, "lmsysorg/sglang:v0.5.5-cu129", "built for cuda, the machines have mi300x (rocm)"),
+        (cases.gke_slice, "pytorch/pytorch:2.8.0-cuda12.6-cudnn9-runtime", "built for cuda"),
         (cases.serve_shared, "mirror.example/vllm/vllm-openai:v0.11.0", "a release of rocm/vllm"),
         (cases.serve_hours, "rocm/vllm:v0.11.0", "built for rocm, the machines have l4 (cuda)"),
         (cases.gke_slice, "nvcr.io/nvidia/pytorch:25.10-py3", "built for cuda, the machines have tpu-v6e (tpu)"),
@@ -49,6 +51,7 @@ def test_slurm_refuses_it_too():
         (cases.serve_groups, "registry.example/chat:1.0"),  # a version of somebody else's
         (cases.serve_hours, "vllm/vllm-openai:v0.11.0"),  # one machine: none of the flags in question
         (cases.serve_shared, "rocm/vllm:v0.11.0"),
+        (cases.serve_shared, "lmsysorg/sglang:v0.5.5-rocm700-mi30x"),
         (cases.gke_slice, "registry.example/train:2.8.0"),
     ],
 )

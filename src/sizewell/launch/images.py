@@ -19,6 +19,11 @@ from sizewell.sizing.errors import Fault
 # Repositories whose images are made for one kind of accelerator (catalog.ngc.nvidia.com, hub.docker.com/u/rocm,
 # gallery.ecr.aws/neuron).
 VENDORS: Final = {"nvcr.io/nvidia": "cuda", "rocm": "rocm", "public.ecr.aws/neuron": "neuron"}
+# Repositories whose tags say for which kind (hub.docker.com, from memory).
+TAGGED: Final = {
+    "lmsysorg/sglang": {"cuda": r"v[\d.]+(?:post\d+)?(?:-cu\d+.*)?", "rocm": r".*-rocm.*"},
+    "pytorch/pytorch": {"cuda": r".*-cuda.*"},
+}
 RELEASE: Final = re.compile(r"(?:[a-z0-9]+-)*v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")  # cpu-1.8: of a kind of machines
 BUILD: Final = re.compile(r"(?:[a-z0-9]+-)+(b\d+)")  # server-cuda-b6900
 
@@ -42,7 +47,13 @@ def made_for(image: str) -> frozenset[str]:
         if _is(path, name) and (not tag or re.fullmatch(engine.tags.get(runtime, ".*"), tag))
     }
     vendors = {runtime for name, runtime in VENDORS.items() if path.startswith(f"{name}/")}
-    return frozenset(engines or vendors)
+    tagged = {
+        runtime
+        for name, kinds in TAGGED.items()
+        for runtime, pattern in kinds.items()
+        if _is(path, name) and re.fullmatch(pattern, tag)
+    }
+    return frozenset(engines or vendors or tagged)
 
 
 def release(image: str) -> tuple[int, ...]:

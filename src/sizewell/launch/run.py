@@ -67,7 +67,7 @@ def read_run(data: object, at: str) -> Run:
             wrong.append(Fault(path=f"{at}.{key}", message=f"is not a setting of a run{hint}"))
     wrong += _faults(data, at)
     if wrong:
-        raise ConfigError(wrong, subject=f"run {at}")
+        raise ConfigError(wrong, subject=at)
     lists = {key: tuple(map(str, data[key])) for key in LISTS if key in data}
     pairs = {k: tuple((str(key), str(v)) for key, v in data[k].items()) for k in ("env", "claims") if k in data}
     return Run(**{**data, **lists, **pairs})
