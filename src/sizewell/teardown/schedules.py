@@ -123,7 +123,8 @@ def workflow(image: str, clouds: Sequence[str] = ("aws",)) -> str:
         f"{''.join(login.prepares for login in logins)}"
         "all\n"
         "(while sleep 180; do all; done) > /dev/null 2>&1 &\n"
-        'trap "kill $!" EXIT\n'
+        "refreshing=$!\n"
+        "trap 'kill \"$refreshing\"' EXIT\n"
         "docker run --rm --read-only --tmpfs /tmp:mode=1777 --tmpfs /project/.sizewell:mode=1777 \\\n"
         '  --volume "$PWD/token:/token:ro" \\\n'
         f"{''.join(f'  --env {each} {chr(92)}{chr(10)}' for each in passed)}"
