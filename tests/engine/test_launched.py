@@ -72,6 +72,7 @@ def test_a_queued_stack_with_what_runs_on_it(engine):
     same_again_and_gone(engine, "dev-gcp")
 
 
+@pytest.mark.soak  # test_hybrid.py brings one up, and down again, each time
 def test_a_cluster_that_is_there_already(engine):
     configured(engine, "dev-gcp", {"pretrain": "train:2.8"})
     engine.run("config", "set", "-s", "dev-gcp", "--secret", "sizewell:kubeconfig", json.dumps(KUBECONFIG))
