@@ -92,6 +92,20 @@ def test_a_type_that_is_sold_without_a_price_is_chosen_and_its_line_stays_open(f
     assert answers.exit_code([decision]) == 3
 
 
+@pytest.mark.parametrize("region", ["eu-south-1", "eu-west-3", "sa-east-1"])
+def test_a_region_where_no_machine_has_a_price_may_be_asked_for(facts, region):
+    """Milan, Paris and São Paulo: AWS's recorded offerings name machines there, and nobody's rows have a price."""
+    assert not any(offer.region == region and facts.shapes_by_type["aws", offer.instance_type].accelerators
+                   for offer in facts.all_offers if offer.cloud == "aws")  # fmt: skip
+    gpu = LAB.replace("aws/eu-west-1", f"aws/{region}").replace("24GB", "16GB")
+    decision = decide([parse_spec(gpu)], facts, stack="", on=ON)
+    assert isinstance(decision, Decision)
+    workload = decision.workloads[0]
+    assert workload.pools[0].instance_type.startswith("g4dn")
+    assert workload.line_items[0].usd_per_unit is None
+    assert any("about" in said and "sister regions" in said for said in workload.cost.unpriced)
+
+
 def test_without_the_row_that_it_is_sold_there_is_no_estimate(facts):
     unsold = replace(facts, sold={})
     assert not isinstance(decide([parse_spec(LAB)], unsold, stack="", on=ON), Decision)

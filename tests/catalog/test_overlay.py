@@ -219,6 +219,11 @@ def test_a_lower_rate_of_ones_own_never_raises_a_decisions_cost(facts, rate, fac
             "catalog/rates/b.yaml: names another billing account of aws than catalog/rates.yaml",
         ),
         ({"rates_yaml": "rates: [{cloud: aws"}, "catalog/rates.yaml:1:20: is not valid YAML"),
+        ({"rates_yaml": "[1, 2]"}, "catalog/rates.yaml: must be a mapping with rates, commitments, billing_accounts, got [1, 2]"),
+        ({"rates_yaml": "rates: [[1]]"}, "catalog/rates.yaml:1:9: rates[0]: must be a mapping, got [1]"),
+        ({"rates_yaml": "rates: [{market: sopt, usd: 1}]"}, "rates.yaml:1:18: rates[0].market: must be one of on-demand, spot,"),
+        ({"rates_yaml": "rates: [{cloud: aws, fee: nat.huor, usd: 1}]"}, "no fee 'nat.huor'\n  fix: did you mean nat.hour?"),
+        ({"rates_yaml": "commitments: [{until: 2026-99-30}]"}, "catalog/rates.yaml:1:23: cannot be read: month must be in 1..12"),
         ({"rates_yaml": "rates: [{cloud: awz, usd: 1}]"}, "rates.yaml:1:17: rates[0].cloud: must be one of aws,"),
     ],
 )  # fmt: skip
@@ -227,6 +232,13 @@ def test_what_is_wrong_is_named_with_file_and_line(own, files, said):
     with pytest.raises(CatalogError) as wrong:
         catalog.load()
     assert said in str(wrong.value)
+
+
+@pytest.mark.parametrize("fee", ["fsx.lustre.persistent1.50", "disk.premium_lrs.p60"])
+def test_another_size_of_a_fee_that_the_catalog_has_is_no_misspelling(own, fee):
+    cloud = "azure" if "disk" in fee else "aws"
+    own(rates_yaml=f"rates: [{{cloud: {cloud}, fee: {fee}, usd: 1}}]")
+    assert catalog.load().fee(cloud, fee, "eastus" if cloud == "azure" else "us-east-1").amount == 1
 
 
 def test_a_folder_that_the_environment_names_must_exist(monkeypatch, tmp_path):

@@ -40,7 +40,7 @@ def test_show_says_price_source_date_age_and_what_is_not_used(capsys, project):
     assert code == 0
     assert "17.84685   2026-01-01   323 d old" in out
     assert "median of 4 quotes, 9.3722 to 19.3455" in out
-    assert "far below the usual price, not used: 9.3722 in usw2-az4" in out
+    assert "far below the usual price, no zone to choose: 9.3722 in usw2-az4" in out
 
 
 def test_show_has_the_earlier_prices_as_json(capsys, project):

@@ -127,7 +127,7 @@ def _region(given: str, known: Mapping[str, str]) -> str:
     if given in regions:
         return ""
     close = ", ".join(difflib.get_close_matches(given, regions, n=3)) or ", ".join(regions)
-    return f"is not a region of {known['cloud']} with prices in the catalog: {given!r}; allowed are {close}"
+    return f"is not a region of {known['cloud']} with machines in the catalog: {given!r}; allowed are {close}"
 
 
 def _owner(given: str, _: Mapping[str, str]) -> str:

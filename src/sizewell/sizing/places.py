@@ -77,7 +77,9 @@ def parse_yaml(text: str, origin: str) -> Document:
     except yaml.YAMLError as error:
         raise ConfigError([_syntax(error, origin, text)]) from None
     except ValueError as error:  # such as the date 2026-02-31
-        raise ConfigError([Fault(path=origin, message=f"cannot be read: {error}")]) from None
+        at = _unreadable(node)
+        fault = Fault(path="" if at else origin, message=f"cannot be read: {error}", at=at, file=origin if at else "")
+        raise ConfigError([fault]) from None
     finally:
         loader.dispose()
     if faults:
@@ -167,6 +169,21 @@ def mark_of(error: yaml.YAMLError, text: str) -> Mark | None:
         return None
     lines = text.rstrip().split("\n")
     return (mark.line + 1, mark.column + 1) if mark.line < len(lines) else (len(lines), len(lines[-1]) + 1)
+
+
+def _unreadable(node: Any) -> Mark | None:
+    """Where the first value stands that cannot be made out of its text."""
+    from yaml.constructor import SafeConstructor
+
+    if isinstance(node.value, str):
+        try:
+            SafeConstructor().construct_object(node)
+        except ValueError:
+            return node.start_mark.line + 1, node.start_mark.column + 1
+        return None
+    children = [child for entry in node.value for child in (entry if isinstance(entry, tuple) else (entry,))]
+    marks = (_unreadable(child) for child in children)
+    return next((mark for mark in marks if mark is not None), None)
 
 
 def _syntax(error: yaml.YAMLError, origin: str, text: str) -> Fault:

@@ -383,10 +383,11 @@ class Catalog:
         return tuple(named[key] for key in self.accelerators if key in named)
 
     def regions(self, cloud: str) -> tuple[str, ...]:
-        """Regions in which the cloud offers anything, sorted; () for a seller with one price everywhere."""
+        """Regions in which the cloud offers anything, at a known price or not, sorted; () for one price everywhere."""
         asked = ("regions", cloud)
         if asked not in self.memo:
             regions = {o.region for o in self.all_offers if o.cloud == cloud and o.region != EVERYWHERE}
+            regions |= {row.region for (where, _), rows in self.sold.items() if where == cloud for row in rows}
             self.memo[asked] = tuple(sorted(regions))
         return self.memo[asked]  # type: ignore[no-any-return]
 

@@ -99,7 +99,7 @@ def _quote(catalog: Catalog, cloud: str, instance_type: str, place: tuple[str, s
         usd_per_hour=price.amount,
         source=price.source,
         date=price.date,
-        note=f"far below the usual price, not used: {far}" if far else "",
+        note=f"far below the usual price, no zone to choose: {far}" if far else "",
         earlier=earlier,
     )
 

@@ -171,7 +171,8 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
             twice = sorted({key for key in keys if keys.count(key) > 1})
             faults.append(Fault(path=name, message=f"two rows for {', '.join(twice)}"))
     if faults:
-        raise CatalogError(list(dict.fromkeys(faults)), subject="catalog")
+        once = {repr(fault): fault for fault in faults}  # what was found may be a list or a mapping
+        raise CatalogError(list(once.values()), subject="catalog")
 
     shapes.sort(key=lambda s: (s.cloud, s.instance_type))
     sold_in: dict[tuple[str, str], tuple[Sold, ...]] = {}

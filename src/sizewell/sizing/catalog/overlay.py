@@ -7,6 +7,7 @@ rows of the project's own that say different things, neither is taken.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
@@ -14,8 +15,10 @@ from typing import Any, Final, TypeVar
 
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.catalog.records import PROVISIONABLE, Offer, Shape
+from sizewell.sizing.catalog.rows import MARKETS
 from sizewell.sizing.errors import Fault
 
+_DIGITS: Final = re.compile(r"\d+")
 FOLDER: Final = "catalog"
 RATES: Final = "rates.yaml"
 VARIABLE: Final = "SIZEWELL_CATALOG"  # names another folder; empty: none
@@ -141,7 +144,7 @@ def check_rates(
     regions: Iterable[tuple[str, str]],
     fees: Iterable[tuple[str, str]],
 ) -> list[Fault]:
-    """What a project's own rates name exists: clouds, machine types, regions, fees."""
+    """What a project's own rates name exists: clouds, machine types, regions, markets, fees."""
     from difflib import get_close_matches
 
     faults: list[Fault] = []
@@ -162,11 +165,18 @@ def check_rates(
         known = own_place or any((cloud, rate.region) in known_regions for cloud in asked if cloud in PROVISIONABLE)
         if rate.region and not known:
             faults.append(Fault(path=f"{entry}.region", found=rate.region, allowed="a region of the catalog"))
+        market = getattr(rate, "market", "")
+        if market not in ("", *MARKETS):
+            hint = get_close_matches(market, MARKETS, n=1)
+            fix = f"did you mean {hint[0]}?" if hint else ""
+            allowed = f"one of {', '.join(MARKETS)}"
+            faults.append(Fault(path=f"{entry}.market", found=market, allowed=allowed, fix=fix))
         fee = getattr(rate, "fee", "")
         if fee not in ("", "*") and not any((cloud, fee) in known_fees for cloud in asked):
             # A fee that the catalog lacks may be what the rate is for; one that is nearly spelled like another is not.
-            near = get_close_matches(fee, [key for cloud, key in known_fees if cloud in asked], n=1, cutoff=0.9)
-            if near:
+            keys = sorted(key for cloud, key in known_fees if cloud in asked)
+            near = [key for key in keys if sorted(key) == sorted(fee)] or get_close_matches(fee, keys, n=1, cutoff=0.9)
+            if near and _DIGITS.sub("0", near[0]) != _DIGITS.sub("0", fee):  # another size or speed is no misspelling
                 faults.append(Fault(path=f"{entry}.fee", message=f"no fee {fee!r}", fix=f"did you mean {near[0]}?"))
     return faults
 
