@@ -101,16 +101,19 @@ def compare(
     base_failed: str = "",
     base_at_own_prices: PricingLike | None = None,
     replaced: frozenset[str] | None = None,
+    changes: Mapping[str, Change] | None = None,
     policies: records.PolicyReport | None = None,
     decision: Decision | None = None,
     budget: Decimal | None = None,
 ) -> records.Stack:
     """The preview of one stack; `before` and `after` are priced with the same catalog, the head's.
 
-    `base_at_own_prices` is the base priced with the base's own catalog: the difference is what prices moved.
+    `base_at_own_prices` is the base priced with the base's own catalog: the difference is what prices moved. `changes`
+    is what `changed` says of the two, where the caller has asked already.
     """
     by_urn = after.plan.by_urn()
-    changes = changed(before.plan if before else None, after.plan, replaced)
+    if changes is None:
+        changes = changed(before.plan if before else None, after.plan, replaced)
     billed = (*after.pricing.items, *_still_billed(before, by_urn))
     was = _grouped(before.pricing.items if before else ())
     now = _grouped(billed)

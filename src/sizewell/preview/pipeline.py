@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble, failed_stack
 from sizewell.preview.base import Worktree, worktree
-from sizewell.preview.changes import changes_of
+from sizewell.preview.changes import changed
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
 from sizewell.preview.needs import left_behind
@@ -400,9 +400,9 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     name, gone, after = sides.name, sides.gone, head.plan
     before = sides.before.plan if sides.before is not None else None
     decision, note = _decision(request.root, name)
-    judged = None
+    judged, changes = None, changed(before, after, sides.replaced)
     if request.policies is not None and not gone:
-        judged = request.policies(after, decision, changes_of(before, after, sides.replaced))
+        judged = request.policies(after, decision, {urn: change.kind for urn, change in changes.items()})
         if judged is not None and request.new_only and before is not None:
             earlier = request.policies(before, decision, {})
             judged = _only_new(judged, earlier) if earlier is not None else judged
@@ -414,6 +414,7 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
         base_failed=sides.failed,
         base_at_own_prices=sides.base_at_own_prices,
         replaced=sides.replaced,
+        changes=changes,
         policies=judged,
         decision=decision,
         budget=request.limits.budgets.get(name, budget_of(decision)),

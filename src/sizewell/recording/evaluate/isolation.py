@@ -16,6 +16,9 @@ from types import ModuleType
 
 ONE_AT_A_TIME = threading.RLock()  # modules, paths and the directory belong to the process
 
+_PACKAGES = ("site-packages", "dist-packages")
+_STANDARD = f"{Path(os.__file__).parent}{os.sep}"
+_installed: dict[str, ModuleType] = {}  # modules that are of no checkout, so that nobody asks them again
 _parked: dict[Path, dict[str, ModuleType]] = {}  # modules of other checkouts, kept between evaluations
 
 
@@ -101,17 +104,19 @@ def _take(root: Path, names: set[str]) -> dict[str, ModuleType]:
     start = f"{root}{os.sep}"
     for name in names:
         module = sys.modules.get(name)
-        if name == "__main__" or module is None or not _file_of(module).startswith(start):
+        if module is None or _installed.get(name) is module or name == "__main__":
             continue
-        if _is_under(module, root):
+        file = _file_of(module)
+        if any(part in file for part in _PACKAGES) or file.startswith(_STANDARD):
+            _installed[name] = module
+        elif file.startswith(start) or file == str(root):
             taken[name] = sys.modules.pop(name)
     return taken
 
 
 def _is_under(module: ModuleType, root: Path) -> bool:
     file = _file_of(module)
-    installed = "site-packages" in file or "dist-packages" in file
-    return not installed and (file == str(root) or file.startswith(f"{root}{os.sep}"))
+    return not any(part in file for part in _PACKAGES) and (file == str(root) or file.startswith(f"{root}{os.sep}"))
 
 
 def _file_of(module: ModuleType) -> str:
