@@ -90,7 +90,7 @@ def _environment(form: str) -> str:
 def _owned() -> str:
     text = (
         "## Arguments of every component\n\n"
-        "Tags (labels on Google Cloud) on all that bills: `managed-by`, `sizewell-stack`, `sizewell-id` (a hash of "
+        "Tags (labels on Google Cloud) on all that is billed: `managed-by`, `sizewell-stack`, `sizewell-id` (a hash of "
         "project, stack, type and name), `sizewell-owner`, `sizewell-cost-center`, `sizewell-environment` and "
         "`sizewell-expires`.\n"
     )

@@ -79,7 +79,7 @@ def test_size_and_explain_show_them_beside_the_answer(tmp_path, capsys):
     path = tmp_path / "chat.yaml"
     path.write_text(json.dumps(CHAT))
     assert main(["size", str(path), "--on", "2026-11-22"]) in (0, 3)
-    assert "Groq" in capsys.readouterr().out.partition("by the token")[2]
+    assert "Groq" in capsys.readouterr().out.partition("priced per token")[2]
     assert main(["explain", str(path), "--why", "Graphcore"]) == 0
     assert "Graphcore is not built: no cloud that Sizewell builds on sells it" in capsys.readouterr().out
 

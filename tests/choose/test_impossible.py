@@ -26,7 +26,7 @@ def test_a_millisecond_per_token_is_under_the_time_to_read_the_weights_once(fact
     (wish,) = answer.impossible
     # 139 GB over the 8 x 3.35 TB/s of an H100 machine: 5.2 ms.
     assert "reading the 139 GB of weights" in wish
-    assert "5.2 times what is asked for" in wish
+    assert "5.2 times what is required" in wish
     assert answer.nearest[0].instance_type == "a3-highgpu-8g"
     assert str(answer).count("impossible: slo.tpot 1 ms") == 1
 

@@ -69,7 +69,7 @@ def test_many_large_machines_are_said_to_be_scarce_with_quota_and_interruptions(
     assert said == [
         (
             f"scarce: {pool.nodes_initial} x {pool.instance_type} are rarely available on-demand; usual ways to get "
-            f"them: a capacity block, or an on-demand capacity reservation; the quota to ask for is {vcpus:,} vCPU "
+            f"them: a capacity block, or an on-demand capacity reservation; request a quota of {vcpus:,} vCPU "
             "of L-417A185B"
         )
     ]

@@ -154,7 +154,7 @@ def test_what_stands_there_is_kept_and_what_is_missing_is_added(
     before = content(tmp_path)
     assert main(["init", "--offline"]) == 0  # no flag: the files say everything
     assert content(tmp_path) == before
-    assert "nothing is missing" in capsys.readouterr().out
+    assert "exist already; nothing was written" in capsys.readouterr().out
 
 
 def test_a_flag_that_contradicts_the_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,8 +169,8 @@ def test_a_flag_that_contradicts_the_files_is_refused(tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("Pulumi.yaml", "name: x\nruntime: nodejs\n", "is of another project: runtime is 'nodejs'"),
-        ("Pulumi.yaml", "name: x\nruntime: python\n", "is of another project: main is '.'"),
+        ("Pulumi.yaml", "name: x\nruntime: nodejs\n", "belongs to another project: runtime is 'nodejs'"),
+        ("Pulumi.yaml", "name: x\nruntime: python\n", "belongs to another project: main is '.'"),
         ("Pulumi.yaml", "name: [", "cannot be read"),
         ("stacks", "a file", "is a file where the project needs a folder"),
     ],
@@ -250,7 +250,7 @@ def test_without_a_network_it_says_so_and_goes_on(
     assert main(["init", str(tmp_path / "shop"), *given]) == 0
     told = capsys.readouterr()
     assert (tmp_path / "shop/Pulumi.yaml").exists()
-    assert "the account was not reached: " in told.err
+    assert "the account could not be reached: " in told.err
     assert "sizewell doctor dev --cloud" in told.err
 
 
@@ -273,7 +273,7 @@ def test_an_account_that_answers_and_one_that_is_another(monkeypatch: pytest.Mon
     )
     assert init._unreachable(answers) == ""
     caller["Account"] = "999999999999"
-    assert "the stack may touch 123456789012" in init._unreachable(answers)
+    assert "the stack is limited to 123456789012" in init._unreachable(answers)
 
 
 def test_the_workflow_for_github_is_sound(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_the_project_s_own_version_evaluates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("requirements", "installed", "state", "told"),
     [
-        ("sizewell[aws]==0.2.0\n", "0.2.0", "note", "which evaluates this project; this command is 0.1.0"),
+        ("sizewell[aws]==0.2.0\n", "0.2.0", "note", "which evaluates this project; this command is version 0.1.0"),
         ("sizewell[aws]==0.2.0\n", "0.1.0", "wrong", ".venv has 0.1.0, and requirements.txt asks for 0.2.0"),
         ("sizewell[aws] @ file:///w/sizewell-0.3.0-py3-none-any.whl\n", "0.1.0", "wrong", "asks for 0.3.0"),
         ("sizewell[aws]==0.1.0\n", "0.1.0", "ok", "0.1.0 in .venv"),

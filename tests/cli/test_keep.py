@@ -155,7 +155,7 @@ def test_a_plan_of_every_form(project: Project, sizewell: Sizewell) -> None:
     assert "the stack: warn" in page
     plan = json.loads(sizewell(*at, "--format", "json").out)
     (stack,) = plan["stacks"]
-    assert "ttl-dev-aws: destroyed last, once nothing bills" in stack["kept"]
+    assert "ttl-dev-aws: destroyed last, once nothing is billed" in stack["kept"]
     assert any("sizewell:accounts is not set" in note for note in stack["notes"])
     assert stack["pools"][0]["action"] == "unknown"
 

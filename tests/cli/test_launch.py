@@ -144,13 +144,17 @@ def test_a_network_of_ones_own_or_a_mirror_may_have_the_hub(decided: Path, sizew
     [
         (("dev-aws", "chat"), 64, "chat: image: a decision names no image"),
         (("dev-aws", "chat", "--image", "vllm"), 64, "run.chat.image: must be an image with a tag"),
-        (("dev-aws", "chad", *IMAGE), 64, "'chad' is not a workload of dev-aws"),
+        (("dev-aws", "chad", *IMAGE), 64, "'chad' is not a runnable workload of dev-aws"),
         (("dev-mars", *IMAGE), 64, "no decision for stack 'dev-mars'"),
         (("dev-aws", "chat", *IMAGE, "--format", "slurm"), 64, "Slurm runs jobs, not services"),
         (("dev-aws", "chat", *IMAGE[:2]), 64, "which the stack's network cannot reach"),
         (("dev-aws", "tune", *IMAGE[:2]), 64, "run.tune.env.HF_ENDPOINT to a mirror in the network"),
         (("dev-aws", *IMAGE, "--format", "machine"), 64, "name one: a machine runs one"),
-        (("dev-aws", "tune", *IMAGE, "--format", "machine", "--burn-in"), 64, "--burn-in has no --format machine"),
+        (
+            ("dev-aws", "tune", *IMAGE, "--format", "machine", "--burn-in"),
+            64,
+            "--burn-in is not available with --format machine",
+        ),
         (("dev-aws", *IMAGE, "--format", "helm"), 64, "got 'helm'"),
     ],
 )

@@ -63,7 +63,7 @@ def test_what_an_engine_holds_is_not_what_it_needs(judge) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("workload: chat", "workload: other", "measured is 'other', the spec is 'chat'"),
+        ("workload: chat", "workload: other", "the measurement is of 'other', the spec is of 'chat'"),
         ("g6e.12xlarge", "g6e.13xlarge", "did you mean"),
         ("nodes: 2", "nodes: none", "running.nodes: must be a count"),
         ("utilization: 11%", "utilization: 11", "utilization: must be a percentage"),

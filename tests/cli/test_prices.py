@@ -248,12 +248,12 @@ def test_size_names_the_old_prices_that_an_answer_rests_on_by_their_kind(capsys,
     assert "price of p4d.24xlarge" not in capsys.readouterr().err  # 123 days: fresh for an on-demand price
     main(["size", "w.yaml", "--on", "2027-11-20"])
     assert (
-        "the on-demand price of p4d.24xlarge in us-east-1 is of 2026-07-20, 488 days old; 180 are"
+        "the on-demand price of p4d.24xlarge in us-east-1 is from 2026-07-20, 488 days old (limit 180"
         in capsys.readouterr().err
     )
     main(["size", "spot.yaml", "--on", "2026-02-20"])
     assert (
-        "the spot price of p4d.24xlarge in us-east-1 is of 2026-01-01, 50 days old; 30 are fresh"
+        "the spot price of p4d.24xlarge in us-east-1 is from 2026-01-01, 50 days old (limit 30"
         in capsys.readouterr().err
     )
 

@@ -61,14 +61,14 @@ def test_what_a_killed_update_left_is_listed_and_nothing_changes(
     listed = code(sizewell("reconcile", "dev-aws"), 6)
     assert "adopt as net" in listed.out
     assert "not a resource of the stack" in listed.out
-    assert "2 things have the tag of dev-aws; 2 are not in the state" in listed.out
+    assert "2 resources have the tag of dev-aws; 2 are not in the state" in listed.out
     assert "never" in listed.out
     data: Any = json.loads(code(sizewell("reconcile", "dev-aws", "--delete", "--json"), 6).out)
     assert data["schema"] == "sizewell.reconciliation/1"
     assert [each["identity"] for each in data["matched"]] == ["vpc-1"]
     assert [each["identity"] for each in data["unmatched"]] == ["vpc-9"]
     assert project.pulumi("stack", "export", "--stack", "dev-aws") == before
-    assert "say which of the two" in code(sizewell("reconcile", "dev-aws", "--yes"), 64).err
+    assert "give one of the two" in code(sizewell("reconcile", "dev-aws", "--yes"), 64).err
 
 
 def test_adopted_is_under_the_lock_and_with_a_record(

@@ -73,6 +73,6 @@ def test_where_nothing_fits_it_says_what_comes_nearest(project: Path, sizewell: 
 def test_it_is_a_form_of_its_own(sizewell: Sizewell) -> None:
     done = sizewell("explain", str(ROOT / "examples/chat.yaml"), "--html", "x.html", "--json")
     assert done.code == 64
-    assert "--html is a form of its own" in done.err
+    assert "--html cannot be combined with --json, --why or --checklist" in done.err
     done = sizewell("explain", str(ROOT / "examples/chat.yaml"), "--html", "/nowhere/x.html")
     assert (done.code, "--html: /nowhere/x.html" in done.err) == (64, True)

@@ -84,7 +84,7 @@ def test_codes_of_the_api_become_reasons(code, reason):
 
 def test_without_an_answer_the_deadline_ends_it(monkeypatch):
     late = Aws(Deadline(0.0), timeouts=Timeouts(attempts=1))
-    with pytest.raises(CloudError, match="not asked"):
+    with pytest.raises(CloudError, match="not called"):
         late.call("sts", REGION, "get_caller_identity")
     asking = Aws(Deadline(30), timeouts=Timeouts(attempts=1, connect_s=0.2))
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")

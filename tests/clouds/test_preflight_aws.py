@@ -192,7 +192,7 @@ PLANTED = [
         {("sts", "GetCallerIdentity"): {"Account": "999999999999", "Arn": "arn:aws:iam::999999999999:user/x"}},
         {},
         "account",
-        "the stack may touch 123456789012",
+        "the stack is limited to 123456789012",
         "log in",
     ),
     ({("sts", "GetCallerIdentity"): refused("ExpiredToken")}, {}, "account", "not logged in", "log in"),
@@ -448,7 +448,7 @@ def test_topics_without_subscriptions_reach_nobody(answered):
     answered(healthy())
     topic = Declared("aws:sns/topic:Topic", "notices", {"name": "notices"})
     (told,) = by_state(preflight(needs("aws", ACCOUNT, (machines(),), topic)))["wrong"]
-    assert "notices reach nobody" in told.detail
+    assert "notices are not delivered" in told.detail
 
 
 def test_a_topic_that_is_not_there_yet_lacks_no_subscription(answered):
@@ -477,7 +477,7 @@ def test_silence_is_no_answer_and_a_denied_question_is_said(answered, key):
     answers = {**healthy(), **SEEN_ON_DEMAND.get(key, {})}
     answered({**answers, key: refused("RequestLimitExceeded")})
     (told,) = by_state(preflight(reserved))["wrong"]
-    assert (told.code, "no answer" in told.detail) == (69, True)
+    assert (told.code, "no response" in told.detail) == (69, True)
     answered({**answers, key: refused("AccessDeniedException")})
     found = by_state(preflight(reserved))
     assert found["wrong"] == []

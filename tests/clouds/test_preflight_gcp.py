@@ -337,7 +337,7 @@ def test_channels_to_topics_without_subscription_reach_nobody(server):
     channel = Declared("gcp:monitoring/notificationChannel:NotificationChannel", "n", {"type": "pubsub"})
     asked = needs("gcp", PROJECT, (), channel)
     (told,) = by_state(preflight(asked, timeouts=FAST))["wrong"]
-    assert "notices reach nobody" in told.detail
+    assert "notices are not delivered" in told.detail
 
 
 def test_a_family_quota_is_said_to_be_unseen(server):

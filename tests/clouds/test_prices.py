@@ -207,9 +207,9 @@ def test_what_a_price_list_does_wrong_ends_in_the_right_price_or_in_none(project
         del expected[ONE, "on-demand" if spoiled == "one" else "spot"]
     assert written(project) == expected
     out = capsys.readouterr()
-    assert (code == 69) == ("no answer" in out.err)
+    assert (code == 69) == ("no response" in out.err)
     if spoiled != "none":
-        assert "refused, " in out.out or "no answer" in out.err
+        assert "refused, " in out.out or "no response" in out.err
     assert catalog.load().price("azure", ONE, "westeurope", "on-demand", DAY).amount > 1  # known before: still known
 
 
@@ -371,7 +371,7 @@ def test_without_a_network_every_cloud_is_one_message_and_nothing_is_asked_again
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "CLOUDSDK_CONFIG"):
         monkeypatch.setenv(name, str(project / "none"))
     assert main(["prices", "refresh", "--dry-run", "--on", ON]) == 69
-    told = [line for line in capsys.readouterr().err.splitlines() if "no answer" in line]
+    told = [line for line in capsys.readouterr().err.splitlines() if "no response" in line]
     assert [line.removeprefix("sizewell: ").partition(" ")[0] for line in told] == ["aws", "azure", "gcp"]
     assert "NameResolutionError" in told[0]
     assert len(asked) <= 20, asked
@@ -383,7 +383,7 @@ def test_one_name_that_is_not_known_keeps_no_other_region_from_its_answer(tmp_pa
     def question(place):
         def rows():
             if place.region == "region-0":
-                raise CloudError("ec2", "unanswered", "no answer", local=True)
+                raise CloudError("ec2", "unanswered", "no response", local=True)
             return iter(())
 
         return rows
@@ -783,7 +783,7 @@ def test_a_region_that_azure_sells_in_and_the_catalog_does_not_know_is_said_and_
     main([*ask, "--dry-run"])
     said = capsys.readouterr().out
     assert (
-        f"{NO_REGION}: 1\n  azure moonbase (Standard_ND96isr_H200_v5)\n  fix: a row of it in catalog/regions.csv"
+        f"{NO_REGION}: 1\n  azure moonbase (Standard_ND96isr_H200_v5)\n  fix: add a row for it to catalog/regions.csv"
         in said
     )
     (project / "catalog").mkdir()
@@ -836,7 +836,7 @@ def test_a_region_and_a_machine_that_aws_lists_and_the_catalog_does_not_know_are
 
 @pytest.mark.parametrize("answer", [{}, {"regions": {}}, {"regions": []}, "<html>"])
 def test_an_index_that_names_no_region_is_no_answer(answer):
-    with pytest.raises(CloudError, match="names none"):
+    with pytest.raises(CloudError, match="index of regions is empty"):
         list(aws.regions(answer))
 
 

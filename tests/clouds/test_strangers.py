@@ -70,5 +70,5 @@ def test_without_a_network_that_is_said_at_once(cloud, nobody, monkeypatch):
     for name in ("AWS_ENDPOINT_URL", "GOOGLE_ENDPOINT_URL", "AZURE_ENDPOINT_URL"):
         monkeypatch.setenv(name, "https://cloud.invalid")
     told = only_finding(cloud)
-    assert (told.about, told.code, "no answer" in told.detail) == ("account", 69, True)
+    assert (told.about, told.code, "no response" in told.detail) == ("account", 69, True)
     assert "check the network" in told.fix

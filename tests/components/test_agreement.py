@@ -2,7 +2,7 @@
 
 Both sides have the tariff's prices (tests/resources/test_tariff.py); here it is what bills that is compared. The
 decision knows it from its options, the preview from every resource that the components make: cluster stack,
-checkpoint stack and hard end together. Outside of both is what bills by a use that nobody stated.
+checkpoint stack and hard end together. Outside of both is what is billed by a use that nobody stated.
 """
 
 import importlib

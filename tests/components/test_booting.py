@@ -143,7 +143,7 @@ def test_machines_that_would_start_nothing_are_refused_with_the_line_to_write(pa
     with pytest.raises(ConfigError) as refused:
         booting.check_started(decision, dataclasses.replace(how, runs={}))
     for name, fault in zip(plain, refused.value.faults, strict=True):
-        assert "would start nothing but bill" in str(fault)
+        assert "would be billed but start nothing" in str(fault)
         assert f"pulumi config set --path 'sizewell:run.{name}.image' IMAGE" in str(fault)
 
 

@@ -655,7 +655,7 @@ CASES = [
     ("aks pool", {"vm_size": "Standard_D4s_v5", "guard": GUARD}, "guard", "the machines have no accelerator"),
     ("operators", {"driver": "aks"}, "driver", "must be operator with infiniband"),
     ("operators", {"runtimes": ["rocm"]}, "amd_driver_image", "AMD's operator builds its driver there"),
-    ("aml", {"nodes_min": 1}, "nodes_min", "machines above it bill between jobs"),
+    ("aml", {"nodes_min": 1}, "nodes_min", "machines above it are billed between jobs"),
     ("aml", {"idle_s": 7200}, "idle_s", "must be 60 to 1800"),
     ("aml", {"capacity_mode": "reservation"}, "capacity_mode", "Azure ML does not support reservations"),
     ("lustre", {"zone": ""}, "zone", "zone"),

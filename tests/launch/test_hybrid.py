@@ -164,8 +164,8 @@ BURST = CONFIG["sizewell:cluster"]["burst"]
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"pools": {"cloud": "gcp"}}, "is on gcp: no GKE cluster takes machines of your own"),
-        ({"pools": {"cloud": "azure"}}, "is on azure: no AKS cluster takes machines of your own"),
+        ({"pools": {"cloud": "gcp"}}, "is on gcp: a GKE cluster cannot have machines of your own"),
+        ({"pools": {"cloud": "azure"}}, "is on azure: an AKS cluster cannot have machines of your own"),
         ({"pools": {"cloud": "coreweave"}}, "is on coreweave: machines of coreweave cannot be started by Sizewell"),
         ({"workload": {"scheduler": "none"}}, "is decided for machines, and its machines join a Kubernetes cluster"),
         ({"pools": {"nodes_max": 1}}, "has at most 1 machines, and a job takes 2"),
@@ -175,7 +175,7 @@ BURST = CONFIG["sizewell:cluster"]["burst"]
             "has too little memory on each accelerator: p4d.24xlarge and hgx-h100-8x have 40 GiB and 80 GiB",
         ),
         ({"name": "pretrain", "workload": {"kind": "inference"}}, "is inference: only jobs that start, and end"),
-        ({"name": "pretrain", "workload": {"scheduler": "ray"}}, "is Ray, whose parts may not be torn apart"),
+        ({"name": "pretrain", "workload": {"scheduler": "ray"}}, "is Ray, whose parts must run in one place"),
         ({"name": "pretrain", "pools": {"cloud": "coreweave"}}, "stands on CoreWeave, whose clusters take no machines"),
         ({"name": "pretrain", "pools": {"cloud": "aws"}}, "is next to existing machines"),
     ],

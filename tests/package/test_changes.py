@@ -281,7 +281,7 @@ def test_an_output_format_is_a_file_and_its_name(copy: Copy, files_of: FilesOf) 
 
 def test_a_key_of_the_spec(copy: Copy, files_of: FilesOf) -> None:
     """Read, shown with its default and reason, and in the reference; the stage that reads it is the fourth file."""
-    people = '    platform_engineers: Annotated[CountOrZero, Field(le=10_000)] = default(1, "someone looks after the clusters")\n'
+    people = '    platform_engineers: Annotated[CountOrZero, Field(le=10_000)] = default(1, "someone operates the clusters")\n'
     edited(copy, "sizing/spec/model.py", people, people + '    bobs: CountOrZero = default(3, "a team has three")\n')
     key = '    "team.platform_engineers":'
     edited(copy, "sizing/spec/docs.py", key, f'    "team.bobs": "How many are called bob",\n{key}')

@@ -328,7 +328,7 @@ def test_a_pack_that_announced_something_else_refuses(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(adapter.gc, "freeze", lambda: None)
     words = asked(adapter._load, prevents="nothing")
-    assert "policy/announced.json: does not say what expired is today\n  fix: make generate" in words
+    assert "policy/announced.json: is out of date for expired\n  fix: make generate" in words
 
 
 def test_the_start_leaves_out_what_the_pack_does_not_need(tmp_path: Path) -> None:

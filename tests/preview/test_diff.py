@@ -159,7 +159,7 @@ def test_an_alias_is_a_rename_and_not_a_loss():
     [
         (False, False, "destroys", "1 volume (100 GiB)"),
         (True, False, "keeps", "pulumi up fails until it is unprotected"),
-        (False, True, "keeps", "still bills"),
+        (False, True, "keeps", "is still billed"),
     ],
 )
 def test_what_leaves_the_stack(protect, retain, kind, says):

@@ -67,7 +67,7 @@ def test_each_change_of_the_judge_is_a_row(preview):
     (workflows / "preview.yml").write_text("jobs: {preview: {steps: [{uses: acme/sizewell@0, with: {fail: false}}]}}\n")
     (workflows / "tests.yml").write_text("jobs: {}\n")
     _, found = run()
-    later = "(that of HEAD applies until this change is approved or merged)"
+    later = "(the version of HEAD applies until this change is approved or merged)"
     assert found["judge"] == [
         f"{LIMITS}: increase.percent: 20 -> 90 {later}",
         f"{LIMITS}: budgets.dev: 900 -> 90000 {later}",
@@ -76,8 +76,8 @@ def test_each_change_of_the_judge_is_a_row(preview):
         f"{RULES}: nodes of group-maximum: its default -> 900 {later}",
         f"{RULES}: waiver added: idle-exposure for gpu until 2026-11-01: load test until Friday {later}",
         f"{RULES}: longest waiver: 180 -> 300 days {later}",
-        ".github/workflows/preview.yml: changes what runs or owns these checks; a person has to review it",
-        "CODEOWNERS: changes what runs or owns these checks; a person has to review it",
+        ".github/workflows/preview.yml: changes what runs these checks or who owns them: it needs a human review",
+        "CODEOWNERS: changes what runs these checks or who owns them: it needs a human review",
     ]
 
 

@@ -117,7 +117,7 @@ FIGURES: dict[str, tuple[tuple[RecordedResource, ...], str]] = {
         (make("gcp:tpu/v2Vm:V2Vm", "t", {"zone": "us-central1-a", "acceleratorType": "v5litepod-8"}),),
         "gcp ct5lp-hightpu-4t us-central1 on-demand 1460",
     ),
-    "reserved machines bill unused": (
+    "reserved machines are billed unused": (
         (make("aws:ec2/capacityReservation:CapacityReservation", "r", {
             "instanceType": "p5.48xlarge", "instanceCount": 2, "availabilityZone": "us-east-1a"}),),
         "aws p5.48xlarge us-east-1 on-demand 1460",

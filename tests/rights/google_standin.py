@@ -37,7 +37,7 @@ class Project:
         self.endpoints: dict[str, list[str]] = {}
 
     def add(self, stack: str, label: str | None = None, *, owner: str = OWNER) -> None:
-        """One of everything that bills, as a stack's; with `label` "" as nobody's."""
+        """One of everything that is billed, as a stack's; with `label` "" as nobody's."""
         label = stack if label is None else label
         labels = {"sizewell-project": owner, "sizewell-stack": label} if label else {}
         self.clusters[f"{stack}-cluster"] = {
@@ -53,7 +53,7 @@ class Project:
         self.endpoints[f"sizewell-{stack}-chat-{endpoint_mark(owner, label)}"] = ["model-1"]
 
     def bills(self, stack: str) -> list[str]:
-        """What of a stack still bills; a stack whose name begins with this one's is another."""
+        """What of a stack is still billed; a stack whose name begins with this one's is another."""
         return [name for name in self._bills(stack) if stack.endswith(LONGER) or f"{stack}{LONGER}" not in name]
 
     def _bills(self, stack: str) -> list[str]:

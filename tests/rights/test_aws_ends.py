@@ -19,7 +19,7 @@ POLICY = json.loads(limits_plans.end_policy(region="us-east-1", project=PROJECT,
 
 
 def stand(account, stack, *, tag=None):
-    """One of everything that bills, as a stack's; `tag` "" leaves the tag out."""
+    """One of everything that is billed, as a stack's; `tag` "" leaves the tag out."""
     tag = stack if tag is None else tag
     sizes = {"least": 1, "size": 2, "most": 4}
     group = f"autoScalingGroup:uuid:autoScalingGroupName/{stack}-group"
@@ -49,7 +49,7 @@ def stand(account, stack, *, tag=None):
 
 
 def bills(account, stack):
-    """What of a stack still bills as a machine, by its ARN."""
+    """What of a stack is still billed as a machine, by its ARN."""
     left = []
     for name, thing in account.things.items():
         if stack not in name:

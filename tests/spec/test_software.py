@@ -102,7 +102,7 @@ def test_a_choice_of_another_accelerator_is_predicted_with_its_own_software():
     assert isinstance(decision, Decision), decision
     workload = decision.workloads[0]
     assert workload.pools[0].accelerator == "tpu-v5p"
-    assert "run by PyTorch/XLA, as such work usually is (engine is not stated)" in workload.assumptions
+    assert "run by PyTorch/XLA, as is usual for such work (engine is not stated)" in workload.assumptions
     assert not any("FSDP" in note or "Megatron" in note for note in workload.assumptions)
     named = decide([parse_spec(text + "engine: fsdp\n")], load(), stack="", on=ON)
     alone = decide([parse_spec(RUN + "infra: [gcp]\nresources: {accelerators: [tpu-v5p]}\n")], load(), stack="", on=ON)

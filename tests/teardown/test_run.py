@@ -493,7 +493,7 @@ def disk(gib: int, **tags: str) -> str:
 
 
 def test_after_a_destroy_the_cloud_is_asked_and_the_end_goes_last(evening):
-    """Claims' disks carry the cluster's tag, and no stack's; while they bill, the stack that ends it stays."""
+    """Claims' disks carry the cluster's tag, and no stack's; while they are billed, the stack that ends it stays."""
     cluster = world.resource("dev-aws", "aws:eks/cluster:Cluster", "cluster", "train", outputs={"name": "train"})
     expired(evening, cluster)
     for other in ("ttl-dev-aws", "images-dev-aws", "checkpoints-dev-aws"):
@@ -768,7 +768,7 @@ def test_an_old_plan_and_one_of_another_project_are_refused(evening):
     document = json.loads(json.dumps(to_json(evening.plan())))
     with pytest.raises(UsageError, match="hours old"):
         must_be_own(document, project="sizewell", at=evening.now + timedelta(hours=5), hours_max=4)
-    with pytest.raises(UsageError, match="of project sizewell"):
+    with pytest.raises(UsageError, match="for project sizewell"):
         must_be_own(document, project="other", at=evening.now, hours_max=4)
     with pytest.raises(UsageError, match="future"):
         must_be_own(document, project="sizewell", at=evening.now - timedelta(hours=5), hours_max=4)

@@ -32,7 +32,7 @@ GIVEN = {"cluster": "tools", "namespace": "sizewell-teardown", "account": "teard
 )
 def test_without_a_digest_nothing_is_scheduled(image):
     for render in (schedules.workflow, lambda given: schedules.cron_job(given, **GIVEN)):
-        with pytest.raises(UsageError, match="names no digest"):
+        with pytest.raises(UsageError, match="has no digest"):
             render(image)
 
 

@@ -220,7 +220,7 @@ FAULTS: dict[str, Exception] = {
     "engine's lock": ServiceError("dev-aws: another update holds the engine's lock"),
     "wrong passphrase": ServiceError("dev-aws: the passphrase is wrong"),
     "corrupt state": ServiceError("dev-aws: its state cannot be read"),
-    "journal is gone": ServiceError("the journal does not answer"),
+    "journal is gone": ServiceError("the journal does not respond"),
     "checkpoint store is gone": ServiceError("the checkpoints cannot be read"),
 }
 OPERATIONS = {

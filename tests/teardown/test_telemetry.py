@@ -351,7 +351,7 @@ def test_prometheus_has_samples_and_queues(server: Server) -> None:
         {"status": "success", "data": {"result": []}},
         {"status": "success", "data": {"result": [{"value": [0, "NaN"]}]}},
         {"status": "success", "data": {"result": [{"value": [0, "1"]}, {"value": [0, "2"]}]}},
-        {"status": "success", "warnings": ["a store did not answer"], "data": {"result": [{"value": [0, "0"]}]}},
+        {"status": "success", "warnings": ["a store did not respond"], "data": {"result": [{"value": [0, "0"]}]}},
         {"status": "error", "errorType": "bad_data"},
         {},
     ],
@@ -489,5 +489,5 @@ def test_requests_of_a_vertex_endpoint(
 
 def test_a_vertex_endpoint_whose_replicas_nobody_counts_is_unknown(server: Server) -> None:
     server.reply("GET /v3/projects/petsnap/timeSeries", Reply({}))
-    with pytest.raises(CloudError, match="the replicas are not counted of chat"):
+    with pytest.raises(CloudError, match="replicas are not counted of chat"):
         vertex.observe(Google(Deadline(30), timeouts=QUICK), vertex_endpoint(), NOW, 1200)

@@ -1,4 +1,4 @@
-"""What bills accelerators and is not measured here is named as unknown, with what stops it; its stack is kept."""
+"""What is billed accelerators and is not measured here is named as unknown, with what stops it; its stack is kept."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ def test_it_is_unknown_and_says_what_stops_it(kind: str, tmp_path: Path) -> None
     gatherer = cast("Gatherer", None)  # refused before anything is asked
     with pytest.raises(CloudError, match=re.escape(UNMEASURED[kind])):
         Gatherer.observe(gatherer, units["own"], "dev-aws", datetime(2026, 11, 22, tzinfo=UTC))
-    assert "stop" in UNMEASURED[kind] or "to end it" in UNMEASURED[kind]
+    assert "stop" in UNMEASURED[kind] or "to remove it" in UNMEASURED[kind]

@@ -93,10 +93,10 @@ def keep_empty(evening, days):
 def test_a_half_idle_stack_is_told_its_smaller_size(evening, monkeypatch, capsys):
     stack(evening, values=PARTLY)
     evening.run(looked=looked(evening))
-    assert "whether less would do" not in str(evening.plan())
+    assert "whether fewer or smaller machines suffice" not in str(evening.plan())
     hours_before(evening, 9)
     (plan,) = evening.plan().stacks
-    (note,) = [note for note in plan.notes if "whether less would do" in note]
+    (note,) = [note for note in plan.notes if "whether fewer or smaller machines suffice" in note]
     assert "train: busy 2" in note
     assert "sizewell teardown observed dev-aws" in note
 

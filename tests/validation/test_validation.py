@@ -206,7 +206,7 @@ def test_a_missed_target_is_named_with_its_reason_and_a_small_group_is_not_one(m
     line = next(line for line in targets.lines(far, devices) if line.what == "training memory")
     assert (line.met, line.reached, line.wanted) == (False, "40.0 %", "8 %")
     line = next(line for line in targets.lines(far[:4], devices) if line.what == "training memory")
-    assert (line.met, line.wanted) == (None, "too few to aim")
+    assert (line.met, line.wanted) == (None, "too few for a target")
 
 
 def test_the_targets_that_are_reached_stay_so_and_the_others_have_a_reason():

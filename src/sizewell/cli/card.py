@@ -53,7 +53,7 @@ def card(console: Console, workload: Workload, decision: Decision) -> None:
     head(
         console,
         f"{workload.spec.name}  {workload.kind}",
-        f"decided on {decision.decided_on}, prices to {decision.catalog.as_of}",
+        f"decided on {decision.decided_on}, prices as of {decision.catalog.as_of}",
     )
     for pool in workload.pools:
         for line in _pool(pool):
@@ -333,7 +333,7 @@ def by_the_token(console: Console, offers: Sequence[ByTheToken]) -> None:
     """What the same tokens cost where nothing is built."""
     if not offers:
         return
-    made = table("by the token", "as", "USD/1M in", "out", "USD/month", right=("USD/1M in", "out", "USD/month"))
+    made = table("priced per token", "as", "USD/1M in", "out", "USD/month", right=("USD/1M in", "out", "USD/month"))
     for offer in offers[:MANY]:
         price = offer.price
         usd = (f"{price.input_usd:f}", f"{price.output_usd:f}", dollars(offer.usd_per_month))

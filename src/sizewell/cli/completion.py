@@ -8,14 +8,14 @@ from typing import Final
 
 DESCRIPTION = """Print a completion script for a shell: commands, actions, options and their choices.
 
-Print it again after an upgrade: the script lists what this version takes.
+Print it again after an upgrade: the script lists the options of this version.
 """
 EXAMPLES = """examples:
   sizewell completion bash > ~/.local/share/bash-completion/completions/sizewell
   sizewell completion zsh > "${fpath[1]}/_sizewell"
   sizewell completion fish > ~/.config/fish/completions/sizewell.fish
 
-exit code: 0 fine, 64 wrong usage
+exit code: 0 success, 64 wrong usage
 """
 SHELLS: Final = ("bash", "zsh", "fish")
 _FILES: Final = ("FILE", "FOLDER", "DIR", "PATH", "SPEC")  # metavars of arguments that are files or folders

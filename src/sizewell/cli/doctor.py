@@ -18,11 +18,11 @@ from sizewell.cli import output, project
 from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import SizewellError, UsageError
 
-DESCRIPTION = """Check this installation and this project; with --cloud, whether a stack can come up.
+DESCRIPTION = """Check this installation and this project; with --cloud, whether a stack can be deployed.
 Changes nothing.
 
 Sizing, previews and policies need only the Python packages; `pulumi up` needs the Pulumi engine.
---cloud asks the cloud, reading only: account, APIs and features, quotas, zones, reservations,
+--cloud queries the cloud, read-only: account, APIs and features, quotas, zones, reservations,
 images, rights, receivers and keys.
 """
 EXAMPLES = """example:
@@ -31,7 +31,7 @@ EXAMPLES = """example:
   sizewell doctor prod-aws --cloud
 
 exit code: 0 in order, 4 a decision is edited or out of date, 64 a package, the catalog, a
-configuration file or something in the account is wrong, 69 the engine or the cloud does not answer
+configuration file or something in the account is wrong, 69 the engine or the cloud does not respond
 """
 PACKAGES: Final = ("numpy", "pydantic", "PyYAML", "rich", "tzdata", "pulumi", "pulumi-policy")
 SDKS: Final = {
@@ -59,17 +59,19 @@ class Finding:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", nargs="?", metavar="STACK", help="the stack that --cloud asks about")
-    parser.add_argument("--cloud", action="store_true", help="ask the cloud whether STACK can come up there")
+    parser.add_argument("stack", nargs="?", metavar="STACK", help="the stack that --cloud checks")
+    parser.add_argument("--cloud", action="store_true", help="check in the cloud whether STACK can be deployed")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="the day to count ages from (default: today)")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="date from which ages are counted (default: today)")
 
 
 def run(args: argparse.Namespace) -> int:
     today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     if bool(args.stack) != args.cloud:
         missing = (
-            "--cloud checks one stack: name it" if args.cloud else f"a stack is checked with --cloud only: {args.stack}"
+            "--cloud checks one stack: give its name"
+            if args.cloud
+            else f"a stack can only be checked with --cloud: {args.stack}"
         )
         raise UsageError(f"{missing}\n  fix: sizewell doctor {args.stack or 'STACK'} --cloud")
     if args.cloud:
@@ -176,13 +178,15 @@ def _pinned() -> Iterator[Finding]:
         return  # a program that uses Sizewell for its previews alone
     asked = f"requirements.txt asks for {wanted or address}"
     if not there:
-        detail = f"{asked}, and {name} has none; this command's own {mine} evaluates"
+        detail = f"{asked}, but {name} has none: version {mine} of this command evaluates the project"
         yield Finding(about, "note", detail, "run: pulumi install")
     elif wanted and wanted != there:
         yield Finding(about, "wrong", f"{name} has {there}, and {asked}", "run: pulumi install", 64)
     elif there != mine:
-        detail = f"{name} has {there}, which evaluates this project; this command is {mine}"
-        yield Finding(about, "note", detail, f"install {there} as the command too, or change requirements.txt")
+        detail = f"{name} has {there}, which evaluates this project; this command is version {mine}"
+        yield Finding(
+            about, "note", detail, f"install version {there} of the command as well, or change requirements.txt"
+        )
     else:
         yield Finding(about, "ok", f"{there} in {name}" + (f"; {asked}" if wanted or address else ""))
 
@@ -213,7 +217,7 @@ def _engine() -> Iterator[Finding]:
         return
     version = _output([engine, "version"])
     if not version.startswith("v"):
-        yield Finding("pulumi engine", "wrong", f"{engine} does not answer to `version`", INSTALL, 69)
+        yield Finding("pulumi engine", "wrong", f"{engine} does not respond to `version`", INSTALL, 69)
         return
     from importlib.metadata import version as package_version
 
@@ -248,7 +252,9 @@ def _project(today: date) -> Iterator[Finding]:
     try:
         root = project.root()
     except SizewellError:
-        yield Finding("project", "note", "no Pulumi.yaml here or above", "change to the project's folder")
+        yield Finding(
+            "project", "note", "no Pulumi.yaml in this folder or its parents", "change to the project's folder"
+        )
         return
     yield from _configs(root)
     yield _settings(root)
@@ -338,7 +344,7 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
     nodes = sum(pool.nodes_max for workload in decision.workloads for pool in workload.pools)
     workloads = len(decision.workloads)
     counts = f"{workloads} workload{'s' * (workloads != 1)}, up to {nodes} machine{'s' * (nodes != 1)}"
-    detail = f"{counts}, decided on {decision.decided_on}, sealed"
+    detail = f"{counts}, decided on {decision.decided_on}, checksum valid"
     if decision.expires_at and decision.expires_at <= today:  # it ends at 00:00 UTC of that day
         return Finding(
             about, "note", f"{detail}; expired on {decision.expires_at}", "destroy the stack, or decide again"

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     Tried = tuple[WorkloadSpec, Sizing, Option | None]
 
-DESCRIPTION = """Explain a choice: the memory of a device, where the time of a step goes, what would have to
-change to fit on half the devices, the next best layout, how twice the devices would be used,
-what moves the cost, and what was rejected.
+DESCRIPTION = """Explain a choice: memory per device, where the time of a step goes, what would have to change to
+fit on half the devices, the next-best layout, the speed-up from twice the devices, what drives
+the cost, and what was rejected.
 """
 EXAMPLES = """examples:
   sizewell explain examples/petsnap-vlm-finetune.yaml
@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checklist", choices=("scale", "deploy"), help="fill in a checklist from the decision's own records"
     )
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write one page to forward; - prints it")
 
@@ -85,7 +85,10 @@ def run(args: argparse.Namespace) -> int:
         output.print_json(_plain(seller)) if args.json else print(f"{seller.name} is not built: {seller.not_built}")
         return 0
     if args.html is not None and (args.checklist or args.why or args.json):
-        raise UsageError("--html is a form of its own\n  fix: leave --json, --why and --checklist out")
+        raise UsageError(
+            "--html cannot be combined with --json, --why or --checklist\n  fix: leave --json, --why and --checklist "
+            "out"
+        )
     if args.checklist or args.why:
         from sizewell.sizing.choose.explain import sized
 
@@ -283,7 +286,7 @@ def show(console: Console, explanation: Explanation) -> None:
         for change in explanation.half:
             card.item(console, f"{'enough ' if change.enough else 'no     '} {change.what}: {change.outcome}")
     if explanation.sensitivity:
-        made = output.table("if there were", "then", "USD", "change", right=("USD", "change"))
+        made = output.table("if available", "then", "USD", "change", right=("USD", "change"))
         for effect in explanation.sensitivity:
             usd = "?" if effect.usd is None else f"{effect.usd:,.2f}"
             percent = "" if effect.change_percent is None else f"{effect.change_percent:+.1f} %"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """Make a Pulumi project: specs, decisions, configuration of the stacks dev and prod,
 policies, the pull-request workflow, CODEOWNERS, and a README that says what each file is.
 
-Asks for what no flag says. Writes only files that are missing and overwrites none, so a run that
-was interrupted goes on with the next one. Works without a network.
+Prompts for what no flag gives. Writes only files that are missing and overwrites none, so an
+interrupted run is completed by running it again. Works without a network.
 """
 EXAMPLES = """examples:
   sizewell init                                   ask, and write into this folder
@@ -29,20 +29,22 @@ EXAMPLES = """examples:
     --notify ml@example.com --forge github        ask nothing
   pulumi new "$(sizewell init --template)"        the same template, by Pulumi; then sizewell init
 
-exit code: 0 fine, 5 nothing in the region fits, 64 an answer is missing or wrong
+exit code: 0 success, 5 nothing in the region fits, 64 an answer is missing or wrong
 """
 CHECK_S = 8.0  # for asking whether the account can be reached
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this one")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this folder")
     parser.add_argument("--name", help="name of the project (default: the folder's)")
     parser.add_argument("--cloud", help="aws, gcp or azure")
     parser.add_argument("--account", metavar="ID", help="AWS account, Google Cloud project or Azure subscription")
-    parser.add_argument("--prod-account", metavar="ID", help="that of production (default: the same)")
+    parser.add_argument("--prod-account", metavar="ID", help="account of production (default: the same)")
     parser.add_argument("--region", help="region (default: us-east-1, us-central1 or eastus)")
     parser.add_argument("--owner", metavar="NAME", help="who approves changes, such as @acme/ml-platform")
-    parser.add_argument("--cost-center", metavar="NAME", help="tag of all that bills (default: the owner)")
+    parser.add_argument(
+        "--cost-center", metavar="NAME", help="cost-center tag of every billed resource (default: the owner)"
+    )
     parser.add_argument(
         "--access", help="who can reach the API of Kubernetes clusters: dns (GKE), IPv4 ranges, or none (default)"
     )
@@ -52,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-input", action="store_true", help="ask nothing: a missing answer is an error")
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="decide at the prices of this day (default: today)")
     parser.add_argument("--json", action="store_true", help="print what was written and kept as JSON")
-    parser.add_argument("--template", action="store_true", help="print the folder that `pulumi new` takes, and end")
+    parser.add_argument("--template", action="store_true", help="print the template folder for `pulumi new`, and exit")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -94,7 +96,7 @@ def _ask(question: str, default: str) -> str:
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:
-        raise UsageError("init: the input ended before the last answer, nothing was written")
+        raise UsageError("init: the input ended before the last answer; nothing was written")
     return line
 
 
@@ -103,15 +105,15 @@ def _print(folder: Path, written: list[str], kept: list[str], answers: Answers) 
     for path in written:
         print(f"wrote {place}{path}")
     if kept and written:
-        print(f"kept {len(kept)} files that were there: {', '.join(kept)}")
+        print(f"kept {len(kept)} existing files: {', '.join(kept)}")
     if not written:
-        print(f"nothing is missing: all {len(kept)} files are there and were kept")
+        print(f"all {len(kept)} files exist already; nothing was written")
         return
     line = source.requirement(answers.cloud)
     if "requirements.txt" in written and source.local(line):
         output.note(
-            f"requirements.txt names a file of this machine: {line.partition(' @ ')[2].partition('#')[0]}\n"
-            "  fix: before a workflow runs, put it where that can fetch it, and write the address into requirements.txt"
+            f"requirements.txt names a local file: {line.partition(' @ ')[2].partition('#')[0]}\n"
+            "  fix: upload it where the workflow can fetch it, and put that URL into requirements.txt"
         )
     steps = {f"cd {folder}": "", "pulumi install": "makes .venv from requirements.txt"} if place else {}
     steps |= {"pulumi install": "makes .venv from requirements.txt", "sizewell preview": "what it would cost"}
@@ -139,7 +141,7 @@ def _unreachable(answers: Answers) -> str:
         stack="dev", cloud=answers.cloud, accounts=(answers.account,), machines=(machines,), types=(), resources=(),
         config={},
     )  # fmt: skip
-    later = "everything else works; later: sizewell doctor dev --cloud"
+    later = "everything else works; check the account later: sizewell doctor dev --cloud"
     try:
         client = getattr(importlib.import_module(f"sizewell.clouds.{answers.cloud}"), preflight.CLIENTS[answers.cloud])
         limits = Timeouts(connect_s=2.0, read_s=4.0, attempts=1)
@@ -147,8 +149,10 @@ def _unreachable(answers: Answers) -> str:
         cloud = importlib.import_module(f"sizewell.clouds.preflight.{answers.cloud}")
         findings = ask({"account": lambda: cloud.account(needs, made)})
     except SizewellError as error:
-        return f"the account was not reached: {error}\n  {later}"
+        return f"the account could not be reached: {error}\n  {later}"
     bad = next((finding for finding in findings if finding.state != "ok"), None)
     if bad is None:
         return ""
-    return f"the account was not reached: {bad.detail}" + (f"\n  fix: {bad.fix}" if bad.fix else "") + f"\n  {later}"
+    return (
+        f"the account could not be reached: {bad.detail}" + (f"\n  fix: {bad.fix}" if bad.fix else "") + f"\n  {later}"
+    )

@@ -18,21 +18,22 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Keep a stack: teardown neither scales down nor destroys anything of it until the end of a day.
 
-The lease is a tag of the stack in its backend (sizewell:keep). A stack that ends sooner than that
-has its end in its decision and in ttl-STACK, which reads no tag: there the end in the decision is
-moved, alone, and the command says what to update, in which order, and what an update replaces.
+The lease is a stack tag in the backend (sizewell:keep). A lease is not enough for a stack that
+expires before it ends, as ttl-STACK does not read tags: the command then changes the expiry date in
+the decision, and nothing else, and prints which stacks to update, in which order, and what the
+update replaces.
 """
 EXAMPLES = """example:
   sizewell keep dev-aws --until 2026-11-27 --reason "demo on Friday"
   sizewell keep dev-aws --end
 
-exit code: 0 kept, 64 bad input, 69 the backend does not answer
+exit code: 0 kept, 64 bad input, 69 the backend does not respond
 """
 DAYS_MAX = 90
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", metavar="STACK", help="a stack of the backend")
+    parser.add_argument("stack", metavar="STACK", help="a stack in the backend")
     parser.add_argument("--until", type=iso_date, metavar="DATE", help=f"last day, at most {DAYS_MAX} days from today")
     parser.add_argument("--reason", metavar="TEXT", help="reason, shown in the plan")
     parser.add_argument("--end", action="store_true", help="remove the lease")
@@ -121,7 +122,7 @@ def _later(root: Path, stack: str, until: date, parts: StackParts) -> list[str]:
         decision.model_copy(update={"expires_at": ends}).write(path)
         moved = f"expires_at is {ends}; it was {decision.expires_at}, and nothing else changed"
     else:
-        moved = f"expires_at is {decision.expires_at} already; the stack was not updated since"
+        moved = f"expires_at is {decision.expires_at} already; the stack has not been updated since"
     lines = [
         f"{project.shown(path)}: {moved}",
         (
@@ -129,8 +130,8 @@ def _later(root: Path, stack: str, until: date, parts: StackParts) -> list[str]:
             "tags. Instead:"
         ),
         f"  1. commit {project.shown(path)}",
-        f"  2. pulumi up -s ttl-{stack}     first: it is what stops the machines",
-        f"  3. pulumi up -s {stack}         tags and schedules that have the date in them",
+        f"  2. pulumi up -s ttl-{stack}     first: it stops the machines",
+        f"  3. pulumi up -s {stack}         tags and schedules that contain the date",
     ]
     fleets = [unit.name for unit in parts.units if unit.sized_by == "ec2-fleet"]
     if fleets:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """Print what runs on a stack's machines, for each of its workloads or for one.
 
 The decision says which machines, how the work is split, how long it may take and where its state
-goes; you say which image. Nothing is started: pipe the manifests into kubectl, the script into
+goes; you name the image. Nothing is started: pipe the manifests into kubectl, the script into
 sbatch, or run it as root on each machine. Settings under sizewell:run in the stack's
 configuration need not be repeated.
 """
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK", help="whose decision")
     parser.add_argument("workload", metavar="WORKLOAD", nargs="?", help="one workload (default: all)")
     parser.add_argument("--image", help="container image with a tag or digest")
-    parser.add_argument("--command", metavar="LINE", help="instead of the template's own")
+    parser.add_argument("--command", metavar="LINE", help="command line of the containers, instead of the template's")
     parser.add_argument("--model", help="weights instead of the spec's: a name, s3://, gs:// or a path")
     parser.add_argument("--namespace", help="Kubernetes namespace (default)")
     parser.add_argument(
@@ -95,11 +95,12 @@ def run(args: argparse.Namespace) -> int:
 
         if args.burn_in:
             raise UsageError(
-                "--burn-in has no --format machine\n  fix: use slurm or kubernetes, which start it on all machines"
+                "--burn-in is not available with --format machine\n  fix: use slurm or kubernetes, which start it on "
+                "all machines"
             )
         regions = [pool.region for workload in chosen for pool in workload.pools]
         scripts = [machines.first_boot(of, region=region) for of, region in zip(made, regions, strict=True)]
-        return _one(scripts, args, "a machine runs one")
+        return _one(scripts, args, "a machine runs one script")
     from sizewell.launch.manifests import as_yaml, manifests, trials
 
     documents = [manifest for of in made for manifest in (trials(of) if args.burn_in else manifests(of))]
@@ -160,7 +161,7 @@ def _chosen(decision: Decision, name: str | None, stack: str, config: Mapping[st
     matches = [workload for workload in running if workload.spec.name == name]
     if not matches:
         known = ", ".join(workload.spec.name for workload in running)
-        raise UsageError(f"'{name}' is not a workload of {stack} that runs\n  fix: name one of {known}")
+        raise UsageError(f"'{name}' is not a runnable workload of {stack}\n  fix: name one of {known}")
     return matches
 
 
@@ -263,7 +264,7 @@ def _target(
     workload, pool = pair
     queue = args.queue or (_queue_of(decision, pair, config) if args.format == "kubernetes" else "")
     if pool.adopted and not config.get("cluster"):
-        message = f"is missing: the machines exist already ({pool.cloud}), so say how pods select them"
+        message = f"is missing: the machines exist already ({pool.cloud}), so specify how pods select them"
         raise ConfigError([Fault(path="sizewell:cluster", message=message, fix="docs/howto/adopt-a-cluster.md")])
     if config.get("cluster"):
         cluster = read_adopted(config["cluster"])

@@ -19,17 +19,17 @@ from sizewell.cli import modes
 from sizewell.sizing.errors import SizewellError, UsageError
 
 COMMANDS: Final = {
-    "init": "make a Pulumi project of your own, which previews and passes the policies",
+    "init": "create a Pulumi project that previews cleanly and passes the policies",
     "size": "what to run a workload on, how long it takes, what it costs",
-    "explain": "why: the memory bar, the time waterfall, what would change the answer",
+    "explain": "why: memory per device, time per step, what would change the choice",
     "preview": "what a change costs, buys and destroys, before it is built",
     "policy": "check stacks against the policies: idle spend, lost checkpoints, open access",
     "prices": "show, compare and refresh prices; import rates of your own",
     "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",
     "teardown": "take idle, empty and expired stacks down, with notice, grace and a record",
-    "keep": "exempt a stack from teardown until a day",
+    "keep": "exempt a stack from teardown until a date",
     "wake": "scale a stack's pools up again after a guard, a teardown or an expiry",
-    "reconcile": "find resources with a stack's tag that no state has; adopt or delete them",
+    "reconcile": "find resources with a stack's tag that are in no state; adopt or delete them",
     "validate": "compare predictions with published measurements",
     "doctor": "check the installation, the project and, with --cloud, the account",
     "completion": "print a completion script for bash, zsh or fish",

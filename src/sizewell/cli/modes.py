@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--no-color", action="store_const", const="never", dest="color", default=argparse.SUPPRESS,
-        help="as --color never",
+        help="same as --color never",
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--usage", type=Path, metavar="FILE", help="usage that resources do not state: stored data, egress"
     )
     parser.add_argument("--discounts", type=Path, metavar="FILE", help="own rates and commitments")
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="the day of the prices and waivers to use (today)")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="date of the prices and waivers to use (today)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

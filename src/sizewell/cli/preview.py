@@ -33,7 +33,7 @@ EXAMPLES = """examples:
   sizewell preview dev-aws --base-state state.json  against `pulumi stack export`
   sizewell preview --plan plan.json               from `pulumi preview --json`, of any program
 
-exit code: 0 fine, 1 a policy failed, 2 over a budget or guardrail, 3 something is unpriced,
+exit code: 0 success, 1 a policy failed, 2 over a budget or guardrail, 3 something is unpriced,
 4 prices too old (--max-age) or a decision out of date (--check-decisions), 64 wrong usage or file,
 69 a program failed
 """
@@ -62,13 +62,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--usage", type=Path, metavar="FILE", help="usage that resources do not state: egress, requests, growth")
     add("--discounts", type=Path, metavar="FILE", help="own rates and commitments")
     add("--guardrails", type=Path, metavar="FILE", help=f"limits on a change ({GUARDRAILS})")
-    add("--unblock", default="", metavar="REASON", help="accept a broken guardrail, with the reason on record")
+    add("--unblock", default="", metavar="REASON", help="accept an exceeded limit, with the reason on record")
     add("--policies", type=Path, metavar="FILE", help=f"policy configuration ({judging.DEFAULT_CONFIG})")
     add("--judge", metavar="REF", help="take limits and policies from this git revision (default: that of --base)")
-    add("--new-only", action="store_true", help="findings that the base has too do not fail")
+    add("--new-only", action="store_true", help="do not fail on findings that the base has as well")
     add("--check-decisions", action="store_true", help="exit 4 if a spec no longer gives its committed decision")
     add("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
-    add("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
+    add("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -149,7 +149,7 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     counts = (
         f"let pass: {args.unblock}"
         if args.unblock
-        else f"that of {ref[:40]} applies until this change is approved or merged"
+        else f"the version of {ref[:40]} applies until this change is approved or merged"
     )
     name = _inside(root, args.guardrails or own)
     text = file_at(root, ref, name) if name else None
@@ -171,7 +171,7 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     for path in (args.usage, args.discounts, root / "catalog/rates.yaml"):
         name = _inside(root, path) if path is not None else ""
         if name and file_at(root, ref, name) != _text(root / name):
-            rows.append(f"{name}: changes what figures are made from; this preview uses the version of the head")
+            rows.append(f"{name}: changes the inputs of the figures; this preview uses the version in the head")
     rows += _settings(root, ref)
     stood_in, lines = _environments(root, ref, sorted({*args.stack, *stacks_of(root)}))
     rows += [f"{line} ({counts})" for line in lines]
@@ -239,7 +239,7 @@ def _settings(root: Path, ref: str) -> list[str]:
         except ConfigError:  # the base was wrong; this change corrects it
             before = {}
         lines = settings.differences(before, settings.parse(now or "", name))
-        rows += [f"{name}: {line} (this preview uses the version of the head)" for line in lines]
+        rows += [f"{name}: {line} (this preview uses the version in the head)" for line in lines]
     return rows
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog.imports import Imported
 
 JSON = (".json", ".jsonl", ".ndjson")  # what Google's pricing export is written as
-DESCRIPTION = """Show prices with their source, date and age; compare days; bring in rates of your own.
+DESCRIPTION = """Show prices with their source, date and age; compare dates; import your own rates.
 
 Rows and rates of your own are in catalog/ next to Pulumi.yaml; size, preview and policies use them.
 """
@@ -28,26 +28,26 @@ EXAMPLES = """examples:
   sizewell prices show p5.48xlarge                      every region and market
   sizewell prices show g6.xlarge --region us-east-1 --market spot
   sizewell prices show ebs.gp3.gb_month --cloud aws     a fee, by its key
-  sizewell prices show groq                             a seller by the token
+  sizewell prices show groq                             an API priced per token
   sizewell prices diff --since 2026-07-01               what changed since
   sizewell prices import rates.csv                      negotiated rates, into catalog/rates/
   sizewell prices import focus-export.csv --dry-run     what a bill says you pay
   sizewell prices import cloud_pricing_export.json      Google Cloud's contract prices
   sizewell prices refresh --cloud azure --region westeurope
 
-exit code: 0 fine, 3 a price is not known, 64 bad input, 69 a seller did not answer: run it again
+exit code: 0 success, 3 a price is not known, 64 bad input, 69 a vendor did not respond: run again
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
     show = actions.add_parser("show", help="a price: source, date, age, known history", allow_abbrev=False)
-    show.add_argument("what", nargs="+", metavar="TYPE", help="machine types, keys of fees, or sellers")
+    show.add_argument("what", nargs="+", metavar="TYPE", help="machine types, keys of fees, or vendors")
     show.add_argument("--cloud", metavar="NAME", help="only of this cloud")
     show.add_argument("--region", default="", metavar="NAME", help="only in this region")
     show.add_argument("--market", default="", metavar="NAME", help="only in this market, such as spot")
-    diff = actions.add_parser("diff", help="which prices changed between two days", allow_abbrev=False)
-    diff.add_argument("--since", type=iso_date, required=True, metavar="DATE", help="the day to compare with")
+    diff = actions.add_parser("diff", help="which prices changed between two dates", allow_abbrev=False)
+    diff.add_argument("--since", type=iso_date, required=True, metavar="DATE", help="the date to compare with")
     diff.add_argument("--against", type=Path, metavar="FOLDER", help="compare with the catalog in this folder")
     diff.add_argument("--all", action="store_true", help="print every price that changed")
     add = actions.add_parser("import", help="rates of your own, into catalog/rates/", allow_abbrev=False)
@@ -59,10 +59,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add.add_argument("-n", "--dry-run", action="store_true", help="print the rates and write nothing")
     add.add_argument("--json", action="store_true", help="print JSON")
-    ask = actions.add_parser("refresh", help="new prices from the sellers, into catalog/offers/", allow_abbrev=False)
+    ask = actions.add_parser("refresh", help="new prices from the vendors, into catalog/offers/", allow_abbrev=False)
     refresh.arguments(ask)
     for action in (show, diff):
-        action.add_argument("--on", type=iso_date, metavar="DATE", help="the day (default: today)")
+        action.add_argument("--on", type=iso_date, metavar="DATE", help="the date (default: today)")
         action.add_argument("--json", action="store_true", help="print JSON")
 
 

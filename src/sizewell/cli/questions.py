@@ -178,7 +178,9 @@ QUESTIONS: Final = (
     ),
     Question("region", lambda _: "region", _region, lambda known: _REGION[known["cloud"]]),
     Question("owner", lambda _: "owner, who approves changes, such as @acme/ml-platform", _owner),
-    Question("cost_center", lambda _: "cost center, a tag of all that bills", _cost_center, lambda k: tag(k["owner"])),
+    Question(
+        "cost_center", lambda _: "cost center, a tag of every billed resource", _cost_center, lambda k: tag(k["owner"])
+    ),
     Question(
         "access",
         lambda known: (

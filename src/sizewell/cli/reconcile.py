@@ -26,31 +26,32 @@ if TYPE_CHECKING:
     from sizewell.teardown.reconcile import Comparison, Reconciler
 
 DESCRIPTION = """List resources that have a stack's tag but are in no state, as left by a killed update, a capacity
-error or a lost answer. Each is matched with a resource of the stack by its tag; what cannot have
-tags, such as a rule or a route, by the name that the program gives it: the provider is asked
-whether it exists. What cannot be looked up either way is listed.
+error or a lost response. Each is matched with a resource of the stack by its tag. Resources that
+cannot have tags, such as rules and routes, are matched by the name that the program gives them:
+the provider is asked whether they exist. What cannot be looked up either way is listed.
 
---adopt takes what is met into the state: the next `pulumi up` goes on with it. --delete takes it in
-and destroys it; what holds data stays in the state unless --data is given. Both only say what they
-would do without --yes. What only its name says to be the stack's is adopted, but not deleted. What
-is not a resource of the stack, or is there twice, stays: a person looks.
+--adopt adds the matched resources to the state, and the next `pulumi up` continues with them.
+--delete adds them and destroys them; resources that hold data stay in the state unless --data is
+given. Both only print what they would do unless --yes is given. A resource that is matched by its
+name alone is adopted but not deleted. A resource that is not part of the stack, or exists twice,
+is left alone: check it by hand.
 """
 EXAMPLES = """example:
   sizewell reconcile dev-aws
   sizewell reconcile dev-aws --adopt --yes
 
-exit code: 0 all is known, 6 something is in no state or cannot be seen, 64 bad input, 69 a cloud
-did not answer or the engine did not do it: run again
+exit code: 0 every resource is in a state, 6 a resource is in no state or cannot be looked up,
+64 bad input, 69 a cloud did not respond or the engine failed: run it again
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", metavar="STACK", help="a stack of the backend")
+    parser.add_argument("stack", metavar="STACK", help="a stack in the backend")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--adopt", action="store_true", help="add what is found to the state")
-    how.add_argument("--delete", action="store_true", help="destroy what is found")
+    how.add_argument("--adopt", action="store_true", help="add the matched resources to the state")
+    how.add_argument("--delete", action="store_true", help="destroy the matched resources")
     parser.add_argument("--data", action="store_true", help="with --delete: destroy what holds data too")
-    parser.add_argument("--yes", action="store_true", help="really do it")
+    parser.add_argument("--yes", action="store_true", help="do it; without --yes it is only printed")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from sizewell.teardown.reconcile import Reconciler
 
     if (args.yes or args.data) and not (args.adopt or args.delete):
-        raise UsageError("--yes and --data belong to --adopt or --delete\n  fix: say which of the two")
+        raise UsageError("--yes and --data need --adopt or --delete\n  fix: give one of the two")
     root = project.root()
     backend = Backend(root=root)
     listed = {stack.name: stack for stack in backend.stacks()}
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         things=lambda state: _things(gatherer, root, args.stack, state),
         identity_of=lambda kind, resource: _identity(name, args.stack, kind, resource),
     )
-    with output.progress(f"asking the clouds about {args.stack}"):
+    with output.progress(f"querying the clouds for {args.stack}"):
         comparison = reconciler.look()
     if args.yes:
         gone = _act(args, reconciler, comparison, journal, _deleter(config, gatherer, args.stack))
@@ -131,18 +132,18 @@ def _print(args: argparse.Namespace, comparison: Comparison) -> None:
     rows: list[tuple[str, str, str, str]] = []
     for match in comparison.sorted.matches:
         kept = args.delete and match.data and not args.data
-        would = "adopt only: it holds data" if kept else "delete" if args.delete else "adopt"
+        would = "adopt only, as it holds data" if kept else "delete" if args.delete else "adopt"
         if args.delete and match.by_name_alone:
             would = "kept, as only its name shows whose it is: check it, then --adopt,"
         kind, region = (match.thing.kind, match.thing.region) if match.thing else (match.wanted.type, "")
         identity = match.thing.identity if match.thing else match.identity
         rows.append((kind, region, identity, f"{would} as {match.wanted.name}"))
     for things, what in (
-        (comparison.sorted.duplicates, "a duplicate: delete the one that is not used"),
+        (comparison.sorted.duplicates, "a duplicate: delete the copy that is not used"),
         (comparison.sorted.unmatched, "not a resource of the stack"),
     ):
         rows += [(thing.kind, thing.region, thing.identity, what) for thing in things]
-    table = output.table("kind", "region", "resources that no state has", "what it is")
+    table = output.table("kind", "region", "resources that are in no state", "what it is")
     for row in rows:
         table.add_row(*row)
     if rows:
@@ -157,7 +158,7 @@ def _print(args: argparse.Namespace, comparison: Comparison) -> None:
         )
     if comparison.fault:
         print(f"it is not known what the program would build: {comparison.fault}")
-    print(f"{comparison.things} things have the tag of {args.stack}; {comparison.orphans} are not in the state")
+    print(f"{comparison.things} resources have the tag of {args.stack}; {comparison.orphans} are not in the state")
     if comparison.orphans or comparison.sorted.pending:
         command = f"sizewell reconcile {args.stack} --{'delete' if args.delete else 'adopt'} --yes"
         print("nothing was changed" if args.adopt or args.delete else f"to adopt them: {command}")
@@ -207,7 +208,8 @@ def _things(gatherer: Gatherer, root: Path, stack: str, state: State) -> list[Th
     clouds = sorted({*parts.clouds, *(pool.cloud for pool in pools)})
     if not clouds:
         raise UsageError(
-            f"{stack}: neither its state nor its decision names a cloud\n  fix: there is nothing to look for"
+            f"{stack}: neither its state nor its decision names a cloud\n  fix: none needed, as a stack without a "
+            f"cloud has no resources"
         )
     regions = {*parts.regions, *(pool.region for pool in pools if pool.cloud == "aws")}
     accounts = gatherer.accounts(stack)

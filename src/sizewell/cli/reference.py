@@ -9,25 +9,25 @@ EXITS: Final[Mapping[int, str]] = {
     0: "fine",
     1: "a policy failed",
     2: "over a budget or a guardrail",
-    3: "something has no price",
+    3: "a resource has no price",
     4: "a decision, or the newest price, is out of date",
     5: "nothing fits",
-    6: "something is held back, or in no state, and a person has to look",
+    6: "something was held back or is in no state: a person has to check",
     64: "the command line, a spec or a configuration file is wrong",
-    69: "something outside failed: the engine, a cloud, the backend, a stack's program; run it again",
-    70: "a fault of Sizewell itself",
+    69: "an external dependency failed: the engine, a cloud, the backend or a stack's program; run it again",
+    70: "an internal error of Sizewell",
     74: "the output could not be written: the disk is full",
     130: "interrupted (Ctrl-C)",
-    141: "the reader of a pipe went away, such as `head`",
+    141: "the reader of the pipe closed it, such as `head`",
 }
 EVERYWHERE: Final = (0, 64, 70, 74, 130, 141)  # exit codes of every command
 
 VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "Output": {
-        "NO_COLOR": "set to anything: no colour; `--color always` overrides it",
+        "NO_COLOR": "set to any value: no colour; `--color always` overrides it",
         "TERM": "`dumb`: no colour and no progress",
         "COLUMNS": "columns of tables, at most 100",
-        "SIZEWELL_DEBUG": "set to anything: a fault of Sizewell itself (exit code 70) prints its traceback",
+        "SIZEWELL_DEBUG": "set to any value: an internal error (exit code 70) prints its traceback",
         "PYDANTIC_DISABLE_PLUGINS": "set by the command to `__all__` where it is not set: start-up is shorter",
     },
     "Files and folders": {
@@ -35,12 +35,12 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
         "SIZEWELL_POLICY_CONFIG": "policy configuration that the policy pack reads; unset: `policy/config.yaml`",
         "SIZEWELL_USAGE": "usage file of the policy pack, `preview` and `policy`, as `--usage`",
         "SIZEWELL_DISCOUNTS": "rates file of the policy pack, `preview` and `policy`, as `--discounts`",
-        "XDG_CACHE_HOME": "`teardown` keeps read states below it; unset: `~/.cache`",
+        "XDG_CACHE_HOME": "`teardown` caches the states that it has read below it; unset: `~/.cache`",
         "SIZEWELL_HANDED_OVER": "set by the command where the project's own environment evaluates in its place",
         "PULUMI_HOME": "where `doctor` looks for the engine's language host; unset: `~/.pulumi`",
     },
     "Set by the Pulumi engine": {
-        "PULUMI_BACKEND_URL": "the backend; cached states of `teardown` are apart for each",
+        "PULUMI_BACKEND_URL": "the backend; `teardown` caches states separately for each",
         "PULUMI_PROJECT": "the project that the policy pack judges",
         "PULUMI_STACK": "the stack that the policy pack judges",
         "PULUMI_CONFIG*": "configuration of the program; an offline evaluation clears it",
@@ -57,7 +57,10 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
         "AZURE_PROMETHEUS_TOKEN": "a token for Azure Monitor workspaces in place of a login",
         "GOOGLE_OAUTH_ACCESS_TOKEN": "a token of your own for Google Cloud in place of a login",
         "GOOGLE_API_KEY": "key with which `prices refresh` reads Google's public price list without a login",
-        "AWS_ENDPOINT_URL*": "address of AWS's services, or with `_SERVICE` of one: a proxy or a replay",
+        "AWS_ENDPOINT_URL*": (
+            "endpoint of AWS's services, or with `_SERVICE` of one service, such as a proxy or a "
+            "replay"
+        ),
         "GCP_ENDPOINT_URL*": "the same for Google Cloud",
         "AZURE_ENDPOINT_URL*": "the same for Azure",
         "REGISTRY_ENDPOINT_URL": "address of container registries: a proxy or a replay",
@@ -86,10 +89,13 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
         "MASTER_ADDR": "address of process 0",
         "MASTER_PORT": "its port",
         "SLURM_*": "set by Slurm: the same facts under its names",
-        "JOB_COMPLETION_INDEX": "set by Kubernetes: the piece of an indexed job",
+        "JOB_COMPLETION_INDEX": "set by Kubernetes: the index of the pod in an indexed Job",
         "TPU_WORKER_HOSTNAMES": "set on TPU slices: the other machines",
-        "JAX_PLATFORMS": "what JAX computes on",
-        "AZURE_STORAGE_CONNECTION_STRING": "login of a checkpoint store on Azure, where no identity is",
+        "JAX_PLATFORMS": "the platform that JAX uses",
+        "AZURE_STORAGE_CONNECTION_STRING": (
+            "credentials of a checkpoint store on Azure, where there is no managed "
+            "identity"
+        ),
         "STATEFUL_SET": "the notebook that is emptied when it is idle",
         "NAMESPACE": "its namespace",
         "CLUSTER": "address of the cluster's API",

@@ -54,7 +54,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--region", default="", metavar="NAMES", help="only these regions, separated by commas")
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="the date of the rows (default: today)")
     parser.add_argument(
-        "--query", action="store_true", help="AWS's machines by GetProducts (a login) in place of bulk files"
+        "--query",
+        action="store_true",
+        help="read AWS's machine prices with GetProducts (needs credentials) instead of the bulk files",
     )
     parser.add_argument("-n", "--dry-run", action="store_true", help="read and check prices, but write nothing")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -86,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     )
     asked = questions(clouds, regions, scope)
     journal = Journal(folder.parent / WORK, on.isoformat())
-    with output.progress("reading prices from the sellers") as tell:
+    with output.progress("reading prices from the vendors") as tell:
         readings = ask(asked, journal, told=tell)
     prices = [(place, rows) for place, rows in readings.rows if place.market not in (*FEES, SOLD)]
     accepted = accept(catalog, cast("list[tuple[Place, list[Listed]]]", prices), on)
@@ -499,7 +501,7 @@ def _report(
     for message in _unanswered(readings.failed):
         output.note(message)
     if readings.failed:
-        output.note("run the same command again: answers so far are kept")
+        output.note("run the same command again: responses so far are cached")
 
 
 def _report_uncovered(reason: str, things: Mapping[str, set[str]]) -> None:
@@ -515,7 +517,7 @@ def _report_uncovered(reason: str, things: Mapping[str, set[str]]) -> None:
     if reason in (NOT_READ, NONE_KNOWN):
         return
     table = {NO_REGION: "regions.csv", NO_TYPE: "shapes.csv"}.get(reason, "sold.csv")
-    print(f"  fix: a row of it in catalog/{table}, and the next refresh asks for its prices")
+    print(f"  fix: add a row for it to catalog/{table}; the next refresh reads its prices")
 
 
 def _not_enabled(places: Sequence[Place]) -> str:
@@ -546,7 +548,7 @@ def _unanswered(failed: Mapping[str, CloudError]) -> list[str]:
         kinds = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in names))
         regions = len({name.partition(" ")[2] for name in names})
         where = names[0] if len(names) == 1 else f"{kinds} ({regions} region{'s' if regions > 1 else ''})"
-        message = f"{cloud} {where}: no answer, prices are unchanged: {detail}"
+        message = f"{cloud} {where}: no response, prices are unchanged: {detail}"
         messages.append(message + (f"\n  fix: {fix}" if fix else ""))
     return messages
 

@@ -68,7 +68,7 @@ def _workload(
 ) -> Iterator[str]:
     name = workload.spec.name
     yield f"<section><h2>{escape(name)} <small>{escape(workload.kind)}</small></h2>"
-    day = f"decided on {decision.decided_on}, at prices to {decision.catalog.as_of}"
+    day = f"decided on {decision.decided_on}, at prices as of {decision.catalog.as_of}"
     whose = f"owner {decision.owner}, cost center {decision.cost_center}"
     yield f'<p class="soft">{escape(day)}; {escape(whose)}</p>'
     yield f"<p>{escape(explanation.machines)}</p>"
@@ -248,7 +248,10 @@ def _folds(name: str, workload: Workload, offers: Sequence[ByTheToken]) -> Itera
         ]
         heads = ["Seller", "As", "USD per 1M in", "USD per 1M out", "USD per month"]
         by_token = table("", heads, rows, right=3, narrow=True, label=f"The tokens of {name} by an API")
-        yield fold("The same tokens by an API", [by_token, "<p>An API is not built here; data leave the account.</p>"])
+        yield fold(
+            "The same tokens from an API",
+            [by_token, "<p>Sizewell does not provision APIs; data leaves the account.</p>"],
+        )
     if workload.rejections:
         groups = sorted(workload.rejections, key=lambda group: -group.count)
         rows = [[group.cause, group.example, f"{group.count:,}"] for group in groups]

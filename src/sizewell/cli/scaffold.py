@@ -39,7 +39,7 @@ class NothingFitsError(SizewellError):
     exit_code = 5
 
     def __init__(self, answer: NothingFits, region: str) -> None:
-        reason = answer.nearest[0].reason if answer.nearest else "nothing with its memory is sold there"
+        reason = answer.nearest[0].reason if answer.nearest else "no machine type there has enough memory"
         super().__init__(
             f"init: nothing in {region} fits {answer.workload}: {reason}; nothing was written\n"
             "  fix: name another region with --region"
@@ -65,9 +65,9 @@ def other_project(folder: Path) -> str:
     runtime = content.get("runtime") if isinstance(content, dict) else None
     runtime = runtime.get("name") if isinstance(runtime, dict) else runtime
     if runtime != "python":
-        return f"is of another project: runtime is {runtime!r}, not python"
+        return f"belongs to another project: runtime is {runtime!r}, not python"
     if str(content.get("main") or ".").rstrip("/") != "stacks":
-        return f"is of another project: main is {content.get('main') or '.'!r}, not stacks/"
+        return f"belongs to another project: main is {content.get('main') or '.'!r}, not stacks/"
     return ""
 
 

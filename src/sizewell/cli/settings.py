@@ -36,9 +36,12 @@ class Setting:
 
 SETTINGS: Final[Mapping[str, Setting]] = {
     "base": Setting(
-        "a git revision", "as `--base`; `--base ''` compares with nothing", ("preview",), example='"origin/main"'
+        "a git revision",
+        "same as `--base`; `--base ''` compares with nothing",
+        ("preview",),
+        example='"origin/main"',
     ),
-    "max_age": Setting("a duration", "as `--max-age`", ("preview", "size"), example='"30d"'),
+    "max_age": Setting("a duration", "same as `--max-age`", ("preview", "size"), example='"30d"'),
     "usage": Setting(
         "a path", "as `--usage`", ("preview", "policy"), variable="SIZEWELL_USAGE", example='"stacks/config/usage.yaml"'
     ),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """Size workloads: the machines, how many, where and in which market, with memory, speed and cost.
 
 Prints and writes nothing, unless --stack names a stack: then its decision is written to
-stacks/decisions/STACK.json, whole, or not at all where nothing fits. Commit that file:
+stacks/decisions/STACK.json, completely, or not at all if nothing fits. Commit that file:
 `pulumi up` builds what it says.
 """
 EXAMPLES = """examples:
@@ -49,7 +49,7 @@ A spec of four lines is enough to start:
   model: meta-llama/Llama-3.1-8B
   traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}
 
-exit code: 0 fine, 2 over budget, 3 something is unpriced, 4 out of date (--check, --max-age),
+exit code: 0 success, 2 over budget, 3 something is unpriced, 4 out of date (--check, --max-age),
 5 nothing fits, 64 a spec or the command line is wrong
 """
 
@@ -60,12 +60,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stack", metavar="NAME", help="write the decision of this stack")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 4 if a decision would change")
-    parser.add_argument("--show-spec", action="store_true", help="print the specs with every default and its origin")
-    parser.add_argument("--details", action="store_true", help="print many specs in full, too")
+    parser.add_argument("--show-spec", action="store_true", help="print the specs with every default and its source")
+    parser.add_argument("--details", action="store_true", help="print each spec in full, even if there are many")
     parser.add_argument(
         "--observed", type=file_or_stdin, metavar="FILE", help="compare one spec with what was measured of it"
     )
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this day (default: today)")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
 
@@ -195,7 +195,7 @@ def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
     stale = oldest_s is not None and days * 86_400 > oldest_s
     if stale or days > fresh_days("on-demand"):
         limit = f", older than {oldest_s / 86_400:g} days" if stale and oldest_s is not None else ""
-        output.note(f"the newest price is of {catalog.as_of}, {days} days old{limit}; docs/howto/refresh-prices.md")
+        output.note(f"the newest price is from {catalog.as_of}, {days} days old{limit}; docs/howto/refresh-prices.md")
     return stale
 
 
@@ -206,7 +206,7 @@ def _old_prices(catalog: Catalog, answers: Sequence[Answer], on: date) -> None:
     pools = [pool for answer in answers if is_decision(answer) for w in answer.workloads for pool in w.pools]
     used = [(pool.cloud, pool.instance_type, pool.region, pool.market) for pool in pools]
     for old in stale_prices(catalog, used, on):
-        age = f"is of {old.date}, {old.age_days(on)} days old; {fresh_days(old.market)} are fresh"
+        age = f"is from {old.date}, {old.age_days(on)} days old (limit {fresh_days(old.market)})"
         what = f"the {old.market} price of {old.instance_type} in {old.region}"
         output.note(f"{what} {age}: sizewell prices show {old.instance_type}")
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from sizewell.teardown.planning import Plan
     from sizewell.teardown.records import Limits, Verdict
 
-DESCRIPTION = """Take idle and expired stacks down, and lose nothing of value.
+DESCRIPTION = """Take idle and expired stacks down without losing data or running work.
 
-`plan` looks at each stack of the backend and says what is to be done with it and its pools: keep,
-warn, empty (scale to the smallest size), destroy, or unknown (not enough evidence: reported, kept);
-why, from which samples, what it saves, what still bills. It changes nothing.
-`run` does what is due, after notice to the owners; without --yes it only prints it. It reads
-everything again before each act, and touches at most 5 stacks or 20 % of them.
+`plan` checks each stack of the backend and prints what is to be done with it and its pools: keep,
+warn, empty (scale to the smallest size), destroy, or unknown (not enough evidence: reported, kept),
+with the reason, the samples behind it, what it saves and what is still billed. It changes nothing.
+`run` does what is due, after notifying the owners; without --yes it only prints it. It checks
+everything again before each action, and acts on at most 5 stacks or 20 % of them.
 `report` adds up by owner and month what was saved, what was held back and why.
 `schedule` prints a GitHub workflow or a CronJob that runs it once an hour; on AWS the component
 TeardownSchedule does.
@@ -56,14 +56,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     plan = commands.add_parser("plan", help="what would be done with each stack; changes nothing")
     _common(plan)
     plan.add_argument("--format", choices=("table", "markdown", "json", "html"), default="table", help="default: table")
-    plan.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
+    plan.add_argument("--json", action="store_const", const="json", dest="format", help="same as --format json")
     plan.set_defaults(act=_plan)
     run_ = commands.add_parser("run", help="do what is due; without --yes only print it")
     _common(run_)
     run_.add_argument(
         "--plan", type=file_or_stdin, metavar="FILE", help="only what this plan (--format json) has, if it is due"
     )
-    run_.add_argument("--yes", action="store_true", help="really do it")
+    run_.add_argument("--yes", action="store_true", help="do it; without --yes it is only printed")
     run_.add_argument(
         "--data", action="append", default=[], metavar="STACK", help="destroy its disks and file systems too"
     )
@@ -73,7 +73,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     run_.add_argument("--json", action="store_true", help="print the results as JSON")
     run_.set_defaults(act=_run)
     observed = commands.add_parser("observed", help="how busy the pools were, as files for `size --observed`")
-    observed.add_argument("stacks", nargs="*", metavar="STACK", help="only these; all that runs have seen unless named")
+    observed.add_argument(
+        "stacks", nargs="*", metavar="STACK", help="only these; default: all that earlier runs have seen"
+    )
     observed.add_argument("--at", type=_time, metavar="TIME", help="the two weeks before this time (default: now)")
     observed.add_argument("--json", action="store_true", help="print the measurements as JSON, too")
     observed.set_defaults(act=_observed)
@@ -101,7 +103,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stacks", nargs="*", metavar="STACK", help="only these; all of the backend unless named")
+    parser.add_argument("stacks", nargs="*", metavar="STACK", help="only these; default: all of the backend")
     parser.add_argument("--at", type=_time, metavar="TIME", help="decide as of this time (default: now)")
 
 
@@ -187,7 +189,7 @@ def _made(
     gatherer = fresh()
     if args.stacks:
         project.must_be_stacks(args.stacks, [stack.name for stack in gatherer.backend.stacks()])
-    with output.progress("asking the backend") as told:
+    with output.progress("querying the backend") as told:
         return make_plan(gatherer, project_name(root), at, args.stacks, told)
 
 
@@ -370,7 +372,9 @@ def _observed(args: argparse.Namespace) -> int:
     usages = [usage for name in args.stacks or names for usage in gatherer.usage(name, at)]
     folder = root / ".sizewell" / "observed"
     measured: list[dict[str, Any]] = []
-    table = output.table("stack", "pool", "machines", "hours seen", "busy", "what less would do", right=("busy",))
+    table = output.table(
+        "stack", "pool", "machines", "hours seen", "busy", "what smaller machines would do", right=("busy",)
+    )
     for usage in usages:
         specs = [path for path in (root / "stacks/specs" / usage.stack).glob("*.yaml") if _is_of(path.stem, usage.pool)]
         spec = max(specs, key=lambda path: len(path.stem), default=None)
@@ -408,7 +412,7 @@ def _schedule(args: argparse.Namespace) -> int:
         text = schedules.trust(args.trust, clouds) if args.trust else schedules.workflow(args.image, clouds)
         return _file(args, text)
     if not args.cluster:
-        fix = "name one that no stack of this backend builds"
+        fix = "name a cluster that no stack of this backend builds"
         raise UsageError(f"a CronJob needs --cluster NAME, the cluster that it runs in\n  fix: {fix}")
     schedules.must_outlive(args.cluster, clusters_by_stack(Backend(root=project.root())))
     text = schedules.cron_job(args.image, cluster=args.cluster, namespace=args.namespace, account=args.account)

@@ -16,7 +16,7 @@ DESCRIPTION = """Compare the predictions of memory, time and throughput with pub
 
 Every gradeable case is predicted from its model, hardware and workload alone, by the functions
 that `size` uses.
-Without a path the cases that the project carries are graded.
+Without a path, the bundled cases are graded.
 """
 EXAMPLES = """examples:
   sizewell validate
@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     for path in args.path:
         if not path.exists():
-            raise UsageError(f"{path}: no such file or folder\n  fix: without a path the carried cases are graded")
+            raise UsageError(f"{path}: no such file or folder\n  fix: without a path, the bundled cases are graded")
     from sizewell.sizing.validation import validate
 
     tables: tuple[Table, ...]

@@ -11,21 +11,21 @@ from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
 
 DESCRIPTION = """Scale pools up again: resume suspended launches, switch autoscaling on, undo a maximum size of 0.
-Each pool gets the sizes that it was built with, and its first number of
+Each pool gets the sizes that it was built with, and its initial number of
 machines.
 
-It starts machines, which bill. An expired stack stays down: move its expiry date first.
+It starts machines, which are billed. An expired stack stays down: move its expiry date first.
 """
 EXAMPLES = """example:
   sizewell wake dev-aws
   sizewell wake dev-aws train
 
-exit code: 0 awake, 64 bad input, 69 the cloud or the backend did not do it: run again
+exit code: 0 awake, 64 bad input, 69 the cloud or the backend failed: run it again
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", metavar="STACK", help="a stack of the backend")
+    parser.add_argument("stack", metavar="STACK", help="a stack in the backend")
     parser.add_argument("pool", nargs="?", metavar="POOL", help="one of its pools (default: all)")
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
 
@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     if parts.expires_at is not None and now.date() >= parts.expires_at:
         raise UsageError(
-            f"{args.stack}: it expired on {parts.expires_at} (00:00 UTC); ttl-{args.stack} would empty it at once\n"
+            f"{args.stack}: it expired on {parts.expires_at} (00:00 UTC); ttl-{args.stack} would scale it to zero at "
+            f"once\n"
             f"  fix: sizewell keep {args.stack} --until DATE --reason TEXT"
         )
     units = [unit for unit in parts.units if unit.kind == "pool" and unit.sized_by]

@@ -78,13 +78,13 @@ class Deadline:
         """CloudError (unanswered) when the time is over."""
         if self.left_s() <= 0:
             raise CloudError(
-                service, "unanswered", f"not asked: the time limit of {self.total_s:g} s for all calls was reached"
+                service, "unanswered", f"not called: the time limit of {self.total_s:g} s for all calls was reached"
             )
 
     def sleep(self, seconds: float, service: str) -> None:
         """Wait; CloudError (unanswered) at once where the wait would outlast the deadline."""
         if seconds >= self.left_s():
-            detail = f"asks to wait {seconds:.1f} s, but only {self.left_s():.1f} s are left"
+            detail = f"requests a wait of {seconds:.1f} s, but only {self.left_s():.1f} s are left"
             raise CloudError(service, "unanswered", detail)
         time.sleep(seconds)
 

@@ -33,7 +33,7 @@ def download(service: str, url: str, path: Path, deadline: Deadline, *, timeouts
         try:
             detail = _continue(pool, url, part, tag, limits)
         except urllib3.exceptions.NameResolutionError as error:  # no network: asking again only makes a person wait
-            detail = f"no answer from {urlsplit(url).netloc} ({type(error).__name__})"
+            detail = f"no response from {urlsplit(url).netloc} ({type(error).__name__})"
             raise CloudError(service, "unanswered", detail, local=True) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             detail = f"broke off ({type(error).__name__})"

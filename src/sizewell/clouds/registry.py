@@ -118,7 +118,7 @@ class Registries:
                 answer = self.pool.request(method, url, headers=headers, timeout=timeout, retries=False, redirect=True)
             except urllib3.exceptions.HTTPError as error:
                 if last:
-                    raise CloudError(host, "unanswered", f"no answer ({type(error).__name__})") from error
+                    raise CloudError(host, "unanswered", f"no response ({type(error).__name__})") from error
             else:
                 if last or answer.status not in (429, 500, 502, 503, 504):
                     return answer

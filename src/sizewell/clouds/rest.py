@@ -108,7 +108,7 @@ class Reader:
                 # Without a network no name is known, and asking again only makes a person wait.
                 unknown = isinstance(error, urllib3.exceptions.NameResolutionError)
                 if last or unknown:
-                    detail = f"no answer from {urlsplit(url).netloc} ({type(error).__name__}), attempt {attempt}"
+                    detail = f"no response from {urlsplit(url).netloc} ({type(error).__name__}), attempt {attempt}"
                     raise CloudError(self.service, "unanswered", detail, local=unknown) from error
                 self.deadline.sleep(self.timeouts.wait_s(attempt), self.service)
                 continue

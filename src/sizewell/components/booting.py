@@ -39,7 +39,7 @@ def check_started(decision: Decision, settings: Settings) -> None:
     faults = [
         Fault(
             path=f"sizewell:run.{name}.image",
-            message=f"is missing: the {kind} of {name} would start nothing but bill",
+            message=f"is missing: the {kind} of {name} would be billed but start nothing",
             fix=f"pulumi config set --path 'sizewell:run.{name}.image' IMAGE (and .suspend true to start it by hand)",
         )
         for name, kind in idle.items()

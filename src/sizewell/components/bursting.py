@@ -22,8 +22,8 @@ from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 Pair = tuple[Workload, Pool]
 CLOUDS = {  # why a cluster has no machines of one's own beside those of its cloud
-    "gcp": "no GKE cluster takes machines of your own",
-    "azure": "no AKS cluster takes machines of your own",
+    "gcp": "a GKE cluster cannot have machines of your own",
+    "azure": "an AKS cluster cannot have machines of your own",
 }
 AT = "sizewell:cluster.burst"
 
@@ -114,7 +114,7 @@ def _burst_faults(decision: Decision, burst: Burst, runs: Mapping[str, Run]) -> 
         message = f"is next to existing machines, but {names} is sized for a cloud"
         faults.append(Fault(path=AT, message=message, fix="write infra: [on-prem] into its spec and size the stack"))
     if own.cloud == "coreweave":
-        message = "stands on CoreWeave, whose clusters take no machines of another cloud"
+        message = "is on CoreWeave, whose clusters cannot have machines of another cloud"
         fix = f"give {burst.machines} a stack of its own, or burst from machines on premises that are EKS hybrid nodes"
         faults.append(Fault(path=f"{AT}.workload", message=message, fix=fix))
     if pool.cloud != "aws":
@@ -127,11 +127,11 @@ def _burst_faults(decision: Decision, burst: Burst, runs: Mapping[str, Run]) -> 
         message = f"is decided for {target}, and its machines join a Kubernetes cluster"
         faults.append(Fault(path=f"{AT}.machines", message=message, fix="write scheduler: kubernetes into its spec"))
     if of.kind not in ("training", "fine-tuning", "batch-inference") or of.scheduler == "ray":
-        what = "Ray, whose parts may not be torn apart" if of.scheduler == "ray" else of.kind
-        message = f"is {what}: only jobs that start, and end, as a whole go to either kind of machines"
+        what = "Ray, whose parts must run in one place" if of.scheduler == "ray" else of.kind
+        message = f"is {what}: only jobs that start and end as a whole can run on either kind of machine"
         faults.append(Fault(path=f"{AT}.workload", message=message, fix="use the burst for training or batches"))
     if burst.machines in runs:
-        message = f"is of the burst's machines, which run the jobs of {burst.workload}"
+        message = f"is for the burst's machines, which run the jobs of {burst.workload}"
         faults.append(
             Fault(path=f"sizewell:run.{burst.machines}", message=message, fix=f"set sizewell:run.{burst.workload}")
         )
@@ -147,7 +147,7 @@ def _too_small(own: Pool, pool: Pool) -> list[str]:
         return [f"is {pool.instance_type}, which the catalog does not know"]
     if (ours.resource, ours.devices) != (theirs.resource, theirs.devices):
         has = [f"{machine.devices} {machine.resource or 'processors'}" for machine in (theirs, ours)]
-        return [f"has other machines than the jobs are written for: {names} have {has[0]} and {has[1]}"]
+        return [f"has machines other than those the jobs are written for: {names} have {has[0]} and {has[1]}"]
     short = []
     if own.accelerator and pool.accelerator:
         memory = [known.accelerator(key).memory_bytes or 0 for key in (pool.accelerator, own.accelerator)]

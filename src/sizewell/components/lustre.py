@@ -54,7 +54,7 @@ def check_mounted(
         Fault(
             path=f"{workload.spec.name}.storage",
             message=(
-                f"is a file system ({workload.storage.kind}) that would not be mounted but bill: "
+                f"is a file system ({workload.storage.kind}) that would be billed but not mounted: "
                 f"{target_of(workload, pool)} runs this workload on its own machines"
             ),
             fix="decide again without managed:, or with storage of kind object",

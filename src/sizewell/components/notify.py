@@ -86,7 +86,7 @@ def unheard(decision: Decision, kind: str = "") -> str:
     if not told:
         return ""
     return (
-        f"sizewell:notify is empty: nobody is notified of {', '.join(told)}\n"
+        f"sizewell:notify is empty: there is no receiver for notices of {', '.join(told)}\n"
         "  fix: pulumi config set --path 'sizewell:notify.emails[0]' YOU@EXAMPLE.COM (or webhooks, pagerduty)"
     )
 

@@ -111,8 +111,8 @@ def _burst_faults(data: Mapping[str, Any], at: str) -> list[Fault]:
         )
         wrong.append(Fault(path=at, message=message, fix="leave queue out, and jobset in operators"))
     if data.get("rdma"):
-        message = f"has no {data['rdma']}: a job that asks for it would wait for ever where the burst has room"
-        wrong.append(Fault(path=at, message=message, fix="leave rdma out, and jobs talk over TCP; or burst"))
+        message = f"has no {data['rdma']}: a job that asks for it would wait forever although the burst has room"
+        wrong.append(Fault(path=at, message=message, fix="leave rdma out, so that jobs communicate over TCP; or burst"))
     return wrong
 
 

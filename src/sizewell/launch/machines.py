@@ -349,7 +349,7 @@ def _gang_start(of: Setting, region: str) -> list[str]:
         '  if there "$((generation + 1))-0"; then say "generation $generation is over"; exit 1; fi',
         '  sleep "$PAUSE"',
         "done",
-        'get "$generation-0" "$state/first" >/dev/null 2>&1 || die "the store did not answer" 69',
+        'get "$generation-0" "$state/first" >/dev/null 2>&1 || die "the store did not respond" 69',
         'read -r first < "$state/first"',
         'args+=(--env "SIZEWELL_NODES=$NODES" --env "SIZEWELL_NODE=$number")',
         f'args+=(--env "SIZEWELL_COORDINATOR=$first:{PORT}")',
@@ -399,7 +399,7 @@ def _end(of: Setting) -> list[str]:
 def _watch(cloud: str) -> list[str]:
     lines = [
         "#!/bin/bash",
-        "# Made by Sizewell: waits for word that this machine goes, then ends its workload in good order.",
+        "# Made by Sizewell: waits for notice that this machine will stop, then ends its workload gracefully.",
         "set -uo pipefail",
         f"python3 {LIBRARY}/notice.py --cloud {cloud} --file {NOTICE} || exit 1",
         f"systemctl stop '{UNIT}@*.service'",
@@ -412,7 +412,7 @@ def _watch(cloud: str) -> list[str]:
 def _watch_unit() -> list[str]:
     return [
         "[Unit]",
-        "Description=Ends the workload when this machine is about to go, made by Sizewell",
+        "Description=Ends the workload when this machine is about to be stopped, made by Sizewell",
         "After=network-online.target",
         "Wants=network-online.target",
         f"ConditionPathExists=!{NOTICE}",

@@ -50,7 +50,7 @@ def check_form(of: Setting, *, adopted: bool) -> None:
     if adopted or of.plan.kind != "inference" or of.run.form != "kserve":
         return
     at = f"run.{of.plan.name}.form"
-    message = "is kserve, and a cluster that the stack builds has no KServe: nothing would make pods of it"
+    message = "is kserve, and a cluster that the stack builds has no KServe: nothing would create its pods"
     fix = (
         f"leave {at} out: a Deployment serves, and KEDA scales it, just the same; or install KServe yourself and adopt "
         "the cluster from another stack (docs/howto/adopt-a-cluster.md)"

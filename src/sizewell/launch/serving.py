@@ -144,7 +144,7 @@ def inference_service(of: Setting, engine: Engine) -> Manifest:
     """KServe over a plain Deployment (its RawDeployment, called Standard from v0.16 on), scaled as our own is.
 
     Its other mode, Knative, refuses grace periods, named ports other than its own, and node selectors and tolerations
-    without feature flags, and gives up a model that loads longer than ten minutes.
+    without feature flags, and gives up a model that takes longer than ten minutes to load.
     """
     low, now, high = _replicas(of)
     pod = _pod(of, engine, command(of, engine), devices=_devices(of), main="kserve-container")

@@ -229,10 +229,10 @@ def _again(of: Setting) -> list[str]:
         'if [ "$code" -eq 0 ]; then exit 0; fi',
         'if [ "$state" != RUNNING ]; then echo "ended by Slurm (${state:-no answer}), with $code"; exit "$code"; fi',
         'case "$told,$code" in',
-        '  limit,*) echo "the time limit is reached: saved if time allowed; sbatch again to go on" ;;',
+        '  limit,*) echo "the time limit is reached: saved if time allowed; run sbatch again to continue" ;;',
         f"  *,{WRONG_INPUT} | *,{OVER}) ;;",
         '  slurm,*) if [ "${taken:-None}" != None ]; then requeue "preempted"; fi ;;',
-        f'  ,{TOLD_TO_END}) requeue "a machine is going" ;;',
+        f'  ,{TOLD_TO_END}) requeue "a machine is being reclaimed" ;;',
         f'  *) if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {of.run.restarts} ]; then requeue "failed with $code"; fi ;;',
         "esac",
     ]

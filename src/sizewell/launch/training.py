@@ -174,7 +174,7 @@ def possible(of: Setting) -> None:
         there, wanted = most * of.machine.devices, layout.data * layout.tensor * layout.pipeline
         message = f"is over {wanted} devices, the pool has {there}: {most} machines of {of.machine.devices}"
         must(wanted <= there, "parallelism", message, again)
-    store = "a training run without a checkpoint store is lost with its machines"
+    store = "without a checkpoint store a training run is lost with its machines"
     must(bool(of.target.store), "checkpoint", f"is missing: {store}", "add checkpoint: to the spec, and decide again")
     if wrong:
         raise ConfigError(wrong, subject=f"run {name}")

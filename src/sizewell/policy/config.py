@@ -293,7 +293,7 @@ def _unknown(path: str, name: str, allowed: Mapping[str, Any] | Sequence[str], w
     elif len(allowed) <= 8:
         hint = f"one of {', '.join(allowed)}" if allowed else "leave it out"
     else:
-        hint = f"`sizewell policy --list` names every {what}"
+        hint = f"`sizewell policy --list` lists every {what}"
     return Fault(path=f"{path}.{name}" if path else name, message=f"unknown {what}", fix=hint)
 
 
@@ -328,7 +328,7 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "schema": {"const": schema_of("policy"), "description": "Version of the form; may be left out"},
+            "schema": {"const": schema_of("policy"), "description": "Version of the format; optional"},
             "profile": {
                 "enum": list(PROFILES),
                 "default": "standard",
@@ -359,7 +359,7 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
                 "type": "integer",
                 "minimum": 1,
                 "default": WAIVER_DAYS_MAX,
-                "description": "how many days ahead the last day of a waiver may be",
+                "description": "how many days from today a waiver may last at most",
             },
             "waivers": {
                 "type": "array",

@@ -114,7 +114,7 @@ def evaluate(
     return Report(results=tuple(results), passed=passed, rules=ran)
 
 
-_OUTLIVED: Final = "an exception that is still there when its reason is gone"
+_OUTLIVED: Final = "exceptions that outlive their reason"
 _NOW: Final = "set it in the program, or waive the rule for this resource"
 _LATER: Final = "set it in the program, or let `pulumi up` check it once the cloud has answered"  # as the file allows
 

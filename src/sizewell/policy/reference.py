@@ -23,9 +23,9 @@ The {count} rules of the policy pack, generated from `src/sizewell/policy/rules/
 are set in `policy/config.yaml` (its schema is `policy/config.schema.json`). A value that is not known yet makes a rule
 *undetermined*, which counts as failed at the rule's level; a rule that raises counts as failed as well.
 
-What components build is judged by Checkov too, after conversion; the checks that do not hold here stand in
-`tests/scanner/skips.yaml` with the reason and the rule of ours instead. Which rule or check catches which planted
-weakness is in [planted weaknesses](mutations.md).
+What components build is judged by Checkov too, after conversion; the checks that do not apply are listed in
+`tests/scanner/skips.yaml` with the reason and the rule that covers them instead. Which rule or check catches which
+planted weakness is in [planted weaknesses](mutations.md).
 """
 
 
@@ -68,7 +68,7 @@ def reference() -> dict[str, str]:
     lines = [_HEAD.replace("{count}", str(len(rows)))]
     for area, title in _AREAS.items():
         mine = [row for row in rows if row["area"] == area]
-        lines += [f"## {title}", "", f"{len(mine)} rules.", "", "| rule | asks | prevents | level | parameters |"]
+        lines += [f"## {title}", "", f"{len(mine)} rules.", "", "| rule | requires | prevents | level | parameters |"]
         lines.append("| --- | --- | --- | --- | --- |")
         for row in mine:
             parameters = f"`{row['parameters']}`" if row["parameters"] else ""

@@ -1,4 +1,4 @@
-"""The rules about one tag each: everything that bills and can be tagged has one of some keys, with a value."""
+"""The rules about one tag each: everything that is billed and can be tagged has one of some keys, with a value."""
 
 from __future__ import annotations
 

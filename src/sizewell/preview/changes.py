@@ -99,7 +99,7 @@ class _Comparison:
         """(path of the input, in words, whether the cloud cannot change it in place)."""
         asked = accelerators_asked(was, self._graphs[0]), accelerators_asked(now, self._graphs[1])
         if asked[0] != asked[1]:
-            yield "accelerators", f"asks for {_many(asked[1])}, was {_many(asked[0])}", False
+            yield "accelerators", f"requests {_many(asked[1])}, was {_many(asked[0])}", False
         moved = False
         for path, earlier, later in self._leaves((), was.inputs, now.inputs, now):
             decides = UNKNOWN not in (earlier, later) and is_fixed(now, path)
@@ -182,7 +182,7 @@ def _shown(value: Any) -> str:
     if value is None:
         return "none"
     if value is UNKNOWN:
-        return "known when built"
+        return "known after deployment"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -208,4 +208,4 @@ def asks(resource: RecordedResource, graph: Graph) -> str:
         return ""
     replicas = get(resource.inputs, "spec", "replicas", default=get(resource.inputs, "spec", "parallelism", default=1))
     each = f", in {replicas} pods" if isinstance(replicas, int) and replicas > 1 else ""
-    return f"asks for {_many(wanted)}{each}"
+    return f"requests {_many(wanted)}{each}"

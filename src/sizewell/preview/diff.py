@@ -321,7 +321,7 @@ def _changes_in_words(
         who = "" if alone else f"{resource.name}: "
         if change.kind in ("create", "delete"):
             if change.kind == "delete" and stays(resource):
-                told.append(f"{who}is removed from the program but still bills")
+                told.append(f"{who}is removed from the program but is still billed")
             elif not alone:
                 told.append(f"{who}{change.kind}d")
             continue

@@ -61,7 +61,7 @@ DATA: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "kubernetes:core/v1:PersistentVolumeClaim": ("volume claim", ()),
 }
 
-# What was promised to the cloud for a term: it bills until the term is over, whatever the program says.
+# What was promised to the cloud for a term: it is billed until the term is over, whatever the program says.
 COMMITMENTS: Final = frozenset({
     "aws:savingsplans/savingsPlan:SavingsPlan",
     "aws:rds/reservedInstance:ReservedInstance",
@@ -111,11 +111,11 @@ def left_behind(stack: records.Stack) -> records.Need:
 def stays(resource: RecordedResource) -> str:
     """Why a resource stands and bills although the program no longer has it; "" where it goes."""
     if canonical(resource.type) in COMMITMENTS:
-        return "is a commitment: it bills until the end of its term, whether or not it is in the program"
+        return "is a commitment: it is billed until the end of its term, whether or not it is in the program"
     if resource.retain_on_delete:
-        return "is kept (retain on delete): it is removed from the stack, stays in the cloud and still bills"
+        return "is kept (retain on delete): it is removed from the stack, stays in the cloud and is still billed"
     if resource.protect:
-        return "is kept (protect) and still bills: pulumi up fails until it is unprotected or restored"
+        return "is kept (protect) and is still billed: pulumi up fails until it is unprotected or restored"
     return ""
 
 

@@ -38,7 +38,7 @@ NOTE: Final = (
 
 
 def ownership_of(decision: Decision, catalog: Catalog, on: date) -> tuple[records.OwnershipMonth, ...]:
-    """One record per month from 0 to 36; empty where no machine of the stack bills by the month."""
+    """One record per month from 0 to 36; empty where no machine of the stack is billed by the month."""
     pools = [
         pool
         for workload in decision.workloads

@@ -110,12 +110,14 @@ def run_preview(request: Request) -> records.Preview:
 
 
 def _usage_in_words(request: Request, unused: frozenset[tuple[str, str]] | None) -> str:
-    """The name of the usage file, and what in it no resource bills by: a name misspelt would be a figure too low."""
+    """The name of the usage file, and what in it no resource is billed by: a name misspelt would be a figure too
+    low.
+    """
     if request.usage is None:
         return ""
     left = [f"{name}.{measure}" for name, measure in sorted(unused or ())]
     more = f" and {len(left) - 5} more" if len(left) > 5 else ""
-    return f"{request.usage.name} (nothing bills by {', '.join(left[:5])}{more})" if left else request.usage.name
+    return f"{request.usage.name} (nothing is billed by {', '.join(left[:5])}{more})" if left else request.usage.name
 
 
 def stacks_of(root: Path) -> tuple[str, ...]:
@@ -311,7 +313,7 @@ def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | No
         gone, after = False, head.after
     else:
         note = (
-            "the stack's files are removed from the repository; its resources remain and bill until `pulumi "
+            "the stack's files are removed from the repository; its resources remain and are billed until `pulumi "
             f"destroy -s {name}`"
         )
         gone, after = True, replace(before or Plan(project="", stack=name, resources=()), notes=(note,))

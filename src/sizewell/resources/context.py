@@ -55,7 +55,7 @@ class Context:
         return tariff
 
     def unpriced(self, resource: RecordedResource, what: str, reason: str) -> LineItem:
-        """A line that bills, at a price that nobody knows."""
+        """A line that is billed, at a price that nobody knows."""
         return unpriced(self.graph.component(resource), what, reason, resource.urn)
 
     def line(self, resource: RecordedResource, charge: Charge, region: Text | None = None) -> LineItem:
@@ -116,7 +116,7 @@ class Context:
         return tuple(lines)
 
     def standing(self, resource: RecordedResource, *, what: str, key: str, count: int = 1) -> LineItem:
-        """A fee by the hour, around the clock, also at zero machines."""
+        """A fee by the hour, around the clock, even at zero machines."""
         return self.line(resource, charges.around_the_clock(self.graph.component(resource), what, key, count))
 
     def monthly(
@@ -148,7 +148,7 @@ class Context:
         )
 
 
-TRAFFIC: Final[Mapping[str, tuple[str, str, int]]] = {  # measure -> words, fee, sides that bill
+TRAFFIC: Final[Mapping[str, tuple[str, str, int]]] = {  # measure -> words, fee, sides that are billed
     "egress_gigabytes": ("egress to the internet", "egress.internet", 1),
     "inter_region_gigabytes": ("traffic to another region", "egress.inter_region", 1),
     "cross_zone_gigabytes": ("traffic between zones", "egress.cross_zone", 2),

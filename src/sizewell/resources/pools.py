@@ -139,7 +139,7 @@ def disk(
 
 
 def standing_disk(resource: RecordedResource, context: Context, *, gigabytes: Any, key: str, what: str) -> LineItem:
-    """Storage that bills around the clock, machines or not."""
+    """Storage that is billed around the clock, machines or not."""
     size = number(gigabytes)
     if not isinstance(size, Decimal):
         reason = "the size is known only after deployment" if size is UNKNOWN else "no size is stated"

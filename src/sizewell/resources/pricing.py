@@ -36,9 +36,9 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pricing:
-    """What a plan costs. `items` has a line for everything that bills, lines without a price included.
+    """What a plan costs. `items` has a line for everything that is billed, lines without a price included.
 
-    `free` and `unknown` are (urn, type, reason); `outside` says in words what bills by a use that nobody stated.
+    `free` and `unknown` are (urn, type, reason); `outside` says in words what is billed by a use that nobody stated.
     """
 
     items: tuple[LineItem, ...]

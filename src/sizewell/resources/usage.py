@@ -23,7 +23,7 @@ MEASURES: Final = {
     "stored_gigabytes": "GB that a bucket or elastic file system holds",
     "egress_gigabytes": "GB sent to the internet per month",
     "inter_region_gigabytes": "GB sent to another region per month",
-    "cross_zone_gigabytes": "GB sent to another zone per month; it bills on both sides",
+    "cross_zone_gigabytes": "GB sent to another zone per month; it is billed on both sides",
     "processed_gigabytes": "GB through a NAT gateway, load balancer or endpoint per month",
     "ingested_gigabytes": "GB written to a log group per month",
     "machine_hours": "machine-hours per month of a pool, endpoint or notebook",

@@ -40,7 +40,7 @@ Price = Priced | Unpriced
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Floor (scaled to zero, what still bills), expected and ceiling (everything on, 24x7); always in that order.
+    """Floor (scaled to zero, what is still billed), expected and ceiling (everything on, 24x7); always in that order.
 
     Raises ValueError when they are out of order: such an interval is a bug of the caller.
 
@@ -94,7 +94,7 @@ class LineItem:
     price: Price
     cadence: Cadence = "monthly"
     how: str = ""
-    resource: str = ""  # URN or address of the resource that bills, where there is one
+    resource: str = ""  # URN or address of the resource that is billed, where there is one
     confidence: str = ""  # "" (list price and stated usage) or why the line is weaker, e.g. "assumed usage"
 
     def cost(self) -> Interval | Unpriced:

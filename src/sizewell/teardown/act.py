@@ -213,7 +213,7 @@ class _Hand:
                 )
             except urllib3.exceptions.HTTPError as error:  # each call sets a state, so a second one does no harm
                 if attempt == BUSY_TRIES:
-                    raise CloudError(reader.service, "unanswered", f"no answer to {method} {path}") from error
+                    raise CloudError(reader.service, "unanswered", f"no response to {method} {path}") from error
                 self.sleep(BUSY_WAIT_S)
                 continue
             document, code = document_of(answer.data)

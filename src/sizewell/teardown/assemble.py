@@ -20,7 +20,7 @@ def make_plan(
     only: Sequence[str] = (),
     told: Callable[[str], None] = lambda _: None,
 ) -> tuple[Plan, list[LookedStack]]:
-    """What would be done at a time, and the facts that it rests on. ServiceError where the backend does not answer."""
+    """What would be done at a time, and the facts that it rests on. ServiceError where the backend does not respond."""
     looked = gatherer.all(at, only, told)
     listed = {stack.name: stack for stack in gatherer.backend.stacks()}
     missing = 100 * missing_share(looked)
@@ -63,7 +63,7 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
             "for each"
         )
     if parts.expires_at is not None and f"ttl-{name}" not in looked.beside:
-        notes.append(f"it expires on {parts.expires_at}, and without ttl-{name} only this run ends it")
+        notes.append(f"it expires on {parts.expires_at}, and without ttl-{name} only this run takes it down")
     accounts = tuple(gatherer.accounts(name))
     if not accounts:
         notes.append("sizewell:accounts is not set: nothing is read from the cloud and nothing is stopped")
@@ -131,7 +131,7 @@ def _stays(usage: PoolUsage, looked: LookedStack) -> bool:
 def _half_idle(usage: PoolUsage) -> str:
     return (
         f"{usage.pool}: busy {usage.busy:.0%} of {len(usage.hours)} hours on {usage.nodes} x {usage.instance_type}; "
-        f"whether less would do: sizewell teardown observed {usage.stack}"
+        f"to check whether fewer or smaller machines suffice: sizewell teardown observed {usage.stack}"
     )
 
 
@@ -152,7 +152,9 @@ def _beside(stack: str) -> str:
     if stack.startswith("checkpoints-"):
         return f"{stack}: never taken down by teardown"
     return (
-        f"{stack}: destroyed last, once nothing bills" if stack.startswith("ttl-") else f"{stack}: destroyed on request"
+        f"{stack}: destroyed last, once nothing is billed"
+        if stack.startswith("ttl-")
+        else f"{stack}: destroyed on request"
     )
 
 

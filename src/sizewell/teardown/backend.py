@@ -37,10 +37,10 @@ class Backend:
     timeout_s: float = 300.0
 
     def stacks(self) -> list[Listed]:
-        """Every stack of the project. ServiceError where the backend does not answer."""
+        """Every stack of the project. ServiceError where the backend does not respond."""
         data = self._json("stack", "ls", "--json")
         if not isinstance(data, list):
-            raise ServiceError("pulumi stack ls: its answer is not a list")
+            raise ServiceError("pulumi stack ls: its output is not a list")
         return [
             Listed(
                 name=str(stack["name"]).rpartition("/")[2],
@@ -162,7 +162,7 @@ class Backend:
         try:
             return json.loads(text)
         except ValueError:
-            raise ServiceError(f"pulumi {' '.join(arguments[:2])}: its answer is not JSON: {text[:200]!r}") from None
+            raise ServiceError(f"pulumi {' '.join(arguments[:2])}: its output is not JSON: {text[:200]!r}") from None
 
     def _run(
         self, *arguments: str, environment: Mapping[str, str] | None = None, timeout_s: float | None = None
@@ -196,11 +196,15 @@ def checked(stack: str) -> str:
 
 
 _KNOWN: Final = (
-    ("incorrect passphrase", "the passphrase is wrong", "set PULUMI_CONFIG_PASSPHRASE or its _FILE to the stack's own"),
+    (
+        "incorrect passphrase",
+        "the passphrase is wrong",
+        "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the stack's own",
+    ),
     ("passphrase must be set", "no passphrase is set", "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE"),
     ("currently locked", "another update holds the engine's lock", "wait for it; after a crash: pulumi cancel"),
     ("no stack named", "the backend has no such stack", "`pulumi stack ls` lists them"),
-    ("PULUMI_ACCESS_TOKEN", "nobody is logged in to a backend", "pulumi login"),
+    ("PULUMI_ACCESS_TOKEN", "not logged in to a backend", "pulumi login"),
     ("could not deserialize", "its state cannot be read", "restore an intact one: pulumi stack export --version"),
     ("snapshot integrity", "its state is broken", "restore an intact one: pulumi stack export --version"),
     ("load checkpoint", "its state cannot be read", "restore an intact one: the backend keeps a .bak next to it"),

@@ -104,7 +104,7 @@ def job_queued(look: Look) -> Verdict | None:
 
 
 def queue_unasked(look: Look) -> Verdict | None:
-    """A scheduler feeds the pool and did not answer: a job may wait for it."""
+    """A scheduler feeds the pool and did not respond: a job may wait for it."""
     if look.pool.queue != "unanswered":
         return None
     return look.verdict("unknown", "queue_unasked", "its scheduler did not report which jobs run or wait")

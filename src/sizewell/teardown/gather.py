@@ -1,7 +1,7 @@
 """Facts for decisions: states, what the clouds count and measure, queues, saves, leases and earlier notices.
 
-What cannot be read is never taken for nothing: a pool that a cloud did not answer for is not counted, and so unknown;
-a store that does not answer counts as saved just now; a queue that does not answer is said to be so.
+What cannot be read is never taken for nothing: a pool that a cloud did not respond for is not counted, and so unknown;
+a store that does not respond counts as saved just now; a queue that does not respond is said to be so.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Gatherer:
     def all(
         self, at: datetime, only: Sequence[str] = (), told: Callable[[str], None] = lambda _: None
     ) -> list[LookedStack]:
-        """Every stack of the backend, or those named, by name. ServiceError where the backend does not answer."""
+        """Every stack of the backend, or those named, by name. ServiceError where the backend does not respond."""
         listed = {stack.name: stack for stack in self.backend.stacks()}
         wanted = [name for name in sorted(listed) if cluster_of(name) == name and (not only or name in only)]
 
@@ -152,7 +152,7 @@ class Gatherer:
 
     def usage(self, stack: str, at: datetime) -> list[PoolUsage]:
         """How busy the pools of a stack were in the hours that runs have kept. ServiceError where the journal does not
-        answer.
+        respond.
         """
         return self._kept(at)[0].get(stack, [])
 

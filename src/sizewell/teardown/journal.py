@@ -78,7 +78,7 @@ class Journal:
     _next: int = 1
 
     def read(self) -> Journal:
-        """Read what is new; ServiceError where the store does not answer."""
+        """Read what is new; ServiceError where the store does not respond."""
         for name in sorted(self._listed("journal/")):
             number = int(name.removeprefix("journal/").partition(".")[0])
             if number >= self._next:
@@ -112,7 +112,7 @@ class Journal:
 
     def kept(self, folder: str, *, since: datetime) -> list[tuple[str, Mapping[str, Any]]]:
         """(name, document) of what was kept in a folder, by names that are times, oldest first. ServiceError where the
-        store does not answer.
+        store does not respond.
         """
         oldest = f"kept/{folder}/{since:%Y%m%dT%H%M%SZ}"
         names = sorted(name for name in self._listed(f"kept/{folder}/") if name >= oldest)
@@ -203,7 +203,7 @@ def _unanswered(error: Exception) -> str:
     """What a person does about it; the store's own advice after the semicolon is for a job."""
     told = str(error).partition(";")[0]
     return (
-        f"the journal does not answer: {told}\n"
+        f"the journal does not respond: {told}\n"
         "  fix: log in to its account, or set another `journal:` in stacks/config/teardown.yaml"
     )
 

@@ -104,7 +104,7 @@ def left_over(
     on: date,
 ) -> list[Leftover]:
     """What a cloud still has of a stack, dearest first, what nobody can price before it. CloudError where it does not
-    answer: then nobody knows.
+    respond: then nobody knows.
     """
     regions = tuple(regions)
     things = {thing.identity: thing for thing in in_cloud(cloud, accounts, regions, tag)}

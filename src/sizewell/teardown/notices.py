@@ -187,9 +187,9 @@ def post(url: str, body: Mapping[str, Any]) -> None:
         with Pool(maxsize=1) as pool:
             answer = pool.request("POST", url, json=dict(body), timeout=10.0, retries=False, redirect=False)
     except urllib3.exceptions.HTTPError as error:
-        raise ServiceError(f"it does not answer ({type(error).__name__})") from None
+        raise ServiceError(f"it does not respond ({type(error).__name__})") from None
     if not 200 <= answer.status < 300:
-        raise ServiceError(f"it answered with status {answer.status}")
+        raise ServiceError(f"it responded with status {answer.status}")
 
 
 def _mailed(mail: Mail | None, emails: Sequence[str], notice: Notice) -> None:

@@ -118,11 +118,14 @@ def must_be_own(data: Any, *, project: str, at: datetime, hours_max: float) -> d
     if data.get("sha256") != _seal(body):
         raise UsageError("the plan was changed after it was made: its sha256 does not match\n  fix: plan again")
     if body["project"] != project:
-        raise UsageError(f"the plan is of project {body['project']}, this is {project}\n  fix: plan here")
+        raise UsageError(
+            f"the plan is for project {body['project']}, but this is project {project}\n  fix: make the "
+            f"plan in this project"
+        )
     made = datetime.fromisoformat(body["at"])
     age_h = (at - made).total_seconds() / 3600
     if not 0 <= age_h <= hours_max:
-        told = f"{age_h:.1f} hours old" if age_h > 0 else "of the future"
+        told = f"{age_h:.1f} hours old" if age_h > 0 else "from the future"
         raise UsageError(f"the plan is {told}; a plan older than {hours_max:g} hours is not used\n  fix: plan again")
     return {
         (row["stack"], row["pool"]): row["action"]

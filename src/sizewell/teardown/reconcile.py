@@ -61,7 +61,7 @@ class Reconciler:
 
     def look(self) -> Comparison:
         """Ask the cloud what has the stack's tag, the program what it would create, and the providers whether what
-        carries no tag is there. ServiceError where the backend does not answer, CloudError where a cloud does not.
+        carries no tag is there. ServiceError where the backend does not respond, CloudError where a cloud does not.
         """
         state = self._state()
         self._project = state.project

@@ -86,7 +86,7 @@ def after(stack: StackPlan) -> Iterator[str]:
     """What is left of a stack when its plan is done, and what else there is to say."""
     yield from stack.notes
     if stack.bills_on:
-        yield f"still bills {dollars(stack.bills_on_usd_per_month)} USD per month: {'; '.join(stack.bills_on)}"
+        yield f"is still billed {dollars(stack.bills_on_usd_per_month)} USD per month: {'; '.join(stack.bills_on)}"
     if stack.row.action in ("warn", "destroy"):
         if stack.kept:
             yield f"is kept: {'; '.join(stack.kept)}"

@@ -148,7 +148,7 @@ class Runner:
             gatherer = self.fresh()
             listed = {each.name: each for each in self.backend.stacks()}
             if row.stack not in listed:
-                self._say(row, "done", "it is gone already")
+                self._say(row, "done", "it is already gone")
                 return False
             looked = gatherer.one(listed, row.stack, self.now())
             verdict = _verdict(looked, row.pool)
@@ -256,8 +256,8 @@ class Runner:
     # After a destroy --------------------------------------------------------------------------------------------------
 
     def _after(self, stack: StackPlan) -> None:
-        """What stands beside a stack of which nothing stands any more: its end goes once nothing bills, its images on
-        request, its checkpoints never.
+        """What stands beside a stack of which nothing stands any more: its end goes once nothing is billed, its images
+        on request, its checkpoints never.
         """
         wanted = [f"ttl-{stack.stack}", *([f"images-{stack.stack}"] if stack.stack in self.images else [])]
         if not set(wanted) & set(stack.beside) or not stack.accounts:
@@ -269,7 +269,7 @@ class Runner:
                 row = replace(
                     stack.row, stack=other, pool="", action="destroy", why=f"nothing of {stack.stack} remains"
                 )
-                self._say(row, "would", f"{row.why}; --yes does it once nothing of it bills")
+                self._say(row, "would", f"{row.why}; --yes does it once nothing of it is billed")
             return
         try:
             lock = self.journal.lock(stack.stack, self.now())
@@ -317,10 +317,11 @@ class Runner:
                 self._say(
                     end,
                     "held back",
-                    f"there is no record of where {name} was deployed: make sure that nothing bills, then destroy it",
+                    f"there is no record of where {name} was deployed: make sure that nothing is billed, then destroy "
+                    f"it",
                 )
             elif billing and other.startswith("ttl-"):
-                self._say(end, "held back", f"{name} left resources that bill: {_listing(billing)}")
+                self._say(end, "held back", f"{name} left resources that are billed: {_listing(billing)}")
             else:
                 self._end(gatherer, end, name)
         if left:

@@ -35,7 +35,7 @@ def _answered(uri: str) -> Iterator[None]:
 
 def written(uri: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """When manifests, and when parts, below a URI were written, in seconds since 1970. ServiceError where the store
-    does not answer: then nobody knows whether something was saved.
+    does not respond: then nobody knows whether something was saved.
     """
     manifests: list[float] = []
     parts: list[float] = []
@@ -53,7 +53,7 @@ def prove(uri: str) -> tuple[Proof, ...]:
     """Read the newest checkpoint of every prefix below a URI, each part against its sha256; prefixes in order.
 
     The newest manifest counts, whole or not: that an older one is whole does not make up for work that would be lost.
-    ServiceError where the store does not answer.
+    ServiceError where the store does not respond.
     """
     checkpoint, store_script = script("checkpoint"), script("store")
     with _answered(uri):

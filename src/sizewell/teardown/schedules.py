@@ -26,17 +26,17 @@ def must_be_pinned(image: str) -> None:
     """UsageError where an image is not named by its digest."""
     if not _PINNED.fullmatch(image):
         raise UsageError(
-            f"{image!r} names no digest: tags are mutable, and this image destroys stacks\n"
+            f"{image!r} has no digest: tags are mutable, and this image can destroy stacks\n"
             "  fix: NAME@sha256:…, as `docker buildx imagetools inspect NAME:TAG` prints it"
         )
 
 
 def must_outlive(cluster: str, clusters: Mapping[str, Sequence[str]]) -> None:
-    """UsageError where a cluster belongs to a stack of the backend: it would be ended while it runs the teardown."""
+    """UsageError where a cluster belongs to a stack in the backend: it would be ended while it runs the teardown."""
     for stack, names in sorted(clusters.items()):
         if cluster in names:
             raise UsageError(
-                f"{cluster} is the cluster of stack {stack}, which a teardown may end while it runs there\n"
+                f"{cluster} is the cluster of stack {stack}, which a teardown may destroy while it runs there\n"
                 "  fix: another cluster, a GitHub workflow, or the component TeardownSchedule"
             )
 
@@ -149,7 +149,7 @@ def workflow(image: str, clouds: Sequence[str] = ("aws",)) -> str:
     needed = ", ".join([*dict.fromkeys(names.values()), "PULUMI_BACKEND_URL"])
     return (
         f"# Once an hour: sizewell teardown run --yes. The environment `{ENVIRONMENT}` has the variables\n"
-        f"# {needed}; who may change them may destroy.\n" + _text(document)
+        f"# {needed}; who can change them can destroy stacks.\n" + _text(document)
     )
 
 

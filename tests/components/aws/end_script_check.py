@@ -22,7 +22,7 @@ def pairs(stack: str) -> list[dict[str, str]]:
 
 
 def build(stack: str) -> dict[str, Any]:
-    """What bills and the script knows, tagged as a stack's; no fleet, whose target moto fails to change."""
+    """What is billed and the script knows, tagged as a stack's; no fleet, whose target moto fails to change."""
     ec2, scaling, eks, sagemaker = (boto3.client(name) for name in ("ec2", "autoscaling", "eks", "sagemaker"))
     image = ec2.describe_images()["Images"][0]["ImageId"]
     subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]

@@ -91,7 +91,7 @@ ON = date(2026, 11, 22)
 
 
 def test_the_example_has_a_price_and_passes_the_policies():
-    """Everything that bills has a price; what the policies refuse is waived by the example, with reasons."""
+    """Everything that is billed has a price; what the policies refuse is waived by the example, with reasons."""
     plan = evaluate(EXAMPLE, "teardown")
     pricing = price(plan, load(), on=ON)
     assert pricing.unpriced == ()

@@ -184,7 +184,7 @@ def test_each_registers_what_can_bill():
 
 @pytest.mark.parametrize("args", [TRAIN, TRAIN_PROD])
 def test_the_jobs_of_a_workflow_are_priced_though_none_stands(args):
-    """From nothing to every machine around the clock: what the provider has no resource for still bills."""
+    """From nothing to every machine around the clock: what the provider has no resource for is still billed."""
     hours = {"nodeHoursPerMonth": {"floor": 0.0, "expected": 40.0, "ceiling": 400.0}}
     plan = evaluate(ROOT, "dev-gcp", program=lambda: VertexTraining("train", {**args, "facts": hours}))
     pricing = resources.price(plan, catalog.load(), on=date(2026, 11, 21))
@@ -225,7 +225,7 @@ CASES = [
         TRAIN,
         {"max_run_hours": 0},
         "max_run_hours",
-        "a job without a maximum run time bills until somebody notices",
+        "a job without a maximum run time is billed until somebody notices",
     ),
     (VertexTraining, TRAIN, {"max_run_hours": 200}, "max_run_hours", "1 to 168, got 200"),
     (VertexTraining, TRAIN, {"nodes": 0}, "nodes", "1 to 100, got 0"),

@@ -112,10 +112,10 @@ state="$(show JobState)"; taken="$(show PreemptTime)"
 if [ "$code" -eq 0 ]; then exit 0; fi
 if [ "$state" != RUNNING ]; then echo "ended by Slurm (${state:-no answer}), with $code"; exit "$code"; fi
 case "$told,$code" in
-  limit,*) echo "the time limit is reached: saved if time allowed; sbatch again to go on" ;;
+  limit,*) echo "the time limit is reached: saved if time allowed; run sbatch again to continue" ;;
   *,64 | *,76) ;;
   slurm,*) if [ "${taken:-None}" != None ]; then requeue "preempted"; fi ;;
-  ,75) requeue "a machine is going" ;;
+  ,75) requeue "a machine is being reclaimed" ;;
   *) if [ "${SLURM_RESTART_COUNT:-0}" -lt 10 ]; then requeue "failed with $code"; fi ;;
 esac
 exit "$code"

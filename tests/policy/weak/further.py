@@ -168,7 +168,7 @@ AZURE = [
         [azure("synapse:BigDataPool", "p", **z.G, workspaceName="w", bigDataPoolName="p", nodeSizeFamily="HardwareAcceleratedGPU", nodeSize="Large", nodeCount=3, autoPause={"enabled": False})],
         [azure("synapse:BigDataPool", "p", **z.G, workspaceName="w", bigDataPoolName="p", nodeSizeFamily="HardwareAcceleratedGPU", nodeSize="XLarge", autoScale={"enabled": True, "minNodeCount": 3, "maxNodeCount": 9}, autoPause={"enabled": True, "delayInMinutes": 10080})],
     ), [azure("synapse:BigDataPool", "p", **z.G, workspaceName="w", bigDataPoolName="p", nodeSizeFamily="HardwareAcceleratedGPU", nodeSize="Large", nodeCount=3, autoPause={"enabled": True, "delayInMinutes": 15})], "dev"),
-    Weakness("throughput that bills by the hour", (
+    Weakness("throughput that is billed by the hour", (
         [azure("cognitiveservices:Deployment", "d", resourceGroupName="g", accountName="ai", deploymentName="d", sku={"name": "ProvisionedManaged", "capacity": 100}, properties={"model": {"format": "OpenAI", "name": "gpt-4o", "version": "2024-11-20"}})],
         [azure("cognitiveservices:Deployment", "d", resourceGroupName="g", accountName="ai", deploymentName="d", sku={"name": "GlobalProvisionedManaged", "capacity": 50}, properties={"model": {"format": "OpenAI", "name": "gpt-4o", "version": "2024-11-20"}})],
     ), [azure("cognitiveservices:Deployment", "d", resourceGroupName="g", accountName="ai", deploymentName="d", sku={"name": "Standard", "capacity": 10}, properties={"model": {"format": "OpenAI", "name": "gpt-4o", "version": "2024-11-20"}})], "dev"),

@@ -135,7 +135,11 @@ def account(needs: Needs, aws: Aws) -> Iterator[Finding]:
             "account", f"sizewell:accounts is empty: the stack uses the account that is logged in, {login}", fix
         )
     elif caller["Account"] not in needs.accounts:
-        yield wrong("account", f"logged in to {login}; the stack may touch {', '.join(needs.accounts)}", "log in there")
+        yield wrong(
+            "account",
+            f"logged in to {login}; the stack is limited to {', '.join(needs.accounts)}",
+            "log in to that account",
+        )
     else:
         yield Finding("account", "ok", login)
 
@@ -327,7 +331,9 @@ def _receivers(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
     subscribed = needs.of("aws:sns/topicSubscription:TopicSubscription")
     topics = {topic.name: str(topic.inputs.get("name")) for topic in needs.of("aws:sns/topic:Topic")}
     if not subscribed:
-        yield wrong(about, f"{len(topics)} topics without a subscription: notices reach nobody", "set sizewell:notify")
+        yield wrong(
+            about, f"{len(topics)} topics without a subscription: notices are not delivered", "set sizewell:notify"
+        )
         return
     by_topic: dict[str, list[dict[str, Any]]] = {}
     for row in aws.pages("sns", region, "list_subscriptions", "Subscriptions"):
@@ -445,7 +451,7 @@ def _mirror(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
         except CloudError as error:
             if error.reason != "missing":
                 raise
-            fix = f"crane copy SOURCE {match[0]} (the outputs of the images stack say the sources)"
+            fix = f"crane copy SOURCE {match[0]} (the outputs of the images stack list the sources)"
             faults.append(wrong(about, f"{match[0]} does not exist", fix))
     yield from faults or [Finding(about, "ok", f"{len(wanted)} images exist")]
 

@@ -13,7 +13,7 @@ State = Literal["ok", "note", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was asked; `code` is the exit code: 64 must be mended, 69 the cloud did not answer."""
+    """One thing that was asked; `code` is the exit code: 64 must be mended, 69 the cloud did not respond."""
 
     about: str
     state: State
@@ -44,8 +44,10 @@ def unasked(about: str, error: CloudError) -> Finding:
     if error.reason == "login":
         return wrong(about, f"not logged in: {error.detail}", error.fix or "log in, then run this again")
     if error.reason == "denied":
-        return Finding(about, "note", f"not known: {error.service}: {error.detail}", "ask with more rights to read")
+        return Finding(
+            about, "note", f"not known: {error.service}: {error.detail}", "use credentials with more read permissions"
+        )
     if error.reason == "unanswered":
-        fix = "check the network and its proxy (HTTPS_PROXY), and ask again" if error.local else "ask again"
-        return Finding(about, "wrong", f"no answer: {error.service}: {error.detail}", fix, 69)
+        fix = "check the network and its proxy (HTTPS_PROXY), then run this again" if error.local else "ask again"
+        return Finding(about, "wrong", f"no response: {error.service}: {error.detail}", fix, 69)
     return wrong(about, f"{error.service}: {error.detail}", error.fix or "see the cloud's message")

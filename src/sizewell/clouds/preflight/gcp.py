@@ -133,7 +133,7 @@ def account(needs: Needs, google: Google) -> Iterator[Finding]:
     if not billing.get("billingEnabled"):
         yield wrong(
             "account",
-            f"project {project} has no billing account: nothing that bills can be created",
+            f"project {project} has no billing account: nothing that is billed can be created",
             f"gcloud billing projects link {project} --billing-account=ACCOUNT",
         )
     else:
@@ -275,7 +275,7 @@ def _receivers(needs: Needs, google: Google, project: str) -> Iterator[Finding]:
         return
     people = [channel for channel in channels if channel.inputs.get("type") != "pubsub"]
     if not people and not needs.of("gcp:pubsub/subscription:Subscription"):
-        detail = f"{len(channels)} channels publish to topics without subscribers: notices reach nobody"
+        detail = f"{len(channels)} channels publish to topics without subscribers: notices are not delivered"
         yield wrong("receivers", detail, "set sizewell:notify")
         return
     rows = google.reader("monitoring").pages(

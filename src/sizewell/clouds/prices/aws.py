@@ -103,7 +103,7 @@ def regions(index: Any) -> Iterator[Listed]:
     """A row without a price for each region or zone that has a price list, by the list's own index of regions."""
     listed = index.get("regions") if isinstance(index, dict) else None
     if not isinstance(listed, dict) or not listed:
-        raise CloudError("aws price list", "unanswered", "the index of regions names none")
+        raise CloudError("aws price list", "unanswered", "the index of regions is empty")
     for region in sorted(listed):
         zone = "" if _REGION.fullmatch(region) else region
         yield Listed(cloud="aws", instance_type="", region=region, zone=zone, market="on-demand", usd="", currency="",

@@ -48,7 +48,7 @@ class NetworkArgs(PlaceArgs, AccountArgs):
     cidr: NotRequired[str]
     """IPv4 range of the VPC; 10.40.0.0/16 by default."""
     endpoint_services: NotRequired[list[str]]
-    """Interface endpoints, as ssm or ecr.api; each bills by the hour and zone."""
+    """Interface endpoints, as ssm or ecr.api; each is billed by the hour and zone."""
 
 
 class CapacityBlockArgs(TypedDict):

@@ -225,7 +225,7 @@ def rule(
 def machine_settings(
     *, disk_gib: int, key: pulumi.Input[str], tags: Mapping[str, str], device: str = "/dev/xvda"
 ) -> dict[str, Any]:
-    """What every launch template of ours says: IMDSv2 with one hop, an encrypted disk, tags on all that bills."""
+    """What every launch template of ours says: IMDSv2 with one hop, an encrypted disk, tags on all that is billed."""
     return {
         "update_default_version": True,
         "metadata_options": {

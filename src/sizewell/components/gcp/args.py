@@ -201,7 +201,9 @@ def pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Sett
 
 
 def _stands(workload: Workload, pool: Pool) -> bool:
-    """Reserved machines of one job stand all the time: gone they bill on, and a queue packs those that are there."""
+    """Reserved machines of one job stand all the time: gone they are still billed, and a queue packs those that are
+    there.
+    """
     whole = pool.nodes_initial == pool.nodes_max
     return pool.capacity.mode == "reservation" and is_gang(workload, pool) and whole
 

@@ -225,7 +225,7 @@ class AcceleratorPool(Owned):
             args,
             workflow=self.name_of(workflows.Workflow, f"{name}-size"),
             jobs=[self.name_of(cloudscheduler.Job, f"{name}-{clock}") for clock in clocks],
-            title=f"{pulumi.get_stack()} {name}: a stop or a start failed; machines still bill",
+            title=f"{pulumi.get_stack()} {name}: a stop or a start failed; machines are still billed",
             channels=self._channels,
         )
         for clock, settings in clocks.items():

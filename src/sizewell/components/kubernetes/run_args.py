@@ -39,7 +39,7 @@ class MachinesArgs(TypedDict):
     selector: NotRequired[dict[str, str]]
     """Labels that select the machines; may be missing only if the pods are placed otherwise."""
     placed: NotRequired[bool]
-    """Whether the queue says on which machines each job runs, as where it has several flavors."""
+    """Whether the queue selects the machines of each job, as it does where it has several flavors."""
     cpus: NotRequired[int]
     """CPUs of the smallest machine that the queue may choose; default of the instance type."""
     memory_gib: NotRequired[int]
@@ -64,7 +64,7 @@ class ContainerArgs(TypedDict):
     image: str
     """Image with a tag other than latest, or a digest."""
     command: NotRequired[list[str]]
-    """Instead of the template's own."""
+    """Command, instead of the template's own."""
     args: NotRequired[list[str]]
     """Added to the command."""
     env: NotRequired[dict[str, str]]
@@ -80,7 +80,7 @@ class ContainerArgs(TypedDict):
     form: NotRequired[str]
     """deployment or kserve."""
     metrics: NotRequired[str]
-    """Address of the Prometheus that the autoscaler asks."""
+    """Address of the Prometheus that the autoscaler queries."""
     callers: NotRequired[list[str]]
     """Namespaces, such as a gateway's, whose pods may call a served model; its own always may."""
     wake: NotRequired[str]
@@ -152,15 +152,15 @@ class TaskArgs(TypedDict):
     input_tokens: NotRequired[int]
     """Of a request."""
     output_tokens: NotRequired[int]
-    """Tokens of an answer."""
+    """Tokens of a response."""
     users: NotRequired[int]
-    """Concurrent users, each waiting for the answer before asking again."""
+    """Concurrent users, each waiting for the response before sending the next request."""
     ttft_s: NotRequired[float]
     """Seconds to the first token, at most."""
     tpot_s: NotRequired[float]
     """Seconds from token to token, at most."""
     latency_s: NotRequired[float]
-    """Seconds to the end of an answer, at most."""
+    """Seconds to the end of a response, at most."""
     percentile: NotRequired[float]
     """Share of requests for which these hold, as 0.95."""
     deadline_s: NotRequired[float]

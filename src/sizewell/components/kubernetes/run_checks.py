@@ -59,7 +59,7 @@ def _check_machines(faults: Faults, machines: Mapping[str, Any]) -> None:
     faults.must(
         bool(machines.get("selector")) != placed,
         f"{at}.selector",
-        "contradicts placed: the queue says which machines"
+        "contradicts placed: the queue selects the machines"
         if placed
         else "is empty: pods could be scheduled on any machine",
     )

@@ -4,7 +4,7 @@
 The input is a folder of `*.jsonl`, a line a record: {"id": ..., "prompt": "..."}; record n belongs to piece n mod
 pieces. The answers go to `OUTPUT/piece-00003-of-00064.jsonl`, put once: a piece that is there already is done, so a pod
 that starts again repeats at most its own piece. What follows `--` are arguments of vLLM's LLM, as KEY=VALUE.
-Exit codes as those of training: 0 done, 64 wrong input, 69 the store did not answer.
+Exit codes as those of training: 0 done, 64 wrong input, 69 the store did not respond.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main(words: list[str] | None = None) -> int:
         print(f"wrong input: {type(wrong).__name__}: {wrong}", file=sys.stderr, flush=True)
         return 64
     except store.StoreError as error:
-        print(f"the store did not answer: {error}", file=sys.stderr, flush=True)
+        print(f"the store did not respond: {error}", file=sys.stderr, flush=True)
         return 69
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):

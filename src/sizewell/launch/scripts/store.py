@@ -8,7 +8,7 @@ whose answer was lost is tried again by the client and then meets its own object
     RefusedError            wrong URI, no permission, no such bucket, client library missing: no repetition mends it
     MissingError            no object of that name
     TakenError              an object of that name with other bytes
-    StoreError              the store did not answer, or answered with an error of its own: try again later
+    StoreError              the store did not respond, or answered with an error of its own: try again later
 """
 
 from __future__ import annotations

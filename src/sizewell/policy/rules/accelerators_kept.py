@@ -29,7 +29,7 @@ def accelerators_kept(thing: Thing, parameters: Parameters) -> Verdict:
         return Undetermined("how long it keeps accelerators when idle")
     if not kept:
         return None
-    return Violation("it keeps accelerators when idle and bills them around the clock", fix)
+    return Violation("it keeps accelerators when idle, and they are billed around the clock", fix)
 
 
 def _named(value: Any, cloud: str) -> Flag:
@@ -340,7 +340,7 @@ RULE = Rule(
     id="accelerators-kept",
     area="spend",
     subject="things",
-    prevents="managed accelerators that bill while idle",
+    prevents="managed accelerators that are billed while idle",
     judge=accelerators_kept,
     types=tuple(_READERS),
     parameters={

@@ -26,8 +26,9 @@ def account_pinned(facts: StackFacts, _: Parameters) -> StackVerdicts:
             continue
         stated = any(resource.inputs.get(pin) is not None for pin in pins)
         message = (
-            "the provider is not pinned to an account: other credentials would build and bill the stack in "
+            "the provider is not pinned to an account: with other credentials the stack would be built and billed in "
             "the wrong one"
+            ""
         )
         verdicts.append((resource.urn, None if stated else Violation(message, f"set {pins[0]} on the provider")))
     return verdicts

@@ -24,7 +24,7 @@ def azure_spot_eviction(pool: Pool, _: Parameters) -> Verdict:
         return Undetermined("eviction policy and price limit")
     if policy != "Delete":
         return Violation(
-            "evicted machines are deallocated, and their disks still bill: the eviction policy is not Delete",
+            "evicted machines are deallocated, and their disks are still billed: the eviction policy is not Delete",
             "set the eviction policy to Delete",
         )
     if float(str(limit)) != -1:
@@ -40,7 +40,7 @@ RULE = Rule(
     id="azure-spot-eviction",
     area="correctness",
     subject="pools",
-    prevents="disks of evicted machines that still bill",
+    prevents="disks of evicted machines that are still billed",
     judge=azure_spot_eviction,
     clouds=("azure",),
     types=(

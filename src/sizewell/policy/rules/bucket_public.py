@@ -13,7 +13,7 @@ def bucket_public(store: Store, _: Parameters) -> Verdict:
     """
     return require(
         store.private,
-        message="one wrong grant puts data and weights exposed to the internet, and their egress on the bill",
+        message="one wrong grant would expose data and weights to the internet, with egress charges",
         fix="block public access on the bucket (all four settings, enforced prevention, or a closed network)",
         unknown="its public access settings",
     )

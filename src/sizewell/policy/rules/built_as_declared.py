@@ -11,7 +11,7 @@ def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import pool
     >>> built_as_declared(pool(disk_gib=2000, declared_disk_gib=200), {}).message
-    'each machine gets a disk of 2000 GiB, but its component says 200: the difference bills around the clock'
+    'each machine gets a disk of 2000 GiB, but its component says 200: the difference is billed around the clock'
     >>> built_as_declared(pool(template_kind="p5.48xlarge", declared_kinds=("g6.xlarge",)), {}).fix
     'name g6.xlarge in the template'
     """
@@ -36,7 +36,7 @@ def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
                 f"the template names {pool.template_kind}, which differs from its component: whatever is "
                 "started from it"
             )
-            return Violation(f"{message} bills for another machine type", f"name {kinds[0]} in the template")
+            return Violation(f"{message} is billed for another machine type", f"name {kinds[0]} in the template")
     if pool.declared_topology != "":
         topology = text(get(pool.inputs, "placementPolicy", "tpuTopology"))
         if isinstance(topology, Unknown) or isinstance(pool.declared_topology, Unknown):
@@ -45,7 +45,8 @@ def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
             return Undetermined("how many machines there are")
         if topology == "" and (pool.nodes_max or 0) != 1 and pool.accelerated is not False:
             message = (
-                f"the machines do not form a slice of {pool.declared_topology}: they bill but the job does not start"
+                f"the machines do not form a slice of {pool.declared_topology}: they are billed but the job "
+                f"does not start"
             )
             return Violation(message, f"set placementPolicy.tpuTopology to {pool.declared_topology}")
     if pool.declared_zones is not None and pool.zones is not None:

@@ -33,7 +33,7 @@ def decision_out_of_date(facts: StackFacts, parameters: Parameters) -> StackVerd
         if stated is UNKNOWN:
             verdicts.append((urn, Undetermined("the decision's digest")))
         elif stated != digest:
-            verdicts.append((urn, Violation("built from another decision than the committed one", fix)))
+            verdicts.append((urn, Violation("built from a decision other than the committed one", fix)))
     decided = facts.decision.get("decided_on")
     if facts.on is not None and decided:
         age = (facts.on - date.fromisoformat(str(decided))).days

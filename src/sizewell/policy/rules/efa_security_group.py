@@ -39,7 +39,7 @@ RULE = Rule(
     id="efa-security-group",
     area="correctness",
     subject="stack",
-    prevents="jobs that hang while their machines bill",
+    prevents="jobs that hang while their machines are billed",
     judge=efa_security_group,
     clouds=("aws",),
 )

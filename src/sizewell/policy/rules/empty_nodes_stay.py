@@ -37,7 +37,7 @@ def empty_nodes_stay(thing: Thing, _: Parameters) -> Verdict:
     if after != "Never" and (wait is None or wait <= _LONGEST_MINUTES) and not closed:
         return None
     return Violation(
-        "empty machines are not removed within a day and still bill",
+        "empty machines are not removed within a day and are still billed",
         "set disruption.consolidationPolicy to WhenEmpty and consolidateAfter to 10m, and allow disruption in budgets",
     )
 
@@ -46,7 +46,7 @@ RULE = Rule(
     id="empty-nodes-stay",
     area="spend",
     subject="things",
-    prevents="empty machines that still bill",
+    prevents="empty machines that are still billed",
     judge=empty_nodes_stay,
     clouds=("kubernetes",),
     types=("kubernetes:karpenter.sh/v1:NodePool",),

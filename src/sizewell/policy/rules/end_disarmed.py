@@ -18,21 +18,21 @@ def end_disarmed(thing: Thing, _: Parameters) -> Verdict:
         if paused is UNKNOWN:
             return Undetermined("whether it is paused")
         if paused:
-            return Violation("the schedule is paused: what it should stop still bills", "drop paused")
+            return Violation("the schedule is paused: what it should stop is still billed", "drop paused")
         return None
     if thing.type == "azure-native:logic:Workflow":
         if thing.inputs.get("state") is UNKNOWN:
             return Undetermined("whether it is on")
         if thing.inputs.get("state") in ("Disabled", "Suspended"):
-            return Violation("the workflow is disabled: what it should stop still bills", "set state to Enabled")
+            return Violation("the workflow is disabled: what it should stop is still billed", "set state to Enabled")
         return None
     state, lost = thing.inputs.get("state"), get(thing.inputs, "target", "deadLetterConfig")
     if state is UNKNOWN or thing.inputs.get("target") is UNKNOWN:
         return Undetermined("whether it is enabled, and its dead-letter target")
     if state == "DISABLED":
-        return Violation("the schedule is disabled: what it should stop still bills", "set state to ENABLED")
+        return Violation("the schedule is disabled: what it should stop is still billed", "set state to ENABLED")
     if lost is None:
-        message = "failed stops are not recorded: what they should have stopped still bills"
+        message = "failed stops are not recorded: what they should have stopped is still billed"
         return Violation(message, "add target.deadLetterConfig")
     return None
 

@@ -25,7 +25,7 @@ def endpoint_keeps_machines(endpoint: Endpoint, parameters: Parameters) -> Verdi
     if isinstance(endpoint.nodes_min, Unknown) or isinstance(endpoint.accelerated, Unknown):
         return Undetermined("its minimum")
     return Violation(
-        f"at least {endpoint.nodes_min or 1} machines bill every night in a development stack",
+        f"at least {endpoint.nodes_min or 1} machines are billed every night in a development stack",
         "set its minimum to 0, or serve from a service that starts on demand",
     )
 
@@ -34,7 +34,7 @@ RULE = Rule(
     id="endpoint-keeps-machines",
     area="spend",
     subject="endpoints",
-    prevents="development endpoints that bill at night",
+    prevents="development endpoints that are billed at night",
     judge=endpoint_keeps_machines,
     level="advisory",
     levels={"dev": "mandatory"},

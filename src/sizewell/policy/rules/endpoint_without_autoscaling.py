@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Endpoint
 
 
 def endpoint_without_autoscaling(endpoint: Endpoint, _: Parameters) -> Verdict:
-    """A model endpoint on accelerators follows its load; a fixed one bills for the peak at night.
+    """A model endpoint on accelerators follows its load; a fixed one is billed for the peak at night.
 
     >>> from sizewell.policy.examples import endpoint
     >>> endpoint_without_autoscaling(endpoint(accelerated=True, scales=False), {}).fix
@@ -17,7 +17,7 @@ def endpoint_without_autoscaling(endpoint: Endpoint, _: Parameters) -> Verdict:
         return None
     return require(
         endpoint.scales,
-        message="the endpoint is not autoscaled: it bills for its peak around the clock",
+        message="the endpoint is not autoscaled: it is billed for its peak around the clock",
         fix="add a scaling target with a policy, or managed instance scaling",
         unknown="its scaling",
     )
@@ -27,7 +27,7 @@ RULE = Rule(
     id="endpoint-without-autoscaling",
     area="spend",
     subject="endpoints",
-    prevents="endpoints that bill for peak capacity at night",
+    prevents="endpoints that are billed for peak capacity at night",
     judge=endpoint_without_autoscaling,
     levels={"dev": "advisory"},
 )

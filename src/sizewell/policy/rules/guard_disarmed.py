@@ -45,7 +45,7 @@ def _starts(event: RecordedResource, graph: Graph) -> Verdict:
     if not alarms or isinstance(targets, Unknown) or not any("roleArn" in target.inputs for target in targets):
         return None
     if event.inputs.get("state") in ("DISABLED", UNKNOWN):
-        return Violation("the guard's trigger is disabled: what it should stop still bills", "set state to ENABLED")
+        return Violation("the guard's trigger is disabled: what it should stop is still billed", "set state to ENABLED")
     pattern = event.inputs.get("eventPattern")
     sources = event.property_dependencies.get("eventPattern", ())
     if pattern is UNKNOWN and not any(alarm.urn in sources for alarm in alarms):
@@ -61,7 +61,7 @@ def _judged(thing: Thing, graph: Graph) -> Verdict:
     if on is UNKNOWN:
         return Undetermined("whether it is on")
     if not on:
-        message = "the guard is disabled: what it should stop still bills, and nobody is notified"
+        message = "the guard is disabled: what it should stop is still billed, and nobody is notified"
         return Violation(message, f"set {switch} to true")
     stated = thing.inputs.get(actions)
     if thing.type == _RULES:
@@ -72,7 +72,7 @@ def _judged(thing: Thing, graph: Graph) -> Verdict:
             return Undetermined("what its rules do")
         off = [alert for alert in alerts if get(alert, "alert") and get(alert, "enabled", default=True) is False]
         if off:
-            message = "an alert of the guard is disabled: idle machines still bill, and nobody is notified"
+            message = "an alert of the guard is disabled: idle machines are still billed, and nobody is notified"
             return Violation(message, "set enabled to true on its rules")
         stated = [alert for alert in alerts if not get(alert, "alert") or get(alert, "actions")]
     if stated in (None, []):
@@ -81,7 +81,7 @@ def _judged(thing: Thing, graph: Graph) -> Verdict:
             return Undetermined("whether a rule is triggered by the alarm")
         if waited:
             return None
-        message = "the guard neither stops anything nor notifies anyone: idle machines still bill"
+        message = "the guard neither stops anything nor notifies anyone: idle machines are still billed"
         return Violation(message, f"give it {actions}")
     return None
 

@@ -10,7 +10,7 @@ def guard_without_metric(pool: Pool, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import pool
     >>> guard_without_metric(pool(accelerator="l4", guarded=True, metrics=False), {}).message
-    'the idle guard has no data: accelerator utilization is not reported, so idle machines still bill'
+    'the idle guard has no data: accelerator utilization is not reported, so idle machines are still billed'
     >>> guard_without_metric(pool(accelerator="l4", guarded=True, metrics=True), {}) is None
     True
     """
@@ -20,7 +20,9 @@ def guard_without_metric(pool: Pool, _: Parameters) -> Verdict:
         return Undetermined("the guard")
     return require(
         pool.metrics,
-        message="the idle guard has no data: accelerator utilization is not reported, so idle machines still bill",
+        message=(
+            "the idle guard has no data: accelerator utilization is not reported, so idle machines are still billed"
+        ),
         fix="install the metrics agent at first boot (CloudWatch agent nvidia_gpu, DCGM exporter, neuron-monitor)",
         unknown="the start script",
     )

@@ -10,7 +10,8 @@ def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
     """A pool with accelerators must be able to stop by itself: scale to zero, a schedule, an expiry or an idle guard.
 
     In `baseline` environments a pool may keep a minimum where something takes it down to that when the load falls, and
-    machines may stand in capacity that is reserved: that bills anyway, and the reservation is judged by its own end.
+    machines may stand in capacity that is reserved: that is billed anyway, and the reservation is judged by its own
+    end.
 
     >>> from sizewell.policy.examples import pool
     >>> usual = {"baseline": ["prod"], "scheduler_tags": []}
@@ -38,7 +39,7 @@ def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
     if isinstance(pool.accelerated, Unknown) or isinstance(stops, Unknown):
         return Undetermined("machine type, minimum, schedule, expiry or guard")
     return Violation(
-        f"{pool.accelerator} machines bill around the clock: nothing stops this pool when it is idle",
+        f"{pool.accelerator} machines are billed around the clock: nothing stops this pool when it is idle",
         "set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or the tag sizewell-expires",
     )
 
@@ -47,7 +48,7 @@ RULE = Rule(
     id="idle-exposure",
     area="spend",
     subject="pools",
-    prevents="accelerators that bill while idle",
+    prevents="accelerators that are billed while idle",
     judge=idle_exposure,
     parameters={
         "baseline": Parameter(

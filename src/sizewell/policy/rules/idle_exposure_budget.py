@@ -55,7 +55,7 @@ def _falls(pool: Pool) -> Flag:
 
 
 def _prepaid(pool: Pool) -> Flag:
-    """Whether it stands in reserved capacity, which bills whatever its machines do."""
+    """Whether it stands in reserved capacity, which is billed whatever its machines do."""
     return UNKNOWN if isinstance(pool.reserved, Unknown) else pool.reserved != ""
 
 

@@ -20,7 +20,7 @@ def job_without_maximum_time(job: Job, parameters: Parameters) -> Verdict:
         return Undetermined("the maximum run time")
     if job.run_seconds_max is None:
         return Violation(
-            "without a maximum run time a hanging job bills until somebody notices", "set a maximum run time"
+            "without a maximum run time a hanging job is billed until somebody notices", "set a maximum run time"
         )
     if job.run_seconds_max > parameters["hours"] * 3600:
         message = f"it may run for {job.run_seconds_max / 3600:g} h before it is stopped, limit {parameters['hours']}"
@@ -32,7 +32,7 @@ RULE = Rule(
     id="job-without-maximum-time",
     area="spend",
     subject="jobs",
-    prevents="hanging jobs that bill indefinitely",
+    prevents="hanging jobs that are billed indefinitely",
     judge=job_without_maximum_time,
     clouds=("aws", "gcp", "azure", "kubernetes"),
     parameters={

@@ -17,7 +17,7 @@ def lustre_ports(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> disk = resource("aws:fsx/lustreFileSystem:LustreFileSystem", "data", {"securityGroupIds": ["lustre"]})
     >>> only = opening(group=group.urn, ports="988")
     >>> lustre_ports(stack(group, disk, openings=(only,)), {})[0][1].message
-    'clients cannot reach the file system on 6 ports: mounts hang while machines bill'
+    'clients cannot reach the file system on 6 ports: mounts hang while machines are billed'
     """
     verdicts: list[tuple[str, Verdict]] = []
     for disk in facts.graph.of("aws:fsx/lustreFileSystem:LustreFileSystem"):
@@ -38,7 +38,7 @@ def lustre_ports(facts: StackFacts, _: Parameters) -> StackVerdicts:
         ):
             verdicts.append((disk.urn, Undetermined("the ports that its security group opens")))
         else:
-            message = f"clients cannot reach the file system on {missing} ports: mounts hang while machines bill"
+            message = f"clients cannot reach the file system on {missing} ports: mounts hang while machines are billed"
             verdicts.append((disk.urn, Violation(message, "open 988 and 1018-1023 to the machines that mount it")))
     return verdicts
 
@@ -56,7 +56,7 @@ RULE = Rule(
     id="lustre-ports",
     area="correctness",
     subject="stack",
-    prevents="mounts that hang while machines bill",
+    prevents="mounts that hang while machines are billed",
     judge=lustre_ports,
     clouds=("aws",),
 )

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def machine_disk_oversized(pool: Pool, parameters: Parameters) -> Verdict:
-    """A machine's boot disk has a size that somebody meant: it bills as long as the machine exists, full or empty.
+    """A machine's boot disk has a size that somebody meant: it is billed as long as the machine exists, full or empty.
 
     >>> from sizewell.policy.examples import pool
     >>> machine_disk_oversized(pool(disk_gib=100000), {"gib": 4096}).fix
@@ -17,7 +17,7 @@ def machine_disk_oversized(pool: Pool, parameters: Parameters) -> Verdict:
     if pool.disk_gib is None or pool.disk_gib <= parameters["gib"]:
         return None
     return Violation(
-        f"each machine bills for a boot disk of {pool.disk_gib} GiB",
+        f"each machine is billed for a boot disk of {pool.disk_gib} GiB",
         f"lower the disk to {parameters['gib']} GiB, or raise parameters.machine-disk-oversized.gib",
     )
 
@@ -26,7 +26,7 @@ RULE = Rule(
     id="machine-disk-oversized",
     area="spend",
     subject="pools",
-    prevents="empty disks that bill with every machine",
+    prevents="empty disks that are billed with every machine",
     judge=machine_disk_oversized,
     level="advisory",
     parameters={"gib": Parameter(default=4096, schema={"type": "integer", "minimum": 1}, meaning="largest boot disk")},

@@ -24,7 +24,7 @@ def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
     if isinstance(pool.nodes_min, Unknown) or isinstance(pool.accelerated, Unknown):
         return Undetermined("the minimum size")
     return Violation(
-        f"at least {pool.nodes_min} {pool.accelerator} machines bill every night in a {pool.environment} stack",
+        f"at least {pool.nodes_min} {pool.accelerator} machines are billed every night in a {pool.environment} stack",
         "set the minimum size to 0",
     )
 
@@ -33,7 +33,7 @@ RULE = Rule(
     id="minimum-above-zero-in-dev",
     area="spend",
     subject="pools",
-    prevents="development machines that bill at night and on weekends",
+    prevents="development machines that are billed at night and on weekends",
     judge=minimum_above_zero_in_dev,
     parameters={
         "environments": Parameter(

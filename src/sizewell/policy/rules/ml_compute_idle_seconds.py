@@ -27,7 +27,7 @@ def ml_compute_idle_seconds(pool: Pool, parameters: Parameters) -> Verdict:
     if seconds is not None and seconds <= parameters["seconds"]:
         return None
     return Violation(
-        f"nodes bill idle for {stated} after every job",
+        f"idle nodes are billed for {stated} after every job",
         f"set nodeIdleTimeBeforeScaleDown to PT{parameters['seconds'] // 60}M",
     )
 
@@ -36,7 +36,7 @@ RULE = Rule(
     id="ml-compute-idle-seconds",
     area="spend",
     subject="pools",
-    prevents="Azure ML nodes that bill between jobs",
+    prevents="Azure ML nodes that are billed between jobs",
     judge=ml_compute_idle_seconds,
     clouds=("azure",),
     types=("azure-native:machinelearningservices:Compute",),

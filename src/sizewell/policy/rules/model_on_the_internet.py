@@ -45,7 +45,8 @@ def model_on_the_internet(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> door = {"type": "LoadBalancer", "selector": {"app": "m"}}
     >>> service = resource("kubernetes:core/v1:Service", "s", {"spec": door})
     >>> model_on_the_internet(stack(server, service), {})[0][1].fix
-    'make it ClusterIP behind a gateway with a login, mark the load balancer internal, or set loadBalancerSourceRanges'
+    'make it ClusterIP behind a gateway with authentication, mark the load balancer internal, or set
+    loadBalancerSourceRanges'
     """
     servers = [
         resource
@@ -128,7 +129,7 @@ def _judged(service: RecordedResource, labels: list[Any]) -> Verdict:
         return None
     return Violation(
         _OPEN,
-        "make it ClusterIP behind a gateway with a login, mark the load balancer internal, or set"
+        "make it ClusterIP behind a gateway with authentication, mark the load balancer internal, or set"
         " loadBalancerSourceRanges",
     )
 
@@ -175,7 +176,7 @@ def _ingress(graph: Graph, ingress: RecordedResource, backends: frozenset[Any] |
     spec = ingress.inputs.get("spec")
     notes = get(ingress.inputs, "metadata", "annotations", default={})
     if contains_unknown([notes, get(spec, "ingressClassName")]):
-        return Undetermined("whom the ingress lets in")
+        return Undetermined("who can pass the ingress")
     name = str(get(spec, "ingressClassName", default=notes.get("kubernetes.io/ingress.class")) or "")
     public = notes.get(f"{_ALB}scheme") == "internet-facing" or name in _PUBLIC_CLASSES
     inside = str(notes.get("appgw.ingress.kubernetes.io/use-private-ip", "")).lower() == "true"
@@ -196,10 +197,10 @@ def _route(graph: Graph, route: RecordedResource, backends: frozenset[Any] | Unk
         if get(gateway.inputs, "metadata", "name", default=gateway.name) in names or UNKNOWN in names
     ]
     if UNKNOWN in doors or (UNKNOWN in names and doors):
-        return Undetermined("whom the gateway lets in")
+        return Undetermined("who can pass the gateway")
     if not any(word in str(door) for door in doors for word in _PUBLIC_GATEWAYS):
         return None
-    return _open(graph, route.inputs.get("spec"), backends, "take an internal class, such as gke-l7-rilb")
+    return _open(graph, route.inputs.get("spec"), backends, "use an internal class, such as gke-l7-rilb")
 
 
 def _open(graph: Graph, spec: Any, backends: frozenset[Any] | Unknown, fix: str) -> Verdict:
@@ -213,7 +214,7 @@ def _open(graph: Graph, spec: Any, backends: frozenset[Any] | Unknown, fix: str)
     if sends is False or True in logins:
         return None
     if sends is UNKNOWN or either(*logins) is UNKNOWN:
-        return Undetermined("which servers it leads to, and whether they want a login")
+        return Undetermined("which servers it routes to, and whether they require authentication")
     return Violation(_OPEN, fix)
 
 

@@ -10,7 +10,7 @@ _EKS: Final = "aws:eks/nodeGroup:NodeGroup"
 
 
 def node_auto_repair(pool: Pool, _: Parameters) -> Verdict:
-    """A broken node is replaced by itself; otherwise it bills and does nothing.
+    """A broken node is replaced by itself; otherwise it is billed and does nothing.
 
     >>> from sizewell.policy.examples import pool
     >>> node_auto_repair(pool(accelerator="l4", inputs={"management": {"autoRepair": False}}), {}).fix
@@ -21,7 +21,7 @@ def node_auto_repair(pool: Pool, _: Parameters) -> Verdict:
             return None
         return require(
             flag(get(pool.inputs, "nodeRepairConfig", "enabled")),
-            message="a machine with a broken accelerator keeps billing until somebody notices",
+            message="a machine with a broken accelerator is billed until somebody notices",
             fix="set nodeRepairConfig.enabled to true",
             unknown="node repair",
         )
@@ -30,7 +30,7 @@ def node_auto_repair(pool: Pool, _: Parameters) -> Verdict:
         return None
     return require(
         flag(get(pool.inputs, "management", "autoRepair"), default=True),
-        message="a broken node keeps billing until somebody notices",
+        message="a broken node is billed until somebody notices",
         fix="set management.autoRepair to true",
         unknown="auto-repair",
     )
@@ -40,7 +40,7 @@ RULE = Rule(
     id="node-auto-repair",
     area="correctness",
     subject="pools",
-    prevents="broken nodes that still bill",
+    prevents="broken nodes that are still billed",
     judge=node_auto_repair,
     level="advisory",
     clouds=("gcp", "aws"),

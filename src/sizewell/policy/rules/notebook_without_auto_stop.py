@@ -9,13 +9,13 @@ def notebook_without_auto_stop(notebook: Notebook, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import notebook
     >>> notebook_without_auto_stop(notebook(accelerated=True), {}).message
-    'nothing stops the notebook when it is idle: it bills around the clock'
+    'nothing stops the notebook when it is idle: it is billed around the clock'
     >>> notebook_without_auto_stop(notebook(accelerated=True, stops_itself=True), {}) is None
     True
     """
     return require(
         notebook.stops_itself,
-        message="nothing stops the notebook when it is idle: it bills around the clock",
+        message="nothing stops the notebook when it is idle: it is billed around the clock",
         fix="set an idle shutdown (lifecycle configuration, idle settings or idle-timeout-seconds)",
         unknown="its idle shutdown",
     )
@@ -25,6 +25,6 @@ RULE = Rule(
     id="notebook-without-auto-stop",
     area="spend",
     subject="notebooks",
-    prevents="notebooks that bill on weekends",
+    prevents="notebooks that are billed on weekends",
     judge=notebook_without_auto_stop,
 )

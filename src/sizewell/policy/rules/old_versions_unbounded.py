@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def old_versions_unbounded(store: Store, _: Parameters) -> Verdict:
-    """In a versioned bucket, old versions end one day: they bill like current ones and nobody sees them.
+    """In a versioned bucket, old versions end one day: they are billed like current ones and nobody sees them.
 
     >>> from sizewell.policy.examples import store
     >>> old_versions_unbounded(store(versioned=True), {}).fix
@@ -30,6 +30,6 @@ RULE = Rule(
     id="old-versions-unbounded",
     area="spend",
     subject="stores",
-    prevents="old versions that are hidden and bill indefinitely",
+    prevents="old versions that are hidden and are billed indefinitely",
     judge=old_versions_unbounded,
 )

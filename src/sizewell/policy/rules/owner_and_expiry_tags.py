@@ -42,7 +42,7 @@ RULE = Rule(
     id="owner-and-expiry-tags",
     area="ownership",
     subject="things",
-    prevents="orphans that bill for months",
+    prevents="orphans that are billed for months",
     judge=owner_and_expiry_tags,
     parameters={
         "owner": Parameter(

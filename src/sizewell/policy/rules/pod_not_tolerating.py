@@ -18,7 +18,7 @@ def pod_not_tolerating(pods: Pods, _: Parameters) -> Verdict:
         return None
     return require(
         pods.tolerates,
-        message="the pod does not tolerate the taint of the accelerators: it never starts while they bill",
+        message="the pod does not tolerate the taint of the accelerators: it never starts while they are billed",
         fix="add a toleration of nvidia.com/gpu, google.com/tpu, aws.amazon.com/neuron or sku (operator: Exists)",
         unknown="the tolerations",
     )
@@ -28,7 +28,7 @@ RULE = Rule(
     id="pod-not-tolerating",
     area="correctness",
     subject="pods",
-    prevents="jobs that wait while their machines bill",
+    prevents="jobs that wait while their machines are billed",
     judge=pod_not_tolerating,
     level="advisory",
     clouds=("kubernetes",),

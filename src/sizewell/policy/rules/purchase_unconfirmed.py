@@ -10,14 +10,14 @@ HOURLY: Final = "azure-native:cognitiveservices:Deployment"  # provisioned throu
 BASELINE: Final = Parameter(
     default=["prod"],
     schema={"type": "array", "items": {"type": "string"}},
-    meaning="environments in which provisioned throughput of a model may serve without an end",
+    meaning="environments in which throughput of a model may be provisioned without an end date",
 )
 
 
 def purchase_unconfirmed(purchase: Purchase, parameters: Parameters) -> Verdict:
     """A purchase that cannot be returned needs a person's confirmation, a price limit and a date.
 
-    So does throughput that bills by the hour, but for `baseline` environments, where it serves as a machine does.
+    So does throughput that is billed by the hour, but for `baseline` environments, where it serves as a machine does.
 
     >>> from sizewell.policy.examples import purchase
     >>> usual = {"baseline": ["prod"]}
@@ -43,7 +43,9 @@ def purchase_unconfirmed(purchase: Purchase, parameters: Parameters) -> Verdict:
     if UNKNOWN in (purchase.confirmed, purchase.price_stated, purchase.date_stated):
         return Undetermined("confirmation, price and date of the purchase")
     spends = (
-        "buys throughput that bills every hour, whether used or not" if hourly else "makes a non-refundable purchase"
+        "buys throughput that is billed every hour, whether used or not"
+        if hourly
+        else "makes a non-refundable purchase"
     )
     return Violation(
         f"`up` {spends}, without {' and '.join(missing)}",

@@ -16,7 +16,7 @@ def purchase_unprotected(purchase: Purchase, _: Parameters) -> Verdict:
     if purchase.refundable or purchase.protect:
         return None
     return Violation(
-        "not protected: replacing it buys the capacity again, and a destroy drops what was paid for",
+        "not protected: replacing it buys the capacity again, and a destroy gives up capacity that was paid for",
         "set protect=True on the purchase",
     )
 

@@ -45,7 +45,7 @@ def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
         if isinstance(pool.nodes_max, int) and isinstance(pool.accelerators, int):
             wanted += pool.nodes_max * pool.accelerators
     if quota == 0 and accelerators:
-        message = "the queue has no quota for accelerators: jobs wait while machines may bill"
+        message = "the queue has no quota for accelerators: jobs wait while machines may be billed"
         return [(queues[0].urn, Violation(message, "set nominalQuota to what was reserved"))]
     if wanted <= quota:
         return [(queues[0].urn, None)]

@@ -9,7 +9,7 @@ from sizewell.resources.values import either
 
 
 def reservation_without_end(purchase: Purchase, parameters: Parameters) -> Verdict:
-    """An on-demand reservation bills like running machines until somebody deletes it.
+    """An on-demand reservation is billed like running machines until somebody deletes it.
 
     >>> from sizewell.policy.examples import purchase
     >>> usual = {"baseline": ["prod"]}
@@ -23,7 +23,7 @@ def reservation_without_end(purchase: Purchase, parameters: Parameters) -> Verdi
     tagged = expiry(None, purchase.tags)
     return require(
         either(purchase.date_stated, UNKNOWN if tagged is UNKNOWN else tagged != ""),
-        message="the reservation has no end date and bills whether it is used or not",
+        message="the reservation has no end date and is billed whether it is used or not",
         fix="set endDate, or the tag sizewell-expires",
         unknown="the end date",
     )
@@ -33,7 +33,7 @@ RULE = Rule(
     id="reservation-without-end",
     area="spend",
     subject="purchases",
-    prevents="reserved capacity that bills after the work is done",
+    prevents="reserved capacity that is billed after the work is done",
     judge=reservation_without_end,
     parameters={"baseline": BASELINE},
 )

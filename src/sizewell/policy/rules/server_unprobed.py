@@ -10,7 +10,7 @@ def server_unprobed(pods: Pods, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import pods
     >>> server_unprobed(pods(accelerators=1, serves=True, readiness=True), {}).fix
-    'add a livenessProbe to the container that answers'
+    'add a livenessProbe to the serving container'
     >>> server_unprobed(pods(accelerators=8, serves=False), {}) is None
     True
     """
@@ -21,12 +21,12 @@ def server_unprobed(pods: Pods, _: Parameters) -> Verdict:
     if pods.readiness is False:
         return Violation(
             "no readiness probe: requests fail while weights are loading, and a bad rollout replaces good pods",
-            "add a readinessProbe to the container that answers, and a startupProbe for as long as it loads",
+            "add a readinessProbe to the serving container, and a startupProbe for as long as it loads",
         )
     if pods.liveness is False:
         return Violation(
-            "no liveness probe: a server that hangs is not restarted and still bills",
-            "add a livenessProbe to the container that answers",
+            "no liveness probe: a server that hangs is not restarted and is still billed",
+            "add a livenessProbe to the serving container",
         )
     return Undetermined("the probes")
 
@@ -35,7 +35,7 @@ RULE = Rule(
     id="server-unprobed",
     area="correctness",
     subject="pods",
-    prevents="servers that hang and bill, and requests that fail",
+    prevents="servers that hang and are billed, and requests that fail",
     judge=server_unprobed,
     level="advisory",
     clouds=("kubernetes",),

@@ -34,6 +34,6 @@ RULE = Rule(
     id="spot-without-checkpoints",
     area="spend",
     subject="pools",
-    prevents="paying twice for training that an interruption threw away",
+    prevents="training that a spot interruption loses and that is paid for twice",
     judge=spot_without_checkpoints,
 )

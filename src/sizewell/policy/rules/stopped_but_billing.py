@@ -14,12 +14,12 @@ _STATES: Final = {
 
 
 def stopped_but_billing(thing: Thing, _: Parameters) -> Verdict:
-    """A stopped machine keeps its disks and addresses, which bill on; a saving is a machine that is gone.
+    """A stopped machine keeps its disks and addresses, which are still billed; a saving is a machine that is gone.
 
     >>> from sizewell.policy.examples import thing
     >>> off = thing(type="gcp:compute/instance:Instance", inputs={"desiredStatus": "TERMINATED"})
     >>> stopped_but_billing(off, {}).message
-    'stopped machines keep disks and addresses, which still bill'
+    'stopped machines keep disks and addresses, which are still billed'
     """
     state = thing.inputs.get(_STATES[thing.type])
     if state is UNKNOWN:
@@ -27,7 +27,7 @@ def stopped_but_billing(thing: Thing, _: Parameters) -> Verdict:
     if str(state).upper() not in {"STOPPED", "TERMINATED", "SUSPENDED"}:
         return None
     return Violation(
-        "stopped machines keep disks and addresses, which still bill",
+        "stopped machines keep disks and addresses, which are still billed",
         "delete the machine and keep a snapshot of what matters",
     )
 
@@ -36,7 +36,7 @@ RULE = Rule(
     id="stopped-but-billing",
     area="spend",
     subject="things",
-    prevents="stopped machines that still bill",
+    prevents="stopped machines that are still billed",
     judge=stopped_but_billing,
     level="advisory",
     types=tuple(_STATES),

@@ -36,7 +36,7 @@ def system_pool_minimum(pool: Pool, parameters: Parameters) -> Verdict:
     if pool.accelerated is UNKNOWN:
         return Undetermined("the machine type")
     return Violation(
-        f"{pool.nodes_min} machines without accelerators bill every night in a {pool.environment} stack",
+        f"{pool.nodes_min} machines without accelerators are billed every night in a {pool.environment} stack",
         f"set the minimum size to {limit}, or raise parameters.system-pool-minimum.nodes",
     )
 
@@ -45,7 +45,7 @@ RULE = Rule(
     id="system-pool-minimum",
     area="spend",
     subject="pools",
-    prevents="system machines that bill at night and on weekends",
+    prevents="system machines that are billed at night and on weekends",
     judge=system_pool_minimum,
     level="advisory",
     types=_POOLS,

@@ -32,7 +32,7 @@ def system_pool_on_spot(facts: StackFacts, _: Parameters) -> StackVerdicts:
             continue
         verdict = forbid(
             UNKNOWN if pool.market is UNKNOWN else pool.market == "spot",
-            message="a spot interruption removes schedulers and agents while the accelerators bill",
+            message="a spot interruption removes schedulers and agents while the accelerators are billed",
             fix="run the system pool on demand",
             unknown="the market",
         )

@@ -32,7 +32,7 @@ def tpu_topology(pool: Pool, _: Parameters) -> Verdict:
     if total % chips:
         return Violation(
             f"{topology} is not a whole number of {pool.kinds[0]} machines: the pool is rejected",
-            "use a legal topology",
+            "use a valid topology",
         )
     if machines <= 1:
         return None
@@ -48,7 +48,7 @@ RULE = Rule(
     id="tpu-topology",
     area="correctness",
     subject="pools",
-    prevents="TPU nodes that bill but do not form a slice",
+    prevents="TPU nodes that are billed but do not form a slice",
     judge=tpu_topology,
     clouds=("gcp",),
     types=("gcp:container/nodePool:NodePool",),

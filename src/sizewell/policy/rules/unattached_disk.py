@@ -18,7 +18,7 @@ def unattached_disk(disk: Disk, _: Parameters) -> Verdict:
         return None
     return require(
         disk.attached,
-        message="the disk bills every month but is not attached to a machine",
+        message="the disk is billed every month but is not attached to a machine",
         fix="attach it, snapshot and delete it, or tag it sizewell-keep with a reason",
         unknown="what it is attached to",
     )
@@ -28,7 +28,7 @@ RULE = Rule(
     id="unattached-disk",
     area="spend",
     subject="disks",
-    prevents="disks that bill after their machine is gone",
+    prevents="disks that are billed after their machine is gone",
     judge=unattached_disk,
     level="advisory",
 )

@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import StackFacts
 
 
 def unpriced_resource(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """Everything that bills has a price; a line without one hides in every total.
+    """Everything that is billed has a price; a line without one hides in every total.
 
     >>> from sizewell.policy.examples import stack
     >>> unpriced_resource(stack(), {})[0][1]

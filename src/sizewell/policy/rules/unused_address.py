@@ -43,7 +43,7 @@ def unused_address(facts: StackFacts, _: Parameters) -> StackVerdicts:
         used = either(own, *(UNKNOWN if isinstance(user, Unknown) else bool(user) for user in users))
         verdict = require(
             used,
-            message="the public address is not used but bills every hour",
+            message="the public address is not used but is billed every hour",
             fix="use it or delete it",
             unknown="what uses the address",
         )
@@ -55,7 +55,7 @@ RULE = Rule(
     id="unused-address",
     area="spend",
     subject="stack",
-    prevents="unused addresses that bill",
+    prevents="unused addresses that are billed",
     judge=unused_address,
     level="advisory",
 )

@@ -24,9 +24,9 @@ FORMS = ("markdown", "terminal", "html", "focus")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; 64 where the file is not a preview."""
     parser = argparse.ArgumentParser(prog="python -m sizewell.preview.render", description=__doc__.partition("\n")[0])
-    parser.add_argument("preview", type=Path, help="what `sizewell preview --format json` wrote")
+    parser.add_argument("preview", type=Path, help="output of `sizewell preview --format json`")
     for form in FORMS:
-        parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"write the {form} form there")
+        parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"write the {form} format to this file")
     args = parser.parse_args(arguments)
     try:
         text = args.preview.read_text(encoding="utf-8")

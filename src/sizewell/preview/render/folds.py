@@ -188,7 +188,7 @@ def _policies(stack: records.Stack) -> Iterator[str]:
             "..", "."
         )
     if stood:
-        yield f"- {text.plural(stood, 'finding')} that the base has too"
+        yield f"- {text.plural(stood, 'finding')} that the base has as well"
     if not stack.policies.findings:
         yield f"{text.plural(stack.policies.passed, 'policy')} passed."
 

@@ -271,7 +271,7 @@ def _folds(stack: records.Stack) -> Iterator[str]:
     new, stood = text.missing_prices(stack)
     listed = [f"<li>unpriced: {escape(line)}</li>" for line in new]
     if stood:
-        title = f"{text.plural(len(stood), 'unpriced line')} that the base has too"
+        title = f"{text.plural(len(stood), 'unpriced line')} that the base has as well"
         listed.append(f"<li>{fold(title, ['<ul>', *(f'<li>{escape(line)}</li>' for line in stood), '</ul>'])}</li>")
     listed += [f"<li>outside the totals: {escape(line)}</li>" for line in stack.outside]
     listed += [f"<li>{escape(note)}</li>" for note in stack.notes]

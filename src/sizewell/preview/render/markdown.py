@@ -59,7 +59,7 @@ def _comment(preview: records.Preview, folds: list[str], dropped: int, rows: int
         parts += [fold, ""]
     if dropped:
         left_out = f"{text.plural(dropped, 'section')} left out: too long for one comment."
-        parts += [f"{left_out} All of it: `sizewell preview --format html`", ""]
+        parts += [f"{left_out} Full report: `sizewell preview --format html`", ""]
     names = " ".join(stack.stack for stack in preview.stacks[:1])
     parts += [_foot(preview), _marker(preview, names)]
     return "\n".join(parts) + "\n"

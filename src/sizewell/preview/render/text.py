@@ -373,7 +373,7 @@ def low_confidence(stack: records.Stack) -> int:
 
 
 def peril(need: records.Need) -> str:
-    """How sure it is that data goes: no engine was asked where a change "may" replace."""
+    """How reliable it is that data goes: no engine was asked where a change "may" replace."""
     return "May destroy data" if need.brief.startswith("may ") else "Destroys data"
 
 

@@ -64,7 +64,7 @@ def _throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | No
         return {"confirmed": UNKNOWN, "price_stated": UNKNOWN, "date_stated": UNKNOWN}
     if "provisioned" not in kind.lower():
         return None
-    details = {**(_capacity_block(graph, resource) or {}), "refundable": True}  # deleted, it bills no more
+    details = {**(_capacity_block(graph, resource) or {}), "refundable": True}  # deleted, it is billed no more
     owners = [items(owner.inputs.get("deployments")) for owner in graph.ancestors(resource)]
     name = resource.inputs.get("deploymentName")
     for entry in (entry for listed in owners if isinstance(listed, tuple) for entry in listed):

@@ -270,7 +270,7 @@ def _once(line: LineItem) -> LineItem:
 
 
 def _reservation(resource: RecordedResource, context: Context) -> Outcome:
-    """An on-demand capacity reservation bills like running machines, used or not: it is not scaled to zero."""
+    """An on-demand capacity reservation is billed like running machines, used or not: it is not scaled to zero."""
     return (
         pools.machines(
             resource,
@@ -296,7 +296,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ec2/launchConfiguration:LaunchConfiguration": _template,
     "aws:eks/fargateProfile:FargateProfile": gaps.unstated(
         "Fargate pods",
-        "they bill by their requests",
+        "they are billed by their requests",
         vcpu_hours="fargate.vcpu_hour",
         memory_gigabyte_hours="fargate.memory_gb_hour",
     ),

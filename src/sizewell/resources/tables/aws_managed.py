@@ -63,7 +63,7 @@ def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem,
     """A serverless variant bills the memory of its requests for as long as they take."""
     used = context.usage.of(resource, "gigabyte_seconds")
     if used is None:
-        why = "it bills by request and memory; put gigabyte_seconds in a usage file"
+        why = "it is billed by request and memory; put gigabyte_seconds in a usage file"
         return (context.unpriced(resource, "serverless endpoint", why),)
     return (
         context.fee(
@@ -165,7 +165,7 @@ def _hyperpod(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _pipeline(resource: RecordedResource, context: Context) -> Outcome:
-    return pools.started_jobs(resource, context, service="sagemaker") or Free("bills by the jobs that it starts")
+    return pools.started_jobs(resource, context, service="sagemaker") or Free("billed by the jobs that it starts")
 
 
 def variant_size(context: Context, variant: Any) -> Size:
@@ -212,7 +212,7 @@ def _notebook(resource: RecordedResource, context: Context) -> Outcome:
 def _app(resource: RecordedResource, context: Context) -> Outcome:
     kind = get(resource.inputs, "resourceSpec", "instanceType")
     if kind is None:
-        return Free("bills by the instance that a user starts")
+        return Free("billed by the instance that a user starts")
     return (_machines(resource, context, kind, fixed(1)),)
 
 
@@ -222,7 +222,7 @@ def _batch(resource: RecordedResource, context: Context) -> Outcome:
     kinds = items(get(compute, "instanceTypes"))
     most = number(get(compute, "maxVcpus"))
     if text(get(compute, "type"), "") in ("FARGATE", "FARGATE_SPOT"):
-        return (context.unpriced(resource, "Fargate tasks", "they bill by the jobs' requests"),)
+        return (context.unpriced(resource, "Fargate tasks", "they are billed by the jobs' requests"),)
     if isinstance(kinds, Unknown) or not isinstance(most, Decimal) or not kinds or UNKNOWN in kinds:
         return (context.unpriced(resource, "batch machines", "types or the largest vCPU count are not known"),)
     kind = text(get(compute, "type"), "EC2")

@@ -126,7 +126,7 @@ def _balancer(resource: RecordedResource, context: Context) -> Outcome:
 
 def _log_group(resource: RecordedResource, context: Context) -> Outcome:
     lines = context.by_use(resource, measure="ingested_gigabytes", what="log ingestion", key="logs.ingested", unit="GB")
-    return lines or Free("bills by what is written, which is not stated")
+    return lines or Free("billed by what is written, which is not stated")
 
 
 def _key(resource: RecordedResource, context: Context) -> Outcome:
@@ -157,12 +157,12 @@ def _lambda(resource: RecordedResource, context: Context) -> Outcome:
             resource, measure="gigabyte_seconds", what="invocations", key="lambda.gb_second", unit="GB-second"
         ),
     )
-    return lines or Free("bills by invocation; the stated use is within the free tier")
+    return lines or Free("billed by invocation; the stated use is within the free tier")
 
 
 def _flow_log(resource: RecordedResource, context: Context) -> Outcome:
     del resource, context
-    return Free("bills with the log group or bucket that it writes to")
+    return Free("billed with the log group or bucket that it writes to")
 
 
 def _transit(resource: RecordedResource, context: Context) -> Outcome:

@@ -78,7 +78,7 @@ def _scale_set(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _standby(resource: RecordedResource, context: Context) -> Outcome:
-    """Machines of a scale set that wait; without running they bill for their disks."""
+    """Machines of a scale set that wait; without running they are billed for their disks."""
     scale_set = azure_nodes.standby_set(context.graph, resource)
     runs = azure_nodes.standby_runs(resource)
     if not isinstance(scale_set, RecordedResource) or runs is UNKNOWN:

@@ -61,7 +61,7 @@ def _dearest(
 
 
 def _reservation(resource: RecordedResource, context: Context) -> Outcome:
-    """Reserved machines bill like running ones, used or not."""
+    """Reserved machines are billed like running ones, used or not."""
     kind = text(get(resource.inputs, "sku", "name"))
     size = fixed(count(get(resource.inputs, "sku", "capacity", default=1)))
     return (pools.machines(resource, context, instance_type=kind, market="on-demand", size=size),)
@@ -69,7 +69,7 @@ def _reservation(resource: RecordedResource, context: Context) -> Outcome:
 
 _CONTAINERS: Final = gaps.unstated(
     "container app",
-    "it bills by its requests",
+    "it is billed by its requests",
     vcpu_hours="container_apps.vcpu_hour",
     memory_gigabyte_hours="container_apps.memory_gb_hour",
 )

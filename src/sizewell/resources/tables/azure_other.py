@@ -43,7 +43,7 @@ def _balancer(resource: RecordedResource, context: Context) -> Outcome:
 
 def _logs(resource: RecordedResource, context: Context) -> Outcome:
     lines = context.by_use(resource, measure="ingested_gigabytes", what="log ingestion", key="logs.ingested", unit="GB")
-    return lines or Free("bills by what is written, which is not stated")
+    return lines or Free("billed by what is written, which is not stated")
 
 
 def _private_endpoint(resource: RecordedResource, context: Context) -> Outcome:
@@ -59,7 +59,7 @@ def _registry(resource: RecordedResource, context: Context) -> Outcome:
 
 def _vault(resource: RecordedResource, context: Context) -> Outcome:
     del resource, context
-    return Free("bills by operation, under a dollar a month at this use")
+    return Free("billed by operation, under a dollar a month at this use")
 
 
 def _zone(resource: RecordedResource, context: Context) -> Outcome:

@@ -8,9 +8,9 @@ from sizewell.resources.tables.parts import PARTS, gives_rights
 
 NOT_CLOUD: Final = ("pulumi:", "random:", "tls:", "time:", "std:", "null:", "command:", "local:")
 
-_PARTS = "part of the resource it configures"
+_PARTS = "part of the resource that it configures"
 _RIGHTS = "identities and permissions are free"
-_NETWORK = "network plumbing is free; traffic and gateways bill"
+_NETWORK = "network plumbing is free; traffic and gateways are billed"
 
 # Prefix of a canonical token -> reason.
 SERVICES: Final[dict[str, str]] = {
@@ -24,7 +24,7 @@ SERVICES: Final[dict[str, str]] = {
     "aws:appautoscaling/": _PARTS,
     "aws:ram/": "sharing is free",
     "aws:servicequotas/": "quotas are free",
-    "aws:cloudwatch/eventRule": "rules are free, events bill beyond the free tier",
+    "aws:cloudwatch/eventRule": "rules are free, events are billed beyond the free tier",
     "aws:cloudwatch/eventTarget": _PARTS,
     "aws:scheduler/": "14 million invocations a month are free",
     "aws:sns/": "within the free tier at this use",
@@ -37,7 +37,7 @@ SERVICES: Final[dict[str, str]] = {
     "gcp:iam/": _RIGHTS,
     "gcp:pubsub/": "within the free tier at this use",
     "gcp:monitoring/": "alerting on cloud metrics is free at this use",
-    "gcp:logging/": "routing is free; stored logs bill beyond the free tier",
+    "gcp:logging/": "routing is free; stored logs are billed beyond the free tier",
     "gcp:billing/": "budgets are free",
     "azure-native:authorization:": _RIGHTS,
     "azure-native:managedidentity:": _RIGHTS,

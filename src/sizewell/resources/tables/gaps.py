@@ -1,6 +1,6 @@
 """Types that bill and for which the catalog has no list price: they are seen, named and unpriced, never nothing.
 
-Each names the fee that it bills by, so that a team's own rate (`rates: [{fee: NAME, usd: ...}]`) prices it.
+Each names the fee that it is billed by, so that a team's own rate (`rates: [{fee: NAME, usd: ...}]`) prices it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def by_use(what: str, **fees: str) -> Pricer:
         if not lines:
             name = context.graph.component(resource)
             context.outside.append(f"{name}: {what} ({resource.name}): use not stated, not in totals")
-        return tuple(lines) or Free("bills by use, which is not stated")
+        return tuple(lines) or Free("billed by use, which is not stated")
 
     return price
 
@@ -95,7 +95,7 @@ def _when(condition: Callable[[Any], Any], yes: Pricer, no: Pricer) -> Pricer:
     def price(resource: RecordedResource, context: Context) -> Outcome:
         met = condition(resource.inputs)
         if isinstance(met, Unknown):
-            return (context.unpriced(resource, "the usage that it bills by", "known only after deployment"),)
+            return (context.unpriced(resource, "usage, by which it is billed", "known only after deployment"),)
         return (yes if met else no)(resource, context)
 
     return price
@@ -127,7 +127,7 @@ def _fees(service: str, measures: Mapping[str, str]) -> dict[str, str]:
     return {measure: f"{service}.{name}" for measure, name in measures.items()}
 
 
-_FARGATE: Final = unstated("Fargate tasks", "they bill by their requests", **_fees("fargate", _PODS))
+_FARGATE: Final = unstated("Fargate tasks", "they are billed by their requests", **_fees("fargate", _PODS))
 _FARGATE_SCHEDULE: Final = "aws:scheduler/schedule:Schedule"
 _RATE: Final = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _MINUTES: Final = {"minute": 1, "hour": 60, "day": 1440}
@@ -195,7 +195,7 @@ AWS: Final[dict[str, Pricer]] = {
     ),
     "aws:bedrock/customModel:CustomModel": unstated(
         "model customization",
-        "it bills by the tokens that it trains on",
+        "it is billed by the tokens that it trains on",
         million_input_tokens="bedrock.training_tokens",
     ),
     "aws:bedrock/evaluationJob:EvaluationJob": _BEDROCK,
@@ -220,8 +220,8 @@ AWS: Final[dict[str, Pricer]] = {
     "aws:ec2/amiFromInstance:AmiFromInstance": by_use("snapshots of the image", stored_gigabytes="ebs.snapshot"),
     "aws:ec2/dedicatedHost:DedicatedHost": standing("dedicated host", "dedicated_host.hour"),
     "aws:ec2/vpnConnection:VpnConnection": standing("VPN connection", "vpn.connection.hour"),
-    "aws:ec2transitgateway/transitGateway:TransitGateway": free("bills by attachment"),
-    "aws:ecs/cluster:Cluster": free("bills by what runs in it"),
+    "aws:ec2transitgateway/transitGateway:TransitGateway": free("billed by attachment"),
+    "aws:ecs/cluster:Cluster": free("billed by what runs in it"),
     "aws:ecs/taskDefinition:TaskDefinition": _when(
         _says(("requiresCompatibilities", 0), "fargate"), _task, free("runs on priced machines")
     ),
@@ -244,7 +244,9 @@ AWS: Final[dict[str, Pricer]] = {
     ),
     "aws:opensearch/serverlessCollection:ServerlessCollection": standing("search collection", "opensearch.ocu.hour"),
     "aws:sagemaker/featureGroup:FeatureGroup": by_use("feature store requests", requests="sagemaker.feature.request"),
-    "aws:sagemaker/labelingJob:LabelingJob": unstated("labelling", "it bills by object", requests="sagemaker.label"),
+    "aws:sagemaker/labelingJob:LabelingJob": unstated(
+        "labelling", "it is billed by object", requests="sagemaker.label"
+    ),
     "aws:sagemaker/mlflowTrackingServer:MlflowTrackingServer": standing("MLflow server", "sagemaker.mlflow.hour"),
     "aws:sagemaker/mlflowApp:MlflowApp": by_use("MLflow", requests="sagemaker.mlflow.request"),
     "aws:cloudwatch/compositeAlarm:CompositeAlarm": standing("composite alarm", "cloudwatch.composite_alarm.hour"),
@@ -255,14 +257,17 @@ AWS: Final[dict[str, Pricer]] = {
 GCP: Final[dict[str, Pricer]] = {
     "gcp:artifactregistry/repository:Repository": by_use("stored images", stored_gigabytes="artifacts.gb_month"),
     "gcp:cloudrun/service:Service": unstated(
-        "Cloud Run service", "it bills by its requests", requests="cloudrun.request", **_fees("cloudrun", _PODS)
+        "Cloud Run service", "it is billed by its requests", requests="cloudrun.request", **_fees("cloudrun", _PODS)
     ),
     "gcp:cloudrunv2/job:Job": unstated(
-        "Cloud Run job", "it bills by its run time", gpu_seconds="cloudrun.gpu.l4.second", **_fees("cloudrun", _PODS)
+        "Cloud Run job",
+        "it is billed by its run time",
+        gpu_seconds="cloudrun.gpu.l4.second",
+        **_fees("cloudrun", _PODS),
     ),
     "gcp:cloudrunv2/workerPool:WorkerPool": unstated(
         "Cloud Run workers",
-        "they bill while they run",
+        "they are billed while they run",
         gpu_seconds="cloudrun.gpu.l4.second",
         **_fees("cloudrun", _PODS),
     ),
@@ -288,7 +293,7 @@ GCP: Final[dict[str, Pricer]] = {
     "gcp:vertex/aiFeatureStore:AiFeatureStore": standing("feature store", "vertex.feature_store.hour"),
     "gcp:vertex/aiFeatureGroup:AiFeatureGroup": free("a view of a BigQuery table"),
     "gcp:vertex/aiIndex:AiIndex": by_use("building the index", stored_gigabytes="vertex.index.gb"),
-    "gcp:vertex/aiIndexEndpoint:AiIndexEndpoint": free("bills by the indexes deployed to it"),
+    "gcp:vertex/aiIndexEndpoint:AiIndexEndpoint": free("billed by the indexes deployed to it"),
     "gcp:vertex/aiMetadataStore:AiMetadataStore": by_use("metadata", stored_gigabytes="vertex.metadata.gb_month"),
     "gcp:vertex/aiRagCorpus:AiRagCorpus": _VERTEX,
     "gcp:vertex/aiReasoningEngine:AiReasoningEngine": by_use("agent runtime", **_fees("vertex.agent", _PODS)),
@@ -296,7 +301,7 @@ GCP: Final[dict[str, Pricer]] = {
 }
 
 AZURE: Final[dict[str, Pricer]] = {
-    "azure-native:app:Job": unstated("container job", "it bills by its run time", **_fees("container_apps", _PODS)),
+    "azure-native:app:Job": unstated("container job", "it is billed by its run time", **_fees("container_apps", _PODS)),
     "azure-native:cognitiveservices:Account": _OPENAI,
     "azure-native:cognitiveservices:CommitmentPlan": standing("commitment", "cognitive.commitment.hour"),
     "azure-native:cognitiveservices:Deployment": _when(

@@ -59,7 +59,7 @@ def _attached(resource: RecordedResource, context: Context, machine: Machine, si
 
 _AUTOPILOT: Final = gaps.unstated(
     "Autopilot pods",
-    "they bill by their requests",
+    "they are billed by their requests",
     vcpu_hours="gke.autopilot.vcpu_hour",
     memory_gigabyte_hours="gke.autopilot.memory_gb_hour",
 )
@@ -153,7 +153,7 @@ def _tpu(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _reservation(resource: RecordedResource, context: Context) -> Outcome:
-    """Reserved machines bill like running ones, used or not."""
+    """Reserved machines are billed like running ones, used or not."""
     specific = resource.inputs.get("specificReservation")
     kind = text(get(specific, "instanceProperties", "machineType"))
     line = pools.machines(

@@ -32,7 +32,7 @@ def _resource_pool(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _deployed_index(resource: RecordedResource, context: Context) -> Outcome:
-    """A deployed index bills by node-hours of vector search, which have a price list of their own."""
+    """A deployed index is billed by node-hours of vector search, which have a price list of their own."""
     kind = text(get(resource.inputs, "dedicatedResources", "machineSpec", "machineType"), "automatic")
     shown = kind if isinstance(kind, str) else "machine"
     return (context.unpriced(resource, f"vector search nodes, {shown}", "no price of its node-hours in the catalog"),)

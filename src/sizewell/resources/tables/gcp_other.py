@@ -93,7 +93,7 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     gpus = number(get(template, "containers", 0, "resources", "limits", "nvidia.com/gpu"))
     if gpus is None:
         return (
-            context.unpriced(resource, "Cloud Run service", "bills by request and CPU-second, which are not stated"),
+            context.unpriced(resource, "Cloud Run service", "billed by request and CPU-second, which are not stated"),
         )
     redundancy = get(template, "gpuZonalRedundancyDisabled", default=get(resource.inputs, "gpuZonalRedundancyDisabled"))
     kind = text(get(template, "nodeSelector", "accelerator"), "nvidia-l4")
@@ -166,8 +166,10 @@ def _deployment(resource: RecordedResource, context: Context) -> Outcome:
 
 def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
     del resource
-    context.outside.append("Vertex AI endpoint: models that are deployed to it outside the plan bill by machine-hour")
-    return Free("bills by the models deployed to it")
+    context.outside.append(
+        "Vertex AI endpoint: models that are deployed to it outside the plan are billed by machine-hour"
+    )
+    return Free("billed by the models deployed to it")
 
 
 def _workflow(resource: RecordedResource, context: Context) -> Outcome:

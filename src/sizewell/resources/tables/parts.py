@@ -1,4 +1,4 @@
-"""Types that configure what bills elsewhere, by module: names only, as the providers spell them."""
+"""Types that configure what is billed elsewhere, by module: names only, as the providers spell them."""
 
 from __future__ import annotations
 

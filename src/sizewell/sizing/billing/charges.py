@@ -1,4 +1,4 @@
-"""What bills, before it has a price: so much of a fee, or of a machine type in a market, with its words.
+"""What is billed, before it has a price: so much of a fee, or of a machine type in a market, with its words.
 
 A decision knows its charges from its options, a preview from recorded resources; `Tariff.line` prices both.
 """
@@ -69,14 +69,14 @@ def disks(component: str, gigabytes_each: Decimal, key: str, hours: Interval, *,
 
 
 def storage(component: str, what: str, gigabytes: Decimal, key: str) -> Charge:
-    """Storage of a fixed size that bills around the clock, machines or not."""
+    """Storage of a fixed size that is billed around the clock, machines or not."""
     return Charge(
         component=component,
         what=f"{what}, {gigabytes.normalize():f} GB, {key}",
         unit="GB-month",
         fee=key,
         quantity=Interval.exactly(costing.amount(gigabytes)),
-        how="bills also at zero machines",
+        how="billed even at zero machines",
     )
 
 
@@ -94,7 +94,7 @@ def stored(component: str, what: str, gigabytes: Interval, key: str) -> Charge:
 
 
 def as_used(component: str, what: str, key: str, unit: str, quantity: Interval) -> Charge:
-    """What bills by a use that somebody stated in a usage file."""
+    """What is billed by a use that somebody stated in a usage file."""
     return Charge(
         component=component,
         what=what,
@@ -114,7 +114,7 @@ def around_the_clock(component: str, what: str, key: str, count: int = 1) -> Cha
         unit="hour",
         fee=key,
         quantity=Interval.exactly(costing.amount(count * HOURS_PER_MONTH)),
-        how="around the clock, also at zero machines",
+        how="around the clock, even at zero machines",
     )
 
 

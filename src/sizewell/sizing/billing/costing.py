@@ -1,7 +1,7 @@
 """Quantities of a bill: how many hours, gigabytes and pieces, and which fee of the catalog prices each.
 
-`charges` makes of them what bills, `tariff` gives that a price. A decision (`choose.bill`) and a preview (`resources`)
-do both alike.
+`charges` makes of them what is billed, `tariff` gives that a price. A decision (`choose.bill`) and a preview
+(`resources`) do both alike.
 
 Gigabytes here are what clouds bill and what a resource states: 2**30 bytes, printed "GB" on every invoice.
 """

@@ -36,7 +36,7 @@ class ComparedFees:
     on: date
     memo: dict[tuple[str, str, str], ComparedFee] = field(default_factory=dict)
     standings: dict[Footing, ComparedFee] = field(default_factory=dict)
-    beside: dict[tuple[object, ...], tuple[float, ...] | None] = field(default_factory=dict)  # what bills somewhere
+    beside: dict[tuple[object, ...], tuple[float, ...] | None] = field(default_factory=dict)  # what is billed somewhere
 
     @staticmethod
     def of(catalog: Catalog, on: date) -> ComparedFees:

@@ -1,8 +1,8 @@
-"""What a stack bills beside its machines and data: network, cluster, keys, alarms, scheduled jobs.
+"""What a stack is billed beside its machines and data: network, cluster, keys, alarms, scheduled jobs.
 
 Each cloud's parts follow from what its components build for a decision (`components/<cloud>`); a test holds what every
 stack's decision bills against what its resources do. Not here, because no decision knows it: what a stack's
-configuration changes (an adopted network, other zones) and what bills by a use that nobody stated (logs, traffic).
+configuration changes (an adopted network, other zones) and what is billed by a use that nobody stated (logs, traffic).
 """
 
 from __future__ import annotations

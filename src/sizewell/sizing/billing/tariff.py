@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
 
 PREPAID: Final = ("capacity-block", "purchase")  # markets that are paid once, before the first hour
-COMMITTED: Final = ("reserved-1y", "reserved-3y")  # terms that bill around the clock, used or not
+COMMITTED: Final = ("reserved-1y", "reserved-3y")  # terms that are billed around the clock, used or not
 ONE: Final = Interval.exactly(Decimal(1))
 
 
@@ -66,7 +66,7 @@ class Tariff:
         return NO_PREMIUM
 
     def line(self, charge: Charge, resource: str = "") -> LineItem:
-        """A charge with its price. `resource` is the URN of what bills, where there is one."""
+        """A charge with its price. `resource` is the URN of what is billed, where there is one."""
         if not charge.machine:
             price = self.fee(charge.fee, charge.beyond)
             what, how, once = charge.what, charge.how, False
@@ -133,7 +133,7 @@ NO_PREMIUM: Final = Priced(Decimal(0), "", "")
 
 
 def unpriced(component: str, what: str, reason: str, resource: str = "") -> LineItem:
-    """A line that bills, at a price or in a quantity that nobody knows."""
+    """A line that is billed, at a price or in a quantity that nobody knows."""
     return LineItem(
         component=component,
         what=what,

@@ -219,7 +219,7 @@ def _shapes(catalog: Catalog) -> Iterator[str]:
 
 
 def _slices(catalog: Catalog) -> Iterator[str]:
-    """TPU slices are legal: chips are the product of the topology and of machines by chips on each."""
+    """TPU slices are valid: chips are the product of the topology and of machines by chips on each."""
     for s in catalog.slices:
         name = f"{s.machine_type} {s.topology}"
         sides = [int(side) for side in s.topology.split("x") if side.isdigit()]
@@ -308,7 +308,7 @@ def _models(catalog: Catalog) -> Iterator[str]:
 
 CHECKS: dict[str, Check] = {
     "every row is sourced": _sourced,
-    "nothing is said twice": _unique,
+    "nothing is stated twice": _unique,
     "FLOP/s are dense": _dense,
     "memory is what a program gets": _memory,
     "machines are sound": _shapes,
@@ -318,9 +318,9 @@ CHECKS: dict[str, Check] = {
     "prices are steady": check_prices.steady,
     "TPU prices are for the machine": check_prices.whole_tpu_machines,
     "Google's prices include the host": check_prices.hosts,
-    "TPU slices are legal": _slices,
+    "TPU slices are valid": _slices,
     "regions and zones are known": _regions,
-    "Azure's list is not taken at its word": check_prices.azure,
+    "Azure's list is checked against the quotas": check_prices.azure,
     "fees have tiers from zero": check_prices.fees,
     "fees are steady": check_prices.steady_fees,
     "SageMaker's premium follows its size rule": check_prices.sagemaker,

@@ -81,7 +81,7 @@ class Candidate:
 
     @property
     def provisioned(self) -> bool:
-        """Whether components make the machines, and what bills beside them."""
+        """Whether components make the machines, and what is billed beside them."""
         return self.shape.cloud in PROVISIONABLE
 
     @property
@@ -349,20 +349,20 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
     """Which of the spec's limits on the hardware the shape breaks; "" for none."""
     need = context.need
     if need.instance_types and shape.instance_type not in need.instance_types:
-        return f"resources.instance_type asks for {', '.join(sorted(need.instance_types))}"
+        return f"resources.instance_type requires {', '.join(sorted(need.instance_types))}"
     known_as = accelerator.key if shape.accelerator else host.RUNTIME
     if need.accelerators is not None and known_as not in need.accelerators:
-        return f"resources.accelerators asks for {', '.join(need.accelerator_words)}"
+        return f"resources.accelerators requires {', '.join(need.accelerator_words)}"
     if need.tpu is not None:
         generations = {item.generation for item in context.slices.get(shape.instance_type, ())}
         topologies = {item.topology for item in context.slices.get(shape.instance_type, ())}
         if need.tpu[0] not in generations:
-            return f"resources.tpu asks for {need.tpu[0]}"
+            return f"resources.tpu requires {need.tpu[0]}"
         if need.tpu[1] and need.tpu[1] not in topologies:
             return f"has no {need.tpu[1]} slice"
     if not shape.accelerator:
         asked = need.memory_bytes_min or need.memory_bytes_max is not None
-        return "has no accelerator, which resources.gpu asks for" if asked else ""
+        return "has no accelerator, which resources.gpu requires" if asked else ""
     sold_gb = accelerator.memory_bytes * 1.04  # "24 GB" on the box is a little less for a program
     if need.memory_bytes_min and sold_gb < need.memory_bytes_min:
         return f"{accelerator.memory_bytes / 1e9:.0f} GB per accelerator, {need.memory_bytes_min / 1e9:.0f} requested"
@@ -431,7 +431,7 @@ def _runtime(accelerator: Accelerator, need: Requirements) -> str:
         if need.training.method == "qlora" and runtime != "cuda":
             return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}"
         if accelerator.family == "inferentia":
-            return f"{accelerator.name} is built for inference; training is released for Trainium"
+            return f"{accelerator.name} is built for inference; use Trainium for training"
     return ""
 
 

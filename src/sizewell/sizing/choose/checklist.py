@@ -179,7 +179,7 @@ def _latency(workload: Workload) -> str:
 def _place(sizing: Sizing, workload: Workload) -> str:
     pool, need = workload.pools[0], sizing.need
     where = f"{pool.cloud} {pool.region}"
-    kept = f", residency {need.residency}" if need.residency else ", no residency is asked for"
+    kept = f", residency {need.residency}" if need.residency else ", no data residency is required"
     data = f", data in {need.data_cloud} {need.data_region}".rstrip() if need.data_cloud else ""
     return where + kept + data
 

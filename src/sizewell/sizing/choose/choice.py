@@ -284,7 +284,7 @@ def _market_reason(market: str, need: Requirements) -> str:
             else "an interruption loses work"
         )
     return {
-        "on-demand": "capacity asks for a commitment" if set(need.markets) & set(COMMITTED) else "spot_policy is spot",
+        "on-demand": "capacity requires a commitment" if set(need.markets) & set(COMMITTED) else "spot_policy is spot",
         "capacity-block": "bought in advance, needs capacity: {block: {purchase: confirmed}}",
         "flex-start": "starts when capacity is available, needs capacity: {flex_start: true}",
         "reserved-1y": "a commitment for one year",

@@ -203,6 +203,6 @@ def _no_common_cloud(sizings: Sequence[Sizing]) -> NothingFits:
     return NothingFits(
         workload=", ".join(sizing.need.name for sizing in sizings),
         nearest=(),
-        relax=("a stack is on one cloud: put the workloads into two stacks", *lines),
+        relax=("a stack uses one cloud: split the workloads over two stacks", *lines),
         rejections=(),
     )

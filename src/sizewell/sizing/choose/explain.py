@@ -200,7 +200,7 @@ def _next_layout(job: TrainingJob, machine: Machine, fleet: Fleet) -> NextLayout
         more = grown[0][0]
         reason += f": {grown[0][1]} takes {f'{more:.1f} s' if more >= 1 else f'{more * 1000:.1f} ms'} a step more"
     if slower < 1e-4:
-        reason = "equally fast, but less simple"
+        reason = "equally fast, but more complex"
     return NextLayout(layout=other.layout, step_s=other.time.step_s, why_it_loses=reason)
 
 

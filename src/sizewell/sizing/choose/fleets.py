@@ -325,7 +325,7 @@ def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> Flee
     ways = ", ".join(f"{keys[name]}: {math.ceil(1.1 * is_s * 1000):,}ms" for name, is_s, _ in missed)
     return FleetRefusal(
         cause="slo",
-        reason=f"even a single request misses the slo: {words}" if words else "no load at all meets the slo",
+        reason=f"even a single request misses the slo: {words}" if words else "no load, however small, meets the slo",
         shortfall=worst,
         relax=f"allow more time: slo: {{{ways}}}" if ways else "allow more time in slo",
     )

@@ -198,11 +198,11 @@ class TrainingSearch:
         most = machine.together_max
         if need.nodes and need.nodes.low > most:
             if most == 1:
-                reason = "machines of one job need InfiniBand on Azure, these work alone"
+                reason = "a job on several machines needs InfiniBand on Azure, which these do not have"
                 return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
             reason = f"one job runs on at most {most:,} of these machines"
             return FleetRefusal(cause="nodes", reason=reason, relax=f"allow {most:,} nodes or fewer in resources.nodes")
-        return FleetRefusal(cause="nodes", reason="no legal number of nodes", relax="widen resources.nodes")
+        return FleetRefusal(cause="nodes", reason="no valid number of nodes", relax="widen resources.nodes")
 
     def least_run_s(self, machine: Machine) -> float:
         """A lower bound of the run's time on one machine, which more machines divide at best.

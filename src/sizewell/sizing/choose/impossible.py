@@ -36,7 +36,7 @@ class Impossible:
     what: str
     factor: float  # least possible / asked for
     relax: str
-    than: str = "what is asked for"
+    than: str = "what is required"
 
 
 def impossible(sizing: Sizing) -> tuple[Impossible, ...]:
@@ -80,7 +80,7 @@ def _weights(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
             what=f"the weights take {needed / GIB:,.0f} GiB in {job.weights}; the largest machine it allows, "
             f"{_named(shape, tensor)}, has {room / GIB:,.0f} GiB",
             factor=needed / room,
-            than="what there is",
+            than="what is available",
             relax=relax,
         )
     ]
@@ -154,7 +154,7 @@ def _deadline(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     return [
         Impossible(
             what=f"deadline {short_duration(deadline_s)}: the run is {run_flop(job):.2g} FLOP, "
-            f"{short_duration(least_s)} at the peak of {devices:,} x {shape.accelerator}, the most there may be",
+            f"{short_duration(least_s)} at the peak of {devices:,} x {shape.accelerator}, the maximum allowed",
             factor=least_s / deadline_s,
             relax=f"a deadline of more than {short_duration(2.5 * least_s)} (at 40 % of peak), or fewer tokens",
         )

@@ -96,7 +96,7 @@ def read_observed(path: str | Path, catalog: Catalog) -> Observed:
     try:
         shape = _shape(observed, catalog)
     except KeyError as error:
-        unknown = Fault(path="running.instance_type", message=str(error.args[0]), fix="name it as the provider does")
+        unknown = Fault(path="running.instance_type", message=str(error.args[0]), fix="use the provider's name for it")
         raise SpecError(placed([unknown], text), subject=str(path)) from None
     device = catalog.accelerators.get(shape.accelerator)
     if device is None:
@@ -114,7 +114,7 @@ def read_observed(path: str | Path, catalog: Catalog) -> Observed:
 def right_size(spec: WorkloadSpec, observed: Observed, catalog: Catalog, *, on: date) -> RightSizing:
     """Judge a measurement and size the measured load. SpecError where spec and measurement do not belong together."""
     if observed.workload != spec.name:
-        message = f"measured is '{observed.workload}', the spec is '{spec.name}'"
+        message = f"the measurement is of '{observed.workload}', the spec is of '{spec.name}'"
         raise SpecError([Fault(path="workload", message=message, fix="name the spec that runs there")])
     shape = _shape(observed, catalog)
     device = catalog.accelerators[shape.accelerator]
@@ -132,7 +132,7 @@ def right_size(spec: WorkloadSpec, observed: Observed, catalog: Catalog, *, on: 
     verdict: Verdict
     if observed.utilization >= BUSY:
         verdict = "busy"
-        findings.insert(0, f"busy {observed.utilization:.0%} of the time: nothing to take away")
+        findings.insert(0, f"busy {observed.utilization:.0%} of the time: no capacity to remove")
     elif observed.batch is not None and room is not None and room >= ROOM:
         verdict = "batching"
         more = int(observed.batch * room)
@@ -182,7 +182,7 @@ def _memory_findings(observed: Observed, device: Accelerator, sizing: Sizing) ->
     if used is None:
         return []
     if observed.kv_cache is None and sizing.spec.kind == "inference" and used > GREEDY * device.memory_bytes:
-        return [f"{gib(used):.1f} GiB is what the engine was given, not what it needs; state kv_cache: the share used"]
+        return [f"{gib(used):.1f} GiB is what the engine reserves, not what it needs; state kv_cache: the share used"]
     needs = used * MARGIN
     at_hand = sizing.setting.catalog.accelerators
     smaller = [

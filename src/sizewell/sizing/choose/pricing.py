@@ -387,7 +387,9 @@ def _hours(
     managed: str = RAW,
     served: str = "",
 ) -> Interval:
-    """Machine-hours of the pool: per month, or of the whole block that is bought; commitments bill around the clock."""
+    """Machine-hours of the pool: per month, or of the whole block that is bought; commitments are billed around the
+    clock.
+    """
     if deal.market in COMMITTED or managed in STANDING:
         month = costing.amount(counts.initial * HOURS_PER_MONTH)
         return Interval(month, month, costing.amount(counts.maximum * HOURS_PER_MONTH))
@@ -494,7 +496,7 @@ def _worth_pricing(candidate: Candidate, places: Sequence[Deal], managed: str, s
 
 
 def _fees_beside(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> tuple[float, ...] | None:
-    """What bills beside the machine in the deal's region, each at its price there; None where one has none."""
+    """What is billed beside the machine in the deal's region, each at its price there; None where one has none."""
     cloud, need, fees = candidate.shape.cloud, setting.need, setting.fees
     away = float(bool(need.data_region) and need.data_region != deal.region)
     if not candidate.provisioned:

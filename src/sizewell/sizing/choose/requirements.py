@@ -474,9 +474,9 @@ def _software(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> l
         return [f"run by {engine.name}{build}, which is launched (engine is not stated)"]
     usual = {"jax": "JAX", "tensorflow": "TensorFlow"}.get(spec.framework)
     usual = usual or SHOWN[_usual_engine(spec, architecture, runtime)]
-    notes = [f"run by {usual}, as such work usually is (engine is not stated)"]
+    notes = [f"run by {usual}, as is usual for such work (engine is not stated)"]
     if architecture.kind in ("vision", "diffusion") and spec.framework == "pytorch" and runtime not in COMPILES:
-        notes.append("kernels halfway between compiled and not, as both are usual (engine is not stated)")
+        notes.append("kernels halfway between compiled and uncompiled, as both are common (engine is not stated)")
     return notes
 
 
@@ -528,7 +528,7 @@ def _notebook(
     floor = base.memory_bytes_min
     if not (limits.accelerators or limits.instance_types or limits.gpu_memory or limits.tpu):
         floor = NOTEBOOK_GPU_BYTES
-        notes.append("one accelerator of 16 GB or more (resources says nothing)")
+        notes.append("one accelerator of 16 GB or more (resources is not stated)")
     serving = _serving_job(spec, architecture, float(INPUT_TOKENS), 1.0) if architecture is not None else None
     hours = base.hours_per_week
     if spec.schedule is None and spec.utilization is None:

@@ -510,7 +510,7 @@ def scarce(chosen: Option) -> list[str]:
     code = shape.quota.get(market, "")
     unit = next((quota.unit for quota in chosen.setting.catalog.quotas if quota.code == code), "")
     amount = nodes * ((shape.vcpus or 0) if unit == "vCPU" else shape.accelerators)
-    asked = f"; the quota to ask for is {amount:,} {unit} of {code}" if code and unit and amount else ""
+    asked = f"; request a quota of {amount:,} {unit} of {code}" if code and unit and amount else ""
     instead = RESERVED_BY.get(shape.cloud, "a reservation")
     said = [
         (
@@ -536,7 +536,9 @@ def choices(chosen: Option) -> list[str]:
     title = TITLES.get(chosen.managed, "")
     if need.team.managed == "auto" and title:
         if chosen.managed == "cloud-run":
-            said.append("Cloud Run: an L4 billed only while it answers, without a cluster, costs less here")
+            said.append(
+                "Cloud Run: an L4 that is billed only while it serves requests, without a cluster, costs less here"
+            )
         else:
             worth = services.care_usd_per_month(need)
             hours = services.CARE_HOURS_PER_MONTH[need.kind]
@@ -547,7 +549,9 @@ def choices(chosen: Option) -> list[str]:
     elif need.team.care_counts:
         said.append("own machines: the service's premium would cost more than operating them")
     if chosen.managed in STANDING:
-        said.append(f"{title}: failed machines are replaced; machines bill from creation until the stack is destroyed")
+        said.append(
+            f"{title}: failed machines are replaced; machines are billed from creation until the stack is destroyed"
+        )
     if chosen.served == "async":
         said.append("requests are rare and may wait until a machine has started")
     started = orchestration.reason(
@@ -571,7 +575,7 @@ def choices(chosen: Option) -> list[str]:
     if usd := leaving_usd(chosen):
         per = "a month" if need.batch is not None else "a run"
         said.append(
-            f"its data leave {need.data_cloud} {need.data_region}".rstrip()
+            f"its data leaves {need.data_cloud} {need.data_region}".rstrip()
             + f": about {usd:,.2f} USD {per}, billed to that account and not included here"
         )
     if chosen.provision == "fleet":

@@ -42,7 +42,7 @@ Residency = Literal["eu", "uk", "ch", "us", "ca", "in", "jp", "au"]
 
 NAME = r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?"
 Label = Annotated[
-    str, Text(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, - and _, legal as a tag on every cloud")
+    str, Text(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, - and _, valid as a tag on every cloud")
 ]
 Word = Annotated[str, Text(r"[A-Za-z0-9][A-Za-z0-9._:/ +-]{0,99}", "a name as the provider spells it")]
 
@@ -51,7 +51,7 @@ class Images(Section):
     """Images of one request (serving), sample (training) or record (batch)."""
 
     resolution: Count | None = default(None, "the model's own")
-    per_request: Count = default(1, "one image a request")
+    per_request: Count = default(1, "one image per request")
     steps: Annotated[Count, Field(le=1000)] | None = default(None, "the model's own: 4 for distilled ones")
     guidance: bool | None = default(None, "the model's own; guidance evaluates each step twice")
 
@@ -123,7 +123,7 @@ class Training(Section):
     global_batch: Count | None = default(None, "chosen so that every device is busy")
     method: Literal["full", "lora", "qlora"] = default("full", "every weight is trained")
     optimizer: Literal["adamw", "adam", "adamw-8bit", "adafactor", "lion", "muon", "sgd", "lamb"] = default(
-        "adamw", "the optimizer of nearly every published recipe"
+        "adamw", "used by nearly every published recipe"
     )
     lora: Lora | None = None
     activation_checkpointing: Literal["auto", "none", "selective", "full"] = default(
@@ -139,7 +139,7 @@ class Batch(Section):
 
     records: Count
     tokens_per_record: Count | None = None
-    output_tokens_per_record: CountOrZero = default(0, "records are classified or embedded, not answered")
+    output_tokens_per_record: CountOrZero = default(0, "records are classified or embedded, without output tokens")
     window_s: Seconds = Field(alias="window")
     every_s: Seconds | None = default(86_400.0, "once a day", alias="every")
     images: Images | None = None
@@ -300,7 +300,7 @@ class Budget(Section):
 class Idle(Section):
     """When accelerators count as idle, and what happens then."""
 
-    min_gpu_utilization: Share = default(0.05, "accelerators at work are above it")
+    min_gpu_utilization: Share = default(0.05, "working accelerators are above it")
     window_s: Seconds = default(2700.0, "longer than loading a model or a pause between epochs", alias="window")
     grace_s: Seconds = default(3600.0, "time for a person to object", alias="grace")
     action: Literal["scale-to-zero", "notify"] = default("scale-to-zero", "idle accelerators are the largest waste")
@@ -323,8 +323,8 @@ def _managed(value: object) -> object:
     if value in SERVERLESS:
         raise refuse(
             "a service that decisions can name: SageMaker's serverless inference has no accelerators and at most 6 GB, "
-            "its price is known from memory only, and what it answers to a load is not predicted",
-            "use managed: sagemaker (rare requests that may wait get an endpoint that goes to zero), or the "
+            "its price has no source, and its behaviour under load is not predicted",
+            "use managed: sagemaker (rare requests that may wait get an endpoint that scales to zero), or the "
             "ServerlessEndpoint component in a program of your own",
         )
     return value
@@ -348,7 +348,7 @@ class Engine(Section):
 class Team(Section):
     """Who runs it; with `utilization`, what `managed: auto` goes by."""
 
-    platform_engineers: Annotated[CountOrZero, Field(le=10_000)] = default(1, "someone looks after the clusters")
+    platform_engineers: Annotated[CountOrZero, Field(le=10_000)] = default(1, "someone operates the clusters")
 
 
 class WorkloadSpec(Section):
@@ -356,7 +356,7 @@ class WorkloadSpec(Section):
 
     model_config = ConfigDict(title="Sizewell workload spec")
 
-    name: Annotated[str, Text(NAME, "1 to 40 of a-z, 0-9 and -, starting with a letter")]
+    name: Annotated[str, Text(NAME, "1 to 40 characters a-z, 0-9 and -, starting with a letter")]
     kind: Kind
     model: Annotated[Model, BeforeValidator(model_form)] | None = None
     framework: Literal["pytorch", "jax", "tensorflow"] = default("pytorch", "runs on every GPU in the catalog")
@@ -396,7 +396,7 @@ class WorkloadSpec(Section):
     idle: Idle | None = None
     schedule: Schedule | None = None
     ttl_s: Seconds | None = default(None, "the stack does not expire", alias="ttl")
-    owner: Label = default("unassigned", "no owner; a policy reports it")
+    owner: Label = default("unassigned", "no owner; a policy reports that")
     cost_center: Label = default("unassigned", "none is named")
     team: Team | None = None
     objective: Literal["cost", "time", "balanced"] = default("cost", "the cheapest that meets deadline and slo")

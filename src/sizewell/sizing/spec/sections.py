@@ -29,7 +29,7 @@ class Dimensions(Section):
 
     params: Count | None = None
     active_params: Count | None = None
-    family: Literal["decoder", "encoder", "vision", "diffusion"] = default("decoder", "most models served are")
+    family: Literal["decoder", "encoder", "vision", "diffusion"] = default("decoder", "most served models are decoders")
     layers: Count | None = None
     hidden: Count | None = None
     heads: Count | None = None

@@ -176,7 +176,7 @@ def carried_paths() -> tuple[Path, ...]:
     """The case files that the project carries; UsageError where this is no checkout of it."""
     paths = tuple(sorted(CARRIED.glob("*.json")))
     if not paths:
-        raise UsageError(f"no carried cases under {CARRIED}; name the files: sizewell validate PATH...")
+        raise UsageError(f"no bundled cases under {CARRIED}; name the files: sizewell validate PATH...")
     return paths
 
 

@@ -151,7 +151,7 @@ def _error(what: str, rows: Sequence[Row], wanted: float) -> Line:
         return _line(what, 0, "no case", "", None)
     median = statistics.median(errors)
     if not wanted or len(errors) < FEW:
-        return _line(what, len(errors), f"{median:.1f} %", "too few to aim" if wanted else "", None)
+        return _line(what, len(errors), f"{median:.1f} %", "too few for a target" if wanted else "", None)
     return _line(what, len(errors), f"{median:.1f} %", f"{wanted:g} %", median <= wanted)
 
 

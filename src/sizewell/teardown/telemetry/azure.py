@@ -24,7 +24,7 @@ _RESIZES: Final = "microsoft.compute/virtualmachinescalesets/"  # operations; au
 
 
 def machines(azure: Azure, unit: Unit) -> dict[str, float]:
-    """Machines by the name that their metrics carry, and since when. CloudError where Azure does not answer."""
+    """Machines by the name that their metrics carry, and since when. CloudError where Azure does not respond."""
     reader = azure.reader()
     started: dict[str, float] = {}
     for scale_set in _scale_sets(azure, unit):

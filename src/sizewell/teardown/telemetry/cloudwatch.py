@@ -35,7 +35,7 @@ _LIVE: Final = frozenset({"pending", "running", "stopping"})
 
 
 def observe(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
-    """The machines of a pool, and their samples of the last `seconds`. CloudError where AWS does not answer."""
+    """The machines of a pool, and their samples of the last `seconds`. CloudError where AWS does not respond."""
     group = group_of(unit)
     started = _machines(aws, unit, group)
     sizes = _sizes(aws, unit, group, at) if group else []

@@ -20,7 +20,7 @@ _GONE: Final = frozenset({"TERMINATED", "STOPPED", "SUSPENDED"})
 
 
 def observe(google: Google, unit: Unit, at: datetime, seconds: float) -> Observation:
-    """The machines of a pool, and their samples of the last `seconds`. CloudError where Google does not answer."""
+    """The machines of a pool, and their samples of the last `seconds`. CloudError where Google does not respond."""
     started: dict[str, float] = {}
     managers: list[tuple[str, str]] = []
     for pool in unit.resources:

@@ -59,7 +59,7 @@ def count(api: Reader, query: str, at: datetime) -> float:
 
 
 def _result(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The vector or matrix of an answer. Warnings mean that a part of the stores did not answer."""
+    """The vector or matrix of an answer. Warnings mean that a part of the stores did not respond."""
     data = answer.get("data")
     if answer.get("status") != "success" or not isinstance(data, dict) or not isinstance(data.get("result"), list):
         raise CloudError("prometheus", "unanswered", f"its answer is not a result: {str(answer)[:200]}")

@@ -35,7 +35,7 @@ _REQUESTS: Final = (
 
 
 def observe(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
-    """The machines of an endpoint, how busy the busiest was, and its requests. CloudError where AWS does not answer,
+    """The machines of an endpoint, how busy the busiest was, and its requests. CloudError where AWS does not respond,
     and where the endpoint has no machines of its own.
     """
     endpoint = _endpoint(unit)
@@ -45,7 +45,9 @@ def observe(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
     for variant in described.get("ProductionVariants") or []:
         name = str(variant["VariantName"])
         if variant.get("CurrentServerlessConfig") or "CurrentInstanceCount" not in variant:
-            raise CloudError("sagemaker", "missing", f"{endpoint} is serverless: it bills by request, not by machine")
+            raise CloudError(
+                "sagemaker", "missing", f"{endpoint} is serverless: it is billed by request, not by machine"
+            )
         for number in range(int(variant["CurrentInstanceCount"])):
             started[f"{name} {number + 1}"] = described["CreationTime"].timestamp()
             variant_of[f"{name} {number + 1}"] = name

@@ -25,7 +25,7 @@ _HOUR_S: Final = 3600
 
 
 def observe(google: Google, unit: Unit, at: datetime, seconds: float) -> Observation:
-    """The replicas of an endpoint, how busy each was, and their requests. CloudError where Google does not answer, and
+    """The replicas of an endpoint, how busy each was, and their requests. CloudError where Google does not respond, and
     where nobody counts its replicas.
     """
     project, chosen = project_of(unit), _chosen(unit)
@@ -35,7 +35,7 @@ def observe(google: Google, unit: Unit, at: datetime, seconds: float) -> Observa
         for point in points_of(answer)
     ]
     if not counted:
-        raise CloudError("monitoring", "missing", f"the replicas are not counted of {unit.name}")
+        raise CloudError("monitoring", "missing", f"replicas are not counted of {unit.name}")
     newest_s = max(at_s for at_s, _ in counted)
     replicas = round(sum(value for at_s, value in counted if at_s == newest_s))
     points: dict[Device, list[tuple[float, float]]] = {}

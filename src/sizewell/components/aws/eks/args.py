@@ -34,7 +34,7 @@ class EksClusterArgs(PlaceArgs, SubnetsArgs):
     api_cidrs: NotRequired[list[str]]
     """Private IPv4 ranges, such as the runners', that may reach the API's private address, besides the machines."""
     admin_arns: NotRequired[list[str]]
-    """IAM roles that administer the cluster; default the role that creates it,."""
+    """IAM roles that administer the cluster; default the role that creates it."""
     system_type: NotRequired[str]
     """Instance type of the system pool, without accelerators; m7i.large by default."""
     system_nodes: NotRequired[int]

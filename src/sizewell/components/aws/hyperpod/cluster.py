@@ -20,7 +20,7 @@ from sizewell.components.owned import Owned
 
 
 class HyperPodCluster(Owned):
-    """Groups of machines under EKS that HyperPod tests, watches and replaces; they bill from creation to the end.
+    """Groups of machines under EKS that HyperPod tests, watches and replaces; they are billed from creation to the end.
 
     Machines of a training plan are paid with the plan. HyperPodAgents have to be in the EKS cluster before. The guard
     tells and does not stop.

@@ -58,7 +58,7 @@ class HyperPodClusterArgs(PlaceArgs, SubnetsArgs, PodsArgs):
     zones: list[str]
     """Where the subnets lie."""
     kms_key_alias: NotRequired[str]
-    """Alias of that key, as alias/name: so that who may use it can be checked before the key exists."""
+    """Alias of that key, as alias/name: so that its users can be checked before the key exists."""
     eks_cluster_arn: pulumi.Input[str]
     """EKS cluster that schedules the work; it needs HyperPod's Helm chart."""
     cluster_security_group_id: pulumi.Input[str]
@@ -101,7 +101,7 @@ def check_agents(name: str, args: HyperPodAgentsArgs) -> None:
     faults.must(
         not chart.startswith("oci://") or bool(args.get("version")),
         "version",
-        "is missing: without it every update uses the newest chart in the registry",
+        "is missing: without it every update would use the newest chart in the registry",
     )
     faults.done()
 

@@ -3,7 +3,7 @@
 Why the end stands in a stack of its own
 ----------------------------------------
 *What has to hold*: a stack that expires stops billing even if the program that built it never runs again, the update
-that built it was killed, its state is lost, or its destroy fails half-way. It is armed before anything that bills.
+that built it was killed, its state is lost, or its destroy fails half-way. It is armed before anything that is billed.
 
 *Decided*: a `TtlGuard` in the stack `ttl-NAME`, brought up before `NAME` and taken down after it. EventBridge
 Scheduler starts, at the end and then every hour, an automation of Systems Manager that finds what the stack left by
@@ -17,7 +17,8 @@ token or queue; it stays the polite way, which destroys the stack properly, and 
 
 *What it does not do*: it moves sizes, and deletes SageMaker endpoints and HyperPod clusters, which have no size zero
 that holds, and nothing else.
-File systems, disks, addresses and control planes bill until `pulumi destroy`; its report lists the data that it kept.
+File systems, disks, addresses and control planes are billed until `pulumi destroy`; its report lists the data that it
+kept.
 
 *To take it back*: `pulumi destroy -s ttl-NAME`; nothing else refers to it.
 """

@@ -112,7 +112,7 @@ def dead_letters(owner: Owned, name: str, *, key_arn: pulumi.Input[str], topic_a
     owner.make(
         cloudwatch.MetricAlarm,
         name,
-        alarm_description=f"{name}: a stop could not be started; machines still bill",
+        alarm_description=f"{name}: a stop could not be started; machines are still billed",
         alarm_actions=[topic_arn],
         namespace="AWS/SQS",
         metric_name="ApproximateNumberOfMessagesVisible",
@@ -133,7 +133,7 @@ def failed_runs(owner: Owned, name: str, *, document: str, topic_arn: pulumi.Inp
     rule = owner.make(
         cloudwatch.EventRule,
         name,
-        description=f"{name}: a stop failed; machines still bill",
+        description=f"{name}: a stop failed; machines are still billed",
         event_pattern=failure_pattern(document),
     )
     owner.make(cloudwatch.EventTarget, name, rule=rule.name, arn=topic_arn)

@@ -19,7 +19,7 @@ class PlacedArgs(PlaceArgs, SubnetsArgs):
     zones: list[str]
     """Where the subnets lie."""
     kms_key_alias: NotRequired[str]
-    """Alias of that key, as alias/name: so that who may use it can be checked before the key exists."""
+    """Alias of that key, as alias/name: so that its users can be checked before the key exists."""
 
 
 class TrainingPipelineArgs(PlacedArgs):

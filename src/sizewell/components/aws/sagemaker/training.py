@@ -14,7 +14,7 @@ from sizewell.components.owned import Owned
 
 
 class TrainingPipeline(Owned):
-    """A SageMaker pipeline with one training step. Nothing bills until somebody starts an execution of it."""
+    """A SageMaker pipeline with one training step. Nothing is billed until somebody starts an execution of it."""
 
     pipeline_name: pulumi.Output[str]
     """Name of the pipeline: `aws sagemaker start-pipeline-execution --pipeline-name ...` starts a run."""

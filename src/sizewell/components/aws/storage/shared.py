@@ -13,7 +13,7 @@ from sizewell.components.owned import Owned
 
 
 class SharedStorage(Owned):
-    """A Lustre file system (PERSISTENT_2) in the machines' zone; it bills by its size, used or not.
+    """A Lustre file system (PERSISTENT_2) in the machines' zone; it is billed by its size, used or not.
 
     With data in S3 it is a cache that may go; without, AWS keeps a final backup when it is deleted, in any environment,
     and daily ones in prod.

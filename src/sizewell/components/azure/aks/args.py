@@ -66,7 +66,7 @@ class AksClusterArgs(PlaceArgs, GroupArgs):
     maintenance_start: NotRequired[str]
     """Start of the window, time of day in UTC; default 02:00, for six hours."""
     defender: NotRequired[bool]
-    """Microsoft Defender for Containers; default off, since it bills for every core, even idle ones."""
+    """Microsoft Defender for Containers; default off, since it is billed for every core, even idle ones."""
     log_days: NotRequired[int]
     """Control-plane logs are kept this long; default 90."""
 
@@ -83,7 +83,7 @@ class AksGpuPoolArgs(MachineGroupArgs, GroupArgs, PodsArgs):
     eviction: NotRequired[str]
     """What happens to an evicted spot machine; must be Delete."""
     max_price: NotRequired[float]
-    """Maximum US dollars an hour for a spot machine; default -1, the on-demand price,."""
+    """Maximum US dollars an hour for a spot machine; default -1, the on-demand price."""
     driver: NotRequired[str]
     """Who installs the GPU driver: aks, or operator (the GPU operator), which AMD GPUs and machines of one job need."""
     oidc_issuer_url: NotRequired[pulumi.Input[str]]

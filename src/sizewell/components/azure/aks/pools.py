@@ -202,7 +202,12 @@ class AksGpuPool(Owned):
             opts=pulumi.ResourceOptions(depends_on=rights),
         )
         parts.failed_runs(
-            self, name, args, workflow=workflow, description=f"{name} failed; machines still bill", told=self._told
+            self,
+            name,
+            args,
+            workflow=workflow,
+            description=f"{name} failed; machines are still billed",
+            told=self._told,
         )
 
     def _writer(self, name: str, args: AksGpuPoolArgs) -> pulumi.Output[str]:

@@ -3,21 +3,22 @@
 Why the end stands in a stack of its own, and its rights do not
 ---------------------------------------------------------------
 *What has to hold*: a stack that expires stops billing even if the program that built it never runs again, the update
-that built it was killed, its state is lost, or its destroy fails half-way. It is armed before anything that bills, and
-the hand that ends it reaches that stack and no other.
+that built it was killed, its state is lost, or its destroy fails half-way. It is armed before anything that is billed,
+and the hand that ends it reaches that stack and no other.
 
 *Decided*: a `TtlGuard` in the stack `ttl-NAME`, brought up before `NAME` and taken down after it: a Logic App with an
 identity of its own. From the end on, every hour, it stops the AKS clusters, empties the scale sets and takes away the
 compute and the endpoints of Azure ML that carry the stack's tag. Azure has no rights by tag, so what the identity may
 is said in `NAME` itself: `EndRights` looks the identity up (without `ttl-NAME` the update ends there, before anything
-that bills), gives it a role with eleven actions on the one resource group, and hands that group's name on to everything
-that is built afterwards. Machines therefore come after their end and go before it.
+that is billed), gives it a role with eleven actions on the one resource group, and hands that group's name on to
+everything that is built afterwards. Machines therefore come after their end and go before it.
 
 *Rejected*: a role on the subscription (it would reach every team's machines); the guard's stack owning the resource
 group (taking the end back would delete the cluster); an Automation runbook (its code has to lie at a public address, or
 somebody has to upload it); a job in CI alone (it ends with the repository's plan, token or queue).
 
-*What it does not do*: file systems, disks, registries, endpoints and gateways bill until `pulumi destroy`; data stays.
+*What it does not do*: file systems, disks, registries, endpoints and gateways are billed until `pulumi destroy`; data
+stays.
 
 *To take it back*: `pulumi destroy -s ttl-NAME` after `NAME`; sooner, and `NAME` runs on without an end.
 """
@@ -132,14 +133,14 @@ class TtlGuard(Owned):
         self.register_outputs({"workflowId": self.workflow_id, "identityId": self.identity_id})
 
     def _alarm(self, name: str, args: TtlGuardArgs, place: dict[str, Any], workflow: logic.Workflow) -> None:
-        """An end that fails has to be heard of: the machines bill on."""
+        """An end that fails has to be heard of: the machines are still billed."""
         told = parts.action_group(self, f"{name}-notices", place, args.get("emails", []))
         parts.failed_runs(
             self,
             name,
             place,
             workflow=workflow,
-            description=f"The expiry of {args['stack']} failed; its machines still bill",
+            description=f"The expiry of {args['stack']} failed; its machines are still billed",
             told=told,
         )
 

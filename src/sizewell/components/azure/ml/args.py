@@ -40,7 +40,8 @@ class AmlWorkspaceArgs(PlaceArgs, GroupArgs):
     outbound: NotRequired[str]
     """approved (default): machines reach Azure's own services only; internet: packages from anywhere."""
     outbound_hosts: NotRequired[list[str]]
-    """Additional host names that machines may reach, such as huggingface.co; needs an Azure Firewall, which bills."""
+    """Additional host names that machines may reach, such as huggingface.co; needs an Azure Firewall, which is
+    billed."""
     key: NotRequired[CustomerKeyArgs]
     """Customer-managed key for the workspace's data."""
     log_days: NotRequired[int]

@@ -63,7 +63,7 @@ def check_compute(name: str, args: AmlComputeClusterArgs, shape: Shape | None) -
     faults.must(
         least == 0,
         "nodes_min",
-        f"must be 0, got {least!r}: machines above it bill between jobs",
+        f"must be 0, got {least!r}: machines above it are billed between jobs",
         fix="leave it out; jobs start the machines that they need",
     )
     faults.whole_number(args, "nodes_max", 1, 100, fix="nodes_max must not be below nodes_min, and 0 would run nothing")
@@ -71,7 +71,7 @@ def check_compute(name: str, args: AmlComputeClusterArgs, shape: Shape | None) -
     faults.must(
         isinstance(idle, int) and not isinstance(idle, bool) and 60 <= idle <= 1800,
         "idle_s",
-        f"must be 60 to 1800, got {idle!r}: longer means idle machines that bill after every job",
+        f"must be 60 to 1800, got {idle!r}: longer means idle machines that are billed after every job",
     )
     mode = args.get("capacity_mode")
     faults.must(

@@ -165,7 +165,9 @@ class AmlOnlineEndpoint(Owned):
             f"{name}-idle",
             resource_group_name=args["resource_group"],
             location="global",
-            description=f"{name}: no requests for {ml_plans.alert_window(guard['window_s'])}; machines still bill",
+            description=(
+                f"{name}: no requests for {ml_plans.alert_window(guard['window_s'])}; machines are still billed"
+            ),
             enabled=True,
             severity=3,
             scopes=[endpoint.id],

@@ -34,9 +34,10 @@ class DeploymentArgs(TypedDict):
     version: str
     """Its version, as 2025-04-14; it changes only when changed here."""
     sku: str
-    """Standard, DataZoneStandard, GlobalStandard and the batches bill by token; the provisioned ones by the hour."""
+    """Standard, DataZoneStandard, GlobalStandard and the batches are billed by token; the provisioned ones by the
+    hour."""
     capacity: int
-    """Maximum thousands of tokens a minute; or throughput units, which bill whether used or not."""
+    """Maximum thousands of tokens a minute; or throughput units, which are billed whether used or not."""
     purchase: NotRequired[str]
     """confirmed: the hourly price of provisioned throughput is accepted."""
     max_price_usd: NotRequired[float]
@@ -100,7 +101,7 @@ def _check_deployment(faults: Faults, deployment: Mapping[str, Any], at: str) ->
         return
     if sku not in BY_HOUR:
         for key in ("purchase", "max_price_usd", "ends"):
-            faults.must(key not in deployment, f"{at}.{key}", f"is given, but {sku} bills by token: nothing to buy")
+            faults.must(key not in deployment, f"{at}.{key}", f"is given, but {sku} is billed by token: nothing to buy")
         return
     least, step = BY_HOUR[str(sku)]
     if counted:
@@ -113,9 +114,9 @@ def _check_deployment(faults: Faults, deployment: Mapping[str, Any], at: str) ->
     faults.must(
         deployment.get("purchase") == "confirmed",
         f"{at}.purchase",
-        f"must be confirmed, got {deployment.get('purchase')!r}: {capacity} throughput units bill every hour, "
+        f"must be confirmed, got {deployment.get('purchase')!r}: {capacity} throughput units are billed every hour, "
         "used or not",
-        fix="state purchase: confirmed, a price limit and an end, or take a SKU that bills by token",
+        fix="state purchase: confirmed, a price limit and an end, or take a SKU that is billed by token",
     )
     faults.must(
         isinstance(price, int | float) and not isinstance(price, bool) and price > 0,

@@ -1,8 +1,8 @@
 """What a stack may cost in a month, and when it ends for certain.
 
 A budget counts everything with the stack's label. The end stands in a stack of its own (`ttl-<stack>`): it comes up
-before the stack that it ends, so that it is armed before anything bills, and nothing that goes wrong in the one can
-disarm the other. The other stack looks the end's account up before it builds what bills, and ends there without it.
+before the stack that it ends, so that it is armed before anything is billed, and nothing that goes wrong in the one can
+disarm the other. The other stack looks the end's account up before it builds what is billed, and ends there without it.
 """
 
 import pulumi
@@ -126,7 +126,7 @@ class TtlGuard(Owned):
             args,
             workflow=self.name_of(workflows.Workflow, f"{name}-end"),
             jobs=[self.name_of(cloudscheduler.Job, f"{name}-end")],
-            title=f"The expiry of {stack} failed; its machines still bill",
+            title=f"The expiry of {stack} failed; its machines are still billed",
             channels=parts.notices(self, name, args),
         )
         self.workflow_name = workflow.name

@@ -19,7 +19,7 @@ class CloudRunGpuArgs(PlaceArgs, ProjectArgs):
     instances_max: int
     """Maximum number of instances; each has one GPU, which counts against the quota."""
     instances_min: NotRequired[int]
-    """Minimum number of instances, default 0; above 0 they bill around the clock."""
+    """Minimum number of instances, default 0; above 0 they are billed around the clock."""
     cpus: NotRequired[int]
     """CPUs of an instance, 4 or 8; default 8."""
     memory_gib: NotRequired[int]
@@ -52,7 +52,7 @@ class VertexEndpointArgs(PlaceArgs, ProjectArgs):
     machine_type: str
     """Machine type with GPUs that the catalog knows."""
     replicas_min: int
-    """Minimum number of machines, at least 1, which bills around the clock."""
+    """Minimum number of machines, at least 1, which is billed around the clock."""
     replicas_max: int
     """Most machines."""
     spot: NotRequired[bool]

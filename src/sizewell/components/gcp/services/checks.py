@@ -38,7 +38,7 @@ def check_run(name: str, args: CloudRunGpuArgs) -> None:
         faults.must(
             isinstance(low, int) and 0 <= low <= high,
             "instances_min",
-            f"must be 0 to instances_max, got {low!r}; above 0 a GPU bills around the clock",
+            f"must be 0 to instances_max, got {low!r}; above 0 a GPU is billed around the clock",
         )
     if "cpus" in args:
         faults.must(args["cpus"] in (4, 8), "cpus", f"must be 4 or 8 with an L4, got {args['cpus']!r}")
@@ -101,7 +101,7 @@ def check_training(name: str, args: VertexTrainingArgs, shape: Shape | None) -> 
         _check_machine(faults, args, shape, args["capacity_mode"])
     faults.whole_number(args, "nodes", 1, 100)
     faults.whole_number(
-        args, "max_run_hours", 1, 168, fix="a job without a maximum run time bills until somebody notices"
+        args, "max_run_hours", 1, 168, fix="a job without a maximum run time is billed until somebody notices"
     )
     bucket, account = str(args.get("bucket", "")), str(args.get("writer_account", ""))
     faults.must(

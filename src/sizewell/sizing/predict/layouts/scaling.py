@@ -25,7 +25,7 @@ def scaling_efficiency(job: TrainingJob, cluster: Cluster) -> ScalingEfficiency:
     plans = layouts.search(job, cluster, best=1)
     plans_on_twice = layouts.search(job, replace(cluster, nodes=cluster.nodes * 2), best=1)
     if isinstance(plans, layouts.LayoutRefusal) or isinstance(plans_on_twice, layouts.LayoutRefusal):
-        return ScalingEfficiency(cluster.devices, math.nan, "no legal layout on one of the two sizes")
+        return ScalingEfficiency(cluster.devices, math.nan, "no valid layout on one of the two sizes")
     efficiency = plans[0].time.step_s / (2 * plans_on_twice[0].time.step_s)
     warning = ""
     if efficiency < LOW:

@@ -27,7 +27,7 @@ class ServiceLevel:
     def missed(self, load: Load, output_tokens: float) -> str:
         """Which bounds are broken, with the numbers."""
         if not load.stable:
-            return "more requests than it can answer"
+            return "more requests than it can serve"
         pairs = (
             ("first token", load.ttft_s, self.ttft_s),
             ("each token", load.tpot_s, self.tpot_s),

@@ -65,7 +65,7 @@ MEANING = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="*", help="case files or folders; default: the cases that the project carries")
+    parser.add_argument("paths", nargs="*", help="case files or folders; default: the bundled cases")
     parser.add_argument("--date", required=True, help="date of the fit, written into the file")
     parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
     arguments = parser.parse_args(argv)

@@ -83,7 +83,7 @@ SHARES = ("experts_speed", "compute", "memory", "samples", "bandwidth", "occupan
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="fit nothing; report whether the shipped bands hold")
-    parser.add_argument("--bands", action="store_true", help="keep the constants and make the bands anew")
+    parser.add_argument("--bands", action="store_true", help="keep the constants and refit the bands")
     chosen = parser.parse_args(arguments)
     cases = [case for case in read() if _usable(case)]
     if chosen.check or chosen.bands:

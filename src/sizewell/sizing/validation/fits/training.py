@@ -141,7 +141,7 @@ class _Noted(dict[str, float]):
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="*", help="case files or folders; default: the cases that the project carries")
+    parser.add_argument("paths", nargs="*", help="case files or folders; default: the bundled cases")
     parser.add_argument("--date", help="date of the fit, written into the file")
     parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
     parser.add_argument("--cross-validate", action="store_true", help="leave each source out in turn")
