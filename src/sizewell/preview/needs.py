@@ -101,7 +101,7 @@ def left_behind(stack: records.Stack) -> records.Need:
         component=stack.stack,
         text=(
             f"is not destroyed by deleting its files: {_count(stack.coverage.detected, 'resource')} remain and "
-            f"bill {spend:,.2f} USD a month until `pulumi destroy -s {stack.stack}` is run, with the program of "
+            f"cost {spend:,.2f} USD a month until `pulumi destroy -s {stack.stack}` is run, with the program of "
             "the base"
         ),
         brief=f"leaves {_count(stack.coverage.detected, 'resource')} running",

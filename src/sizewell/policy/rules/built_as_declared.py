@@ -23,7 +23,7 @@ def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
             return Violation(
                 (
                     f"each machine gets a disk of {pool.disk_gib} GiB, but its component says {told}: the difference "
-                    "bills around the clock"
+                    "is billed around the clock"
                 ),
                 f"set the disk to {told} GiB, or decide again with `sizewell size`",
             )

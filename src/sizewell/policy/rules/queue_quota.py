@@ -55,7 +55,7 @@ def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
             Violation(
                 (
                     f"the pools can grow to {wanted} accelerators, the queue's quota is {quota}: the rest would "
-                    "bill unused"
+                    "be billed unused"
                 ),
                 f"raise nominalQuota to {wanted} or lower the maximum sizes",
             ),
